@@ -1,0 +1,26 @@
+# CURL::libcurl for the static release: Debian's source package of curl, HTTP and HTTPS only. tools/build_curl.sh makes it when the first target that
+# links it is built, and keeps it under build/deps/ by version and flags.
+execute_process(
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh --where
+  OUTPUT_VARIABLE LEAN_CURL
+  OUTPUT_STRIP_TRAILING_WHITESPACE
+  COMMAND_ERROR_IS_FATAL ANY)
+find_library(CARES_ARCHIVE cares REQUIRED)
+find_package(Threads REQUIRED)
+
+add_custom_command(
+  OUTPUT ${LEAN_CURL}/lib/libcurl.a
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh
+  COMMENT "Building the lean libcurl"
+  USES_TERMINAL)
+add_custom_target(lean_curl DEPENDS ${LEAN_CURL}/lib/libcurl.a)
+
+file(MAKE_DIRECTORY ${LEAN_CURL}/include)
+add_library(CURL::libcurl STATIC IMPORTED)
+set_target_properties(
+  CURL::libcurl
+  PROPERTIES IMPORTED_LOCATION ${LEAN_CURL}/lib/libcurl.a
+             INTERFACE_INCLUDE_DIRECTORIES ${LEAN_CURL}/include
+             INTERFACE_COMPILE_DEFINITIONS CURL_STATICLIB
+             INTERFACE_LINK_LIBRARIES "OpenSSL::SSL;OpenSSL::Crypto;${CARES_ARCHIVE};Threads::Threads")
+add_dependencies(CURL::libcurl lean_curl)

@@ -1,0 +1,32 @@
+# room(NAME USES a b LIBRARIES x): one static library per folder of src/. USES are the allowed edges of ARCHITECTURE.md; tests/check_rooms.py holds the
+# #includes against the same lines. A folder without sources makes no library.
+function(room name)
+  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PUBLIC settings ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE settings ${ROOM_USES})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TRAINSTEP_ROOMS ${name})
+endfunction()
+
+# test_program(NAME FOLDER LABEL libraries…): tests/FOLDER/*_test.cpp as one program and one CTest.
+function(test_program name folder label)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE test_main ${ARGN})
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300)
+endfunction()
+
+# unit_test(ROOM): tests/unit/ROOM/*_test.cpp.
+function(unit_test room)
+  test_program(unit_${room} unit/${room} unit ${room} ${ARGN})
+endfunction()

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+
+namespace trainstep {
+namespace {
+
+Error file_error(std::string_view verb, const std::filesystem::path& path, int code) {
+  const auto kind = code == ENOENT ? ErrorKind::not_found : code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
+  return {kind, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code))};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return file_error("read", path, errno);
+  std::string content;
+  std::array<char, 65536> chunk{};
+  while (true) {
+    const auto count = ::read(fd.get(), chunk.data(), chunk.size());
+    if (count == 0) return content;
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      if (errno == EISDIR) return input_error(fmt::format("{} is a folder, a file is needed here", path.string()));
+      return file_error("read", path, errno);
+    }
+    content.append(chunk.data(), static_cast<std::size_t>(count));
+    if (content.size() > limit) return input_error(fmt::format("{} is larger than {} bytes", path.string(), limit));
+  }
+}
+
+Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
+  auto temporary = path;
+  temporary += fmt::format(".{}.tmp", ::getpid());
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!fd) return file_error("write", path, errno);
+  const auto fail = [&](int code) {
+    ::unlink(temporary.c_str());
+    return file_error("write", path, code);
+  };
+  while (!content.empty()) {
+    const auto count = ::write(fd.get(), content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(errno);
+    content.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) return fail(errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(errno);
+  return {};
+}
+
+Result<void> make_directories(const std::filesystem::path& path) {
+  std::error_code code;
+  std::filesystem::create_directories(path, code);
+  if (code) return file_error("make the folder", path, code.value());
+  return {};
+}
+
+}  // namespace trainstep

@@ -1,0 +1,21 @@
+// The one clock type of the program: milliseconds of wall-clock time, UTC. Whoever needs the time gets it as a value or from a Loop,
+// so that tests and the simulator decide what time it is.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace trainstep {
+
+using Duration = std::chrono::milliseconds;
+using Time = std::chrono::time_point<std::chrono::system_clock, Duration>;
+
+Time wall_clock();
+
+// "2026-11-21T08:15:30Z"
+std::string to_rfc3339(Time time);
+// For people: "0.4 s", "12 s", "3 min 05 s", "2 h 07 min"
+std::string describe(Duration duration);
+
+}  // namespace trainstep

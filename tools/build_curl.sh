@@ -1,0 +1,55 @@
+#!/bin/bash
+# Builds the lean static libcurl of the release: Debian's source package of curl (so that its security patches are in), HTTP and HTTPS only.
+#   tools/build_curl.sh           builds it unless it is there
+#   tools/build_curl.sh --where   prints its folder: build/deps/curl-VERSION-HASH (the hash is that of this file)
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+configure_flags=(
+  --disable-shared --enable-static --with-openssl --enable-ares --with-zlib --disable-debug --disable-dependency-tracking --enable-symbol-hiding
+  --without-nghttp2 --without-nghttp3 --without-ngtcp2 --without-brotli --without-zstd --without-libidn2 --without-libpsl --without-librtmp
+  --without-libssh2 --without-libssh --without-libgsasl --without-gssapi --without-ca-path --without-ca-bundle
+  --disable-ftp --disable-file --disable-ldap --disable-ldaps --disable-rtsp --disable-dict --disable-telnet --disable-tftp --disable-pop3
+  --disable-imap --disable-smb --disable-smtp --disable-gopher --disable-mqtt --disable-ntlm --disable-ntlm-wb --disable-kerberos-auth
+  --disable-negotiate-auth --disable-aws --disable-tls-srp --disable-unix-sockets --disable-cookies --disable-doh --disable-alt-svc --disable-hsts
+  --disable-manual --disable-libcurl-option --disable-netrc --disable-progress-meter --disable-dateparse
+)
+compiler_flags="-O2 -ffunction-sections -fdata-sections"
+
+# The version that apt would install now; what is built already stays valid until that changes.
+version=$(dpkg-query -W -f '${Version}' libcurl4-openssl-dev 2>/dev/null || true)
+[[ $version ]] || version=$(apt-cache policy libcurl4-openssl-dev | sed -n 's/ *Candidate: //p')
+[[ $version ]] || { echo "build_curl: apt knows no libcurl4-openssl-dev: run ./dev build" >&2; exit 1; }
+hash=$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-12)
+target=$root/build/deps/curl-$version-$hash
+if [[ ${1:-} == --where ]]; then
+  echo "$target"
+  exit
+fi
+[[ -f $target/lib/libcurl.a ]] && exit
+
+work=$root/build/deps/curl.work
+rm -rf "$work"
+mkdir -p "$work/lists/partial" "$work/source"
+log=$work/log
+trap 's=$?; [[ $s == 0 ]] || { tail -n 30 "$log"; echo "build_curl: failed, the log is $log"; } >&2; exit $s' EXIT
+
+# apt-get source needs deb-src lines: made of the machine's own binary ones, kept apart from them.
+apt-get indextargets --format 'deb-src [signed-by=$(SIGNED_BY)] $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
+  sed 's/ \[signed-by=\] / /' | sort -u >"$work/sources.list"
+apt=(-q -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$work/lists")
+cd "$work/source"
+{
+  apt-get "${apt[@]}" update
+  # An older patch level leaves the archive when a newer one comes: then the newer one is right.
+  apt-get "${apt[@]}" source "curl=$version" || apt-get "${apt[@]}" source curl
+  cd curl-*/
+  CFLAGS=$compiler_flags LIBS= ./configure --prefix="$target" "${configure_flags[@]}"
+  make -j"$(nproc)" -C lib V=0
+  make -C lib install
+  make -C include install
+} >"$log" 2>&1 </dev/null
+cd "$root"
+touch "$target/lib/libcurl.a"
+rm -rf "$work"
