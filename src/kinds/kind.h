@@ -1,0 +1,75 @@
+// A kind of job is one place: everything that is true of it stands in kinds/<kind>.cpp, and a row in kinds.cpp lists it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "data/json.h"
+#include "kinds/manifest.h"
+#include "plan/plan.h"
+#include "result/timeline.h"
+
+namespace trainstep::kinds {
+
+// A resource of the Kubernetes API.
+struct Resource {
+  std::string_view group_version;  // "kubeflow.org/v2beta1", "batch/v1"
+  std::string_view kind;           // "MPIJob"
+  std::string_view plural;         // "mpijobs"
+};
+
+// The replicas of one type.
+struct Replicas {
+  std::string type;            // canonical: "Master", "Worker", "PS"
+  int count = 1;
+  plan::Resources resources;
+  bool primary = false;        // index 0 of this type is the primary replica: its log is shown, its outputs count
+  bool awaited = false;        // index 0 must succeed for the job to succeed; the others are stopped after it (operators.md §5.2)
+};
+
+// Where the replicas find each other. In a cluster DNS names of pods; locally loopback and free ports.
+struct Address {
+  std::string host;
+  int port = 0;
+};
+using AddressBook = std::function<Address(const std::string& type, int index)>;
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// What a job's status says.
+struct Judgement {
+  enum class State { unknown, pending, suspended, running, restarting, succeeded, failed };
+  State state = State::unknown;
+  std::string reason;   // the operator's reason, as it writes it
+  std::string message;
+};
+
+struct Kind {
+  std::string_view name;                     // the distribution_type
+  std::vector<Resource> resources;           // candidates, best first; discovery picks the one that is served
+  std::vector<Replicas> (*replicas)(const plan::Plan& plan);
+  // The custom resource as `resource` (one of the candidates) wants it.
+  Result<Manifest> (*render)(const plan::Plan& plan, const Resource& resource);
+  // The verdict of the object's own status; every trap of operators.md §5, §8 is handled here.
+  Judgement (*judge)(const Json& object);
+  // Label selector of the pods of one replica; index < 0: of all of the type; type empty: of the whole job.
+  std::string (*pods)(const std::string& job_name, const Resource& resource, const std::string& type, int index);
+  // What the operator would inject into this replica's container: names, values and order as it writes them (operators.md §3).
+  Variables (*environment)(const plan::Plan& plan, const AddressBook& addresses, const std::string& type, int index);
+};
+
+const std::vector<Kind>& all();
+std::vector<std::string> names();
+// `name` must be one of names().
+const Kind& find(std::string_view name);
+
+// "worker-1", "launcher" (one-of-a-kind MPI launcher), "ps-0", "main" (Job): how logs, folders and messages name a replica.
+std::string replica_name(const plan::Plan& plan, const std::string& type, int index);
+
+}  // namespace trainstep::kinds

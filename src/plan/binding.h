@@ -1,0 +1,38 @@
+// train_parameters × Program: which value or which path of the step every formal parameter gets. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/request.h"
+#include "spec/program.h"
+
+namespace trainstep::plan {
+
+struct BoundInput {
+  std::string name;              // formal
+  std::optional<Json> value;     // a value parameter: as the program's type; absent: left out
+  std::optional<StepPath> path;  // a path parameter
+  bool given = false;            // by train_parameters, not by a default
+};
+
+struct BoundOutput {
+  std::string name;              // formal
+  std::optional<StepPath> path;  // where the step's caller wants it; absent: outputs/<name> of the run's own place
+};
+
+struct Binding {
+  std::vector<BoundInput> inputs;    // every formal input that has a value or path, in the program's order
+  std::vector<BoundOutput> outputs;  // every formal output, in the program's order
+};
+
+// A path parameter's actual value is the name of one of the step's paths. A path parameter (input or output) that train_parameters does not mention is bound to the
+// step's path of the same name, if there is one. Values are converted to the declared type when nothing is lost ("3" → 3 for Integer, 2.0 → 2, "true" → true,
+// JSON text → list or object). Errors (input): unknown parameter (lists the formals, nearest first), a required one missing, a value that does not fit, a path
+// parameter that names no path of the step (lists them).
+Result<Binding> bind(const spec::Program& program, const Request& request);
+
+}  // namespace trainstep::plan

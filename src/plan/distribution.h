@@ -1,0 +1,43 @@
+// distribution_specification → Distribution (DESIGN §4's table; specs/distribution_specification.schema.json).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "data/json.h"
+#include "plan/quantity.h"
+
+namespace trainstep::plan {
+
+struct Elastic {
+  int min = 1;
+  int max = 1;
+  std::optional<int> max_restarts;
+};
+
+struct Distribution {
+  std::string type = "Job";  // canonical spelling of the kind's name
+  int workers = 1;           // 1 … 10,000
+  bool workers_given = false;
+  std::optional<Quantity> worker_cpus, worker_memory;
+  std::optional<int> worker_gpus;
+  std::optional<Quantity> launcher_cpus, launcher_memory;
+  std::optional<int> parameter_servers;  // TF; unset: one for each worker
+  std::optional<Quantity> parameter_server_cpus, parameter_server_memory;
+  std::optional<Quantity> chief_cpus, chief_memory;
+  std::optional<int> processes_per_worker;
+  std::optional<int> slots_per_worker;
+  std::string mpi_implementation = "OpenMPI";  // OpenMPI, Intel, MPICH
+  std::vector<std::string> mpirun_arguments;
+  std::optional<Elastic> elastic;
+  bool indexed = false;
+};
+
+// Numbers may be written as text and 2.0 is 2; unknown keys are refused with the nearest known one; distribution_type is accepted in any case.
+// `kinds`: the names that can be chosen. Errors: input, "distribution_specification.number_of_workers: …".
+Result<Distribution> parse_distribution(const Json& specification, const std::vector<std::string>& kinds);
+
+}  // namespace trainstep::plan

@@ -1,0 +1,24 @@
+// Kubernetes resource quantities (apimachinery/pkg/api/resource/quantity.go): "8", "1000m", "0.5", "32Gi", "1e9".
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace trainstep::plan {
+
+// The text goes to Kubernetes as the user wrote it; the number is for our own arithmetic.
+struct Quantity {
+  std::string text;
+  double value = 0;  // cores, bytes or pieces
+};
+
+// Errors (input): not a quantity, negative, or a unit people mistake: "1GB" (says 1Gi or 1G).
+Result<Quantity> parse_quantity(std::string_view text, std::string_view what);
+// A quantity that must be a whole, non-negative number of pieces (GPUs); "2.0" is 2.
+Result<std::int64_t> parse_count(std::string_view text, std::string_view what);
+
+}  // namespace trainstep::plan

@@ -1,0 +1,39 @@
+// Who carries a job out: local processes, Kubernetes, the tests' simulator.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "data/json.h"
+#include "follow/event.h"
+
+namespace trainstep::run {
+
+// An output of the program after its end.
+struct OutputFound {
+  std::string name;                // formal
+  bool artifact = false;
+  std::string path;                // local path or uri of the artifact or of the value's file; empty: none
+  bool present = false;            // the artifact exists, or the value is known
+  std::optional<Json> value;       // value outputs, typed
+  Json metadata = Json::object();  // KFP v2 artifact metadata that the program set
+  std::string step_path;           // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
+};
+
+class Backend {
+ public:
+  using Sink = std::function<void(follow::Event)>;
+  virtual ~Backend() = default;
+
+  // Begins; everything else comes as events, the first of them Prepared or BackendFailed. `sink` is called from the loop only and outlives the backend.
+  virtual void prepare(Sink sink) = 0;
+  virtual void start(const follow::StartMember& order) = 0;
+  virtual void stop(const follow::StopMember& order) = 0;
+  // After Finish with success: what the program left. Error: input or internal when something is unreadable.
+  virtual Result<std::vector<OutputFound>> collect() = 0;
+};
+
+}  // namespace trainstep::run
