@@ -7,7 +7,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 configure_flags=(
-  --disable-shared --enable-static --with-openssl --enable-ares --with-zlib --disable-debug --disable-dependency-tracking --enable-symbol-hiding
+  --disable-shared --enable-static --with-openssl --enable-ares --without-zlib --disable-debug --disable-dependency-tracking --enable-symbol-hiding
   --without-nghttp2 --without-nghttp3 --without-ngtcp2 --without-brotli --without-zstd --without-libidn2 --without-libpsl --without-librtmp
   --without-libssh2 --without-libssh --without-libgsasl --without-gssapi --without-ca-path --without-ca-bundle
   --disable-ftp --disable-file --disable-ldap --disable-ldaps --disable-rtsp --disable-dict --disable-telnet --disable-tftp --disable-pop3
@@ -33,11 +33,12 @@ work=$root/build/deps/curl.work
 rm -rf "$work"
 mkdir -p "$work/lists/partial" "$work/source"
 log=$work/log
-trap 's=$?; [[ $s == 0 ]] || { tail -n 30 "$log"; echo "build_curl: failed, the log is $log"; } >&2; exit $s' EXIT
+exec 3>&2
+trap 's=$?; [[ $s == 0 ]] || { tail -n 30 "$log"; echo "build_curl: failed, the log is $log"; } >&3; exit $s' EXIT
 
 # apt-get source needs deb-src lines: made of the machine's own binary ones, kept apart from them.
-apt-get indextargets --format 'deb-src [signed-by=$(SIGNED_BY)] $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
-  sed 's/ \[signed-by=\] / /' | sort -u >"$work/sources.list"
+apt-get indextargets --format 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+  'Created-By: Packages' 'Origin: Debian' | sort -u >"$work/sources.list"
 apt=(-q -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$work/lists")
 cd "$work/source"
 {
