@@ -1,0 +1,84 @@
+// Metrics: curves collected from a program's log as it prints, and what it wrote at its end.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace trainstep::result {
+
+// One value with a name. `value` may be NaN or infinite: writers decide what their format does with it.
+struct Metric {
+  std::string name;
+  double value = 0;
+  bool percentage = false;  // the program asked to show it as a percentage (v1 "format": "PERCENTAGE")
+};
+
+// How far the training is, as the program itself says ("epoch=3/10", "Epoch 3/10", "epoch": 3).
+struct Progress {
+  std::optional<std::int64_t> epoch;
+  std::optional<std::int64_t> epochs;
+  bool operator==(const Progress&) const = default;
+};
+
+struct MetricPoint {
+  double x = 0;  // on the series' axis
+  double value = 0;
+  Time time;
+};
+
+struct MetricSeries {
+  enum class Axis { epoch, step, count };  // what the line said beside the value, or just the how-manieth value it is
+  std::string name;
+  Axis axis = Axis::count;
+  std::vector<MetricPoint> points;  // at most 2000, thinned out evenly; the last one is always kept
+};
+
+// Reads a log line by line. Understood:
+//   name=value pairs between blanks, commas, brackets (Katib's format): "epoch=3/10 loss=0.12, accuracy=93%"
+//   Keras: "Epoch 3/10", "45/45 [====] - 1s 2ms/step - loss: 0.12 - val_loss: 0.2", Keras 3's bars, colours, carriage returns
+//   a line that is one flat JSON object or Python dict of numbers: {"epoch": 1, "loss": 0.3}
+// Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them.
+// Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 200 names, lines longer than 64 KiB are skipped.
+class MetricReader {
+ public:
+  // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
+  void feed(std::string_view line, Time at);
+
+  [[nodiscard]] const Progress& progress() const { return m_progress; }
+  // In the order in which the names appeared.
+  [[nodiscard]] std::vector<MetricSeries> series() const;
+  // The last value of each name, in the same order.
+  [[nodiscard]] std::vector<Metric> latest() const;
+
+ private:
+  struct Curve {
+    MetricSeries series;
+    std::uint64_t count = 0;   // values seen
+    std::uint64_t stride = 1;  // every stride-th of them is kept
+    void add(MetricPoint point);
+  };
+  void take(const std::vector<Metric>& metrics, const Progress& said, Time at);
+
+  Progress m_progress;
+  std::vector<Curve> m_curves;
+  std::map<std::string, std::size_t, std::less<>> m_index;
+};
+
+// What the program wrote as its metrics, in any of the shapes that pipelines know:
+//   {"accuracy": 0.93, "loss": 0.1}                                          plain; members that are no numbers are skipped
+//   {"metrics": [{"name": "accuracy", "numberValue": 0.93, "format": "PERCENTAGE"}]}      KFP v1 mlpipeline-metrics
+//   {"artifacts": {"metrics": {"artifacts": [{"metadata": {"accuracy": 0.93}}]}}}         KFP v2 executor output
+//   {"metadata": {"accuracy": 0.93}}                                         one artifact of it
+// NaN and Infinity, as Python's json.dumps writes them, are read. Error (input): no JSON object, or a v1 entry without name or number.
+Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what);
+
+}  // namespace trainstep::result

@@ -1,0 +1,60 @@
+// How a step ended: the one judgement that the exit code, the log's last words and the report are made from.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace trainstep::result {
+
+// A closed list; docs name the same words.
+enum class VerdictClass {
+  succeeded,    // 0   the training succeeded and its outputs are delivered
+  user,         // 1   the training program failed
+  input,        // 2   usage, input or configuration is wrong
+  system,       // 3   infrastructure, a defect, or an end that cannot be known
+  timeout,      // 4   a limit that the user set has passed
+  capacity,     // 5   evicted, preempted, node lost, never scheduled within the limit
+  interrupted,  // 75  the step was interrupted, its job runs on for the next attempt
+  cancelled,    // 128 + signal: 130 SIGINT, 143 SIGTERM
+};
+std::string_view name(VerdictClass verdict_class);
+
+// The replica that failed first; the others usually fail because of it.
+struct FirstFailure {
+  std::string replica;           // "worker-1"
+  std::optional<int> exit_code;  // absent when a signal ended it or nothing is known
+  std::optional<int> signal;
+  std::string reason;                   // "OOMKilled", the last line of a traceback; may be empty
+  std::vector<std::string> last_lines;  // of its log, oldest first
+};
+
+struct Verdict {
+  VerdictClass verdict_class = VerdictClass::system;
+  std::string message;  // one sentence (or a few lines) for people; may be empty for succeeded
+  std::optional<FirstFailure> first_failure;
+  bool retry_can_help = false;  // the same step again, unchanged, may succeed
+  int signal = SIGTERM;         // the signal of a cancel; has no meaning for other classes
+};
+
+// The contract of DESIGN's table, as written beside the classes above.
+int exit_code(const Verdict& verdict);
+
+// The verdict of a step that could not go on because of `error`.
+Verdict from_error(const Error& error);
+
+// A short text for people, without the last lines: "failed: the training program failed: worker-1 was killed by SIGKILL (9), OOMKilled".
+std::string describe(const Verdict& verdict);
+
+// "worker-1 exited with code 3", "worker-1 was killed by SIGKILL (9), OOMKilled"
+std::string describe(const FirstFailure& failure);
+
+// "SIGKILL (9)"; "signal 63" for those without a common name.
+std::string signal_name(int signal);
+
+}  // namespace trainstep::result
