@@ -9,8 +9,8 @@
 namespace trainstep::result {
 
 struct MpiFailure {
-  int rank = 0;                  // in MPI_COMM_WORLD
-  std::optional<int> exit_code;  // one of the two is set, or none when mpirun says only which rank it was
+  std::optional<int> rank;       // in MPI_COMM_WORLD; absent: MPICH names only the process and its host
+  std::optional<int> exit_code;  // one of these two is set
   std::optional<int> signal;
   std::string host;  // as mpirun names it; may be empty
 };
