@@ -1,0 +1,14 @@
+#!/bin/bash
+# ./dev test [--all]: everything that must pass. It ends with the closing lines of ctest.
+# SPDX-License-Identifier: Apache-2.0
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+all=${1:-}
+[[ $# -le 1 && ($all == "" || $all == --all) ]] || die "usage: ./dev test [--all]"
+tools/prepare_tests.sh
+build dev
+build release
+if [[ $all ]]; then
+  tools/test_more.sh
+fi
+exec ctest --preset dev -j "$(nproc)" --no-tests=error </dev/null

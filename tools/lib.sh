@@ -1,0 +1,121 @@
+# Sourced by the tools: packages, Python environments, builds, and short messages with the time each took.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+system_python=/usr/bin/python3  # the distribution's: its PyTorch and MPI are Debian packages
+mkdir -p build/log build/cache
+export CCACHE_DIR=${CCACHE_DIR:-$root/build/cache/ccache}
+export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$root/build/cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$root/build/cache/uv}
+
+build_packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libyaml-cpp-dev libfmt-dev libspdlog-dev libcli11-dev libexpected-dev libssl-dev
+  libc-ares-dev)
+curl_packages=(dpkg-dev make)
+test_packages=(catch2 libcurl4-openssl-dev git)
+python_packages=(python3 python3-venv)
+lint_packages=(clang-19 clang-tidy-19 clang-format-19 "${python_packages[0]}")
+fuzz_packages=(clang-19 libclang-rt-19-dev)
+
+die() {
+  echo "dev: $*" >&2
+  exit 1
+}
+
+# step TEXT COMMAND…: runs it quietly and says how long it took; when it fails, shows the end of its output.
+step() {
+  local text=$1 log=build/log/${1//[^[:alnum:]]/_}.log begin=$EPOCHREALTIME
+  shift
+  printf '%s … ' "$text"
+  if "$@" >"$log" 2>&1 </dev/null; then
+    printf '%s s\n' "$(seconds_since "$begin")"
+  else
+    printf 'failed\n' && tail -n 40 "$log" >&2
+    die "$text: failed after $(seconds_since "$begin") s, all of its output: $log"
+  fi
+}
+
+seconds_since() {
+  local tenths=$(((${EPOCHREALTIME/[.,]/} - ${1/[.,]/}) / 100000))
+  echo "$((tenths / 10)).$((tenths % 10))"
+}
+
+as_root() {
+  if [[ $(id -u) == 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "needs root for: $*"
+  fi
+}
+
+# need PACKAGE…: installs what is missing of Debian's packages.
+need() {
+  local package installed missing=()
+  installed=$'\n'$(dpkg-query -W -f '${Package}:${Architecture} ${db:Status-Status}\n' "$@" 2>/dev/null || true)$'\n'
+  for package; do
+    [[ $installed == *$'\n'"${package%:*}":*" installed"$'\n'* ]] || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  step "installing ${#missing[@]} Debian packages (${missing[0]}, …)" install_packages "${missing[@]}"
+}
+
+install_packages() {
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=900)
+  as_root "${apt[@]}" update
+  as_root "${apt[@]}" install -y --no-install-recommends "$@"
+}
+
+# venv NAME…: build/venv/NAME with exactly what samples/requirements/NAME.txt lists; made once for each content of that file.
+venv() {
+  local name list stamp
+  for name; do
+    list=samples/requirements/$name.txt
+    [[ -f $list ]] || die "no such file: $list"
+    stamp=$(sha256sum "$list" | cut -c1-16)
+    [[ -f build/venv/$name/$stamp ]] && continue
+    need "${python_packages[@]}"
+    [[ -x build/venv/uv/bin/uv ]] || step "installing uv" make_uv
+    step "Python packages: $name" make_venv "$name" "$list" "$stamp"
+  done
+}
+
+make_uv() {
+  $system_python -m venv --clear build/venv/uv
+  build/venv/uv/bin/pip install -q 'uv<1'
+}
+
+make_venv() {
+  local uv=build/venv/uv/bin/uv options=() index
+  # uv does not read pip's settings: a machine with its own index says so there.
+  index=$(build/venv/uv/bin/pip config get global.index-url 2>/dev/null || true)
+  [[ -z $index ]] || export UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-$index}
+  [[ $(head -n 1 "$2") != "# system-site-packages" ]] || options+=(--system-site-packages)
+  rm -rf "build/venv/$1"
+  $uv venv -q --python $system_python "${options[@]}" "build/venv/$1"
+  # The lists are complete: nothing else is resolved or taken in.
+  $uv pip install --no-deps --python "build/venv/$1/bin/python" -r "$2"
+  touch "build/venv/$1/$3"
+}
+
+# configure PRESET
+configure() {
+  local file=build/$1/build.ninja
+  [[ -f $file && ! CMakePresets.json -nt $file ]] || step "configuring $1" cmake --preset "$1"
+}
+
+# build PRESET TARGET…
+build() {
+  configure "$1"
+  step "building $1" ninja -C "build/$1" "${@:2}"
+}
+
+# Debian's packages that a sample of this kind runs on.
+sample_packages() {
+  case $1 in
+    job | tf) ;;
+    pytorch) echo python3-torch python3-sklearn ;;
+    mpi) echo openmpi-bin python3-mpi4py python3-sklearn ;;
+    *) die "no such sample: $1 (there are job, pytorch, mpi, tf)" ;;
+  esac
+}
