@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""clang-tidy over the dev build's sources, the changed ones only.
+
+A source's key is the hash of the rules, its compile command, its own text and that of every header of ours it includes, directly or not.
+Keys of clean runs lie under build/lint/.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CLEAN = ROOT / "build/lint"
+TIDY = "clang-tidy-19"
+
+
+def own_headers(source, known):
+    """All our files that `source` includes, itself among them; `known` remembers each file's own list."""
+    found, todo = set(), [source]
+    while todo:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.add(path)
+        if path not in known:
+            names = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE)
+            known[path] = [folder / name for name in names for folder in (ROOT / "src", ROOT / "tests") if (folder / name).is_file()]
+        todo += known[path]
+    return sorted(found)
+
+
+def key(entry, known):
+    text = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + entry["command"].encode())
+    for path in own_headers(pathlib.Path(entry["file"]), known):
+        text.update(path.read_bytes())
+    return text.hexdigest()
+
+
+def tidy(entry):
+    """(file, what clang-tidy said; empty when clean)."""
+    run = subprocess.run([TIDY, "--quiet", "-p", ROOT / "build/dev", entry["file"]], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    said = re.sub(r"^\d+ warnings? generated\.\n", "", run.stdout + run.stderr, flags=re.MULTILINE)
+    return entry, (said.strip() or "clang-tidy failed") if run.returncode else ""
+
+
+def main():
+    CLEAN.mkdir(parents=True, exist_ok=True)
+    entries = json.loads((ROOT / "build/dev/compile_commands.json").read_text())
+    known = {}
+    keys = {entry["file"]: key(entry, known) for entry in entries if os.path.exists(entry["file"])}
+    todo = [entry for entry in entries if entry["file"] in keys and not (CLEAN / keys[entry["file"]]).exists()]
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for entry, said in pool.map(tidy, todo):
+            if said:
+                bad += 1
+                print(said, flush=True)
+            else:
+                (CLEAN / keys[entry["file"]]).touch()
+    for old in set(CLEAN.iterdir()) - {CLEAN / value for value in keys.values()}:
+        old.unlink()
+    print(f"clang-tidy: {len(entries)} files, {len(todo)} read, {bad} with findings")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
