@@ -1,0 +1,59 @@
+#!/bin/bash
+# ./dev fresh [COMMAND…]: runs ./dev COMMAND (default: demo) in a new Debian 12 that has nothing but git, on a clone of the committed state, and says
+# how long it took. How packages are reached (apt's sources and settings, proxies, certificates, pip's settings) is taken over from this machine.
+# SPDX-License-Identifier: Apache-2.0
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+[[ $(id -u) == 0 ]] || die "fresh makes a chroot: run it as root"
+((${#@})) || set -- demo
+need mmdebstrap git
+base=$root/build/fresh
+new=$base/debian.$$
+mkdir -p "$base"
+
+clean_up() {
+  local place
+  for place in proc sys dev/shm dev; do
+    ! mountpoint -q "$new/$place" || umount -l "$new/$place"
+  done
+  ! mountpoint -q "$new/dev" || die "$new/dev is still mounted: umount it, then remove $new"
+  rm -rf --one-file-system "$new"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The archives in this machine's own words; without any, mmdebstrap's default.
+sources=()
+while read -r line; do
+  sources+=("$line")
+done < <(apt-get indextargets --format 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+  'Created-By: Packages' 'Origin: Debian' | sort -u)
+
+make_debian() {
+  mmdebstrap --variant=minbase --include=git,ca-certificates bookworm "$new" "${sources[@]}"
+  local file
+  for file in /etc/pip.conf /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
+    [[ ! -f $file ]] || install -m 644 -D "$file" "$new$file"
+  done
+  grep -hE '^ *Acquire::' /etc/apt/apt.conf.d/* 2>/dev/null | grep -iE 'proxy|check-|cainfo|retries' >"$new/etc/apt/apt.conf.d/90machine" || true
+  cp -R /usr/local/share/ca-certificates/. "$new/usr/local/share/ca-certificates/"
+  mount -t proc proc "$new/proc"
+  mount --rbind --make-rslave /dev "$new/dev"
+  git clone -q "file://$root" "$new/root/trainstep"
+}
+step "a new Debian 12" make_debian
+
+environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8)
+while read -r variable; do
+  environment+=("$variable")
+done < <(env | grep -iE '^(https?_proxy|no_proxy|all_proxy|[A-Z_]*CA_BUNDLE|SSL_CERT_FILE|SSL_CERT_DIR|GIT_SSL_CAINFO|(PIP|UV)_[A-Z_]*|CI)=' |
+  grep -vE '^(PIP|UV)_(CACHE_DIR|FIND_LINKS)=')
+run() { chroot "$new" env -i "${environment[@]}" bash -c 'cd /root/trainstep && exec ./dev "$@"' dev "$@" </dev/null; }
+
+for time in fresh warm; do
+  begin=$EPOCHREALTIME
+  run "$@" || die "./dev $* failed on a $time machine"
+  times+="$time: $(seconds_since "$begin") s  "
+done
+echo "./dev $*  $times"
