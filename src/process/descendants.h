@@ -1,0 +1,34 @@
+// All processes that come from one process, wherever they have gone: own group, own session, own name. By /proc.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace trainstep::process {
+
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+  bool zombie = false;  // has ended, but nobody waited for it yet
+};
+
+// Orphans stay descendants of their nearest living ancestor that is a subreaper.
+void become_subreaper();
+
+// Children, their children and so on, without `ancestor` itself. A snapshot: they may fork meanwhile.
+std::vector<Process> descendants(pid_t ancestor);
+
+// `variable` ("NAME=value") stood in the environment that the process was started with. False when it cannot be known.
+bool started_with(pid_t pid, std::string_view variable);
+
+// Kills (SIGKILL) and reaps descendants of this process until there are none. Blocks up to `limit`; false: some would not die (uninterruptible
+// sleep).
+bool end_descendants(Duration limit);
+
+}  // namespace trainstep::process

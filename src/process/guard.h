@@ -1,0 +1,18 @@
+// The thin process above the program: whoever of the two is killed, no process of the gang is left (docs/adr/0005).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+namespace trainstep::process {
+
+// Forks. The child runs `program` and its result is returned there; the parent waits, forwards the stop signals that it was sent by kill(2) (not
+// those of the terminal, which reach the whole foreground group), kills what is left of the child's descendants once it has ended, and returns its
+// exit code; 3, with a line on stderr, when a signal ended the child. So the function returns twice, in two processes, with the same number as a
+// rule. To be called before any thread is made and with nothing in the buffers of stdout. When it cannot fork, `program` runs unguarded with -1.
+//
+// `program` gets the read end of a pipe that nobody writes to: readable (at its end) means that the guard is gone, and nobody will tidy up after this
+// process. SIGTERM, SIGINT and SIGHUP arrive blocked there, so that none is lost before Signals (signals.h) takes them.
+int run_guarded(const std::function<int(int guard_fd)>& program);
+
+}  // namespace trainstep::process

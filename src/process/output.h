@@ -1,0 +1,63 @@
+// Bytes of a pipe → whole lines.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/poll_loop.h"
+
+namespace trainstep::process {
+
+// A line longer than this is cut into several.
+inline constexpr std::size_t longest_line = std::size_t{1} << 20U;
+
+// Takes bytes as they come; gives back as many whole lines as they make, each with its newline. No line is copied more than once.
+class LineAssembler {
+ public:
+  // Where the next bytes are to be written; never empty.
+  std::span<char> space();
+  // `count` bytes have been written there. The lines are valid until the next call; empty when no line is complete.
+  std::string_view add(std::size_t count);
+  // What is left, with a newline; empty when nothing is.
+  std::string_view finish();
+
+ private:
+  std::vector<char> m_buffer;
+  std::size_t m_begin = 0;  // of the unfinished line
+  std::size_t m_end = 0;    // of the bytes
+};
+
+// Reads a pipe or FIFO on the loop; a chunk at a time, so that many pipes get the same attention.
+class OutputReader {
+ public:
+  using Lines = std::function<void(std::string_view lines)>;
+
+  // `pipe` must not block. `ended` is called once, from the loop, when everybody has closed the other end; it may destroy the reader.
+  OutputReader(PollLoop& loop, Fd pipe, Lines lines, std::function<void()> ended);
+  ~OutputReader();
+  OutputReader(const OutputReader&) = delete;
+  OutputReader& operator=(const OutputReader&) = delete;
+
+  [[nodiscard]] bool open() const { return static_cast<bool>(m_pipe); }
+  // Hands over what is in the pipe now, ends the last line and closes. `ended` is not called.
+  void drain();
+
+ private:
+  enum class Step { more, empty, end };
+  Step read_chunk();
+  void on_readable();
+  void close();
+
+  PollLoop& m_loop;
+  Fd m_pipe;
+  Lines m_lines;
+  std::function<void()> m_ended;
+  LineAssembler m_assembler;
+};
+
+}  // namespace trainstep::process

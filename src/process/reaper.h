@@ -1,0 +1,38 @@
+// Learns from SIGCHLD which children have ended, and buries orphans that were given to us.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+
+#include "base/fd.h"
+#include "base/poll_loop.h"
+
+namespace trainstep::process {
+
+// At most one at a time in a process: it waits for every child there is. Blocks SIGCHLD while it lives.
+class Reaper {
+ public:
+  using Ended = std::function<void(int wait_status)>;  // as waitpid(2) gives it
+
+  explicit Reaper(PollLoop& loop);
+  ~Reaper();
+  Reaper(const Reaper&) = delete;
+  Reaper& operator=(const Reaper&) = delete;
+
+  // Calls `ended` once from the loop, after which the pid may belong to somebody else. To be called in the same task that spawned the child.
+  // The loop keeps running as long as somebody is watched.
+  void watch(pid_t pid, Ended ended);
+  void forget(pid_t pid) { m_watched.erase(pid); }
+
+ private:
+  void reap();
+
+  PollLoop& m_loop;
+  Fd m_signals;
+  std::map<pid_t, Ended> m_watched;
+};
+
+}  // namespace trainstep::process

@@ -1,0 +1,29 @@
+// SIGTERM, SIGINT and SIGHUP as events of the loop.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+#include <functional>
+
+#include "base/fd.h"
+#include "base/poll_loop.h"
+
+namespace trainstep::process {
+
+// Those of SIGTERM, SIGINT and SIGHUP that count: one that was ignored when this process began (nohup, a shell's background job) stays ignored.
+sigset_t stop_signals();
+
+// Blocks the stop signals and reports each by number. Several of one number that come together are one. To be made before any thread.
+class Signals {
+ public:
+  Signals(PollLoop& loop, std::function<void(int signal)> received);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+ private:
+  PollLoop& m_loop;
+  Fd m_signals;
+};
+
+}  // namespace trainstep::process

@@ -1,0 +1,61 @@
+// A command from its start to its end: child, output, stop, and whatever it leaves behind.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/poll_loop.h"
+#include "base/result.h"
+#include "process/child.h"
+#include "process/output.h"
+#include "process/reaper.h"
+
+namespace trainstep::process {
+
+class Task {
+ public:
+  using Ended = std::function<void(int wait_status)>;
+
+  // `mark` ("NAME=value") is put into the environment and tells the task's processes from those of others, wherever they have gone.
+  // `lines`: stdout and stderr. `ended`: once, from the loop, after the last line; it may destroy the task.
+  // Errors: as spawn().
+  static Result<std::unique_ptr<Task>> start(PollLoop& loop, Reaper& reaper, Command command, const std::string& mark, OutputReader::Lines lines,
+                                             Ended ended);
+  // Kills (SIGKILL) everything that is left of it.
+  ~Task();
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  // A further source of its output: the reading end of a FIFO that its processes write to. Not blocking.
+  void add_output(Fd fifo, OutputReader::Lines lines);
+
+  // SIGTERM to its process group; after `grace` SIGKILL to it and to all descendants. A second call can only shorten the grace.
+  // When the first process of the group has gone, the others still have the rest of the grace as long as they hold the output open.
+  void stop(Duration grace);
+
+  [[nodiscard]] pid_t pid() const { return m_pid; }
+
+ private:
+  Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended);
+  void set_deadline(Duration delay);
+  void on_exit(int wait_status);
+  void on_output_end();
+  void kill_all();
+  void finish();
+
+  PollLoop& m_loop;
+  Reaper& m_reaper;
+  std::string m_mark;
+  Ended m_ended;
+  pid_t m_pid = 0;
+  std::optional<int> m_wait_status;  // set when the first process has ended
+  std::vector<std::unique_ptr<OutputReader>> m_outputs;
+  std::optional<Loop::TimerId> m_deadline;
+  Time m_kill_at{};  // of a stop; zero: not stopping
+};
+
+}  // namespace trainstep::process
