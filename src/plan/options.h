@@ -17,13 +17,13 @@ namespace trainstep::plan {
 // What can be said of all replicas, and again of those of one type (`replicas.<Type>`), which then counts. Members are in Kubernetes' own JSON where
 // Kubernetes has a word for it, checked for their shape only: the API server validates the rest.
 struct PodOptions {
-  Json environment = Json::object();         // NAME → text | {"secret": s, "key": k} | {"config_map": c, "key": k} | {"field": "metadata.name"}
-  Json volumes = Json::array();              // [{"name"?, "mount_path", "claim"|"secret"|"config_map"|"empty_dir"|"host_path", "sub_path"?, "read_only"?}]
+  Json environment = Json::object();  // NAME → text | {"secret": s, "key": k} | {"config_map": c, "key": k} | {"field": "metadata.name"}
+  Json volumes = Json::array();       // [{"name"?, "mount_path", "claim"|"secret"|"config_map"|"empty_dir"|"host_path", "sub_path"?, "read_only"?}]
   Json tolerations = Json::array();
-  Json affinity;                             // null: not given
+  Json affinity;  // null: not given
   Json node_selector = Json::object();
-  Json image_pull_secrets = Json::array();   // names
-  std::string image_pull_policy;             // Always, IfNotPresent, Never; empty: not given
+  Json image_pull_secrets = Json::array();  // names
+  std::string image_pull_policy;            // Always, IfNotPresent, Never; empty: not given
   std::string service_account;
   std::string priority_class;
   std::string scheduler;
@@ -31,19 +31,19 @@ struct PodOptions {
   Json labels = Json::object();
   Json annotations = Json::object();
   Json pod_security_context, security_context;  // null: not given
-  Json requests = Json::object(), limits = Json::object();  // further resources: name → quantity
+  Json requests = Json::object();               // further resources, "rdma/hca": 1; requests and limits alike
   std::optional<bool> host_network;
-  std::string image;                         // replicas.<Type> only: another image for this type
+  std::string image;  // replicas.<Type> only: another image for this type
 };
 
 struct RunPolicy {
-  std::string restart_policy = "Never";      // Never, OnFailure, ExitCode (training operator), Always
+  std::string restart_policy = "Never";  // Never, OnFailure, ExitCode (training operator), Always
   int backoff_limit = 0;
   std::optional<Duration> active_deadline;
   std::optional<Duration> ttl_after_finished;
   std::string clean_pod_policy = "Running";
   bool suspend = false;
-  Duration stop_grace{30'000};               // between SIGTERM and SIGKILL
+  Duration stop_grace{30'000};  // between SIGTERM and SIGKILL
 };
 
 // Unset: no limit (beyond the defaults of DESIGN §5's table).
@@ -52,23 +52,24 @@ struct Limits {
 };
 
 struct JobOptions {
-  std::string component;                     // which executor of the specification
+  std::string component;  // which executor of the specification
   PodOptions all;
   std::map<std::string, PodOptions> replicas;  // by replica type: only what differs
-  std::vector<std::string> pass_environment; // further variables of the step to pass on; "NAME" or "PREFIX*"
+  std::vector<std::string> pass_environment;   // further variables of the step to pass on; "NAME" or "PREFIX*"
   std::string gpu_resource = "nvidia.com/gpu";
-  std::string queue;                         // Kueue LocalQueue
-  Json gang;                                 // null: none; object: schedulingPolicy of the operators
-  std::optional<Quantity> shared_memory;     // /dev/shm; unset: by the number of processes; value 0: none of ours
+  std::string queue;                      // Kueue LocalQueue
+  Json gang;                              // null: none; object: schedulingPolicy of the operators
+  std::optional<Quantity> shared_memory;  // /dev/shm; unset: by the number of processes; value 0: none of ours
   RunPolicy run_policy;
   Limits limits;
-  std::string logs = "primary";              // all, primary, none, or a comma-separated list of replicas
-  std::string cleanup = "default";           // default (DESIGN §5), always, on_success, never
-  std::string on_eviction = "default";       // default (DESIGN §5), keep, delete
-  Json patch;                                // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
+  std::vector<std::string> logs;               // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
+  std::string cleanup = "default";              // default (DESIGN §5), always, on_success, never
+  std::string on_eviction = "default";          // default (DESIGN §5), keep, delete
+  Json patch;                                   // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
 };
 
-// Durations: seconds as a number, or "90s", "10m", "2h", "1h30m". Errors: input, "job_options.run_policy.backoff_limit: …"; unknown keys name the nearest.
+// Durations: seconds as a number, or "90s", "10m", "2h", "1h30m". Errors: input, "job_options.run_policy.backoff_limit: …"; unknown keys name the
+// nearest.
 Result<JobOptions> parse_options(const Json& options);
 
 // The options that count for one replica type: `all`, overlaid by `replicas.<type>` (objects are merged, lists appended, scalars replaced).

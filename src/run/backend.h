@@ -14,7 +14,7 @@ namespace trainstep::run {
 
 // An output of the program after its end.
 struct OutputFound {
-  std::string name;                // formal
+  std::string name;  // formal
   bool artifact = false;
   std::string path;                // local path or uri of the artifact or of the value's file; empty: none
   bool present = false;            // the artifact exists, or the value is known
@@ -28,7 +28,8 @@ class Backend {
   using Sink = std::function<void(follow::Event)>;
   virtual ~Backend() = default;
 
-  // Begins; everything else comes as events, the first of them Prepared or BackendFailed. `sink` is called from the loop only and outlives the backend.
+  // Begins; everything else comes as events, the first of them Prepared or BackendFailed. `sink` is called from the loop only and outlives the
+  // backend.
   virtual void prepare(Sink sink) = 0;
   virtual void start(const follow::StartMember& order) = 0;
   virtual void stop(const follow::StopMember& order) = 0;

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+
+namespace trainstep {
+namespace {
+
+std::string shown(const Json& value) {
+  constexpr std::size_t longest = 60;
+  auto text = to_text(value);
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> whole_number(const Json& value) {
+  constexpr double largest = 9007199254740992.0;  // 2^53: what survives a trip through a double
+  double number = 0;
+  if (value.is_number()) {
+    number = value.get<double>();
+  } else if (value.is_string()) {
+    const auto& whole = value.get_ref<const std::string&>();
+    const auto text = trim(whole);
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  if (!std::isfinite(number) || std::trunc(number) != number || std::abs(number) > largest) return std::nullopt;
+  return static_cast<std::int64_t>(number);
+}
+
+std::optional<bool> truth(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (!value.is_string()) return std::nullopt;
+  const auto text = lower(trim(value.get_ref<const std::string&>()));
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  return std::nullopt;
+}
+
+Fields::Fields(const Json& object, std::string where) : m_object(object.is_object() ? object : m_nothing), m_where(std::move(where)) {
+  if (!object.is_object() && !object.is_null())
+    fail(input_error(fmt::format("{}: wants an object, found {}: {}", m_where, type_name(object), shown(object))));
+}
+
+std::string Fields::path(std::string_view key) const { return fmt::format("{}.{}", m_where, key); }
+
+const Json* Fields::take(std::string_view key) {
+  m_known.emplace_back(key);
+  return find(m_object, key);
+}
+
+void Fields::fail(Error error) {
+  if (!m_error) m_error = std::move(error);
+}
+
+void Fields::mistake(std::string_view key, std::string_view wanted, const Json& found) {
+  fail(input_error(fmt::format("{}: wants {}, found {}", path(key), wanted, shown(found))));
+}
+
+std::optional<std::string> Fields::text(std::string_view key) {
+  const auto* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) return value->get<std::string>();
+  mistake(key, "a text", *value);
+  return std::nullopt;
+}
+
+std::optional<std::string> Fields::text_or_number(std::string_view key) {
+  const auto* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) return value->get<std::string>();
+  if (const auto whole = whole_number(*value)) return fmt::format("{}", *whole);
+  if (value->is_number()) return to_text(*value);
+  mistake(key, "a text or a number", *value);
+  return std::nullopt;
+}
+
+std::optional<std::string> Fields::choice(std::string_view key, const std::vector<std::string>& choices) {
+  const auto value = text(key);
+  if (!value) return std::nullopt;
+  for (const auto& choice : choices)
+    if (lower(choice) == lower(trim(*value))) return choice;
+  const auto near = nearest(*value, choices);
+  fail(input_error(fmt::format("{}: \"{}\" is not known{}; it is one of {}", path(key), *value,
+                               near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", join(choices, ", "))));
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Fields::integer(std::string_view key, std::int64_t least, std::int64_t most) {
+  const auto* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  const auto number = whole_number(*value);
+  if (number && *number >= least && *number <= most) return number;
+  mistake(key, fmt::format("a whole number from {} to {}", least, most), *value);
+  return std::nullopt;
+}
+
+std::optional<bool> Fields::boolean(std::string_view key) {
+  const auto* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  const auto result = truth(*value);
+  if (!result) mistake(key, "true or false", *value);
+  return result;
+}
+
+std::optional<Json> Fields::object(std::string_view key) {
+  const auto* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_object()) return *value;
+  mistake(key, "an object", *value);
+  return std::nullopt;
+}
+
+std::optional<Json> Fields::list(std::string_view key) {
+  const auto* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_array()) return *value;
+  mistake(key, "a list", *value);
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> Fields::texts(std::string_view key) {
+  const auto items = list(key);
+  if (!items) return std::nullopt;
+  std::vector<std::string> result;
+  for (const auto& item : *items) {
+    if (item.is_string()) {
+      result.push_back(item.get<std::string>());
+    } else {
+      mistake(key, "a list of texts", *items);
+      return std::nullopt;
+    }
+  }
+  return result;
+}
+
+std::optional<Json> Fields::any(std::string_view key) {
+  const auto* value = take(key);
+  return value == nullptr ? std::nullopt : std::optional<Json>(*value);
+}
+
+Result<void> Fields::done() {
+  if (m_object.is_object()) {
+    for (const auto& [key, value] : m_object.items()) {
+      if (std::find(m_known.begin(), m_known.end(), key) != m_known.end()) continue;
+      const auto near = nearest(key, m_known);
+      return input_error(fmt::format("{}: there is no \"{}\"{}", m_where, key,
+                                     near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; known are {}", join(m_known, ", "))));
+    }
+  }
+  if (m_error) return *m_error;
+  return {};
+}
+
+}  // namespace trainstep

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/follower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "follow/triage.h"
+
+namespace trainstep::follow {
+namespace {
+
+using Life = MemberState::Life;
+
+// Timers below `restart` are one of a kind; restart + n belongs to member n.
+enum Timer : int { limit_starting, limit_running, limit_total, linger_over, heartbeat, stop_overdue, restart };
+
+// The backend has this long beyond the grace to report the ends of killed members.
+constexpr Duration stop_slack{15'000};
+
+bool alive(const MemberState& state) { return state.life == Life::starting || state.life == Life::running || state.life == Life::restarting; }
+
+std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
+
+}  // namespace
+
+Follower::Follower(Rules rules) : m_rules(std::move(rules)), m_members(m_rules.members.size()) {
+  for (MemberIndex i = 0; i < m_members.size(); ++i) m_shown.push_back(shown(i));
+}
+
+bool Follower::shown(MemberIndex member) const {
+  const auto& wanted = m_rules.members[member];
+  return std::any_of(m_rules.logs.begin(), m_rules.logs.end(), [&](const auto& name) {
+    return name == "all" || name == wanted.name || (name == "primary" && (wanted.primary || wanted.awaited));
+  });
+}
+
+std::vector<Action> Follower::begin(Time at) {
+  m_began = m_last_sign_of_life = at;
+  m_timeline.enter(result::Phase::starting, at);
+  start_timer(limit_starting, m_rules.limits.starting);
+  start_timer(limit_total, m_rules.limits.total);
+  start_timer(heartbeat, m_rules.heartbeat);
+  return std::exchange(m_actions, {});
+}
+
+std::vector<Action> Follower::handle(const Event& event) {
+  if (!m_finished) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
+  return std::exchange(m_actions, {});
+}
+
+void Follower::on(const Prepared&, Time) {
+  if (m_verdict) return;
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    if (m_rules.members[i].started) order_start(i);
+}
+
+void Follower::on(const MemberStarted& started, Time at) {
+  auto& state = m_members[started.member];
+  state.life = Life::running;
+  state.place = started.place;
+  state.started = at;
+  state.ending.reset();
+  ++state.attempts;
+  if (m_verdict && !state.stopping) {  // the verdict came between the order and the start
+    state.stopping = true;
+    m_actions.emplace_back(StopMember{started.member, m_rules.policy.stop_grace});
+    return;
+  }
+  bool all = true;
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    all = all && !(m_rules.members[i].started && (m_members[i].life == Life::waiting || m_members[i].life == Life::starting));
+  if (!all || m_timeline.current() == result::Phase::running || m_verdict) return;
+  m_timeline.enter(result::Phase::running, at);
+  start_timer(limit_running, m_rules.limits.running);
+  say("running");
+}
+
+void Follower::on(const MemberOutput& output, Time at) {
+  m_last_sign_of_life = at;
+  auto& state = m_members[output.member];
+  if (m_shown[output.member]) m_actions.emplace_back(ShowOutput{output.member, output.lines});
+  const bool primary = m_rules.members[output.member].primary;
+  for_each_line(output.lines, [&](std::string_view line, bool near_end) {
+    if (primary) m_metrics.feed(line, at);
+    if (near_end) state.tail.push(line);
+  });
+  if (!primary || m_progress == m_metrics.progress()) return;
+  m_progress = m_metrics.progress();
+  if (m_progress.epoch && m_progress.epochs)
+    m_actions.emplace_back(ShowProgress{static_cast<int>(*m_progress.epoch), static_cast<int>(*m_progress.epochs)});
+}
+
+void Follower::on(const MemberEnded& ended, Time at) {
+  auto& state = m_members[ended.member];
+  state.ending = ended.ending;
+  state.ended = at;
+  m_last_sign_of_life = at;
+  state.life = ended.ending.succeeded() ? Life::succeeded : state.stopping ? Life::stopped : Life::failed;
+  if (!m_verdict) {
+    if (state.life == Life::failed) member_failed(ended.member, at);
+    if (state.life == Life::succeeded) succeed(at);
+  }
+  finish_if_all_ended(at);
+}
+
+void Follower::member_failed(MemberIndex member, Time at) {
+  const auto failure = failure_of(member);
+  if (may_restart(*m_members[member].ending)) {
+    restart_later(member);
+    return;
+  }
+  decide(failed_verdict(failure, m_restarts), at);
+}
+
+bool Follower::may_restart(const Ending& ending) const {
+  constexpr int first_retryable_code = 128;  // as the training operator's ExitCode policy counts (operators.md §1.2)
+  const auto& policy = m_rules.policy;
+  if (m_restarts >= policy.backoff_limit || policy.restart_policy == "Never") return false;
+  return policy.restart_policy != "ExitCode" || ending.signal || ending.exit_code >= first_retryable_code;
+}
+
+void Follower::order_start(MemberIndex member) {
+  m_members[member].life = Life::starting;
+  m_actions.emplace_back(StartMember{member, m_members[member].attempts});
+}
+
+void Follower::restart_later(MemberIndex member) {
+  const auto pause = Duration(std::min(1000 << std::min(m_restarts, 5), 30'000));
+  ++m_restarts;
+  auto& state = m_members[member];
+  state.life = Life::restarting;
+  say(fmt::format("{}; starting it again in {} (restart {} of {})", describe(failure_of(member)), describe(pause), m_restarts,
+                  m_rules.policy.backoff_limit));
+  state.tail.clear();
+  m_actions.emplace_back(SetTimer{restart + static_cast<int>(member), pause});
+}
+
+void Follower::succeed(Time at) {
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    if (m_rules.members[i].awaited && m_members[i].life != Life::succeeded) return;
+  m_verdict = result::Verdict{result::VerdictClass::succeeded, "", std::nullopt, false, 0};
+  m_timeline.enter(result::Phase::finishing, at);
+  stop_members(m_rules.policy.stop_grace, true);
+  start_timer(linger_over, m_rules.linger);
+}
+
+void Follower::decide(result::Verdict verdict, Time at) {
+  if (m_verdict) return;
+  m_verdict = std::move(verdict);
+  m_timeline.enter(result::Phase::finishing, at);
+  const auto running = static_cast<std::size_t>(std::count_if(m_members.begin(), m_members.end(), alive));
+  if (running > 0) say(fmt::format("stopping {} replica{}", running, plural(running)));
+  stop_members(m_rules.policy.stop_grace, false);
+  finish_if_all_ended(at);
+}
+
+void Follower::stop_members(Duration grace, bool servers_only) {
+  for (MemberIndex i = 0; i < m_members.size(); ++i) {
+    auto& state = m_members[i];
+    const auto& member = m_rules.members[i];
+    if (!member.started || (servers_only && !member.serves)) continue;
+    if (state.life == Life::restarting) state.life = Life::failed;
+    if (state.life != Life::running) continue;
+    state.stopping = true;
+    m_actions.emplace_back(StopMember{i, grace});
+  }
+  start_timer(stop_overdue, (servers_only ? m_rules.linger : Duration{}) + grace + stop_slack);
+}
+
+void Follower::finish_if_all_ended(Time at) {
+  if (!m_verdict || m_finished || std::any_of(m_members.begin(), m_members.end(), alive)) return;
+  m_finished = true;
+  m_timeline.enter(result::Phase::finishing, at);
+  m_actions.emplace_back(Finish{*m_verdict});
+}
+
+void Follower::on(const BackendFailed& failed, Time at) { decide(result::from_error(failed.error), at); }
+
+void Follower::on(const StopRequested& request, Time at) {
+  if (!m_verdict) {
+    say(fmt::format("{} received: the training is cancelled", result::signal_name(request.signal)));
+    decide({result::VerdictClass::cancelled, "", std::nullopt, false, request.signal}, at);
+  } else if (request.signal == SIGINT || m_verdict->verdict_class == result::VerdictClass::succeeded) {
+    stop_members(request.signal == SIGINT ? Duration{} : m_rules.policy.stop_grace, false);
+  }
+}
+
+void Follower::on(const TimerFired& fired, Time at) {
+  switch (fired.timer) {
+    case limit_starting:
+      if (m_timeline.current() == result::Phase::starting) limit_passed("starting", *m_rules.limits.starting, at);
+      return;
+    case limit_running:
+      limit_passed("running", *m_rules.limits.running, at);
+      return;
+    case limit_total:
+      limit_passed("total", *m_rules.limits.total, at);
+      return;
+    case linger_over:
+      stop_members(m_rules.policy.stop_grace, false);
+      return;
+    case stop_overdue:
+      for (auto& state : m_members)
+        if (alive(state)) state.life = Life::stopped;
+      finish_if_all_ended(at);
+      return;
+    case heartbeat:
+      if (at - m_last_sign_of_life >= m_rules.heartbeat && !m_verdict)
+        say(fmt::format("still running after {}; no output for {}", describe(at - m_began), describe(at - m_last_sign_of_life)));
+      start_timer(heartbeat, m_rules.heartbeat);
+      return;
+    default:
+      break;
+  }
+  const auto member = static_cast<MemberIndex>(fired.timer - restart);
+  if (!m_verdict && m_members.at(member).life == Life::restarting) order_start(member);
+}
+
+void Follower::limit_passed(std::string_view phase, Duration limit, Time at) {
+  decide({result::VerdictClass::timeout, fmt::format("the limit of {} for {} (job_options.limits.{}) has passed", describe(limit), phase, phase),
+          std::nullopt, false, 0},
+         at);
+}
+
+void Follower::start_timer(int timer, const std::optional<Duration>& delay) {
+  if (delay) m_actions.emplace_back(SetTimer{timer, *delay});
+}
+
+result::FirstFailure Follower::failure_of(MemberIndex member) const { return first_failure(m_rules, m_members, member); }
+
+}  // namespace trainstep::follow

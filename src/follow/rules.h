@@ -1,0 +1,30 @@
+// What the state machine has to know of a job before it runs.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/options.h"
+
+namespace trainstep::follow {
+
+// A replica, or one rank of it.
+struct Member {
+  std::string name;      // "worker-1"
+  bool primary = false;  // its log is read for metrics and progress
+  bool awaited = false;  // the job succeeds when all awaited members have
+  bool serves = false;   // runs until it is stopped; its end by our signal is no failure
+  bool started = true;   // by an order of ours; false: another member starts it (mpirun its ranks) and only its output is seen
+};
+
+struct Rules {
+  std::vector<Member> members;
+  plan::RunPolicy policy;
+  plan::Limits limits;
+  std::vector<std::string> logs = {"all"};  // whose output is shown: "all", "primary", "none", or names of members
+  Duration linger{10'000};                  // how long members that are not awaited may go on after success before they are stopped
+  Duration heartbeat{600'000};              // a line of the story after so long a silence
+};
+
+}  // namespace trainstep::follow

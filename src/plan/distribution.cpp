@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/distribution.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "data/fields.h"
+
+namespace trainstep::plan {
+namespace {
+
+constexpr int most_workers = 10'000;
+
+std::optional<int> small(std::optional<std::int64_t> number) { return number ? std::optional(static_cast<int>(*number)) : std::nullopt; }
+
+std::optional<Elastic> read_elastic(Fields& parent) {
+  const auto object = parent.object("elastic");
+  if (!object) return std::nullopt;
+  Fields fields(*object, parent.path("elastic"));
+  Elastic elastic;
+  elastic.min = small(fields.integer("min", 1, most_workers)).value_or(1);
+  elastic.max = small(fields.integer("max", 1, most_workers)).value_or(elastic.min);
+  elastic.max_restarts = small(fields.integer("max_restarts", 0, 1'000'000));
+  if (elastic.max < elastic.min)
+    fields.fail(input_error(fmt::format("{}: is {}, less than {} of {}", fields.path("max"), elastic.max, fields.path("min"), elastic.min)));
+  if (auto done = fields.done(); !done) parent.fail(done.error());
+  return elastic;
+}
+
+// A key that only some kinds have is refused for the others: it would be ignored, which is worse than an error.
+Result<void> check_applies(const Fields& fields, const std::string& type, std::initializer_list<std::string_view> keys,
+                           std::initializer_list<std::string_view> kinds) {
+  for (const auto& kind : kinds)
+    if (type == kind) return {};
+  for (const auto& key : keys)
+    if (fields.has(key))
+      return input_error(fmt::format("{}: has no meaning for distribution_type \"{}\", only for {}; leave it out or change the type",
+                                     fields.path(key), type, join({kinds.begin(), kinds.end()}, ", ")));
+  return {};
+}
+
+Result<void> check_kind(const Fields& fields, const Distribution& d) {
+  TRY(check_applies(fields, d.type, {"launcher_cpus", "launcher_memory", "slots_per_worker", "mpi_implementation", "mpirun_arguments"}, {"MPI"}));
+  TRY(check_applies(fields, d.type, {"number_of_parameter_servers", "parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"},
+                    {"TF"}));
+  TRY(check_applies(fields, d.type, {"processes_per_worker"}, {"MPI", "PyTorch", "TrainJob"}));
+  TRY(check_applies(fields, d.type, {"elastic"}, {"PyTorch", "Paddle"}));
+  TRY(check_applies(fields, d.type, {"indexed"}, {"Job"}));
+  if (d.type == "Job" && d.workers > 1 && !d.indexed)
+    return input_error(
+        fmt::format("{}: is {}, but a Job is one pod; choose a distributed distribution_type (PyTorch, MPI, TF), or \"indexed\": true for {} pods "
+                    "that share nothing",
+                    fields.path("number_of_workers"), d.workers, d.workers));
+  if (d.elastic && d.workers_given && (d.workers < d.elastic->min || d.workers > d.elastic->max))
+    return input_error(fmt::format("{}: is {}, not between {} of {} and {} of {}", fields.path("number_of_workers"), d.workers,
+                                   fields.path("elastic.min"), d.elastic->min, fields.path("elastic.max"), d.elastic->max));
+  return {};
+}
+
+}  // namespace
+
+Result<Distribution> parse_distribution(const Json& specification, const std::vector<std::string>& kinds) {
+  Fields fields(specification, "distribution_specification");
+  Distribution d;
+  d.type = fields.choice("distribution_type", kinds).value_or("Job");
+  const auto workers = small(fields.integer("number_of_workers", 1, most_workers));
+  d.workers_given = workers.has_value();
+  d.worker_cpus = fields.parsed("worker_cpus", parse_quantity);
+  d.worker_memory = fields.parsed("worker_memory", parse_quantity);
+  d.worker_gpus = small(fields.parsed("worker_gpus", parse_count));
+  d.launcher_cpus = fields.parsed("launcher_cpus", parse_quantity);
+  d.launcher_memory = fields.parsed("launcher_memory", parse_quantity);
+  d.parameter_servers = small(fields.integer("number_of_parameter_servers", 0, most_workers));
+  d.parameter_server_cpus = fields.parsed("parameter_server_cpus", parse_quantity);
+  d.parameter_server_memory = fields.parsed("parameter_server_memory", parse_quantity);
+  d.chief_cpus = fields.parsed("chief_cpus", parse_quantity);
+  d.chief_memory = fields.parsed("chief_memory", parse_quantity);
+  d.processes_per_worker = small(fields.integer("processes_per_worker", 1, 1024));
+  d.slots_per_worker = small(fields.integer("slots_per_worker", 1, 1024));
+  d.mpi_implementation = fields.choice("mpi_implementation", {"OpenMPI", "Intel", "MPICH"}).value_or("OpenMPI");
+  d.mpirun_arguments = fields.texts("mpirun_arguments").value_or(std::vector<std::string>{});
+  d.elastic = read_elastic(fields);
+  d.indexed = fields.boolean("indexed").value_or(false);
+  d.workers = workers.value_or(d.elastic ? d.elastic->min : 1);
+  TRY(fields.done());
+  TRY(check_kind(fields, d));
+  return d;
+}
+
+}  // namespace trainstep::plan

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "data/digest.h"
+
+namespace trainstep::plan {
+namespace {
+
+constexpr std::size_t longest_label = 63;
+
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_alphanumeric(char c) { return is_small(c) || is_digit(c) || (c >= 'A' && c <= 'Z'); }
+
+// The nearest DNS-1035 label: "My Model_2" → "my-model-2".
+std::string as_label(std::string_view name) {
+  std::string label;
+  for (const auto c : lower(name)) {
+    if (is_small(c) || is_digit(c))
+      label += c;
+    else if (!label.empty() && label.back() != '-')
+      label += '-';
+  }
+  label.erase(label.begin(), std::find_if(label.begin(), label.end(), is_small));
+  label.resize(std::min(label.size(), longest_label));
+  while (label.ends_with('-')) label.pop_back();
+  return label.empty() ? "my-model" : label;
+}
+
+}  // namespace
+
+Result<void> check_model_name(std::string_view name) {
+  const auto allowed = [](char c) { return is_small(c) || is_digit(c) || c == '-'; };
+  if (!name.empty() && name.size() <= longest_label && is_small(name.front()) && name.back() != '-' && std::all_of(name.begin(), name.end(), allowed))
+    return {};
+  return input_error(
+      fmt::format("model_name: \"{}\" cannot be part of a Kubernetes name (small letters, digits and dashes, first a letter, at most {}); "
+                  "\"{}\" would do",
+                  name.substr(0, 100), longest_label, as_label(name)));
+}
+
+Result<void> check_run_id(std::string_view run_id) {
+  const auto allowed = [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
+  if (!run_id.empty() && run_id.size() <= longest_label && is_alphanumeric(run_id.front()) && is_alphanumeric(run_id.back()) &&
+      std::all_of(run_id.begin(), run_id.end(), allowed))
+    return {};
+  return input_error(
+      fmt::format("run_id: \"{}\" cannot be a label: letters, digits, dashes, dots and underscores, first and last a letter or digit, at most {}",
+                  run_id.substr(0, 100), longest_label));
+}
+
+std::string job_name(std::string_view model_name, std::string_view run_id) {
+  constexpr std::size_t digits = 10;
+  std::string stem(model_name.substr(0, longest_job_name - digits - 1));
+  while (stem.ends_with('-')) stem.pop_back();
+  return stem + "-" + sha256_hex(run_id).substr(0, digits);
+}
+
+std::string file_name(std::string_view formal_name) {
+  std::string result(formal_name);
+  for (auto& c : result)
+    if (!is_alphanumeric(c) && c != '-' && c != '_' && c != '.') c = '_';
+  if (result.find_first_not_of('.') == std::string::npos) result = "_" + result;
+  return result;
+}
+
+}  // namespace trainstep::plan

@@ -1,0 +1,29 @@
+// Names: what users may write, and what Kubernetes and its operators can bear.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace trainstep::plan {
+
+// The longest job name that leaves room for every suffix an operator adds ("-evaluator-9999", JobSet's "-node-0-9999-abcde"; operators.md §8, traps 8
+// and 9).
+inline constexpr std::size_t longest_job_name = 40;
+
+// A model name becomes part of the job's name: 1 … 63 of [a-z0-9-], first a letter, last no dash. Error (input): says which, and a name that would
+// do.
+Result<void> check_model_name(std::string_view name);
+
+// A run id is a label value and a folder: 1 … 63 of [A-Za-z0-9_.-], first and last a letter or digit.
+Result<void> check_run_id(std::string_view run_id);
+
+// The same run always gets the same name: "<model>-<10 hexadecimal digits of run_id's digest>", a DNS-1035 label.
+std::string job_name(std::string_view model_name, std::string_view run_id);
+
+// A formal parameter's name as a file name: anything but [A-Za-z0-9_.-] becomes '_'; never "." or "..".
+std::string file_name(std::string_view formal_name);
+
+}  // namespace trainstep::plan

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "data/fields.h"
+
+namespace trainstep::plan {
+namespace {
+
+// "90", "90s", "10m", "1h30m", "2d"
+Result<Duration> parse_duration(std::string_view text, std::string_view what) {
+  const auto wrong = [&] { return input_error(fmt::format("{}: \"{}\" is no duration; write seconds, or 90s, 10m, 2h, 1h30m, 3d", what, text)); };
+  auto rest = trim(text);
+  double seconds = 0;
+  if (rest.empty()) return wrong();
+  while (!rest.empty()) {
+    double number = 0;
+    const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (code != std::errc{} || number < 0) return wrong();
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    constexpr std::string_view letters = "smhd";
+    constexpr std::array<double, 4> factors{1, 60, 3600, 86400};
+    const auto unit = rest.empty() ? 0 : letters.find(rest.front());
+    if (unit == std::string_view::npos) return wrong();
+    if (!rest.empty()) rest.remove_prefix(1);
+    seconds += number * factors.at(unit);
+  }
+  constexpr double longest = 10.0 * 365 * 86400;
+  if (!(seconds <= longest)) return input_error(fmt::format("{}: \"{}\" is longer than ten years", what, text));
+  return Duration(std::llround(seconds * 1000));
+}
+
+Result<void> check_environment(const Json& environment, const std::string& where) {
+  for (const auto& [name, value] : environment.items()) {
+    if (name.empty() || name.find_first_of("= \t\n") != std::string::npos || name.find('\0') != std::string::npos)
+      return input_error(fmt::format("{}: \"{}\" is no name of a variable", where, name));
+    if (value.is_string() || value.is_number() || value.is_boolean()) continue;
+    Fields form(value, where + "." + name);
+    const auto secret = form.text("secret"), config_map = form.text("config_map"), field = form.text("field"), key = form.text("key");
+    TRY(form.done());
+    const int forms = (secret ? 1 : 0) + (config_map ? 1 : 0) + (field ? 1 : 0);
+    if (forms != 1 || (!field && !key))
+      return input_error(fmt::format(
+          R"({}.{}: wants a text, {{"secret": NAME, "key": KEY}}, {{"config_map": NAME, "key": KEY}} or {{"field": "metadata.name"}})", where, name));
+  }
+  return {};
+}
+
+Result<void> check_volumes(const Json& volumes, const std::string& where) {
+  int number = 0;
+  for (const auto& volume : volumes) {
+    const auto place = fmt::format("{}[{}]", where, number++);
+    Fields fields(volume, place);
+    const auto mount_path = fields.text("mount_path");
+    fields.text("name");
+    fields.text("sub_path");
+    fields.boolean("read_only");
+    int sources = 0;
+    for (const auto* source : {"claim", "secret", "config_map", "host_path"}) sources += fields.text(source) ? 1 : 0;
+    sources += fields.any("empty_dir") ? 1 : 0;
+    TRY(fields.done());
+    if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: wants an absolute path in the container");
+    if (sources != 1) return input_error(place + ": wants exactly one of claim, secret, config_map, host_path, empty_dir");
+  }
+  return {};
+}
+
+// Every key of PodOptions; `fields` may hold others besides, which the caller reads.
+PodOptions read_pod_options(Fields& fields) {
+  PodOptions pod;
+  pod.environment = fields.object("environment").value_or(Json::object());
+  pod.volumes = fields.list("volumes").value_or(Json::array());
+  pod.tolerations = fields.list("tolerations").value_or(Json::array());
+  pod.affinity = fields.object("affinity").value_or(Json(nullptr));
+  pod.node_selector = fields.object("node_selector").value_or(Json::object());
+  pod.image_pull_secrets = fields.texts("image_pull_secrets").value_or(std::vector<std::string>{});
+  pod.image_pull_policy = fields.choice("image_pull_policy", {"Always", "IfNotPresent", "Never"}).value_or("");
+  pod.service_account = fields.text("service_account").value_or("");
+  pod.priority_class = fields.text("priority_class").value_or("");
+  pod.scheduler = fields.text("scheduler").value_or("");
+  pod.runtime_class = fields.text("runtime_class").value_or("");
+  pod.labels = fields.object("labels").value_or(Json::object());
+  pod.annotations = fields.object("annotations").value_or(Json::object());
+  pod.pod_security_context = fields.object("pod_security_context").value_or(Json(nullptr));
+  pod.security_context = fields.object("security_context").value_or(Json(nullptr));
+  pod.requests = fields.object("requests").value_or(Json::object());
+  pod.host_network = fields.boolean("host_network");
+  if (auto checked = check_environment(pod.environment, fields.path("environment")); !checked) fields.fail(checked.error());
+  if (auto checked = check_volumes(pod.volumes, fields.path("volumes")); !checked) fields.fail(checked.error());
+  return pod;
+}
+
+RunPolicy read_run_policy(Fields& parent) {
+  RunPolicy policy;
+  const auto object = parent.object("run_policy");
+  if (!object) return policy;
+  Fields fields(*object, parent.path("run_policy"));
+  policy.restart_policy = fields.choice("restart_policy", {"Never", "OnFailure", "ExitCode", "Always"}).value_or(policy.restart_policy);
+  policy.backoff_limit = static_cast<int>(fields.integer("backoff_limit", 0, 1'000'000).value_or(policy.restart_policy == "Never" ? 0 : 3));
+  policy.active_deadline = fields.parsed("active_deadline", parse_duration);
+  policy.ttl_after_finished = fields.parsed("ttl_after_finished", parse_duration);
+  policy.clean_pod_policy = fields.choice("clean_pod_policy", {"All", "Running", "None"}).value_or(policy.clean_pod_policy);
+  policy.suspend = fields.boolean("suspend").value_or(false);
+  policy.stop_grace = fields.parsed("stop_grace", parse_duration).value_or(policy.stop_grace);
+  if (auto done = fields.done(); !done) parent.fail(done.error());
+  return policy;
+}
+
+Limits read_limits(Fields& parent) {
+  Limits limits;
+  const auto object = parent.object("limits");
+  if (!object) return limits;
+  Fields fields(*object, parent.path("limits"));
+  limits.queued = fields.parsed("queued", parse_duration);
+  limits.scheduling = fields.parsed("scheduling", parse_duration);
+  limits.starting = fields.parsed("starting", parse_duration);
+  limits.running = fields.parsed("running", parse_duration);
+  limits.finishing = fields.parsed("finishing", parse_duration);
+  limits.total = fields.parsed("total", parse_duration);
+  if (auto done = fields.done(); !done) parent.fail(done.error());
+  return limits;
+}
+
+void read_replicas(Fields& parent, JobOptions& options) {
+  const auto object = parent.object("replicas");
+  if (!object) return;
+  for (const auto& [type, value] : object->items()) {
+    Fields fields(value, parent.path("replicas") + "." + type);
+    auto pod = read_pod_options(fields);
+    pod.image = fields.text("image").value_or("");
+    if (auto done = fields.done(); !done) parent.fail(done.error());
+    options.replicas.emplace(type, std::move(pod));
+  }
+}
+
+// "all", "worker-0, worker-3" or a list.
+std::optional<std::vector<std::string>> read_logs(Fields& fields) {
+  const auto value = fields.any("logs");
+  if (!value) return std::nullopt;
+  if (value->is_array()) return fields.texts("logs");
+  const auto text = fields.text("logs");
+  if (!text) return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto part : split(*text, ',')) names.emplace_back(trim(part));
+  return names;
+}
+
+void overlay(Json& base, const Json& above) {
+  if (above.is_object()) {
+    if (!base.is_object()) base = Json::object();
+    for (const auto& [key, value] : above.items()) base[key] = value;
+  } else if (above.is_array()) {
+    for (const auto& item : above) base.push_back(item);
+  }
+}
+
+void overlay(std::string& base, const std::string& above) {
+  if (!above.empty()) base = above;
+}
+
+}  // namespace
+
+Result<JobOptions> parse_options(const Json& json) {
+  Fields fields(json, "job_options");
+  JobOptions options;
+  options.component = fields.text("component").value_or("");
+  options.all = read_pod_options(fields);
+  read_replicas(fields, options);
+  options.pass_environment = fields.texts("pass_environment").value_or(std::vector<std::string>{});
+  options.gpu_resource = fields.text("gpu_resource").value_or(options.gpu_resource);
+  options.queue = fields.text("queue").value_or("");
+  options.gang = fields.object("gang").value_or(Json(nullptr));
+  options.shared_memory = fields.parsed("shared_memory", parse_quantity);
+  options.run_policy = read_run_policy(fields);
+  options.limits = read_limits(fields);
+  options.logs = read_logs(fields).value_or(std::vector<std::string>{});
+  options.cleanup = fields.choice("cleanup", {"default", "always", "on_success", "never"}).value_or(options.cleanup);
+  options.on_eviction = fields.choice("on_eviction", {"default", "keep", "delete"}).value_or(options.on_eviction);
+  options.patch = fields.any("patch").value_or(Json(nullptr));
+  if (!options.patch.is_null() && !options.patch.is_structured())
+    fields.fail(input_error(fields.path("patch") + ": wants an object (RFC 7396 merge patch) or a list (RFC 6902 patch)"));
+  TRY(fields.done());
+  return options;
+}
+
+PodOptions options_for(const JobOptions& options, const std::string& replica_type) {
+  auto result = options.all;
+  const auto found = options.replicas.find(replica_type);
+  if (found == options.replicas.end()) return result;
+  const auto& own = found->second;
+  for (const auto member : {&PodOptions::environment, &PodOptions::volumes, &PodOptions::tolerations, &PodOptions::affinity,
+                            &PodOptions::node_selector, &PodOptions::image_pull_secrets, &PodOptions::labels, &PodOptions::annotations,
+                            &PodOptions::pod_security_context, &PodOptions::security_context, &PodOptions::requests})
+    overlay(result.*member, own.*member);
+  for (const auto member : {&PodOptions::image_pull_policy, &PodOptions::service_account, &PodOptions::priority_class, &PodOptions::scheduler,
+                            &PodOptions::runtime_class, &PodOptions::image})
+    overlay(result.*member, own.*member);
+  if (own.host_network) result.host_network = own.host_network;
+  return result;
+}
+
+}  // namespace trainstep::plan

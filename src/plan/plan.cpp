@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "data/digest.h"
+#include "data/fields.h"
+#include "plan/names.h"
+#include "spec/read_program.h"
+
+namespace trainstep::plan {
+namespace {
+
+using OptionalQuantity = std::optional<Sourced<Quantity>>;
+
+OptionalQuantity first(std::initializer_list<OptionalQuantity> candidates) {
+  for (const auto& candidate : candidates)
+    if (candidate) return candidate;
+  return std::nullopt;
+}
+
+OptionalQuantity sourced(const std::optional<Quantity>& quantity, std::string_view key) {
+  if (!quantity) return std::nullopt;
+  return Sourced<Quantity>{*quantity, fmt::format("distribution_specification.{}", key)};
+}
+
+Result<OptionalQuantity> parsed(const std::string& text, std::string source) {
+  if (text.empty()) return OptionalQuantity{};
+  ASSIGN(auto quantity, parse_quantity(text, source));
+  return OptionalQuantity{Sourced<Quantity>{std::move(quantity), std::move(source)}};
+}
+
+Result<Sourced<int>> gpus_of(const Request& request, const Plan& plan) {
+  if (plan.distribution.worker_gpus) return Sourced<int>{*plan.distribution.worker_gpus, "distribution_specification.worker_gpus"};
+  if (!request.gpus.empty()) {
+    ASSIGN(const auto count, parse_count(request.gpus, "gpus"));
+    return Sourced<int>{static_cast<int>(count), "gpus"};
+  }
+  if (!plan.program.resources.gpus.empty()) {
+    ASSIGN(const auto count, parse_count(plan.program.resources.gpus, "train_specification: accelerator count"));
+    return Sourced<int>{static_cast<int>(count), "train_specification"};
+  }
+  return Sourced<int>{0, "default"};
+}
+
+// Each training replica gets the worker's sizes, those the step's cpus, memory and gpus, those what the specification asks for itself.
+Result<void> size_replicas(const Request& request, Plan& plan) {
+  const auto& d = plan.distribution;
+  ASSIGN(const auto step_cpus, parsed(request.cpus, "cpus"));
+  ASSIGN(const auto step_memory, parsed(request.memory, "memory"));
+  ASSIGN(const auto spec_cpus, parsed(plan.program.resources.cpus, "train_specification"));
+  ASSIGN(const auto spec_memory, parsed(plan.program.resources.memory, "train_specification"));
+  plan.worker.cpus = first({sourced(d.worker_cpus, "worker_cpus"), step_cpus, spec_cpus});
+  plan.worker.memory = first({sourced(d.worker_memory, "worker_memory"), step_memory, spec_memory});
+  ASSIGN(plan.worker.gpus, gpus_of(request, plan));
+  plan.launcher = {sourced(d.launcher_cpus, "launcher_cpus"), sourced(d.launcher_memory, "launcher_memory"), {0, "a launcher never has GPUs"}};
+  const Sourced<int> no_gpus{0, "default"};
+  plan.parameter_server = {first({sourced(d.parameter_server_cpus, "parameter_server_cpus"), plan.worker.cpus}),
+                           first({sourced(d.parameter_server_memory, "parameter_server_memory"), plan.worker.memory}), no_gpus};
+  plan.chief = {first({sourced(d.chief_cpus, "chief_cpus"), plan.worker.cpus}), first({sourced(d.chief_memory, "chief_memory"), plan.worker.memory}),
+                no_gpus};
+  return {};
+}
+
+Result<void> count_processes(Plan& plan) {
+  const auto& d = plan.distribution;
+  const bool per_gpu = plan.kind == "MPI" || plan.kind == "PyTorch";
+  plan.processes_per_worker = d.processes_per_worker.value_or(per_gpu ? std::max(1, plan.worker.gpus.value) : 1);
+  plan.slots_per_worker = d.slots_per_worker.value_or(plan.processes_per_worker);
+  if (plan.processes_per_worker > plan.slots_per_worker)
+    return input_error(
+        fmt::format("distribution_specification.slots_per_worker: {} slots are too few for {} processes per worker; raise it or lower "
+                    "processes_per_worker",
+                    plan.slots_per_worker, plan.processes_per_worker));
+  return {};
+}
+
+// What a second, platform document says counts less than what job_options say.
+Json merged_options(const Json& platform, const Json& job_options) {
+  if (!platform.is_object() || !job_options.is_object()) return job_options;
+  auto merged = platform;
+  for (const auto& [key, value] : job_options.items()) {
+    auto& slot = merged[key];
+    if (slot.is_object() && value.is_object())
+      slot.update(value);
+    else if (slot.is_array() && value.is_array())
+      slot.insert(slot.end(), value.begin(), value.end());
+    else
+      slot = value;
+  }
+  return merged;
+}
+
+void collect_environment(const Request& request, Plan& plan) {
+  for (const auto& [name, value] : plan.program.environment) plan.environment.push_back({name, value, "train_specification"});
+  for (const auto& [name, value] : request.environment.items()) plan.environment.push_back({name, value, "environment of the step"});
+  if (!request.tensorboard_s3_address.empty())
+    plan.environment.push_back({"TENSORBOARD_S3_ADDRESS", request.tensorboard_s3_address, "tensorboard_s3_address"});
+  for (const auto& [name, value] : plan.options.all.environment.items()) plan.environment.push_back({name, value, "job_options.environment"});
+  // Of several with one name the last counts, at its own place.
+  std::vector<EnvironmentVariable> kept;
+  for (auto it = plan.environment.rbegin(); it != plan.environment.rend(); ++it)
+    if (std::none_of(kept.begin(), kept.end(), [&](const auto& later) { return later.name == it->name; })) kept.push_back(*it);
+  plan.environment.assign(kept.rbegin(), kept.rend());
+}
+
+// Not in it: addresses of the step's paths (a new attempt may have other ones) and what only concerns how we wait.
+std::string hash_of(const Request& request, const Plan& plan) {
+  const Json parts = {request.train_specification,
+                      request.train_parameters,
+                      request.distribution_specification,
+                      request.job_options,
+                      plan.image.value,
+                      request.train_mount,
+                      request.model_name,
+                      request.node_selector,
+                      request.pvc_name,
+                      request.cpus,
+                      request.memory,
+                      request.gpus};
+  return sha256_hex(to_text(parts));
+}
+
+Result<void> name_run(const Request& request, Plan& plan) {
+  TRY(check_model_name(request.model_name));
+  if (!request.run_id.empty())
+    plan.run_id = request.run_id;
+  else
+    plan.run_id = (request.identity.empty() ? random_hex() : sha256_hex(request.identity)).substr(0, 16);
+  TRY(check_run_id(plan.run_id));
+  plan.job_name = job_name(request.model_name, plan.run_id);
+  plan.labels = {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", plan.run_id}, {"trainstep.dev/model", request.model_name}};
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Request& request, const std::vector<std::string>& kinds) {
+  Plan plan;
+  Fields component(request.job_options, "job_options");
+  ASSIGN(plan.program, in_context("train_specification", spec::read_program(request.train_specification, component.text("component").value_or(""))));
+  ASSIGN(plan.options, parse_options(merged_options(plan.program.platform, request.job_options)));
+  if (request.job_options.is_object() && !request.job_options.contains("gpu_resource") && !plan.program.resources.gpu_resource.empty())
+    plan.options.gpu_resource = plan.program.resources.gpu_resource;
+  ASSIGN(plan.distribution, parse_distribution(request.distribution_specification, kinds));
+  plan.kind = plan.distribution.type;
+  ASSIGN(plan.binding, bind(plan.program, request));
+  TRY(size_replicas(request, plan));
+  TRY(count_processes(plan));
+  TRY(name_run(request, plan));
+  plan.name_space = request.name_space;
+  plan.image = request.base_image.empty() ? Sourced<std::string>{plan.program.image, "train_specification"}
+                                          : Sourced<std::string>{request.base_image, "base_image"};
+  if (!request.train_mount.starts_with('/')) return input_error(fmt::format("train_mount: \"{}\" is not an absolute path", request.train_mount));
+  plan.train_mount = request.train_mount;
+  plan.pvc_name = request.pvc_name;
+  TRY(parse_quantity(request.pvc_size, "pvc_size"));
+  plan.pvc_size = request.pvc_size;
+  plan.node_selector = request.node_selector;
+  collect_environment(request, plan);
+  plan.spec_hash = hash_of(request, plan);
+  return plan;
+}
+
+Placement pod_placement(const Plan& plan, bool primary) {
+  const auto outputs = primary ? plan.train_mount + "/outputs/" : std::string("/tmp/trainstep/outputs/");
+  Placement placement;
+  for (const auto& input : plan.binding.inputs)
+    if (input.path) placement.inputs[input.name] = plan.train_mount + "/inputs/" + file_name(input.name);
+  for (const auto& output : plan.binding.outputs) placement.outputs[output.name] = outputs + file_name(output.name);
+  placement.executor_output_file = outputs + "executor_output.json";
+  return placement;
+}
+
+}  // namespace trainstep::plan

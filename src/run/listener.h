@@ -1,0 +1,28 @@
+// Who wants to know how a run goes: the console, Argo's progress file, tests.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "result/metrics.h"
+#include "result/timeline.h"
+
+namespace trainstep::run {
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // A line of the story.
+  virtual void say(Time /*at*/, const std::string& /*text*/) {}
+  // Whole lines of one member's output, each with its newline.
+  virtual void output(Time /*at*/, const std::string& /*member*/, std::string_view /*lines*/) {}
+  // Epochs done, of how many.
+  virtual void progress(Time /*at*/, int /*done*/, int /*of*/) {}
+  // After each event: for a live line. `latest` are the newest metrics.
+  virtual void state(Time /*at*/, const result::Timeline& /*timeline*/, const result::MetricReader& /*metrics*/) {}
+};
+
+}  // namespace trainstep::run

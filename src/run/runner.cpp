@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/runner.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace trainstep::run {
+namespace {
+
+// The training ended well but what it should have left is not there. A program that did not write what it declared is the user's to mend.
+result::Verdict lost_outputs(const Error& error) {
+  const auto verdict_class = error.kind == ErrorKind::input ? result::VerdictClass::user : result::VerdictClass::system;
+  return {verdict_class, "the training ended well, but its outputs are not complete: " + error.message, std::nullopt, false, 0};
+}
+
+}  // namespace
+
+Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules)
+    : m_loop(loop), m_backend(backend), m_listeners(std::move(listeners)), m_follower(std::move(rules)) {}
+
+Runner::~Runner() { cancel_timers(); }
+
+void Runner::begin(std::function<void(Outcome)> done) {
+  m_done = std::move(done);
+  m_started = m_loop.now();
+  perform(m_follower.begin(m_started));
+  m_backend.prepare([this](const follow::Event& event) { handle(event); });
+}
+
+void Runner::request_stop(int signal) { handle({m_loop.now(), follow::StopRequested{signal}}); }
+
+void Runner::handle(const follow::Event& event) {
+  perform(m_follower.handle(event));
+  for (auto* listener : m_listeners) listener->state(event.at, m_follower.timeline(), m_follower.metrics());
+}
+
+void Runner::perform(std::vector<follow::Action> actions) {
+  for (const auto& action : actions) std::visit([this](const auto& order) { perform(order); }, action);
+}
+
+void Runner::perform(const follow::SetTimer& timer) {
+  const int number = timer.timer;
+  if (const auto earlier = m_timers.find(number); earlier != m_timers.end()) m_loop.cancel(earlier->second);
+  m_timers[number] = m_loop.after(timer.delay, [this, number] {
+    m_timers.erase(number);
+    handle({m_loop.now(), follow::TimerFired{number}});
+  });
+}
+
+void Runner::perform(const follow::ShowOutput& output) {
+  for (auto* listener : m_listeners) listener->output(m_loop.now(), m_follower.rules().members[output.member].name, output.lines);
+}
+
+void Runner::perform(const follow::Say& say) {
+  for (auto* listener : m_listeners) listener->say(m_loop.now(), say.text);
+}
+
+void Runner::perform(const follow::ShowProgress& progress) {
+  for (auto* listener : m_listeners) listener->progress(m_loop.now(), progress.done, progress.of);
+}
+
+void Runner::perform(const follow::Finish& finish) {
+  cancel_timers();
+  // Not from within the backend's own call: it may still be in the middle of reporting.
+  m_loop.post([this, verdict = finish.verdict]() mutable {
+    auto outcome = outcome_of(std::move(verdict));
+    m_done(std::move(outcome));
+  });
+}
+
+void Runner::cancel_timers() {
+  for (const auto& [number, timer] : m_timers) m_loop.cancel(timer);
+  m_timers.clear();
+}
+
+Outcome Runner::outcome_of(result::Verdict verdict) const {
+  Outcome outcome;
+  outcome.verdict = std::move(verdict);
+  if (outcome.verdict.verdict_class == result::VerdictClass::succeeded) {
+    if (auto collected = m_backend.collect())
+      outcome.outputs = std::move(*collected);
+    else
+      outcome.verdict = lost_outputs(collected.error());
+  }
+  outcome.started = m_started;
+  outcome.ended = m_loop.now();
+  outcome.timeline = m_follower.timeline();
+  outcome.timeline.finish(outcome.ended);
+  outcome.series = m_follower.metrics().series();
+  for (std::size_t i = 0; i < m_follower.members().size(); ++i) {
+    const auto& state = m_follower.members()[i];
+    if (!m_follower.rules().members[i].started) continue;
+    outcome.members.push_back(
+        {m_follower.rules().members[i].name, state.place, state.attempts, state.ending, state.stopping, state.started, state.ended});
+  }
+  return outcome;
+}
+
+}  // namespace trainstep::run

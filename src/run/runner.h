@@ -1,0 +1,52 @@
+// The story of one step: prepare, start, follow, collect – for any backend, on any loop.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "base/loop.h"
+#include "follow/follower.h"
+#include "run/backend.h"
+#include "run/listener.h"
+#include "run/outcome.h"
+
+namespace trainstep::run {
+
+class Runner {
+ public:
+  // All references must outlive the runner.
+  Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules);
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+  ~Runner();
+
+  // Calls `done` once, from the loop, when everything has ended and its outputs are collected.
+  void begin(std::function<void(Outcome)> done);
+  // SIGTERM or SIGINT arrived.
+  void request_stop(int signal);
+
+ private:
+  void handle(const follow::Event& event);
+  void perform(std::vector<follow::Action> actions);
+  void perform(const follow::StartMember& order) { m_backend.start(order); }
+  void perform(const follow::StopMember& order) { m_backend.stop(order); }
+  void perform(const follow::SetTimer& timer);
+  void perform(const follow::ShowOutput& output);
+  void perform(const follow::Say& say);
+  void perform(const follow::ShowProgress& progress);
+  void perform(const follow::Finish& finish);
+  void cancel_timers();
+  [[nodiscard]] Outcome outcome_of(result::Verdict verdict) const;
+
+  Loop& m_loop;
+  Backend& m_backend;
+  std::vector<Listener*> m_listeners;
+  follow::Follower m_follower;
+  std::map<int, Loop::TimerId> m_timers;
+  std::function<void(Outcome)> m_done;
+  Time m_started;
+};
+
+}  // namespace trainstep::run
