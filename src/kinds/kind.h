@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "data/json.h"
 #include "kinds/manifest.h"
 #include "plan/plan.h"
-#include "result/timeline.h"
 
 namespace trainstep::kinds {
 
@@ -24,13 +22,14 @@ struct Resource {
   std::string_view plural;         // "mpijobs"
 };
 
-// The replicas of one type.
+// The replicas of one type. Types by kind: Job "Main", with indexed "Worker"; PyTorch "Master" and "Worker", elastic "Worker"; MPI "Launcher" and "Worker";
+// TF "Chief", "Worker" and "PS", without parameter servers "Worker".
 struct Replicas {
-  std::string type;            // canonical: "Master", "Worker", "PS"
+  std::string type;      // canonical: "Master", "Worker", "PS"
   int count = 1;
   plan::Resources resources;
-  bool primary = false;        // index 0 of this type is the primary replica: its log is shown, its outputs count
-  bool awaited = false;        // index 0 must succeed for the job to succeed; the others are stopped after it (operators.md §5.2)
+  bool primary = false;  // index 0 of this type is the primary replica: its log is shown, its outputs count
+  int awaited = 0;       // the first so many of this type must succeed for the job to succeed; all others are stopped after them (operators.md §5.2)
 };
 
 // Where the replicas find each other. In a cluster DNS names of pods; locally loopback and free ports.
@@ -45,20 +44,22 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 // What a job's status says.
 struct Judgement {
   enum class State { unknown, pending, suspended, running, restarting, succeeded, failed };
-  State state = State::unknown;
-  std::string reason;   // the operator's reason, as it writes it
+  State state = State::unknown;  // unknown: nobody has written a status yet; succeeded and failed are final
+  std::string reason;            // the operator's reason, as it writes it
   std::string message;
 };
 
 struct Kind {
-  std::string_view name;                     // the distribution_type
-  std::vector<Resource> resources;           // candidates, best first; discovery picks the one that is served
-  std::vector<Replicas> (*replicas)(const plan::Plan& plan);
-  // The custom resource as `resource` (one of the candidates) wants it.
+  std::string_view name;            // the distribution_type
+  std::vector<Resource> resources;  // candidates, best first; discovery picks the one that is served
+  std::vector<Replicas> (*replicas)(const plan::Plan& plan);  // exactly one of them is primary
+  // The custom resource as `resource` (one of the candidates) wants it, without job_options.patch (kinds/render.h). Errors: input, when the options ask for
+  // what this kind cannot do.
   Result<Manifest> (*render)(const plan::Plan& plan, const Resource& resource);
-  // The verdict of the object's own status; every trap of operators.md §5, §8 is handled here.
+  // The verdict of the object's own status; every trap of operators.md §5, §8 is handled here. Any JSON is allowed.
   Judgement (*judge)(const Json& object);
-  // Label selector of the pods of one replica; index < 0: of all of the type; type empty: of the whole job.
+  // Label selector of the pods of one replica; index < 0: of all of the type; type empty: of the whole job. May match several pods where the operator
+  // replaces failed ones: the newest counts.
   std::string (*pods)(const std::string& job_name, const Resource& resource, const std::string& type, int index);
   // What the operator would inject into this replica's container: names, values and order as it writes them (operators.md §3).
   Variables (*environment)(const plan::Plan& plan, const AddressBook& addresses, const std::string& type, int index);
@@ -69,7 +70,7 @@ std::vector<std::string> names();
 // `name` must be one of names().
 const Kind& find(std::string_view name);
 
-// "worker-1", "launcher" (one-of-a-kind MPI launcher), "ps-0", "main" (Job): how logs, folders and messages name a replica.
+// "worker-1", "ps-0", "master-0"; "launcher" and "main" (Job) of which there is one: how logs, folders and messages name a replica.
 std::string replica_name(const plan::Plan& plan, const std::string& type, int index);
 
 }  // namespace trainstep::kinds
