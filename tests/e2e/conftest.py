@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: the release file of trainstep, the Python environments, and how to call them.
+
+TRAINSTEP names the program (default build/release/trainstep), TRAINSTEP_VENVS the folder of the environments (default build/venv).
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "samples"
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "styles"))
+
+
+@pytest.fixture(scope="session")
+def program() -> pathlib.Path:
+    path = pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/release/trainstep"))
+    assert path.is_file(), f"{path} does not exist: ./dev build makes it"
+    return path.resolve()
+
+
+@pytest.fixture(scope="session")
+def python_of():
+    """python_of("kfp2"): the interpreter of an environment of samples/requirements."""
+
+    def find(name: str) -> str:
+        path = pathlib.Path(os.environ.get("TRAINSTEP_VENVS", ROOT / "build/venv"), name, "bin/python")
+        assert path.exists(), f"{path} does not exist: tools/venv.sh {name} makes it"
+        return str(path)
+
+    return find
+
+
+@pytest.fixture
+def trainstep(program, tmp_path):
+    """trainstep("run", "--cluster", "local", …) → CompletedProcess with text. Values that are no text are written as JSON.
+
+    The environment is the caller's without a cluster, and pip finds nothing: what is there needs no installation.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
+    environment.update({"HOME": str(tmp_path), "PIP_NO_INDEX": "1", "NO_COLOR": "1"})
+
+    def call(*arguments, timeout=120, env=None, check=None):
+        words = [str(program), *(a if isinstance(a, str) else str(a) if isinstance(a, pathlib.Path) else json.dumps(a) for a in arguments)]
+        done = subprocess.run(
+            words, cwd=tmp_path, env={**environment, **(env or {})}, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+        )
+        if check is not None:
+            assert done.returncode == check, f"exit {done.returncode} instead of {check}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    return call
+
+
+def read_json(path):
+    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
