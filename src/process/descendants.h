@@ -21,14 +21,14 @@ struct Process {
 // Orphans stay descendants of their nearest living ancestor that is a subreaper.
 void become_subreaper();
 
-// Children, their children and so on, without `ancestor` itself. A snapshot: they may fork meanwhile.
-std::vector<Process> descendants(pid_t ancestor);
+// Children, their children and so on, without `ancestor` itself and without those of `spared` and theirs. A snapshot: they may fork meanwhile.
+std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spared = {});
 
 // `variable` ("NAME=value") stood in the environment that the process was started with. False when it cannot be known.
 bool started_with(pid_t pid, std::string_view variable);
 
-// Kills (SIGKILL) and reaps descendants of this process until there are none. Blocks up to `limit`; false: some would not die (uninterruptible
-// sleep).
-bool end_descendants(Duration limit);
+// Kills (SIGKILL) and reaps descendants of this process until there are none but those of `spared`. Blocks up to `limit`; false: some would not die
+// (uninterruptible sleep).
+bool end_descendants(Duration limit, const std::vector<pid_t>& spared = {});
 
 }  // namespace trainstep::process

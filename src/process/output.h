@@ -4,19 +4,19 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/fd.h"
 #include "base/poll_loop.h"
 
 namespace trainstep::process {
 
-// A line longer than this is cut into several.
+// A line that has grown beyond this without an end is cut.
 inline constexpr std::size_t longest_line = std::size_t{1} << 20U;
 
-// Takes bytes as they come; gives back as many whole lines as they make, each with its newline. No line is copied more than once.
+// Takes bytes as they come; gives back as many whole lines as they make, each with its newline.
 class LineAssembler {
  public:
   // Where the next bytes are to be written; never empty.
@@ -27,7 +27,8 @@ class LineAssembler {
   std::string_view finish();
 
  private:
-  std::vector<char> m_buffer;
+  std::unique_ptr<char[]> m_buffer;
+  std::size_t m_capacity = 0;
   std::size_t m_begin = 0;  // of the unfinished line
   std::size_t m_end = 0;    // of the bytes
 };
@@ -44,13 +45,14 @@ class OutputReader {
   OutputReader& operator=(const OutputReader&) = delete;
 
   [[nodiscard]] bool open() const { return static_cast<bool>(m_pipe); }
+  // Reads a chunk now, as the loop does when there is something. A FIFO that nobody has opened for writing is at its end.
+  void read();
   // Hands over what is in the pipe now, ends the last line and closes. `ended` is not called.
   void drain();
 
  private:
   enum class Step { more, empty, end };
   Step read_chunk();
-  void on_readable();
   void close();
 
   PollLoop& m_loop;

@@ -25,7 +25,7 @@ class Reaper {
   // Calls `ended` once from the loop, after which the pid may belong to somebody else. To be called in the same task that spawned the child.
   // The loop keeps running as long as somebody is watched.
   void watch(pid_t pid, Ended ended);
-  void forget(pid_t pid) { m_watched.erase(pid); }
+  void forget(pid_t pid);
 
  private:
   void reap();

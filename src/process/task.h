@@ -41,10 +41,14 @@ class Task {
 
  private:
   Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended);
+  void signal_group(int signal);
   void set_deadline(Duration delay);
   void on_exit(int wait_status);
   void on_output_end();
-  void kill_all();
+  [[nodiscard]] bool outputs_closed() const;
+  // Its processes that are alive, as far as they can be known.
+  [[nodiscard]] std::vector<pid_t> remains() const;
+  void end_remains(int looks);
   void finish();
 
   PollLoop& m_loop;
@@ -55,7 +59,9 @@ class Task {
   std::optional<int> m_wait_status;  // set when the first process has ended
   std::vector<std::unique_ptr<OutputReader>> m_outputs;
   std::optional<Loop::TimerId> m_deadline;
-  Time m_kill_at{};  // of a stop; zero: not stopping
+  std::optional<Time> m_kill_at;  // of a stop
+  bool m_killing = false;
+  bool m_finished = false;
 };
 
 }  // namespace trainstep::process

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/guard.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include "base/fd.h"
+#include "process/descendants.h"
+#include "process/signals.h"
+
+namespace trainstep::process {
+namespace {
+
+constexpr int killed_exit_code = 3;  // "system": result/verdict.h
+constexpr Duration kill_limit{5'000};
+
+// What the guard waits for. SIGQUIT ends the program, and then the guard has to tidy up; it must not die of it itself.
+sigset_t guard_signals() {
+  auto set = stop_signals();
+  sigaddset(&set, SIGQUIT);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+// The terminal (si_code > 0) sends to the whole foreground group: the program has that signal already.
+bool sent_by_somebody(const siginfo_t& info) { return info.si_code <= 0; }
+
+// Until the program has ended; its wait status.
+int watch(pid_t program, const sigset_t& signals) {
+  while (true) {
+    int wait_status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;)
+      if (pid == program && !WIFSTOPPED(wait_status)) return wait_status;
+    siginfo_t info{};
+    const int signal = ::sigwaitinfo(&signals, &info);
+    if (signal > 0 && signal != SIGCHLD && sent_by_somebody(info)) ::kill(program, signal);
+  }
+}
+
+void complain(int signal) {
+  const auto text = fmt::format("trainstep was ended by signal {} ({}); whatever it ran has been stopped\n", signal, ::strsignal(signal));
+  ::signal(SIGPIPE, SIG_IGN);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+int guard(pid_t program, const sigset_t& signals, const std::vector<pid_t>& strangers) {
+  const int wait_status = watch(program, signals);
+  end_descendants(kill_limit, strangers);
+  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  complain(WTERMSIG(wait_status));
+  return killed_exit_code;
+}
+
+}  // namespace
+
+int run_guarded(const std::function<int(int guard_fd)>& program) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return program(-1);
+  Fd read_end(ends[0]);
+  Fd write_end(ends[1]);
+  // A shell that became us by exec may have left children of its own; they are none of our business.
+  std::vector<pid_t> strangers;
+  for (const auto& process : descendants(::getpid())) strangers.push_back(process.pid);
+  become_subreaper();
+
+  const auto signals = guard_signals();
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &signals, &before);
+  const auto child = ::fork();
+  if (child > 0) {
+    read_end.close();
+    return guard(child, signals, strangers);
+  }
+  const auto stops = stop_signals();
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  ::sigprocmask(SIG_BLOCK, &stops, nullptr);
+  if (child < 0) return program(-1);
+  become_subreaper();
+  write_end.close();
+  return program(read_end.get());
+}
+
+}  // namespace trainstep::process

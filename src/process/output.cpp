@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/output.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace trainstep::process {
+namespace {
+
+constexpr std::size_t chunk = std::size_t{128} << 10U;
+constexpr int most_drained = 64;  // chunks: more than any pipe holds, so that a stranger who goes on writing cannot hold us up
+
+}  // namespace
+
+std::span<char> LineAssembler::space() {
+  const auto unfinished = m_end - m_begin;
+  if (m_begin > 0) {
+    std::memmove(m_buffer.get(), m_buffer.get() + m_begin, unfinished);
+    m_begin = 0;
+    m_end = unfinished;
+  }
+  // One byte more than is given away: room for the newline of a line that has none.
+  if (m_capacity < m_end + chunk + 1) {
+    m_capacity = std::max(m_capacity * 2, m_end + chunk + 1);
+    auto larger = std::make_unique_for_overwrite<char[]>(m_capacity);
+    if (m_end > 0) std::memcpy(larger.get(), m_buffer.get(), m_end);
+    m_buffer = std::move(larger);
+  }
+  return {m_buffer.get() + m_end, chunk};
+}
+
+std::string_view LineAssembler::add(std::size_t count) {
+  const std::string_view fresh(m_buffer.get() + m_end, count);
+  const auto last_newline = fresh.rfind('\n');
+  const auto line_begin = m_begin;
+  const auto fresh_begin = m_end;
+  m_end += count;
+  if (last_newline == std::string_view::npos) return m_end - m_begin > longest_line ? finish() : std::string_view{};
+  m_begin = fresh_begin + last_newline + 1;
+  return {m_buffer.get() + line_begin, m_begin - line_begin};
+}
+
+std::string_view LineAssembler::finish() {
+  if (m_begin == m_end) return {};
+  m_buffer[m_end++] = '\n';
+  const std::string_view line(m_buffer.get() + m_begin, m_end - m_begin);
+  m_begin = m_end;
+  return line;
+}
+
+OutputReader::OutputReader(PollLoop& loop, Fd pipe, Lines lines, std::function<void()> ended)
+    : m_loop(loop), m_pipe(std::move(pipe)), m_lines(std::move(lines)), m_ended(std::move(ended)) {
+  m_loop.on_readable(m_pipe.get(), [this] { read(); });
+}
+
+OutputReader::~OutputReader() { close(); }
+
+void OutputReader::read() {
+  if (!m_pipe || read_chunk() != Step::end) return;
+  close();
+  const auto ended = std::move(m_ended);
+  ended();
+}
+
+void OutputReader::drain() {
+  if (!m_pipe) return;
+  for (int chunks = 0; chunks < most_drained && read_chunk() == Step::more; ++chunks) {
+  }
+  if (const auto rest = m_assembler.finish(); !rest.empty()) m_lines(rest);
+  close();
+}
+
+OutputReader::Step OutputReader::read_chunk() {
+  const auto space = m_assembler.space();
+  const auto count = ::read(m_pipe.get(), space.data(), space.size());
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR ? Step::more : Step::empty;
+  const auto lines = count > 0 ? m_assembler.add(static_cast<std::size_t>(count)) : m_assembler.finish();
+  if (!lines.empty()) m_lines(lines);
+  return count > 0 ? Step::more : Step::end;
+}
+
+void OutputReader::close() {
+  if (!m_pipe) return;
+  m_loop.forget(m_pipe.get());
+  m_pipe.close();
+}
+
+}  // namespace trainstep::process

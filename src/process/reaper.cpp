@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/reaper.h"
+
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <utility>
+
+namespace trainstep::process {
+namespace {
+
+sigset_t child_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+}  // namespace
+
+Reaper::Reaper(PollLoop& loop) : m_loop(loop) {
+  const auto set = child_signal();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  m_signals = Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+Reaper::~Reaper() {
+  m_loop.forget(m_signals.get());
+  const auto set = child_signal();
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void Reaper::watch(pid_t pid, Ended ended) {
+  if (m_watched.empty()) m_loop.on_readable(m_signals.get(), [this] { reap(); });
+  m_watched[pid] = std::move(ended);
+}
+
+void Reaper::forget(pid_t pid) {
+  m_watched.erase(pid);
+  if (m_watched.empty()) m_loop.forget(m_signals.get());
+}
+
+void Reaper::reap() {
+  signalfd_siginfo info{};
+  while (::read(m_signals.get(), &info, sizeof info) == sizeof info) {
+  }
+  // One signal may stand for several children: ask for all of them.
+  int wait_status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    const auto watched = m_watched.find(pid);
+    if (watched == m_watched.end()) continue;  // an orphan
+    const auto ended = std::move(watched->second);
+    forget(pid);
+    ended(wait_status);
+  }
+}
+
+}  // namespace trainstep::process

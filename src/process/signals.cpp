@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/signals.h"
+
+#include <sys/signalfd.h>
+
+#include <utility>
+
+namespace trainstep::process {
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    struct sigaction current{};
+    ::sigaction(signal, nullptr, &current);
+    if (current.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
+  return set;
+}
+
+Signals::Signals(PollLoop& loop, std::function<void(int signal)> received) : m_loop(loop) {
+  const auto set = stop_signals();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  m_signals = Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  m_loop.on_readable(m_signals.get(), [fd = m_signals.get(), received = std::move(received)] {
+    signalfd_siginfo info{};
+    while (::read(fd, &info, sizeof info) == sizeof info) received(static_cast<int>(info.ssi_signo));
+  });
+}
+
+Signals::~Signals() {
+  m_loop.forget(m_signals.get());
+  const auto set = stop_signals();
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace trainstep::process

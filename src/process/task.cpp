@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/task.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "process/descendants.h"
+
+namespace trainstep::process {
+namespace {
+
+// How long processes that outlive the first one may keep the output open.
+constexpr Duration straggler_limit{2'000};
+// Between looking whether the killed have died, and how often.
+constexpr Duration death_pause{5};
+constexpr int death_looks = 400;
+
+}  // namespace
+
+Result<std::unique_ptr<Task>> Task::start(PollLoop& loop, Reaper& reaper, Command command, const std::string& mark, OutputReader::Lines lines,
+                                          Ended ended) {
+  const auto equals = mark.find('=');
+  set_variable(command.environment, mark.substr(0, equals), mark.substr(equals + 1));
+  ASSIGN(auto child, spawn(command));
+  std::unique_ptr<Task> task(new Task(loop, reaper, mark, std::move(ended)));
+  task->m_pid = child.pid;
+  task->add_output(std::move(child.out), lines);
+  task->add_output(std::move(child.err), std::move(lines));
+  reaper.watch(child.pid, [raw = task.get()](int wait_status) { raw->on_exit(wait_status); });
+  return task;
+}
+
+Task::Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended)
+    : m_loop(loop), m_reaper(reaper), m_mark(std::move(mark)), m_ended(std::move(ended)) {}
+
+Task::~Task() {
+  if (m_deadline) m_loop.cancel(*m_deadline);
+  if (m_finished) return;
+  if (!m_wait_status) m_reaper.forget(m_pid);
+  for (const auto pid : remains()) ::kill(pid, SIGKILL);
+}
+
+void Task::add_output(Fd fifo, OutputReader::Lines lines) {
+  m_outputs.push_back(std::make_unique<OutputReader>(m_loop, std::move(fifo), std::move(lines), [this] { on_output_end(); }));
+}
+
+void Task::stop(Duration grace) {
+  if (m_finished) return;
+  const auto kill_at = m_loop.now() + grace;
+  if (m_kill_at && *m_kill_at <= kill_at) return;
+  if (!m_kill_at) signal_group(SIGTERM);
+  m_kill_at = kill_at;
+  set_deadline(grace);
+}
+
+// The group's number is certain only while its first process has not been waited for.
+void Task::signal_group(int signal) {
+  if (!m_wait_status) {
+    ::kill(-m_pid, signal);
+    return;
+  }
+  for (const auto& process : descendants(::getpid()))
+    if (process.group == m_pid && !process.zombie) ::kill(process.pid, signal);
+}
+
+void Task::set_deadline(Duration delay) {
+  if (m_deadline) m_loop.cancel(*m_deadline);
+  m_deadline = m_loop.after(delay, [this] {
+    m_deadline.reset();
+    end_remains(death_looks);
+  });
+}
+
+void Task::on_exit(int wait_status) {
+  for (const auto& output : m_outputs) output->read();  // notices FIFOs that nobody ever opened
+  m_wait_status = wait_status;
+  if (outputs_closed()) {
+    end_remains(death_looks);
+    return;
+  }
+  if (m_killing) return;  // end_remains() looks again
+  const auto all = descendants(::getpid());
+  const bool group_lives = std::any_of(all.begin(), all.end(), [&](const Process& process) { return process.group == m_pid && !process.zombie; });
+  if (!m_kill_at || !group_lives) set_deadline(straggler_limit);
+}
+
+void Task::on_output_end() {
+  if (m_wait_status && !m_killing && outputs_closed()) end_remains(death_looks);
+}
+
+bool Task::outputs_closed() const {
+  return std::none_of(m_outputs.begin(), m_outputs.end(), [](const auto& output) { return output->open(); });
+}
+
+std::vector<pid_t> Task::remains() const {
+  std::vector<pid_t> result;
+  const auto add = [&](const Process& process) {
+    if (!process.zombie) result.push_back(process.pid);
+  };
+  if (!m_wait_status) {
+    result.push_back(m_pid);
+    for (const auto& process : descendants(m_pid)) add(process);
+  }
+  for (const auto& process : descendants(::getpid()))
+    if (process.group == m_pid || started_with(process.pid, m_mark)) add(process);
+  return result;
+}
+
+// Kills, and looks again until nobody is left. One that cannot be killed (uninterruptible sleep) must not keep the end from being told.
+void Task::end_remains(int looks) {
+  m_killing = true;
+  const auto left = remains();
+  if ((left.empty() || looks == 0) && m_wait_status) {
+    finish();
+    return;
+  }
+  for (const auto pid : left) ::kill(pid, SIGKILL);
+  if (m_deadline) m_loop.cancel(*m_deadline);
+  m_deadline = m_loop.after(looks > 0 ? death_pause : straggler_limit, [this, looks] {
+    m_deadline.reset();
+    end_remains(std::max(looks - 1, 0));
+  });
+}
+
+void Task::finish() {
+  for (const auto& output : m_outputs) output->drain();
+  if (m_deadline) m_loop.cancel(*std::exchange(m_deadline, std::nullopt));
+  m_finished = true;
+  const auto ended = std::move(m_ended);
+  ended(*m_wait_status);
+}
+
+}  // namespace trainstep::process

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "run_until.h"
+#include "support/catch.h"
+
+namespace trainstep::process {
+namespace {
+
+std::string feed(LineAssembler& assembler, std::string_view bytes) {
+  std::string lines;
+  while (!bytes.empty()) {
+    const auto space = assembler.space();
+    const auto count = std::min(space.size(), bytes.size());
+    std::memcpy(space.data(), bytes.data(), count);
+    lines += assembler.add(count);
+    bytes.remove_prefix(count);
+  }
+  return lines;
+}
+
+struct Ends {
+  Fd read, write;
+};
+
+Ends make_pipe() {
+  std::array<int, 2> fds{};
+  REQUIRE(::pipe2(fds.data(), O_CLOEXEC) == 0);
+  ::fcntl(fds[0], F_SETFL, O_NONBLOCK);
+  return {Fd(fds[0]), Fd(fds[1])};
+}
+
+void put(const Fd& fd, std::string_view text) { REQUIRE(::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
+
+TEST_CASE("whole lines come out whole, whatever pieces they went in with") {
+  LineAssembler assembler;
+  CHECK(feed(assembler, "one\ntw").compare("one\n") == 0);
+  CHECK(feed(assembler, "o").empty());
+  CHECK(feed(assembler, "\n\nthree") == "two\n\n");
+  CHECK(assembler.finish() == "three\n");
+  CHECK(assembler.finish().empty());
+}
+
+TEST_CASE("no byte is lost or changed between any two cuts") {
+  std::string text;
+  for (int line = 0; line < 300; ++line) text += std::string(static_cast<std::size_t>(line * 37 % 211), static_cast<char>('a' + line % 26)) + "\n";
+  for (const std::size_t piece : {1U, 2U, 7U, 64U, 1000U, 50000U}) {
+    CAPTURE(piece);
+    LineAssembler assembler;
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+      const auto lines = feed(assembler, std::string_view(text).substr(at, piece));
+      CHECK((lines.empty() || lines.back() == '\n'));
+      out += lines;
+    }
+    CHECK(out == text);
+  }
+}
+
+TEST_CASE("a line that never ends is cut instead of filling the memory") {
+  LineAssembler assembler;
+  const std::string endless(5 * longest_line, 'x');
+  const auto lines = feed(assembler, endless) + std::string(assembler.finish());
+  CHECK(std::count(lines.begin(), lines.end(), 'x') == static_cast<std::ptrdiff_t>(endless.size()));
+  CHECK(std::count(lines.begin(), lines.end(), '\n') >= 4);
+  CHECK(lines.back() == '\n');
+}
+
+TEST_CASE("a reader hands over lines as they come, the unfinished one at the end") {
+  PollLoop loop;
+  auto pipe = make_pipe();
+  std::string seen;
+  bool ended = false;
+  OutputReader reader(loop, std::move(pipe.read), [&](std::string_view lines) { seen += lines; }, [&] { ended = true; });
+  put(pipe.write, "first\nsec");
+  run_until(loop, [&] { return seen == "first\n"; });
+  put(pipe.write, "ond");
+  pipe.write.close();
+  run_until(loop, [&] { return ended; });
+  CHECK(seen == "first\nsecond\n");
+  CHECK_FALSE(reader.open());
+}
+
+TEST_CASE("drain takes what is there and does not wait for the end") {
+  PollLoop loop;
+  auto pipe = make_pipe();
+  std::string seen;
+  OutputReader reader(loop, std::move(pipe.read), [&](std::string_view lines) { seen += lines; }, [] { FAIL("not ended by the writer"); });
+  put(pipe.write, "a\nb");
+  reader.drain();
+  CHECK(seen == "a\nb\n");
+  CHECK_FALSE(reader.open());
+}
+
+TEST_CASE("a flood from one pipe does not keep another from being heard") {
+  PollLoop loop;
+  auto flood = make_pipe();
+  auto quiet = make_pipe();
+  ::fcntl(flood.write.get(), F_SETPIPE_SZ, 1 << 20);
+  ::fcntl(flood.write.get(), F_SETFL, O_NONBLOCK);
+  const std::string block(1 << 16, '\n');
+  const auto fill = [&] {
+    while (::write(flood.write.get(), block.data(), block.size()) > 0) {
+    }
+  };
+  fill();
+  put(quiet.write, "heard\n");
+  std::size_t flooded = 0;
+  bool heard = false;
+  OutputReader loud(loop, std::move(flood.read), [&](std::string_view lines) { flooded += lines.size(), fill(); }, [] {});
+  OutputReader soft(loop, std::move(quiet.read), [&](std::string_view) { heard = true, loop.stop(); }, [] {});
+  run_until(loop, [&] { return heard; });
+  CHECK(flooded <= std::size_t{1} << 20U);
+}
+
+}  // namespace
+}  // namespace trainstep::process
