@@ -40,7 +40,7 @@ def defaults(
     yes: bool = True,
     no: bool = False,
     items: list = [64, 0.5, "a b", True, [1]],
-    options: dict = {"optimizer": "adam", "nested": {"rate": 1, "on": False}},
+    options: dict = {"nested": {"rates": [1, 0.5, False, "x"]}},  # one key: the SDK's comment on top has them in random order
 ):
     echo_into(
         echo,
