@@ -11,6 +11,7 @@ import tempfile
 
 import cases
 import describe
+import notebook_v1
 import oracle
 import styles_v1
 from kfp import components
@@ -21,7 +22,7 @@ CONVERT = {"Integer": int, "Float": float, "Boolean": lambda text: text == "True
 def make_specs(folder: pathlib.Path) -> None:
     helpers = inspect.getsource(describe.describe) + "\n\n" + inspect.getsource(describe.echo_into)
     functions = [f for f in vars(styles_v1).values() if inspect.isfunction(f) and f.__module__ == styles_v1.__name__]
-    for function in functions:
+    for function in [*functions, notebook_v1.train_model]:
         text = components.func_to_component_text(
             function, base_image="python:3.11", packages_to_install=styles_v1.PACKAGES.get(function.__name__), extra_code=helpers
         )
