@@ -5,7 +5,7 @@ from typing import Dict, List, NamedTuple, Optional
 from describe import describe, echo_into
 from kfp.components import InputBinaryFile, InputPath, InputTextFile, OutputBinaryFile, OutputPath, OutputTextFile
 
-PACKAGES = {"packages": ["PyYAML==6.0.3", "urllib3<3"]}  # function → packages_to_install
+PACKAGES = {"packages": ["PyYAML==6.0.3", "urllib3<3"], "missing_package": ["styles-probe==1.0"]}  # function → packages_to_install
 
 
 def values(count: int, rate: float, text: str, flag: bool, items: list, options: dict, echo: OutputPath(str)):
@@ -184,3 +184,9 @@ def packages(echo: OutputPath(str), text: str = "a: [1, 2]"):
     import yaml
 
     echo_into(echo, parsed=yaml.safe_load(text), version=yaml.__version__)
+
+
+def missing_package(echo: OutputPath(str)):
+    import styles_probe
+
+    echo_into(echo, version=styles_probe.__version__)
