@@ -22,8 +22,8 @@ Result<Json> parse_yaml(std::string_view text, std::string_view what, const Read
 // What stands behind a value as a `# comment`; gets the RFC 6901 pointer of the value.
 using YamlComment = std::function<std::optional<std::string>(const std::string& pointer)>;
 
-// YAML for people: block style, two spaces, lists not indented below their key (as kubectl prints them), strings quoted wherever any YAML reader could
-// take them for something else, texts of several lines as literal blocks. Reading it back gives the same Json.
+// YAML for people: block style, two spaces, lists not indented below their key (as kubectl prints them), strings quoted wherever any YAML reader
+// could take them for something else, texts of several lines as literal blocks. Reading it back gives the same Json.
 std::string to_yaml(const Json& json, const YamlComment& comment = {});
 
 }  // namespace trainstep

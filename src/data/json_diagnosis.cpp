@@ -1,0 +1,131 @@
+// From "unexpected token" to what people did: Python's repr instead of JSON, a comma too many, a quote too few.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "data/json_reader.h"
+#include "data/place.h"
+
+namespace trainstep {
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n";
+constexpr std::string_view python_remark = "this looks like a Python dict; JSON wants double quotes, true, false and null: use json.dumps";
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::size_t skip_blanks(std::string_view text, std::size_t at) { return std::min(text.find_first_not_of(blanks, at), text.size()); }
+
+std::string_view word_at(std::string_view text, std::size_t at) {
+  const auto rest = text.substr(at);
+  const auto end = std::ranges::find_if_not(rest, [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '+' || c == '.'; });
+  return rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+}
+
+char last_visible_before(std::string_view text, std::size_t at) {
+  const auto found = text.substr(0, at).find_last_not_of(blanks);
+  return found == std::string_view::npos ? '\0' : text[found];
+}
+
+// What is wrong inside the string that starts at `start`; none if it is well-formed.
+std::optional<JsonDiagnosis> diagnose_string(std::string_view text, std::size_t start) {
+  for (auto at = start + 1; at < text.size(); ++at) {
+    const auto c = text[at];
+    if (c == '"') return std::nullopt;
+    if (c == '\n' || c == '\r')
+      return JsonDiagnosis{at, "a line break inside a string: its closing quote is missing, or the break must be written as \\n"};
+    if (c == '\t') return JsonDiagnosis{at, "a tab inside a string: write \\t"};
+    if (static_cast<unsigned char>(c) < 0x20)
+      return JsonDiagnosis{at, fmt::format("{} inside a string: write \\u{:04x}", show_character(text, at), c)};
+    if (c != '\\') continue;
+    const auto escaped = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (escaped == 'u') {
+      const auto digits = text.substr(at + 2, 4);
+      if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
+        return JsonDiagnosis{at, "\\u needs four hexadecimal digits"};
+    } else if (escaped != '\0' && std::string_view("\"\\/bfnrt").find(escaped) == std::string_view::npos) {
+      return JsonDiagnosis{at, fmt::format("\\{} is no escape of JSON; write a backslash as \\\\", text.substr(at + 1, 1))};
+    }
+    ++at;
+  }
+  return JsonDiagnosis{start, "the string that begins here has no closing quote"};
+}
+
+std::string bad_number(std::string_view word) {
+  return fmt::format("{} is no JSON number (no leading zeros or plus, digits on both sides of the point)", show_text(word));
+}
+
+// The parser takes 01 for the number 0 and more behind it; this is where such a number starts.
+std::optional<std::size_t> number_before(std::string_view text, std::size_t at, const JsonStop& stop) {
+  if (at != stop.last_end || at == 0 || !is_digit(text[at - 1]) || !(is_digit(text[at]) || is_letter(text[at]))) return std::nullopt;
+  while (at > 0 && (is_digit(text[at - 1]) || text[at - 1] == '-')) --at;
+  return at;
+}
+
+std::string diagnose_word(std::string_view text, std::size_t at, const JsonStop& stop, bool& not_json) {
+  const auto word = word_at(text, at);
+  not_json = false;  // these are right nowhere, whatever the text was meant to be
+  for (const auto& python : {"True", "False", "None"})
+    if (word == python) return fmt::format("{} is Python: {}", word, python_remark);
+  for (const auto& other : {"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"})
+    if (word == other) return fmt::format("{} is no JSON number; write null or leave it out", word);
+  not_json = true;
+  if (is_digit(word.front()) || word.front() == '-' || word.front() == '+' || word.front() == '.') return bad_number(word);
+  const auto before = last_visible_before(text, at);
+  if (!stop.open.empty() && stop.open.back().bracket == '{' && (before == '{' || before == ','))
+    return fmt::format("the key {} must stand in double quotes", show_text(word));
+  return fmt::format("the text {} must stand in double quotes", show_text(word));
+}
+
+std::string diagnose_closing(std::string_view text, std::size_t at, const JsonStop& stop) {
+  const auto c = text[at];
+  if (last_visible_before(text, at) == ',') return fmt::format("a comma stands before the closing {}; take it away", c);
+  if (stop.after_key || last_visible_before(text, at) == ':') return "the key before this has no value";
+  const auto& open = stop.open.back();
+  if ((open.bracket == '{') != (c == '}')) return fmt::format("a {} opened at {} cannot be closed by {}", open.bracket, place_of(text, open.at), c);
+  return fmt::format("the {} is not expected here", c);
+}
+
+JsonDiagnosis diagnose_end(std::string_view text, const JsonStop& stop) {
+  if (stop.open.empty()) return {text.size(), "the text is empty, a JSON value is needed"};
+  const auto& open = stop.open.back();
+  const auto* noun = open.bracket == '{' ? "object" : "list";
+  return {text.size(), fmt::format("the text ends here, but the {} that begins at {} is not closed", noun, place_of(text, open.at))};
+}
+
+bool starts_value(char c) { return c == '"' || c == '{' || c == '[' || is_letter(c) || is_digit(c) || c == '-'; }
+
+}  // namespace
+
+JsonDiagnosis diagnose_json(std::string_view text, const JsonStop& stop) {
+  auto at = skip_blanks(text, stop.last_end);
+  const bool separated = at < text.size() && (text[at] == ',' || text[at] == ':') && (at + 1 < stop.position || at + 1 == text.size());
+  if (separated) at = skip_blanks(text, at + 1);
+  if (at >= text.size()) return diagnose_end(text, stop);
+  const auto c = text[at];
+  if (const auto number = number_before(text, at, stop)) return {*number, bad_number(word_at(text, *number))};
+  if (stop.complete) return {at, "more text after the end of the JSON value"};
+  if (c == '"')
+    if (const auto diagnosis = diagnose_string(text, at)) return *diagnosis;
+  if (c == '\'') return {at, fmt::format("single quotes: {}", python_remark)};
+  if (c == '/' || c == '#') return {at, "JSON knows no comments"};
+  if (text.substr(at).starts_with("\u201C") || text.substr(at).starts_with("\u201D")) return {at, "typographic quotes; JSON wants plain ones (\")"};
+  if ((c == '}' || c == ']') && !stop.open.empty()) return {at, diagnose_closing(text, at, stop)};
+  if (starts_value(c) && stop.after_key && !separated) return {at, "a colon is missing between the key and its value"};
+  const auto before = last_visible_before(text, at);
+  if (starts_value(c) && !stop.open.empty() && before != ',' && before != ':' && before != '{' && before != '[')
+    return {at, "a comma is missing before this"};
+  if (is_letter(c) || is_digit(c) || c == '-' || c == '+' || c == '.') {
+    bool not_json = true;
+    auto problem = diagnose_word(text, at, stop, not_json);
+    return {at, std::move(problem), not_json};
+  }
+  if (c == ',' || c == ':') return {at, fmt::format("a value is missing before the {}", c == ',' ? "comma" : "colon")};
+  if (c == '"') return {at, "a string is not expected here"};
+  return {at, fmt::format("{} is not expected here", show_character(text, at))};
+}
+
+}  // namespace trainstep

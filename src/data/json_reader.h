@@ -1,0 +1,44 @@
+// The JSON reader behind parse_json, with what the YAML reader needs to know beyond it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/json.h"
+
+namespace trainstep {
+
+struct JsonReading {
+  std::optional<Json> json;  // or:
+  Error error;
+  bool not_json = false;  // the text breaks JSON's grammar, so it may still be some other language; else a limit or rule is broken
+};
+
+// `text` has passed check_text.
+JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits);
+
+// Where a JSON parser stopped.
+struct JsonStop {
+  struct Open {
+    char bracket;  // '{' or '['
+    std::size_t at;
+  };
+  std::size_t last_end = 0;  // the offset behind the last token that was understood
+  std::size_t position = 0;  // how far the text was read
+  bool after_key = false;    // the last token was an object's key
+  bool complete = false;     // a whole value was read before
+  std::vector<Open> open;    // the brackets not yet closed, outermost first
+};
+
+struct JsonDiagnosis {
+  std::size_t at;
+  std::string problem;  // in a user's words, with the remedy where it is obvious
+  bool not_json = true;
+};
+JsonDiagnosis diagnose_json(std::string_view text, const JsonStop& stop);
+
+}  // namespace trainstep

@@ -1,0 +1,32 @@
+// Places in a text, and what every text that is read must satisfy.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "data/json.h"
+
+namespace trainstep {
+
+// "line 3, column 7": both from 1, columns in characters. An offset behind the end is the end.
+std::string place_of(std::string_view text, std::size_t offset);
+
+// "what: line 3, column 7: problem", an input error.
+Error error_at(std::string_view what, std::string_view text, std::size_t offset, std::string_view problem);
+
+// The offset of the first byte that is not part of well-formed UTF-8 (RFC 3629).
+std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+// Size, UTF-8, NUL characters. On success the text without its byte order mark.
+Result<std::string_view> check_text(std::string_view text, std::string_view what, const ReadLimits& limits);
+
+// The character at `offset` for a message: 'x', U+0007 for one without a shape.
+std::string show_character(std::string_view text, std::size_t offset);
+
+// `text` in quotes for a message: cut after 60 characters, control characters escaped.
+std::string show_text(std::string_view text);
+
+}  // namespace trainstep

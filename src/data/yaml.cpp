@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/yaml.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <istream>
+#include <map>
+#include <streambuf>
+#include <utility>
+
+#include "data/json_reader.h"
+#include "data/place.h"
+#include "data/tree.h"
+#include "data/yaml_scalar.h"
+
+namespace trainstep {
+namespace {
+
+constexpr std::string_view yaml_tag = "tag:yaml.org,2002:";
+
+// The way out of yaml-cpp's callbacks; caught in parse_events.
+struct Stop {
+  Error error;
+};
+
+// A collection that is not finished yet.
+struct Open {
+  std::size_t at = 0;
+  YAML::anchor_t anchor = 0;
+  bool flow = false;  // written with brackets
+};
+
+class Handler : public YAML::EventHandler {
+ public:
+  Handler(std::string_view text, std::string_view what, const ReadLimits& limits) : m_text(text), m_what(what), m_tree(limits) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    m_anchors.clear();
+    if (m_documents++ > 0 && !separated(offset(mark)))
+      fail(offset(mark), "this line belongs to nothing above it; check its indentation (a new document starts with ---)");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto at = offset(mark);
+    if (m_tree.wants_key()) fail(at, "a key is missing, or is null; put it in quotes if it is a text");
+    if (m_tree.in_object() && !m_open.back().flow && at == m_last_key) fail(at, "the colon behind this key is missing");
+    finish(at, anchor, Json());
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = m_anchors.find(anchor);
+    if (found == m_anchors.end()) fail(offset(mark), "this alias stands inside the value that it refers to");
+    const auto& [json, size] = found->second;
+    if (m_tree.wants_key()) return take_key(offset(mark), json);
+    check(offset(mark), m_tree.tree(json, size));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+    const auto at = offset(mark);
+    if (m_tree.wants_key() && ((tag == "?" && value == "<<") || tag == "tag:yaml.org,2002:merge")) {
+      m_last_key = at;
+      return check(at, m_tree.merge_key());
+    }
+    auto json = resolve(tag, value);
+    if (!json) fail(at, json.error().message);
+    if (m_tree.wants_key()) {
+      if (anchor != 0) remember(at, anchor, *json);
+      return take_key(at, *json);
+    }
+    finish(at, anchor, std::move(*json));
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value style) override {
+    start(mark, tag, "seq", {offset(mark), anchor, style == YAML::EmitterStyle::Flow});
+    check(offset(mark), m_tree.begin_list());
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value style) override {
+    start(mark, tag, "map", {offset(mark), anchor, style == YAML::EmitterStyle::Flow});
+    check(offset(mark), m_tree.begin_object());
+  }
+  void OnSequenceEnd() override { end(); }
+  void OnMapEnd() override { end(); }
+
+  // The finished document, if there was one.
+  std::optional<Json> take_document() {
+    if (!m_tree.has_root()) return std::nullopt;
+    return m_tree.take_root();
+  }
+
+  // An error of the parser itself.
+  Error explain(const YAML::ParserException& error) const;
+
+ private:
+  [[nodiscard]] std::size_t offset(const YAML::Mark& mark) const { return std::min(static_cast<std::size_t>(std::max(mark.pos, 0)), m_text.size()); }
+  [[noreturn]] void fail(std::size_t at, std::string_view problem) const { throw Stop{error_at(m_what, m_text, at, problem)}; }
+  void check(std::size_t at, const Problem& problem) const {
+    if (problem) fail(at, *problem);
+  }
+
+  static Result<Json> resolve(const std::string& tag, const std::string& value) {
+    if (tag == "?") return resolve_plain(value);
+    if (tag == "!" || tag.empty()) return Json(value);
+    if (!tag.starts_with(yaml_tag)) return input_error(fmt::format("the tag {} is not known here", show_text(tag)));
+    return resolve_tagged(std::string_view(tag).substr(yaml_tag.size()), value);
+  }
+
+  void start(const YAML::Mark& mark, const std::string& tag, std::string_view type, Open open) {
+    if (m_tree.wants_key()) fail(offset(mark), "a list or an object cannot be a key");
+    if (tag != "?" && tag != "!" && !tag.empty() && tag != std::string(yaml_tag).append(type))
+      fail(offset(mark), fmt::format("the tag {} is not known here", show_text(tag)));
+    m_open.push_back(open);
+  }
+  void end() {
+    const auto open = m_open.back();
+    m_open.pop_back();
+    check(open.at, m_tree.end());
+    if (open.anchor != 0) remember(open.at, open.anchor, m_tree.last());
+  }
+  void take_key(std::size_t at, const Json& json) {
+    const auto* name = json.get_ptr<const Json::string_t*>();
+    if (name == nullptr)
+      fail(at, fmt::format("a key must be a text, this is a {}{}", type_name(json),
+                           json.is_structured() ? "" : "; put it in quotes if it is meant as a text"));
+    m_last_key = at;
+    check(at, m_tree.key(*name));
+  }
+  void finish(std::size_t at, YAML::anchor_t anchor, Json json) {
+    if (anchor != 0) remember(at, anchor, json);
+    check(at, m_tree.value(std::move(json)));
+  }
+  void remember(std::size_t at, YAML::anchor_t anchor, const Json& json) {
+    const auto size = size_of(json);
+    check(at, m_tree.count(size.nodes, size.bytes));
+    m_anchors[anchor] = {json, size};
+  }
+
+  // Whether a document that starts at `at` is divided from the one before it, by --- or by a line of dots.
+  [[nodiscard]] bool separated(std::size_t at) const {
+    if (m_text.substr(at).starts_with("---")) return true;
+    for (auto before = m_text.substr(0, at); !before.empty();) {
+      if (before.back() == '\n') before.remove_suffix(1);
+      const auto line = before.substr(before.rfind('\n') + 1);
+      if (line.starts_with("...")) return true;
+      const auto first = line.find_first_not_of(" \t\r");
+      if (first != std::string_view::npos && line[first] != '#') return false;
+      before.remove_suffix(line.size());
+    }
+    return false;
+  }
+
+  std::string_view m_text;
+  std::string_view m_what;
+  TreeBuilder m_tree;
+  std::vector<Open> m_open;
+  std::map<YAML::anchor_t, std::pair<Json, TreeSize>> m_anchors;
+  std::size_t m_last_key = std::string_view::npos;
+  std::size_t m_documents = 0;
+};
+
+bool tab_in_indentation(std::string_view text, std::size_t at) {
+  const auto line = text.substr(text.substr(0, at).rfind('\n') + 1);
+  return line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
+}
+
+// yaml-cpp's phrases (yaml-cpp/exceptions.h), in words that help. Those not listed here are understandable as they are.
+std::string in_our_words(const std::string& phrase, std::string_view text, std::size_t at) {
+  namespace Msg = YAML::ErrorMsg;
+  if (phrase == Msg::END_OF_MAP) return "a line \"key: value\", indented as its neighbours, is expected here";
+  if (phrase == Msg::END_OF_SEQ) return "a list item \"- value\", indented as its neighbours, is expected here";
+  if (phrase == Msg::MAP_VALUE || phrase == Msg::MAP_KEY)
+    return "a \"key: value\" is not possible here; check the indentation, and put a text with a colon in quotes";
+  if (phrase == Msg::BLOCK_ENTRY) return "a list item (-) is not possible here; check the indentation";
+  if (phrase == Msg::UNKNOWN_TOKEN) return fmt::format("a value cannot start with {}; put it in quotes", show_character(text, at));
+  if (phrase == Msg::EOF_IN_SCALAR) return "the text ends inside a string; its closing quote is missing";
+  if (phrase == Msg::DOC_IN_SCALAR) return "the document ends inside a string; its closing quote is missing";
+  if (phrase == Msg::FLOW_END) return fmt::format("{} closes nothing that was opened with the same kind of bracket", show_character(text, at));
+  if (phrase == Msg::UNKNOWN_ANCHOR) return "this alias (*) names an anchor (&) that does not stand before it";
+  if (phrase.starts_with(Msg::INVALID_ESCAPE))
+    return fmt::format("\\{} is no escape of YAML; write a backslash as \\\\, or use single quotes",
+                       phrase.substr(std::string_view(Msg::INVALID_ESCAPE).size()));
+  return phrase;
+}
+
+Error Handler::explain(const YAML::ParserException& error) const {
+  const auto at = offset(error.mark);
+  if (dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr) return error_at(m_what, m_text, at, "nested too deeply");
+  if (error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW || error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
+    const auto bracket = std::ranges::find_if(m_open.rbegin(), m_open.rend(), [](const Open& open) { return open.flow; });
+    if (bracket != m_open.rend())
+      return error_at(m_what, m_text, bracket->at,
+                      fmt::format("the {} that opens here is not closed, or a comma is missing in it", show_character(m_text, bracket->at)));
+  }
+  if (tab_in_indentation(m_text, at)) return error_at(m_what, m_text, at, "a tab in the indentation; YAML wants spaces");
+  return error_at(m_what, m_text, at, in_our_words(error.msg, m_text, at));
+}
+
+// yaml-cpp reads streams; this one lends it the text without a copy.
+class Lent : public std::streambuf {
+ public:
+  explicit Lent(std::string_view text) {
+    auto* first = const_cast<char*>(text.data());  // a get area is never written to
+    setg(first, first, first + text.size());
+  }
+};
+
+// yaml-cpp keeps every bracket of an unfinished flow collection in memory, about 230 bytes each, before it tells of the first: a text with this many
+// more opening than closing brackets, whatever they mean, is none that anybody wrote.
+std::optional<std::size_t> find_bracket_bomb(std::string_view text) {
+  constexpr std::size_t most = 100'000;
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '[' || text[at] == '{') ++depth;
+    if ((text[at] == ']' || text[at] == '}') && depth > 0) --depth;
+    if (depth > most) return at;
+  }
+  return std::nullopt;
+}
+
+// Characters that YAML forbids and yaml-cpp lets pass (it even takes U+0004 for the end of the text).
+std::optional<std::size_t> find_control_character(std::string_view text) {
+  const auto found =
+      std::ranges::find_if(text, [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F; });
+  if (found == text.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - text.begin());
+}
+
+Result<std::vector<Json>> parse_events(std::string_view text, std::string_view what, const ReadLimits& limits) {
+  if (const auto at = find_control_character(text))
+    return error_at(what, text, *at,
+                    fmt::format("{}; YAML allows it only as an escape in double quotes (\\x{:02x})", show_character(text, *at), text[*at]));
+  if (const auto at = find_bracket_bomb(text)) return error_at(what, text, *at, fmt::format("nested deeper than {} levels", limits.depth));
+  Handler handler(text, what, limits);
+  Lent lent(text);
+  std::istream stream(&lent);
+  std::vector<Json> documents;
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(handler))
+      if (auto document = handler.take_document()) documents.push_back(std::move(*document));
+  } catch (Stop& stop) {
+    return std::move(stop.error);
+  } catch (const YAML::ParserException& error) {
+    return handler.explain(error);
+  } catch (const YAML::Exception& error) {
+    return input_error(fmt::format("{}: {}", what, error.msg));
+  }
+  return documents;
+}
+
+// A text that starts like this is JSON that went wrong rather than YAML that did.
+bool looks_like_json(std::string_view text) {
+  const auto second = text.find_first_not_of(" \t\r\n", text.find_first_of("{[") + 1);
+  return second != std::string_view::npos && (text[second] == '"' || text[second] == '{' || text[second] == '[');
+}
+
+}  // namespace
+
+Result<std::vector<Json>> parse_yaml_documents(std::string_view text, std::string_view what, const ReadLimits& limits) {
+  ASSIGN(const auto checked, check_text(text, what, limits));
+  const auto first = checked.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || (checked[first] != '{' && checked[first] != '[')) return parse_events(checked, what, limits);
+  // JSON is YAML, but its own reader is faster and explains better.
+  auto reading = read_json(checked, what, limits);
+  if (reading.json) {
+    std::vector<Json> documents;
+    documents.push_back(std::move(*reading.json));
+    return documents;
+  }
+  if (!reading.not_json) return std::move(reading.error);
+  auto documents = parse_events(checked, what, limits);
+  if (!documents && looks_like_json(checked)) return std::move(reading.error);
+  return documents;
+}
+
+Result<Json> parse_yaml(std::string_view text, std::string_view what, const ReadLimits& limits) {
+  ASSIGN(auto documents, parse_yaml_documents(text, what, limits));
+  std::erase_if(documents, [](const Json& document) { return document.is_null(); });  // nothing between two ---
+  if (documents.empty()) return Json();
+  if (documents.size() > 1) return input_error(fmt::format("{}: {} documents (divided by ---), one is expected", what, documents.size()));
+  return std::move(documents.front());
+}
+
+}  // namespace trainstep

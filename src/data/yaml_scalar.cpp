@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/yaml_scalar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "data/place.h"
+#include "data/tree.h"
+
+namespace trainstep {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+template <std::size_t n>
+bool one_of(std::string_view text, const std::array<std::string_view, n>& words) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+constexpr std::array<std::string_view, 5> nulls{"", "~", "null", "Null", "NULL"};
+constexpr std::array<std::string_view, 3> truths{"true", "True", "TRUE"};
+constexpr std::array<std::string_view, 3> falsehoods{"false", "False", "FALSE"};
+constexpr std::array<std::string_view, 6> not_finite{".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"};
+
+std::string_view without_sign(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text;
+}
+
+template <typename Integer>
+std::optional<Json> integer(std::string_view digits, int base) {
+  Integer value{};
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (code != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return Json(value);
+}
+
+// As JSON numbers are held: signed where there is a minus, else unsigned.
+Result<Json> decimal(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  auto value = text.starts_with('-') ? integer<std::int64_t>(text, 10) : integer<std::uint64_t>(text, 10);
+  if (!value) value = big_integer(text);
+  if (!value) return input_error(big_integer_problem(text));
+  return std::move(*value);
+}
+
+Result<Json> prefixed(std::string_view digits, int base, std::string_view text) {
+  auto value = integer<std::uint64_t>(digits, base);
+  if (!value) return input_error(fmt::format("the number {} is too large", show_text(text)));
+  return std::move(*value);
+}
+
+bool is_decimal(std::string_view text) {
+  const auto digits = without_sign(text);
+  return !digits.empty() && std::ranges::all_of(digits, is_digit) && (digits.size() == 1 || digits.front() != '0');
+}
+
+bool has_digits(std::string_view text, std::string_view prefix, std::string_view allowed) {
+  return text.starts_with(prefix) && text.size() > prefix.size() && text.find_first_not_of(allowed, prefix.size()) == std::string_view::npos;
+}
+
+// [-+]? ( digits . digits? | . digits ) ( [eE] [-+] digits )?
+bool is_float(std::string_view text) {
+  text = without_sign(text);
+  const auto take_digits = [&] {
+    const auto count = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+    text.remove_prefix(count);
+    return count;
+  };
+  const auto whole = take_digits();
+  if (!text.starts_with('.')) return false;
+  text.remove_prefix(1);
+  if (take_digits() + whole == 0) return false;
+  if (text.empty()) return true;
+  if (text.front() != 'e' && text.front() != 'E') return false;
+  text.remove_prefix(1);
+  if (without_sign(text).size() == text.size()) return false;
+  text.remove_prefix(1);
+  return take_digits() > 0 && text.empty();
+}
+
+Result<Json> floating(std::string_view text) {
+  const auto shown = show_text(text);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size()) return input_error(fmt::format("{} is no number", shown));
+  if (code != std::errc{} && std::abs(value) != 0) return input_error(fmt::format("the number {} is too large", shown));
+  return Json(value);
+}
+
+}  // namespace
+
+Result<Json> resolve_plain(const std::string& text) {
+  if (one_of(text, nulls)) return Json();
+  if (one_of(text, truths)) return Json(true);
+  if (one_of(text, falsehoods)) return Json(false);
+  if (is_letter(text.front())) return Json(text);
+  if (is_decimal(text)) return decimal(text);
+  if (has_digits(text, "0o", "01234567")) return prefixed(std::string_view(text).substr(2), 8, text);
+  if (has_digits(text, "0x", "0123456789abcdefABCDEF")) return prefixed(std::string_view(text).substr(2), 16, text);
+  if (is_float(text)) return floating(text);
+  if (one_of(without_sign(text), not_finite))
+    return input_error(fmt::format("{} is no number that can be passed on; put it in quotes if it is a text", text));
+  return Json(text);
+}
+
+Result<Json> resolve_tagged(std::string_view type, const std::string& text) {
+  if (type == "str") return Json(text);
+  const auto none_of_that = [&] { return input_error(fmt::format("{} is no !!{}", show_text(text), type)); };
+  if (type == "float" && (is_decimal(text) || is_float(text))) return floating(text);
+  if (type == "int" || type == "bool" || type == "null") {
+    ASSIGN(auto value, resolve_plain(text));
+    const bool fits = type == "int" ? value.is_number_integer() : type == "bool" ? value.is_boolean() : value.is_null();
+    if (!fits) return none_of_that();
+    return value;
+  }
+  if (type == "float") return none_of_that();
+  return input_error(fmt::format("the tag !!{} is not known here", type));
+}
+
+}  // namespace trainstep
