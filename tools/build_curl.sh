@@ -3,8 +3,7 @@
 #   tools/build_curl.sh           builds it unless it is there
 #   tools/build_curl.sh --where   prints its folder: build/deps/curl-VERSION-HASH (the hash is that of this file)
 # SPDX-License-Identifier: Apache-2.0
-set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 configure_flags=(
   --disable-shared --enable-static --with-openssl --enable-ares --without-zlib --disable-debug --disable-dependency-tracking --enable-symbol-hiding
@@ -20,8 +19,8 @@ compiler_flags="-O2 -ffunction-sections -fdata-sections"
 # The version that apt would install now; what is built already stays valid until that changes.
 version=$(dpkg-query -W -f '${Version}' libcurl4-openssl-dev 2>/dev/null || true)
 [[ $version ]] || version=$(apt-cache policy libcurl4-openssl-dev | sed -n 's/ *Candidate: //p')
-[[ $version ]] || { echo "build_curl: apt knows no libcurl4-openssl-dev: run ./dev build" >&2; exit 1; }
-hash=$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-12)
+[[ $version ]] || die "apt knows no libcurl4-openssl-dev: run ./dev build"
+hash=$(sha256sum tools/build_curl.sh | cut -c1-12)
 target=$root/build/deps/curl-$version-$hash
 if [[ ${1:-} == --where ]]; then
   echo "$target"
@@ -36,9 +35,8 @@ log=$work/log
 exec 3>&2
 trap 's=$?; [[ $s == 0 ]] || { tail -n 30 "$log"; echo "build_curl: failed, the log is $log"; } >&3; exit $s' EXIT
 
-# apt-get source needs deb-src lines: made of the machine's own binary ones, kept apart from them.
-apt-get indextargets --format 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-  'Created-By: Packages' 'Origin: Debian' | sort -u >"$work/sources.list"
+# apt-get source needs deb-src lines; they stay apart from the machine's own.
+debian_sources deb-src >"$work/sources.list"
 apt=(-q -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$work/lists")
 cd "$work/source"
 {

@@ -23,15 +23,8 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The archives in this machine's own words; without any, mmdebstrap's default.
-sources=()
-while read -r line; do
-  sources+=("$line")
-done < <(apt-get indextargets --format 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-  'Created-By: Packages' 'Origin: Debian' | sort -u)
-
 make_debian() {
-  mmdebstrap --variant=minbase --include=git,ca-certificates bookworm "$new" "${sources[@]}"
+  debian_sources | mmdebstrap --variant=minbase --include=git,ca-certificates bookworm "$new" -
   local file
   for file in /etc/pip.conf /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
     [[ ! -f $file ]] || install -m 644 -D "$file" "$new$file"

@@ -66,6 +66,12 @@ install_packages() {
   as_root "${apt[@]}" install -y --no-install-recommends "$@"
 }
 
+# Debian's archives as this machine reaches them, as lines of a sources.list.
+debian_sources() {
+  apt-get indextargets --format "${1:-deb} [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "'$(REPO_URI) $(RELEASE) $(COMPONENT)' \
+    'Created-By: Packages' 'Origin: Debian' | sort -u
+}
+
 # venv NAME…: build/venv/NAME with exactly what samples/requirements/NAME.txt lists; made once for each content of that file.
 venv() {
   local name list stamp

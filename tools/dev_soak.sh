@@ -1,0 +1,36 @@
+#!/bin/bash
+# ./dev soak [MINUTES]: each fuzz target that long (default: 10), then the unit tests again and again in random order, half as long, and the end-to-end
+# tests twice.
+# SPDX-License-Identifier: Apache-2.0
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+minutes=${1:-10}
+[[ $minutes =~ ^[1-9][0-9]{0,3}$ ]] || die "usage: ./dev soak [MINUTES]"
+tools/prepare_tests.sh
+need "${fuzz_packages[@]}"
+
+build fuzz
+for target in build/fuzz/tests/fuzz_*; do
+  name=${target##*fuzz_}
+  seeds=tests/fuzz/corpus/$name
+  grown=build/fuzz/corpus/$name
+  mkdir -p "$grown"
+  [[ -d $seeds ]] || seeds=
+  step "fuzzing $name" "$target" -max_total_time=$((minutes * 60)) -timeout=10 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
+    -artifact_prefix="build/fuzz/found_${name}_" "$grown" $seeds
+done
+
+build dev
+build release
+unit_tests_for() {
+  local until=$((SECONDS + $1)) test seed
+  while ((SECONDS < until)); do
+    for test in build/dev/tests/unit_*; do
+      seed=$RANDOM
+      echo "$test, seed $seed"
+      "$test" --order rand --rng-seed $seed || return
+    done
+  done
+}
+step "unit tests in random order" unit_tests_for $((minutes * 30))
+step "end-to-end tests, twice" ctest --preset dev -L e2e --repeat until-fail:2
