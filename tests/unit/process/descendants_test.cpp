@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/descendants.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <string>
+
+#include "process/child.h"
+#include "run_until.h"
+#include "support/catch.h"
+
+namespace trainstep::process {
+namespace {
+
+// Starts `script`, which prints something when all its processes run; returns its first line.
+struct Started {
+  pid_t pid;
+  std::string line;
+};
+Started start(const std::string& script, Variables environment = {{"PATH", "/usr/bin:/bin"}}) {
+  auto child = spawn({{"sh", "-c", script}, std::move(environment), "/"});
+  REQUIRE(child.has_value());
+  ::fcntl(child->out.get(), F_SETFL, 0);
+  std::string line;
+  for (char c = 0; ::read(child->out.get(), &c, 1) == 1 && c != '\n';) line += c;
+  return {child->pid, line};
+}
+
+TEST_CASE("descendants are found through every generation, also in sessions of their own") {
+  become_subreaper();
+  const auto tree = start("setsid sh -c 'sleep 1000 & echo $!; wait' & wait");
+  const auto grandchild = std::stoi(tree.line);
+  const auto found = descendants(tree.pid);
+  CHECK(std::any_of(found.begin(), found.end(), [&](const Process& process) { return process.pid == grandchild; }));
+  CHECK(std::all_of(found.begin(), found.end(), [&](const Process& process) { return process.pid != tree.pid; }));
+  CHECK(end_descendants(Duration{10'000}));
+  CHECK_FALSE(alive(tree.pid));
+  CHECK_FALSE(alive(grandchild));
+}
+
+TEST_CASE("orphans that ignore every signal end too, strangers are spared") {
+  become_subreaper();
+  const auto stranger = start("echo; exec sleep 1000");
+  const auto orphan = start("trap '' TERM INT HUP; setsid sleep 1000 & echo $!");
+  ::waitpid(orphan.pid, nullptr, 0);
+  REQUIRE(alive(std::stoi(orphan.line)));
+  CHECK(end_descendants(Duration{10'000}, {stranger.pid}));
+  CHECK_FALSE(alive(std::stoi(orphan.line)));
+  CHECK(alive(stranger.pid));
+  CHECK(end_descendants(Duration{10'000}));
+  CHECK_FALSE(alive(stranger.pid));
+}
+
+TEST_CASE("a process tells which variable it was started with") {
+  const auto marked = start("unset MARK; echo; sleep 1000", {{"PATH", "/usr/bin:/bin"}, {"MARK", "one"}});
+  CHECK(started_with(marked.pid, "MARK=one"));
+  CHECK_FALSE(started_with(marked.pid, "MARK=on"));
+  CHECK_FALSE(started_with(marked.pid, "ARK=one"));
+  CHECK(end_descendants(Duration{10'000}));
+  CHECK_FALSE(started_with(marked.pid, "MARK=one"));
+}
+
+}  // namespace
+}  // namespace trainstep::process

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/task.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+#include "process/descendants.h"
+#include "run_until.h"
+#include "support/catch.h"
+
+namespace trainstep::process {
+namespace {
+
+std::ptrdiff_t living_descendants() {
+  const auto all = descendants(::getpid());
+  return std::count_if(all.begin(), all.end(), [](const Process& process) { return !process.zombie; });
+}
+
+// One task at a time, what it said and how it ended.
+class Fixture {
+ public:
+  Fixture() { become_subreaper(); }
+  ~Fixture() {
+    m_task.reset();
+    end_descendants(Duration{10'000});
+  }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  void start(const std::string& script) {
+    auto task = Task::start(
+        m_loop, m_reaper, {{"sh", "-c", script}, {{"PATH", "/usr/bin:/bin"}}, "/"}, "MARK=me", [this](std::string_view lines) { said += lines; },
+        [this](int status) {
+          wait_status = status;
+          survivors = living_descendants();
+          m_task.reset();
+        });
+    REQUIRE(task.has_value());
+    m_task = std::move(*task);
+  }
+  Task& task() { return *m_task; }
+  void until_said(const std::string& text) {
+    run_until(m_loop, [&] { return said.find(text) != std::string::npos; });
+  }
+  void until_ended() {
+    run_until(m_loop, [&] { return wait_status.has_value(); });
+  }
+  Time now() { return m_loop.now(); }
+
+  std::string said;
+  std::optional<int> wait_status;
+  std::ptrdiff_t survivors = 0;
+
+ private:
+  PollLoop m_loop;
+  Reaper m_reaper{m_loop};
+  std::unique_ptr<Task> m_task;
+};
+
+bool exited_with(std::optional<int> status, int code) { return status && WIFEXITED(*status) && WEXITSTATUS(*status) == code; }
+bool killed_by(std::optional<int> status, int signal) { return status && WIFSIGNALED(*status) && WTERMSIG(*status) == signal; }
+
+TEST_CASE("a task ends after its last line, with its exit code") {
+  Fixture fixture;
+  fixture.start("head -c 3000000 /dev/zero | tr '\\0' '\\n'; printf unfinished; exit 7");
+  fixture.until_ended();
+  CHECK(std::count(fixture.said.begin(), fixture.said.end(), '\n') == 3'000'001);
+  CHECK(fixture.said.ends_with("\nunfinished\n"));
+  CHECK(exited_with(fixture.wait_status, 7));
+}
+
+TEST_CASE("stdout and stderr both count as a task's lines") {
+  Fixture fixture;
+  fixture.start("echo to stderr >&2; echo to stdout; kill -SEGV $$");
+  fixture.until_ended();
+  CHECK_THAT(fixture.said, Catch::Contains("to stderr\n") && Catch::Contains("to stdout\n"));
+  CHECK(killed_by(fixture.wait_status, SIGSEGV));
+}
+
+TEST_CASE("a task that closes its output still ends only when it ends") {
+  Fixture fixture;
+  fixture.start("echo closing; exec >&- 2>&-; until test -s /proc/$$/nothing; do kill -0 $PPID && break; done; exit 3");
+  fixture.until_ended();
+  CHECK(fixture.said == "closing\n");
+  CHECK(exited_with(fixture.wait_status, 3));
+}
+
+TEST_CASE("stop lets a task end by itself") {
+  Fixture fixture;
+  fixture.start("trap 'echo saved; exit 5' TERM; echo ready; while :; do sleep 0.01; done");
+  fixture.until_said("ready");
+  fixture.task().stop(Duration{60'000});
+  fixture.until_ended();
+  CHECK(fixture.said == "ready\nsaved\n");
+  CHECK(exited_with(fixture.wait_status, 5));
+}
+
+TEST_CASE("stop reaches the whole group, and waits for those that outlive its first process") {
+  Fixture fixture;
+  // The shell dies of the signal at once; the program it runs takes its time to save.
+  fixture.start("sh -c 'trap \"sleep 0.2; echo saved; exit\" TERM; echo ready; while :; do sleep 0.01; done'; echo not reached");
+  fixture.until_said("ready");
+  fixture.task().stop(Duration{60'000});
+  fixture.until_ended();
+  CHECK(fixture.said.ends_with("saved\n"));
+  CHECK(killed_by(fixture.wait_status, SIGTERM));
+  CHECK(fixture.survivors == 0);
+}
+
+TEST_CASE("after the grace a task is killed with all that left its group") {
+  Fixture fixture;
+  fixture.start("trap '' TERM; setsid sleep 1000 & sleep 1000 & echo ready; while :; do sleep 0.01; done");
+  fixture.until_said("ready");
+  fixture.task().stop(Duration{60'000});
+  fixture.task().stop(Duration{50});  // a second stop shortens the grace
+  fixture.until_ended();
+  CHECK(killed_by(fixture.wait_status, SIGKILL));
+  CHECK(fixture.survivors == 0);
+}
+
+TEST_CASE("what a task leaves behind ends with it") {
+  const std::string script = GENERATE("sleep 1000 & echo child",                         // holds the output open
+                                      "sleep 1000 >/dev/null 2>&1 & echo child",         // does not
+                                      "setsid sleep 1000 >/dev/null 2>&1 & echo child",  // has left the group
+                                      "(setsid sh -c 'sleep 1000 & wait' >/dev/null 2>&1 &) ; echo child");
+  CAPTURE(script);
+  Fixture fixture;
+  fixture.start(script);
+  const auto begun = fixture.now();
+  fixture.until_ended();
+  CHECK(fixture.said == "child\n");
+  CHECK(exited_with(fixture.wait_status, 0));
+  CHECK(fixture.survivors == 0);
+  CHECK(fixture.now() - begun < Duration{10'000});
+}
+
+TEST_CASE("a line that a grandchild writes soon after the end is not lost") {
+  Fixture fixture;
+  fixture.start("(sleep 0.2; echo late) & echo early");
+  fixture.until_ended();
+  CHECK(fixture.said == "early\nlate\n");
+}
+
+TEST_CASE("SIGKILL of a task's first process is told, and its children end") {
+  Fixture fixture;
+  fixture.start("sleep 1000 & echo ready; wait");
+  fixture.until_said("ready");
+  ::kill(fixture.task().pid(), SIGKILL);
+  fixture.until_ended();
+  CHECK(killed_by(fixture.wait_status, SIGKILL));
+  CHECK(fixture.survivors == 0);
+}
+
+}  // namespace
+}  // namespace trainstep::process
