@@ -87,7 +87,7 @@ bool end_descendants(Duration limit, const std::vector<pid_t>& spared) {
   for (auto pause = std::chrono::milliseconds(1);; pause = std::min(pause * 2, std::chrono::milliseconds(50))) {
     reap_all();
     const auto left = descendants(::getpid(), spared);
-    if (std::all_of(left.begin(), left.end(), [](const Process& process) { return process.zombie; })) return true;
+    if (left.empty()) return true;
     for (const auto& process : left)
       if (!process.zombie) ::kill(process.pid, SIGKILL);
     if (std::chrono::steady_clock::now() >= deadline) return false;
