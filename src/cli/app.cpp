@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/app.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <memory>
+
+#include "cli/examples.h"
+#include "cli/step_command.h"
+#include "result/verdict.h"
+
+namespace trainstep::cli {
+namespace {
+
+constexpr int internal_exit_code = 3;
+
+// The flags of the interface, as CLI11 fills them in. Absent and empty are different things until step/ has seen them.
+class InterfaceFlags {
+ public:
+  void add_to(CLI::App& app) {
+    add(app, "executor-input", "KFP v2: the ExecutorInput ({{$}}); a JSON object here wins over all other flags", "Ways in");
+    for (const auto& field : step::input_fields()) add(app, step::flag_name(field), std::string(field.help), "Inputs");
+    for (const auto& field : step::output_fields()) add(app, step::flag_name(field), std::string(field.help), "Outputs");
+    add(app, "run-id", "name of the run; a run of the same name is resumed, not repeated", "Run");
+    add(app, "namespace", "Kubernetes namespace of the job", "Run");
+    app.allow_extras();  // what old backends leave of absent inputs, and flags that do not exist: step/ tells them apart
+  }
+
+  [[nodiscard]] step::Flags given(const CLI::App& app) const {
+    step::Flags flags;
+    for (const auto& [name, value] : m_values)
+      if (app.get_option("--" + name)->count() > 0) flags.push_back({name, *value});
+    for (const auto& word : app.remaining()) {
+      const auto equals = word.find('=');
+      if (word.starts_with("--"))
+        flags.push_back(
+            {word.substr(2, equals == std::string::npos ? equals : equals - 2), equals == std::string::npos ? "" : word.substr(equals + 1)});
+      else
+        flags.push_back({"", word});
+    }
+    return flags;
+  }
+
+ private:
+  void add(CLI::App& app, const std::string& name, const std::string& help, const std::string& group) {
+    auto& value = m_values.emplace_back(name, std::make_unique<std::string>()).second;
+    app.add_option("--" + name, *value, help)->group(group)->type_name("");
+  }
+  std::vector<std::pair<std::string, std::unique_ptr<std::string>>> m_values;
+};
+
+// Flags may be spelled with underscores, as the inputs are in a pipeline; CLI11 knows one spelling.
+std::vector<std::string> with_dashes(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = argc - 1; i > 0; --i) {  // CLI11 wants them backwards
+    std::string word = argv[i];
+    if (word.starts_with("--"))
+      std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_', '-');
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+struct Commands {
+  StepCommand command;
+  InterfaceFlags run_flags, render_flags;
+  std::map<std::string, LogFormat> formats{{"text", LogFormat::text}, {"json", LogFormat::json}};
+  CLI::App app{
+      "trainstep – the training step of a pipeline.\n"
+      "Runs a training program, distributed as you say, and succeeds if and only if the training did.",
+      "trainstep"};
+  CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, hand back model, metrics and report.");
+  CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
+
+  Commands() {
+    app.set_version_flag("--version", "trainstep " TRAINSTEP_VERSION);
+    app.require_subcommand(1);
+    app.footer(std::string(app_examples));
+    run_flags.add_to(*run);
+    run->add_option("--cluster", command.cluster, "where to run: local (processes of this machine)")->group("Run")->type_name("");
+    run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name("");
+    run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name("");
+    run->add_option("--log-format", command.log_format, "text or json")
+        ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
+        ->group("Run")
+        ->type_name("");
+    run->footer(std::string(run_examples));
+    render_flags.add_to(*render);
+    render->add_flag("--explain", command.explain, "behind every value, the input that set it")->group("Render");
+    render->add_option("--api-version", command.api_version, "for a kind that is served in several: kubeflow.org/v1 or kubeflow.org/v2beta1")
+        ->group("Render")
+        ->type_name("");
+    render->footer(std::string(render_examples));
+  }
+};
+
+int dispatch(Commands& commands) {
+  if (commands.run->parsed()) {
+    commands.command.flags = commands.run_flags.given(*commands.run);
+    return run_run(commands.command);
+  }
+  commands.command.flags = commands.render_flags.given(*commands.render);
+  return run_render(commands.command);
+}
+
+int run(int argc, char** argv) {
+  Commands commands;
+  try {
+    commands.app.parse(with_dashes(argc, argv));
+  } catch (const CLI::Success& success) {  // --help, --version
+    return commands.app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return report(usage_error(fmt::format("{}; see trainstep --help", error.what())));
+  }
+  return dispatch(commands);
+}
+
+}  // namespace
+
+int report(const Error& error) {
+  fmt::print(stderr, "trainstep: {}\n", error.message);
+  return result::exit_code(result::from_error(error));
+}
+
+int run_app(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (kfp.md §5.1)
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& exception) {
+    fmt::print(stderr, "trainstep: internal error: {}\n", exception.what());
+    return internal_exit_code;
+  }
+}
+
+}  // namespace trainstep::cli

@@ -1,0 +1,15 @@
+// The command line: subcommands, help, exit codes. The only room that knows CLI11.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error.h"
+
+namespace trainstep::cli {
+
+// Runs the subcommand that argv names. Returns the exit code of DESIGN's table (result/verdict.h); never throws.
+int run_app(int argc, char** argv);
+
+// "trainstep: …" on stderr, and the exit code of that error.
+int report(const Error& error);
+
+}  // namespace trainstep::cli

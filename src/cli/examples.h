@@ -1,0 +1,36 @@
+// The examples of --help. The tests run them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace trainstep::cli {
+
+inline constexpr std::string_view app_examples = R"(
+Examples:
+  trainstep run --help
+  trainstep render --help
+
+Exit codes: 0 succeeded, 1 the training program failed, 2 wrong usage or input, 3 infrastructure or unknown,
+4 a limit has passed, 5 no capacity, 75 interrupted while the job runs on, 130/143 cancelled.)";
+
+inline constexpr std::string_view run_examples = R"(
+Any text may be given as @FILE.
+
+Examples:
+  # a program of your own, as a process of this machine
+  trainstep run --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]
+}'
+
+#the PyTorch sample on two ranks
+  trainstep run --train-specification @samples/pytorch/train_specification.v2.yaml --train-parameters '{"epochs": 4}' \
+    --distribution-specification '{"distribution_type": "PyTorch", "number_of_workers": 2}' \
+    --model-dir model --report report.html)";
+
+inline constexpr std::string_view render_examples = R"(
+Examples:
+  # what would be sent to Kubernetes, and why
+  trainstep render --explain --train-specification @samples/mpi/train_specification.v1.yaml \
+    --distribution-specification '{"distribution_type": "MPI", "number_of_workers": 3, "worker_cpus": "8"}')";
+
+}  // namespace trainstep::cli

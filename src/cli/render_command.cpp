@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "base/files.h"
+#include "cli/app.h"
+#include "cli/step_command.h"
+#include "kinds/kind.h"
+#include "kinds/render.h"
+#include "process/child.h"
+
+namespace trainstep::cli {
+namespace {
+
+Result<std::string> rendered(const StepCommand& command) {
+  ASSIGN(const auto inputs, read_inputs(command));
+  ASSIGN(const auto plan, plan::make_plan(inputs.request, kinds::names()));
+  ASSIGN(const auto manifest, kinds::render(plan, command.api_version));
+  return command.explain ? kinds::to_yaml_explained(manifest) : kinds::to_yaml(manifest);
+}
+
+}  // namespace
+
+Result<step::Inputs> read_inputs(const StepCommand& command) {
+  step::Surroundings surroundings;
+  for (auto& [name, value] : process::own_environment()) surroundings.environment.emplace(name, value);
+  surroundings.read_file = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
+  return step::read_inputs(command.flags, surroundings);
+}
+
+int run_render(const StepCommand& command) {
+  const auto text = rendered(command);
+  if (!text) return report(text.error());
+  std::fwrite(text->data(), 1, text->size(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : report(internal_error("the manifest could not be written to standard output"));
+}
+
+}  // namespace trainstep::cli

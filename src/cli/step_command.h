@@ -1,0 +1,30 @@
+// What `run` and `render` have in common: the inputs of a step.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "plan/plan.h"
+#include "step/inputs.h"
+
+namespace trainstep::cli {
+
+struct StepCommand {
+  step::Flags flags;    // every flag of the interface that was given, and the words that belong to none
+  std::string cluster;  // run: "local"; empty: not said
+  std::string python;   // run
+  std::string run_dir;  // run
+  LogFormat log_format = LogFormat::text;
+  bool explain = false;     // render
+  std::string api_version;  // render: "kubeflow.org/v1"; empty: the best
+};
+
+// The flags and this process's surroundings, read.
+Result<step::Inputs> read_inputs(const StepCommand& command);
+
+int run_render(const StepCommand& command);
+int run_run(const StepCommand& command);
+
+}  // namespace trainstep::cli

@@ -1,0 +1,81 @@
+#include "plan/options.h"
+
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::plan;
+
+TEST_CASE("absent options have their defaults") {
+  const auto options = parse_options(Json::object());
+  REQUIRE(options);
+  CHECK(options->run_policy.restart_policy == "Never");
+  CHECK(options->run_policy.backoff_limit == 0);
+  CHECK(options->gpu_resource == "nvidia.com/gpu");
+  CHECK(options->logs.empty());
+  CHECK_FALSE(options->limits.running);
+}
+
+TEST_CASE("durations are seconds or numbers with units") {
+  struct Row {
+    const char* text;
+    int seconds;
+  };
+  for (const auto& row :
+       std::vector<Row>{{"90", 90}, {"\"90\"", 90}, {"\"90s\"", 90}, {"\"10m\"", 600}, {"\"1h30m\"", 5400}, {"\"2d\"", 172800}, {"0.5", 0}}) {
+    INFO(row.text);
+    const auto options = parse_options(Json::parse(std::string(R"({"limits": {"running": )") + row.text + "}}"));
+    REQUIRE(options);
+    CHECK(options->limits.running->count() / 1000 == row.seconds);
+  }
+}
+
+TEST_CASE("the options of one replica type overlay those of all") {
+  const auto options = parse_options(Json::parse(R"({
+    "environment": {"A": "1", "B": "2"}, "tolerations": [{"key": "x"}], "service_account": "all",
+    "replicas": {"Worker": {"environment": {"B": "3"}, "tolerations": [{"key": "y"}], "image": "other:1"}}})"));
+  REQUIRE(options);
+  const auto worker = options_for(*options, "Worker");
+  CHECK(worker.environment == Json::parse(R"({"A": "1", "B": "3"})"));
+  CHECK(worker.tolerations.size() == 2);
+  CHECK(worker.service_account == "all");
+  CHECK(worker.image == "other:1");
+  CHECK(options_for(*options, "Master").environment["B"] == "2");
+}
+
+TEST_CASE("a restart policy that restarts has a backoff limit of its own accord") {
+  CHECK(parse_options(Json::parse(R"({"run_policy": {"restart_policy": "onfailure"}})"))->run_policy.backoff_limit == 3);
+}
+
+TEST_CASE("logs are chosen by a text or a list") {
+  CHECK(parse_options(Json::parse(R"({"logs": "all"})"))->logs == std::vector<std::string>{"all"});
+  CHECK(parse_options(Json::parse(R"({"logs": "worker-0, worker-1"})"))->logs == std::vector<std::string>{"worker-0", "worker-1"});
+  CHECK(parse_options(Json::parse(R"({"logs": ["worker-3"]})"))->logs == std::vector<std::string>{"worker-3"});
+}
+
+TEST_CASE("mistakes in options are refused with their place") {
+  struct Row {
+    const char* text;
+    const char* said;
+  };
+  for (const auto& row : std::vector<Row>{
+           {R"({"enviroment": {}})", "did you mean \"environment\"?"},
+           {R"({"limits": {"run": 1}})", "job_options.limits"},
+           {R"({"limits": {"running": "soon"}})", "job_options.limits.running: \"soon\" is no duration"},
+           {R"({"volumes": [{"claim": "c"}]})", "job_options.volumes[0].mount_path"},
+           {R"({"volumes": [{"mount_path": "/d", "claim": "c", "secret": "s"}]})", "exactly one of"},
+           {R"({"environment": {"A B": "1"}})", "\"A B\" is no name of a variable"},
+           {R"({"environment": {"A": {"secret": "s"}}})", "job_options.environment.A"},
+           {R"({"environment": {"A": {"secret": "s", "kee": "k"}}})", "did you mean \"key\"?"},
+           {R"({"run_policy": {"backoff_limit": -1}})", "job_options.run_policy.backoff_limit"},
+           {R"({"replicas": {"Worker": {"imag": "x"}}})", "job_options.replicas.Worker"},
+           {R"({"patch": "x"})", "job_options.patch"},
+           {R"({"tolerations": {}})", "wants a list"},
+           {R"("text")", "wants an object"},
+       }) {
+    INFO(row.text);
+    const auto options = parse_options(Json::parse(row.text));
+    REQUIRE_FALSE(options);
+    INFO(options.error().message);
+    CHECK(options.error().message.find(row.said) != std::string::npos);
+  }
+}
