@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "step/given.h"
+
+namespace trainstep::step {
+namespace {
+
+const Field* find_flag(const std::vector<Field>& fields, std::string_view flag) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return flag_name(field) == flag; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+Error unknown_flag(const std::string& name) {
+  std::vector<std::string> known{"executor-input", "run-id", "namespace"};
+  for (const auto* fields : {&input_fields(), &output_fields()})
+    for (const auto& field : *fields) known.push_back(flag_name(field));
+  const auto near = nearest(name, known);
+  return usage_error(fmt::format("--{}: there is no such flag{}", name, near ? fmt::format("; did you mean --{}?", *near) : ""));
+}
+
+}  // namespace
+
+Result<Given> given_by_flags(const Flags& flags) {
+  Given given;
+  std::set<std::string> seen;
+  for (const auto& flag : flags) {
+    if (std::string_view(flag.value).starts_with(R"({"IfPresent":)")) continue;
+    if (flag.name.empty()) return usage_error(fmt::format("\"{}\" belongs to no flag; values stand behind their flag, in quotes", flag.value));
+    auto name = flag.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (!seen.insert(name).second) return usage_error(fmt::format("--{} is given twice", name));
+    if (const auto* input = find_flag(input_fields(), name)) {
+      given.values.emplace(input->name, flag.value);
+    } else if (const auto* output = find_flag(output_fields(), name)) {
+      if (!flag.value.empty())
+        given.targets.push_back({.name = std::string(output->name), .kind = OutputTarget::Kind::file, .path = flag.value, .uri = {}, .type = {}});
+    } else if (name == "run-id" || name == "namespace") {
+      given.values.emplace(name == "run-id" ? "run_id" : "namespace", flag.value);
+    } else {
+      return unknown_flag(name);
+    }
+  }
+  return given;
+}
+
+}  // namespace trainstep::step

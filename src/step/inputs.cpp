@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "data/digest.h"
+#include "data/fields.h"
+#include "step/given.h"
+#include "step/node_selector.h"
+#include "step/passed_on.h"
+#include "step/task_config.h"
+
+namespace trainstep::step {
+namespace {
+
+constexpr std::size_t longest_text = std::size_t{16} << 20U;
+constexpr std::size_t longest_executor_input = std::size_t{32} << 20U;  // a specification of the longest sort, escaped as JSON
+
+Result<std::string> decoded(std::string_view name, std::string text, std::size_t limit) {
+  constexpr std::string_view base64 = "base64:";
+  if (text.starts_with(base64)) {
+    ASSIGN(text, in_context(name, decode_base64(trim(std::string_view(text).substr(base64.size())))));
+  }
+  if (text.size() > limit) return input_error(fmt::format("{}: has {} bytes, at most {} are read", name, text.size(), limit));
+  return text;
+}
+
+// `@file`, `@@…`, `base64:…`
+Result<std::string> expanded(std::string_view name, const std::string& text, const FileReader& read_file, std::size_t limit) {
+  if (text.starts_with("@@")) return text.substr(1);
+  if (!text.starts_with('@')) return decoded(name, text, limit);
+  auto content = read_file(text.substr(1), limit);
+  if (!content)
+    return input_error(
+        fmt::format("{}: {}; a value that begins with @ names a file, write @@ for a text that begins with @", name, content.error().message));
+  return decoded(name, std::move(*content), limit);
+}
+
+// json.dumps() was forgotten somewhere: {'epochs': 3} is how Python prints a dictionary.
+bool looks_like_python(std::string_view text) {
+  const auto body = trim(text);
+  return body.starts_with('{') &&
+         (trim(body.substr(1)).starts_with('\'') || body.find(": '") != std::string_view::npos || body.find(": True") != std::string_view::npos ||
+          body.find(": False") != std::string_view::npos || body.find(": None") != std::string_view::npos);
+}
+
+// Reads what was given, input by input.
+class Reader {
+ public:
+  Reader(const Given& given, const FileReader& read_file) : m_given(given), m_read_file(read_file) {}
+
+  // Empty: not given.
+  [[nodiscard]] Result<std::string> text(std::string_view name) const {
+    const auto* value = find_value(name);
+    if (value == nullptr) return std::string();
+    if (value->is_string()) return expanded(name, value->get<std::string>(), m_read_file, longest_text);
+    if (value->is_boolean()) return std::string(value->get<bool>() ? "true" : "false");
+    if (const auto whole = whole_number(*value)) return fmt::format("{}", *whole);
+    if (value->is_number()) return to_text(*value);
+    return input_error(fmt::format("{}: wants a text, found a {}", name, type_name(*value)));
+  }
+
+  // One line without blanks around it.
+  [[nodiscard]] Result<std::string> word(std::string_view name) const {
+    ASSIGN(const auto whole, text(name));
+    const auto word = trim(whole);
+    if (std::any_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
+      return input_error(fmt::format("{}: holds a line break or another control character", name));
+    return std::string(word);
+  }
+
+  [[nodiscard]] Result<Json> object(std::string_view name) const {
+    const auto* value = find_value(name);
+    if (value != nullptr && value->is_object()) return *value;
+    if (value != nullptr && !value->is_string()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*value)));
+    ASSIGN(const auto whole, text(name));
+    if (trim(whole).empty()) return Json::object();
+    auto json = parse_json(whole, name);
+    if (!json && looks_like_python(whole))
+      return input_error(json.error().message +
+                         "; this looks like a Python dictionary that was printed, pass the dictionary itself or json.dumps(…) of it");
+    if (!json) return json.error();
+    if (!json->is_object()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*json)));
+    return json;
+  }
+
+  // An object or a text is the specification; so is the content of an artifact of this name.
+  [[nodiscard]] Result<std::string> specification(std::string_view name) const {
+    if (const auto* value = find_value(name); value != nullptr && value->is_object()) return to_text(*value);
+    for (const auto& path : m_given.inputs)
+      if (path.name == name) return expanded(name, "@" + path.path, m_read_file, longest_text);
+    return text(name);
+  }
+
+  [[nodiscard]] Result<Json> selector(std::string_view name) const {
+    if (const auto* value = find_value(name); value != nullptr && value->is_object()) return check_node_selector(*value);
+    ASSIGN(const auto lines, text(name));
+    return parse_node_selector(lines);
+  }
+
+ private:
+  [[nodiscard]] const Json* find_value(std::string_view name) const {
+    const auto found = m_given.values.find(name);
+    return found == m_given.values.end() || found->second.is_null() ? nullptr : &found->second;
+  }
+
+  const Given& m_given;
+  const FileReader& m_read_file;
+};
+
+Result<void> read_paths(const Given& given, const Reader& reader, plan::Request& request) {
+  for (const auto& field : input_fields()) {
+    if (field.shape != Field::Shape::path) continue;
+    ASSIGN(auto where, reader.word(field.name));
+    if (where.empty()) continue;
+    plan::StepPath path;
+    path.name = field.name;
+    (where.find("://") == std::string::npos ? path.path : path.uri) = std::move(where);
+    request.inputs.push_back(std::move(path));
+  }
+  for (const auto& path : given.inputs)
+    if (path.name != "train_specification") request.inputs.push_back(path);
+  return {};
+}
+
+// What the step writes itself is no path for the program; what both write (metrics, UI metadata) is joined afterwards.
+void offer_outputs(const Given& given, plan::Request& request) {
+  for (const auto& target : given.targets) {
+    const bool own = target.name == "results" || target.name == "report" || target.name == "job_name";
+    if (own || target.kind == OutputTarget::Kind::parameter) continue;
+    request.outputs.push_back({.name = target.name, .path = target.path, .uri = target.uri, .type = target.type, .metadata = Json::object()});
+  }
+}
+
+Result<void> read_values(const Reader& reader, plan::Request& request) {
+  ASSIGN(request.train_specification, reader.specification("train_specification"));
+  if (trim(request.train_specification).empty())
+    return input_error("train_specification: is missing; give the text of a KFP component, or {\"image\": …, \"command\": […]}");
+  ASSIGN(request.train_parameters, reader.object("train_parameters"));
+  ASSIGN(request.distribution_specification, reader.object("distribution_specification"));
+  ASSIGN(request.job_options, reader.object("job_options"));
+  ASSIGN(request.node_selector, reader.selector("node_selector"));
+  const std::pair<std::string_view, std::string plan::Request::*> words[] = {
+      {"train_mount", &plan::Request::train_mount},
+      {"model_name", &plan::Request::model_name},
+      {"base_image", &plan::Request::base_image},
+      {"pvc_name", &plan::Request::pvc_name},
+      {"pvc_size", &plan::Request::pvc_size},
+      {"cpus", &plan::Request::cpus},
+      {"memory", &plan::Request::memory},
+      {"gpus", &plan::Request::gpus},
+      {"tensorboard_s3_address", &plan::Request::tensorboard_s3_address},
+      {"cluster_configuration_secret", &plan::Request::cluster_configuration_secret},
+      {"run_id", &plan::Request::run_id},
+      {"namespace", &plan::Request::name_space},
+  };
+  for (const auto& [name, member] : words) {
+    ASSIGN(auto word, reader.word(name));
+    if (!word.empty()) request.*member = std::move(word);  // else the default stays
+  }
+  return {};
+}
+
+std::vector<std::string> further_variables(const Json& job_options) {
+  std::vector<std::string> names;
+  if (const auto* list = find(job_options, "pass_environment"); list != nullptr && list->is_array())
+    for (const auto& name : *list)
+      if (name.is_string()) names.push_back(name.get<std::string>());
+  return names;
+}
+
+void read_surroundings(const Surroundings& surroundings, plan::Request& request) {
+  request.environment = passed_on(surroundings.environment, further_variables(request.job_options));
+  const auto variable = [&](const char* name) {
+    const auto found = surroundings.environment.find(name);
+    return found == surroundings.environment.end() ? std::string() : found->second;
+  };
+  if (request.tensorboard_s3_address.empty()) request.tensorboard_s3_address = variable("TENSORBOARD_S3_ADDRESS");
+  if (!request.name_space.empty()) return;
+  constexpr std::size_t longest_name = 1024;
+  if (const auto name_space = surroundings.read_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace", longest_name))
+    request.name_space = trim(*name_space);
+}
+
+// Takes --executor-input out of the flags; nothing when the flags count.
+Result<std::optional<Json>> take_executor_input(Flags& flags, const FileReader& read_file) {
+  const auto is_it = [](const Flag& flag) { return flag.name == "executor-input" || flag.name == "executor_input"; };
+  const auto found = std::find_if(flags.begin(), flags.end(), is_it);
+  if (found == flags.end()) return std::optional<Json>{};
+  ASSIGN(const auto text, expanded("executor-input", found->value, read_file, longest_executor_input));
+  flags.erase(found);
+  const auto body = trim(text);
+  if (body.empty() || body == "{{$}}") return std::optional<Json>{};
+  if (!body.starts_with('{'))
+    return input_error("executor-input: is neither a JSON object nor the literal {{$}}; leave it out to use the other flags");
+  ASSIGN(auto json, parse_json(body, "executor-input", ReadLimits{.bytes = longest_executor_input}));
+  return std::optional(std::move(json));
+}
+
+}  // namespace
+
+Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings) {
+  auto others = flags;
+  ASSIGN(const auto executor_input, take_executor_input(others, surroundings.read_file));
+  ASSIGN(const auto given, executor_input ? given_by_executor_input(*executor_input) : given_by_flags(others));
+  Inputs inputs;
+  inputs.from_executor_input = executor_input.has_value();
+  inputs.targets = given.targets;
+  inputs.executor_output_file = given.executor_output_file;
+  auto& request = inputs.request;
+  request.identity = given.identity;
+  const Reader reader(given, surroundings.read_file);
+  TRY(read_values(reader, request));
+  TRY(read_paths(given, reader, request));
+  offer_outputs(given, request);
+  ASSIGN(const auto task_config, reader.object("task_config"));
+  TRY(apply_task_config(task_config, request));
+  read_surroundings(surroundings, request);
+  return inputs;
+}
+
+}  // namespace trainstep::step

@@ -1,0 +1,75 @@
+// All inputs of the interface, whichever way they came: flags, files, KFP executor input. Nothing here is understood yet, only read.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/request.h"
+
+namespace trainstep::step {
+
+// One flag of the command line: its name without leading dashes, `-` and `_` alike. An empty name: a word that belongs to no flag.
+struct Flag {
+  std::string name;
+  std::string value;
+};
+using Flags = std::vector<Flag>;
+
+// At most `limit` bytes of a file. Errors as read_file() of base/files.h.
+using FileReader = std::function<Result<std::string>(const std::string& path, std::size_t limit)>;
+
+// What the step finds around itself.
+struct Surroundings {
+  std::map<std::string, std::string> environment;
+  FileReader read_file;
+};
+
+// Where one output of the step is wanted.
+struct OutputTarget {
+  enum class Kind {
+    file,       // a path of the command line
+    parameter,  // KFP v2 output parameter: the value, in this file and in the executor output
+    artifact,   // KFP v2 artifact: file or folder, its metadata goes to the executor output
+  };
+  std::string name;  // "metrics", "job_name", …
+  Kind kind = Kind::file;
+  std::string path;  // empty: an artifact whose address has no local path
+  std::string uri;   // artifact
+  std::string type;  // artifact: schema title, "system.Metrics"; empty when unknown
+};
+
+struct Inputs {
+  plan::Request request;
+  std::vector<OutputTarget> targets;
+  std::string executor_output_file;  // KFP v2: where the executor output goes; empty outside KFP v2
+  bool from_executor_input = false;  // KFP v2: this is a pipeline's step
+};
+
+// An input or output of the interface: for help texts, and for what may be given.
+struct Field {
+  enum class Shape { path, specification, object, selector, text };
+  std::string_view name;  // as the pipeline spells it: "train_dataset_dir"
+  Shape shape;
+  std::string_view help;
+};
+const std::vector<Field>& input_fields();
+const std::vector<Field>& output_fields();
+// "train-dataset-dir"; "job-name-file" for the output job_name.
+std::string flag_name(const Field& field);
+
+// Rules, for every input:
+//   * a text `@file` stands for the file's content, `base64:…` is decoded (in a file, too), `@@…` is a text with one `@` in front
+//   * empty text is "not given" (the SDK 1.8 sends omitted inputs so)
+//   * objects may come as JSON text, numbers as text, 2 as 2.0
+//   * executor-input: a JSON object wins over all other flags; `{{$}}`, empty or absent: the flags count
+//   * words and values that begin with {"IfPresent": are what old backends leave of an absent input: ignored
+// Errors: usage (a flag that does not exist or is given twice), input (all others, named after the input).
+Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings);
+
+}  // namespace trainstep::step

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/node_selector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/text.h"
+#include "data/fields.h"
+
+namespace trainstep::step {
+namespace {
+
+bool is_label_text(std::string_view text) {
+  const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  if (text.empty() || text.size() > 63 || !alphanumeric(text.front()) || !alphanumeric(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+// The syntax of Kubernetes' labels: an optional DNS prefix of at most 253 characters before a slash.
+Result<void> check_label(std::string_view key, std::string_view value, const std::string& place) {
+  const auto slash = key.find('/');
+  const auto prefix = slash == std::string_view::npos ? std::string_view("a") : key.substr(0, slash);
+  const auto name = slash == std::string_view::npos ? key : key.substr(slash + 1);
+  const auto parts = split(prefix, '.');
+  if (prefix.size() > 253 || !std::all_of(parts.begin(), parts.end(), is_label_text) || !is_label_text(name))
+    return input_error(fmt::format("{}: \"{}\" is no label of a node; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, key));
+  if (!value.empty() && !is_label_text(value))
+    return input_error(fmt::format("{}: \"{}\" cannot be the value of the label {}: at most 63 of A-Z a-z 0-9 - _ .", place, value, key));
+  return {};
+}
+
+// One quoted or plain word; takes it off `rest`, with the blanks around it.
+Result<std::string> take_word(std::string_view& rest, std::string_view ends, const std::string& place) {
+  rest = trim(rest);
+  std::string word;
+  if (!rest.empty() && (rest.front() == '"' || rest.front() == '\'')) {
+    const auto close = rest.find(rest.front(), 1);
+    if (close == std::string_view::npos) return input_error(fmt::format("{}: the quote in {} is not closed", place, rest));
+    word = rest.substr(1, close - 1);
+    rest.remove_prefix(close + 1);
+  } else {
+    const auto end = std::min(rest.find_first_of(ends), rest.size());
+    word = trim(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+  rest = trim(rest);
+  return word;
+}
+
+Result<void> read_pair(std::string_view item, const std::string& place, Json& selector) {
+  auto rest = item;
+  ASSIGN(const auto key, take_word(rest, ":=", place));
+  if (rest.empty() || (rest.front() != ':' && rest.front() != '='))
+    return input_error(fmt::format("{}: \"{}\" has no value; write key: \"value\"", place, trim(item)));
+  rest.remove_prefix(1);
+  ASSIGN(const auto value, take_word(rest, "", place));
+  if (!rest.empty()) return input_error(fmt::format("{}: \"{}\" stands behind the value of {}; write one label on each line", place, rest, key));
+  TRY(check_label(key, value, place));
+  if (selector.contains(key)) return input_error(fmt::format("{}: the label {} is given twice", place, key));
+  selector[key] = value;
+  return {};
+}
+
+}  // namespace
+
+Result<Json> parse_node_selector(std::string_view text) {
+  auto body = trim(text);
+  if (body.size() >= 2 && body.front() == '{' && body.back() == '}') body = body.substr(1, body.size() - 2);
+  auto selector = Json::object();
+  int number = 0;
+  for (const auto line : split(body, '\n')) {
+    const auto place = fmt::format("node_selector: line {}", ++number);
+    const auto comment = line.find(" #");
+    const auto content = trim(comment == std::string_view::npos ? line : line.substr(0, comment));
+    if (content.starts_with('#') || content == "---") continue;
+    for (const auto item : split(content, ','))
+      if (!trim(item).empty()) TRY(read_pair(item, place, selector));
+  }
+  return selector;
+}
+
+Result<Json> check_node_selector(const Json& object) {
+  auto selector = Json::object();
+  for (const auto& [key, value] : object.items()) {
+    std::string text;
+    if (value.is_string()) {
+      text = value.get<std::string>();
+    } else if (value.is_boolean()) {
+      text = value.get<bool>() ? "true" : "false";
+    } else if (const auto whole = whole_number(value)) {
+      text = fmt::format("{}", *whole);
+    } else {
+      return input_error(fmt::format("node_selector.{}: wants a text, found {}; write it in quotes", key, to_text(value)));
+    }
+    TRY(check_label(key, text, "node_selector"));
+    selector[key] = text;
+  }
+  return selector;
+}
+
+}  // namespace trainstep::step

@@ -1,0 +1,19 @@
+// node_selector: labels of the nodes to train on.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "data/json.h"
+
+namespace trainstep::step {
+
+// Lines (or a comma-separated list) of `key: "value"`, `key: value`, `key=value`, or a JSON object; comments (#) and an empty text are fine. The
+// result is an object label → text. Values stay as written: 1.10 is the text "1.10". Errors (input): "node_selector: line 2: …".
+Result<Json> parse_node_selector(std::string_view text);
+
+// The same from an object: numbers and booleans become their text.
+Result<Json> check_node_selector(const Json& object);
+
+}  // namespace trainstep::step

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/inputs.h"
+
+#include "step/node_selector.h"
+#include "support.h"
+
+using namespace trainstep;
+using namespace trainstep::step;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const Flag program{"train-specification", "image: python"};
+
+std::string message(const Flags& flags, const Surroundings& surroundings = nothing_around()) { return refused(flags, surroundings).message; }
+
+}  // namespace
+
+TEST_CASE("A call with a specification only has the interface's defaults") {
+  const auto inputs = read({program});
+  CHECK(inputs.request.train_specification == "image: python");
+  CHECK(inputs.request.model_name == "my-model");
+  CHECK(inputs.request.train_mount == "/train");
+  CHECK(inputs.request.pvc_size == "10Gi");
+  CHECK(inputs.request.cpus.empty());
+  CHECK(inputs.request.train_parameters == Json::object());
+  CHECK(inputs.request.inputs.empty());
+  CHECK(inputs.request.outputs.empty());
+  CHECK_FALSE(inputs.from_executor_input);
+}
+
+TEST_CASE("Flags are spelled with dashes or underscores") {
+  CHECK(read({program, {"model_name", "digits"}}).request.model_name == "digits");
+  CHECK(read({program, {"model-name", "digits"}}).request.model_name == "digits");
+}
+
+TEST_CASE("Empty text is not given") {
+  const auto inputs = read({program, {"model-name", ""}, {"gpus", " "}, {"train-parameters", ""}, {"train-dataset-dir", ""}, {"metrics", ""}});
+  CHECK(inputs.request.model_name == "my-model");
+  CHECK(inputs.request.gpus.empty());
+  CHECK(inputs.request.train_parameters == Json::object());
+  CHECK(inputs.request.inputs.empty());
+  CHECK(inputs.targets.empty());
+}
+
+TEST_CASE("A text may name a file, be escaped or be encoded") {
+  const Surroundings around{.environment = {}, .read_file = files({{"/spec.yaml", "image: a\n"}, {"/tmp/argo_arg_3.txt", "base64:aW1hZ2U6IGI="}})};
+  CHECK(read({{"train-specification", "@/spec.yaml"}}, around).request.train_specification == "image: a\n");
+  CHECK(read({{"train-specification", "@/tmp/argo_arg_3.txt"}}, around).request.train_specification == "image: b");
+  CHECK(read({{"train-specification", "base64:aW1hZ2U6IGI="}}, around).request.train_specification == "image: b");
+  CHECK(read({program, {"tensorboard-s3-address", "@@spec"}}, around).request.tensorboard_s3_address == "@spec");
+  CHECK_THAT(message({{"train-specification", "@/none"}}, around), Contains("train_specification: cannot read /none") && Contains("write @@"));
+  CHECK_THAT(message({{"train-specification", "base64:####"}}, around), Contains("train_specification"));
+}
+
+TEST_CASE("Texts of more than 16 MB are refused") {
+  const std::string long_text((std::size_t{16} << 20U) + 1, 'x');
+  CHECK_THAT(message({{"train-specification", long_text}}), Contains("train_specification: has 16777217 bytes"));
+  const Surroundings around{.environment = {}, .read_file = files({{"/long", long_text}})};
+  CHECK_THAT(message({{"train-specification", "@/long"}}, around), Contains("/long is larger than 16777216 bytes"));
+}
+
+TEST_CASE("Objects come as JSON text") {
+  const auto inputs = read({program, {"distribution-specification", R"({"distribution_type": "MPI", "number_of_workers": "2"})"}});
+  CHECK(inputs.request.distribution_specification == Json{{"distribution_type", "MPI"}, {"number_of_workers", "2"}});
+}
+
+TEST_CASE("Objects that are none are refused with a remedy") {
+  CHECK_THAT(message({program, {"train-parameters", "[1]"}}), Contains("train_parameters: wants an object, found a list"));
+  CHECK_THAT(message({program, {"train-parameters", "{\"a\" 1}"}}), Contains("train_parameters: line 1, column"));
+  for (const auto* python : {"{'epochs': 3}", "{\"a\": True}", "{\"a\": None}"})
+    CHECK_THAT(message({program, {"train-parameters", python}}), Contains("json.dumps"));
+  CHECK_THAT(message({program, {"train-parameters", "{\"a\" 1}"}}), !Contains("json.dumps"));
+}
+
+TEST_CASE("A missing specification is an error that says what is wanted") {
+  CHECK_THAT(message({}), Contains("train_specification: is missing"));
+  CHECK(refused({}).kind == ErrorKind::input);
+}
+
+TEST_CASE("Unknown and doubled flags are errors of usage") {
+  CHECK_THAT(message({program, {"train-parameter", "{}"}}), Contains("--train-parameter: there is no such flag; did you mean --train-parameters?"));
+  CHECK(refused({program, {"train-parameter", "{}"}}).kind == ErrorKind::usage);
+  CHECK_THAT(message({program, {"gpus", "1"}, {"gpus", "2"}}), Contains("--gpus is given twice"));
+  CHECK_THAT(message({program, {"", "stray"}}), Contains("\"stray\" belongs to no flag"));
+}
+
+TEST_CASE("What old backends leave of an absent input is ignored") {
+  const std::string left = R"({"IfPresent":{"InputName":"gpus","Then":["--gpus","1"]}})";
+  CHECK(read({program, {"", left}, {"gpus", left}}).request.gpus.empty());
+}
+
+TEST_CASE("One-line texts may not hold control characters") {
+  CHECK_THAT(message({program, {"base-image", "a\nb"}}), Contains("base_image: holds a line break"));
+}
+
+TEST_CASE("Paths of the command line are the step's paths") {
+  const auto inputs = read({program,
+                            {"train-dataset-dir", "/data/train"},
+                            {"validation-dataset-dir", "s3://bucket/validation"},
+                            {"model-dir", "/out/model"},
+                            {"metrics", "/out/metrics.json"},
+                            {"job-name-file", "/out/name"}});
+  REQUIRE(inputs.request.inputs.size() == 2);
+  CHECK(inputs.request.inputs[0].name == "train_dataset_dir");
+  CHECK(inputs.request.inputs[0].path == "/data/train");
+  CHECK(inputs.request.inputs[1].path.empty());
+  CHECK(inputs.request.inputs[1].uri == "s3://bucket/validation");
+  REQUIRE(inputs.request.outputs.size() == 2);
+  CHECK(inputs.request.outputs[0].name == "model_dir");
+  CHECK(inputs.request.outputs[1].name == "metrics");
+  REQUIRE(inputs.targets.size() == 3);
+  CHECK(inputs.targets[2].name == "job_name");
+  CHECK(inputs.targets[2].kind == OutputTarget::Kind::file);
+}
+
+TEST_CASE("The literal placeholder and an empty executor input leave the flags in force") {
+  for (const auto* literal : {"{{$}}", "", " {{$}} "}) CHECK(read({{"executor-input", literal}, program, {"gpus", "2"}}).request.gpus == "2");
+  CHECK_THAT(message({{"executor-input", "nonsense"}, program}), Contains("neither a JSON object nor"));
+}
+
+TEST_CASE("An executor input wins over all other flags") {
+  const auto inputs = read({{"executor-input", executor_input(R"({"train_specification": "image: inner", "gpus": 2.0})")},
+                            {"train-specification", "image: {{broken"},
+                            {"", R"({"IfPresent":{}})"},
+                            {"nonsense", "x"}});
+  CHECK(inputs.from_executor_input);
+  CHECK(inputs.request.train_specification == "image: inner");
+  CHECK(inputs.request.gpus == "2");
+}
+
+TEST_CASE("Values of an executor input keep their meaning in every form") {
+  const auto request = read({{"executor-input", executor_input(R"({
+      "train_specification": {"image": "a", "command": ["x"]},
+      "train_parameters": {"epochs": 3, "rate": 0.5},
+      "distribution_specification": "{\"number_of_workers\": \"3\"}",
+      "cpus": 0.5, "memory": "2Gi", "gpus": null, "model_name": "",
+      "pipelinechannel--workers": 3})")}})
+                           .request;
+  CHECK(request.train_specification == R"({"image":"a","command":["x"]})");
+  CHECK(request.train_parameters == Json{{"epochs", 3}, {"rate", 0.5}});
+  CHECK(request.distribution_specification == Json{{"number_of_workers", "3"}});
+  CHECK(request.cpus == "0.5");
+  CHECK(request.memory == "2Gi");
+  CHECK(request.gpus.empty());
+  CHECK(request.model_name == "my-model");
+}
+
+TEST_CASE("Artifacts of an executor input are the step's paths") {
+  const auto inputs = read({{"executor-input", executor_input(R"({"train_specification": "image: a"})")}});
+  REQUIRE(inputs.request.inputs.size() == 1);
+  const auto& data = inputs.request.inputs[0];
+  CHECK(data.path == "/minio/mlpipeline/data/train");
+  CHECK(data.uri == "minio://mlpipeline/data/train");
+  CHECK(data.type == "system.Dataset");
+  CHECK(data.metadata == Json{{"rows", 7}});
+  // report, results and job_name are the step's own; executor-logs is the launcher's.
+  REQUIRE(inputs.request.outputs.size() == 2);
+  CHECK(inputs.request.outputs[0].path == "/minio/mlpipeline/v2/artifacts/digits/run-1/train/0e2c/model_dir");
+  CHECK(inputs.request.outputs[1].name == "metrics");
+  CHECK(inputs.targets.size() == 5);
+  CHECK(inputs.executor_output_file == "/minio/mlpipeline/v2/artifacts/digits/run-1/train/0e2c/output_metadata.json");
+}
+
+TEST_CASE("An input artifact lies where the launcher put it") {
+  struct Row {
+    std::string artifact, path;
+  };
+  const auto row = GENERATE(Row{R"({"uri": "gs://b/k"})", "/gcs/b/k"}, Row{R"({"uri": "s3://b/k"})", "/s3/b/k"},
+                            Row{R"({"uri": "oci://r/m:1"})", "/oci/r_m:1/models"},
+                            Row{R"({"uri": "minio://b/k", "customPath": "/elsewhere"})", "/elsewhere"}, Row{R"({"uri": "https://host/k"})", ""},
+                            Row{R"({"uri": "minio://b/k", "metadata": {"_kfp_workspace": true}})", "/kfp-workspace/.artifacts/minio/b/k"},
+                            Row{R"({"uri": "minio://b/k", "metadata": {"_kfp_workspace": 1}})", "/kfp-workspace/.artifacts/minio/b/k"});
+  const auto inputs = read({{"executor-input", R"({"inputs": {"parameterValues": {"train_specification": "image: a"},
+                              "artifacts": {"train_dataset_dir": {"artifacts": [)" +
+                                                   row.artifact + "]}}}}"}});
+  REQUIRE(inputs.request.inputs.size() == 1);
+  CHECK(inputs.request.inputs[0].path == row.path);
+}
+
+TEST_CASE("A specification may come as an artifact") {
+  const Surroundings around{.environment = {}, .read_file = files({{"/minio/b/spec", "image: c"}})};
+  const auto inputs =
+      read({{"executor-input", R"({"inputs": {"artifacts": {"train_specification": {"artifacts": [{"uri": "minio://b/spec"}]}}}})"}}, around);
+  CHECK(inputs.request.train_specification == "image: c");
+  CHECK(inputs.request.inputs.empty());
+}
+
+TEST_CASE("Malformed executor inputs are refused by name") {
+  struct Row {
+    std::string json, part;
+  };
+  const auto row = GENERATE(
+      Row{R"({"inputs": {"parameterValues": {"train_parameter": {}}}})", "did you mean \"train_parameters\"?"},
+      Row{R"({"inputs": []})", "inputs is a list"}, Row{R"({"inputs": {"parameterValues": 3}})", "parameterValues is a number"},
+      Row{R"({"inputs": {"artifacts": {"train_dataset_dir": {"artifacts": [{}, {}]}}}})", "holds 2 artifacts"},
+      Row{R"({"inputs": {"artifacts": {"train_dataset_dir": {"artifacts": 3}}}})", "is not of the form"},
+      Row{R"({"outputs": {"parameters": {"job_name": {}}}})", "job_name has no outputFile"}, Row{R"({"inputs": {)", "executor-input: line 1, column"},
+      Row{R"({"inputs": {"parameterValues": {"train_specification": "a", "gpus": [1]}}})", "gpus: wants a text, found a list"},
+      Row{R"({"inputs": {"parameterValues": {"train_specification": "a", "train_parameters": 3}}})", "train_parameters: wants an object"});
+  CHECK_THAT(message({{"executor-input", row.json}}), Contains(row.part));
+}
+
+TEST_CASE("The step's identity is the same for every attempt") {
+  const auto identity_of = [](const std::string& attempt) {
+    return read({{"executor-input", executor_input(R"({"train_specification": "image: a"})", attempt)}}).request.identity;
+  };
+  CHECK(identity_of("0") == "mlpipeline/v2/artifacts/digits/run-1/train/0e2c");
+  CHECK(identity_of("0") == identity_of("1"));
+  CHECK(read({program}).request.identity.empty());
+}
+
+TEST_CASE("Node selectors are read in every form people write") {
+  const Json expected{{"nvidia.com/gpu.product", "Tesla-V100-SXM2-32GB"}, {"zone", "a"}};
+  const auto* text = GENERATE(
+      "nvidia.com/gpu.product: \"Tesla-V100-SXM2-32GB\"\nzone: a\n", "nvidia.com/gpu.product:Tesla-V100-SXM2-32GB, zone: 'a'",
+      "nvidia.com/gpu.product=Tesla-V100-SXM2-32GB,zone=a", R"({"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB", "zone": "a"})",
+      "{nvidia.com/gpu.product: Tesla-V100-SXM2-32GB, zone: a}", "# GPUs\n---\nnvidia.com/gpu.product: Tesla-V100-SXM2-32GB # fast\n\nzone: a");
+  const auto selector = parse_node_selector(text);
+  REQUIRE(selector.has_value());
+  CHECK(*selector == expected);
+}
+
+TEST_CASE("A label's value stays as it was written") {
+  CHECK(*parse_node_selector("version: 1.10\nready: true\nempty: \"\"") == Json{{"version", "1.10"}, {"ready", "true"}, {"empty", ""}});
+  CHECK(*check_node_selector(Json{{"a", true}, {"b", 2.0}}) == Json{{"a", "true"}, {"b", "2"}});
+}
+
+TEST_CASE("What is no node selector is refused with its line") {
+  struct Row {
+    std::string text, part;
+  };
+  const auto row = GENERATE(Row{"zone", "line 1: \"zone\" has no value"}, Row{"a: b\nx y: z", "line 2: \"x y\" is no label"},
+                            Row{"a: b c", "\"b c\" cannot be the value"}, Row{"a: \"b", "is not closed"}, Row{"a: \"b\" c", "stands behind"},
+                            Row{"a: b\na: c", "line 2: the label a is given twice"}, Row{"[a]", "has no value"});
+  const auto selector = parse_node_selector(row.text);
+  REQUIRE_FALSE(selector.has_value());
+  CHECK_THAT(selector.error().message, Contains(row.part));
+}
+
+TEST_CASE("Proxies, CA bundles, pip's index and MLflow's address are passed on, keys are not") {
+  const Surroundings around{.environment = {{"HTTPS_PROXY", "http://p"},
+                                            {"no_proxy", ""},
+                                            {"PIP_INDEX_URL", "https://i"},
+                                            {"MLFLOW_TRACKING_URI", "http://m"},
+                                            {"MLFLOW_TRACKING_TOKEN", "secret"},
+                                            {"WANDB_MODE", "offline"},
+                                            {"HOSTNAME", "pod"}},
+                            .read_file = files({})};
+  CHECK(read({program}, around).request.environment ==
+        Json{{"HTTPS_PROXY", "http://p"}, {"MLFLOW_TRACKING_URI", "http://m"}, {"PIP_INDEX_URL", "https://i"}});
+  const auto more = read({program, {"job-options", R"({"pass_environment": ["WANDB_*", "MLFLOW_TRACKING_TOKEN"]})"}}, around).request.environment;
+  CHECK(more["WANDB_MODE"] == "offline");
+  CHECK(more["MLFLOW_TRACKING_TOKEN"] == "secret");
+}
+
+TEST_CASE("The step's own surroundings fill in what was not given") {
+  const Surroundings around{.environment = {{"TENSORBOARD_S3_ADDRESS", "s3://logs"}},
+                            .read_file = files({{"/var/run/secrets/kubernetes.io/serviceaccount/namespace", "team-a\n"}})};
+  const auto request = read({program}, around).request;
+  CHECK(request.tensorboard_s3_address == "s3://logs");
+  CHECK(request.name_space == "team-a");
+  const auto given = read({program, {"namespace", "b"}, {"tensorboard-s3-address", "s3://x"}, {"run-id", "r1"}}, around).request;
+  CHECK(given.tensorboard_s3_address == "s3://x");
+  CHECK(given.name_space == "b");
+  CHECK(given.run_id == "r1");
+}
