@@ -17,11 +17,13 @@ constexpr std::string_view python_remark = "this looks like a Python dict; JSON 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+bool belongs_to_word(char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '+' || c == '.'; }
+
 std::size_t skip_blanks(std::string_view text, std::size_t at) { return std::min(text.find_first_not_of(blanks, at), text.size()); }
 
 std::string_view word_at(std::string_view text, std::size_t at) {
   const auto rest = text.substr(at);
-  const auto end = std::ranges::find_if_not(rest, [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '+' || c == '.'; });
+  const auto end = std::ranges::find_if_not(rest, belongs_to_word);
   return rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
 }
 
@@ -58,10 +60,32 @@ std::string bad_number(std::string_view word) {
   return fmt::format("{} is no JSON number (no leading zeros or plus, digits on both sides of the point)", show_text(word));
 }
 
-// The parser takes 01 for the number 0 and more behind it; this is where such a number starts.
-std::optional<std::size_t> number_before(std::string_view text, std::size_t at, const JsonStop& stop) {
-  if (at != stop.last_end || at == 0 || !is_digit(text[at - 1]) || !(is_digit(text[at]) || is_letter(text[at]))) return std::nullopt;
-  while (at > 0 && (is_digit(text[at - 1]) || text[at - 1] == '-')) --at;
+// -? (0 | [1-9] digits) (. digits)? ([eE] [-+]? digits)?
+bool is_number(std::string_view word) {
+  const auto take_digits = [&] {
+    const auto count = static_cast<std::size_t>(std::ranges::find_if_not(word, is_digit) - word.begin());
+    word.remove_prefix(count);
+    return count;
+  };
+  const auto take = [&](std::string_view choices) {
+    const bool found = !word.empty() && choices.find(word.front()) != std::string_view::npos;
+    if (found) word.remove_prefix(1);
+    return found;
+  };
+  take("-");
+  const bool zero = word.starts_with('0');
+  if (const auto count = take_digits(); count == 0 || (zero && count > 1)) return false;
+  if (take(".") && take_digits() == 0) return false;
+  if (!take("eE")) return word.empty();
+  take("-+");
+  return take_digits() > 0 && word.empty();
+}
+
+// The parser takes 01 for the number 0 and something behind it; this is where such a word starts.
+std::optional<std::size_t> bad_number_before(std::string_view text, std::size_t end) {
+  auto at = std::min(end, text.size());
+  while (at > 0 && belongs_to_word(text[at - 1])) --at;
+  if (at == end || !(is_digit(text[at]) || text[at] == '-') || is_number(word_at(text, at))) return std::nullopt;
   return at;
 }
 
@@ -101,12 +125,12 @@ bool starts_value(char c) { return c == '"' || c == '{' || c == '[' || is_letter
 }  // namespace
 
 JsonDiagnosis diagnose_json(std::string_view text, const JsonStop& stop) {
+  if (const auto number = bad_number_before(text, stop.last_end)) return {*number, bad_number(word_at(text, *number))};
   auto at = skip_blanks(text, stop.last_end);
   const bool separated = at < text.size() && (text[at] == ',' || text[at] == ':') && (at + 1 < stop.position || at + 1 == text.size());
   if (separated) at = skip_blanks(text, at + 1);
   if (at >= text.size()) return diagnose_end(text, stop);
   const auto c = text[at];
-  if (const auto number = number_before(text, at, stop)) return {*number, bad_number(word_at(text, *number))};
   if (stop.complete) return {at, "more text after the end of the JSON value"};
   if (c == '"')
     if (const auto diagnosis = diagnose_string(text, at)) return *diagnosis;
@@ -118,7 +142,7 @@ JsonDiagnosis diagnose_json(std::string_view text, const JsonStop& stop) {
   const auto before = last_visible_before(text, at);
   if (starts_value(c) && !stop.open.empty() && before != ',' && before != ':' && before != '{' && before != '[')
     return {at, "a comma is missing before this"};
-  if (is_letter(c) || is_digit(c) || c == '-' || c == '+' || c == '.') {
+  if (belongs_to_word(c)) {
     bool not_json = true;
     auto problem = diagnose_word(text, at, stop, not_json);
     return {at, std::move(problem), not_json};

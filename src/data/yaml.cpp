@@ -112,7 +112,8 @@ class Handler : public YAML::EventHandler {
   }
 
   void start(const YAML::Mark& mark, const std::string& tag, std::string_view type, Open open) {
-    if (m_tree.wants_key()) fail(offset(mark), "a list or an object cannot be a key");
+    if (m_tree.wants_key())
+      fail(offset(mark), open.flow ? "a list or an object cannot be a key; is its closing bracket missing?" : "a list or an object cannot be a key");
     if (tag != "?" && tag != "!" && !tag.empty() && tag != std::string(yaml_tag).append(type))
       fail(offset(mark), fmt::format("the tag {} is not known here", show_text(tag)));
     m_open.push_back(open);
@@ -189,7 +190,8 @@ std::string in_our_words(const std::string& phrase, std::string_view text, std::
 }
 
 Error Handler::explain(const YAML::ParserException& error) const {
-  const auto at = offset(error.mark);
+  auto at = offset(error.mark);
+  if (error.msg.starts_with(YAML::ErrorMsg::INVALID_ESCAPE)) at -= std::min<std::size_t>(at, 2);  // the mark stands behind the escape
   if (dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr) return error_at(m_what, m_text, at, "nested too deeply");
   if (error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW || error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
     const auto bracket = std::ranges::find_if(m_open.rbegin(), m_open.rend(), [](const Open& open) { return open.flow; });

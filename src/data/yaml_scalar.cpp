@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 
 #include "data/place.h"
@@ -86,13 +87,10 @@ bool is_float(std::string_view text) {
   return take_digits() > 0 && text.empty();
 }
 
-Result<Json> floating(std::string_view text) {
-  const auto shown = show_text(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size()) return input_error(fmt::format("{} is no number", shown));
-  if (code != std::errc{} && std::abs(value) != 0) return input_error(fmt::format("the number {} is too large", shown));
+// `text` is_float or is_decimal. strtod, unlike from_chars, tells too large from too small; this program never sets a locale.
+Result<Json> floating(const std::string& text) {
+  const auto value = std::strtod(text.c_str(), nullptr);
+  if (!std::isfinite(value)) return input_error(fmt::format("the number {} is too large", show_text(text)));
   return Json(value);
 }
 
