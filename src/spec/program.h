@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace trainstep::spec {
 
-// Decides how values are written into a command line (plan/command.h) and which paths the program expects.
+// Decides how values are written into a command line (plan/value_text.h) and which paths the program expects.
 enum class Dialect {
   v1,     // component text of the KFP SDK 1.8 (func_to_component_text, or hand-written)
   v2,     // IR of the KFP SDK 2.x: the program may read everything from {{$}}, the executor input
@@ -26,8 +27,14 @@ struct Input {
   std::string declared;               // the type as the specification writes it: "Integer", "typing.List[int]", "system.Dataset"
   std::optional<Json> default_value;  // typed by `type`; v1 writes defaults as text, here they are parsed
   bool optional = false;              // may be left out, even without a default
+  std::vector<Json> allowed;          // the only values it takes (v2 `literals`); empty: any
 };
 
+// An output is a value when the program writes it as one small text of a declared type, else an artifact, a file or a folder. v2 says which. v1 does
+// not; there a value is
+//   - what stands behind `----output-paths` in args: what a Python function returned (func_to_component_text), of any type, and
+//   - any other output of type Integer, Float, Boolean, JsonArray or JsonObject;
+// everything else is an artifact, String too: OutputPath(str), the published notebooks' model_dir, is a folder. plain: as v1.
 struct Output {
   std::string name;
   Type type = Type::any;  // artifact: a file or folder; else a value that the program returns
@@ -37,17 +44,17 @@ struct Output {
 // One element of a command line before its values are known; a tree, because conditions and concatenations nest.
 struct Argument {
   enum class Kind {
-    text,            // `text` as it is
-    input_value,     // the value of input `text`, written in the program's dialect
-    input_path,      // local path of the input artifact `text`
-    input_uri,       //
-    output_path,     // local path where the program writes output `text` (artifact or value)
-    output_uri,      //
-    executor_input,  // v2's {{$}}: the ExecutorInput as JSON text
+    text,                  // `text` as it is
+    input_value,           // the value of input `text`, written in the program's dialect
+    input_path,            // local path of the input artifact `text`
+    input_uri,             //
+    output_path,           // local path where the program writes output `text` (artifact or value)
+    output_uri,            //
+    executor_input,        // v2's {{$}}: the ExecutorInput as JSON text
     executor_output_file,  // v2's {{$.outputs.output_file}}
-    concat,          // `parts` joined to one word
-    if_present,      // `parts` when input `text` is given (or has a default), else `otherwise`; any number of words
-    if_true,         // `parts` when `condition` renders as "true" (any case), else `otherwise`
+    concat,                // `parts` joined to one word
+    if_present,            // `parts` when input `text` is given (or has a default), else `otherwise`; any number of words
+    if_true,               // `parts` when `condition` renders as y, yes, t, true, on or 1 (any case), else `otherwise`; no words at all are false
   };
   Kind kind = Kind::text;
   std::string text;
@@ -66,8 +73,8 @@ struct RequestedResources {
 
 struct Program {
   Dialect dialect = Dialect::plain;
-  std::string name;         // for people: "Train model", "train-model"
-  std::string image;        // empty: not given
+  std::string name;   // for people: "Train model", "train-model"
+  std::string image;  // empty: not given
   std::vector<Argument> command;
   std::vector<Argument> args;
   std::vector<std::pair<std::string, std::string>> environment;

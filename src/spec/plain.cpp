@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/plain.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "data/fields.h"
+#include "spec/v1_arguments.h"
+#include "spec/v1_interface.h"
+
+namespace trainstep::spec {
+namespace {
+
+const std::string place = "train_specification";
+
+Result<void> read_environment(const Json& environment, Program& program) {
+  if (environment.is_array()) {
+    for (std::size_t i = 0; i < environment.size(); ++i) {
+      const auto where = fmt::format("{}.env[{}]", place, i);
+      Fields fields(environment[i], where);
+      auto name = fields.text("name").value_or("");
+      auto value = fields.text_or_number("value").value_or("");
+      TRY(fields.done());
+      if (name.empty()) return input_error(where + ".name: is missing");
+      program.environment.emplace_back(std::move(name), std::move(value));
+    }
+    return {};
+  }
+  Fields fields(environment, place + ".env");
+  if (environment.is_object()) {
+    for (const auto& [name, value] : environment.items())
+      if (auto text = fields.text_or_number(name)) program.environment.emplace_back(name, std::move(*text));
+  }
+  return fields.done();
+}
+
+}  // namespace
+
+Result<Program> read_plain(const Json& document) {
+  Program program;
+  program.dialect = Dialect::plain;
+  Fields fields(document, place);
+  program.name = fields.text("name").value_or("");
+  program.image = fields.text("image").value_or("");
+  const auto command = fields.any("command"), args = fields.any("args"), environment = fields.any("env");
+  const auto inputs = fields.any("inputs"), outputs = fields.any("outputs");
+  TRY(fields.done());
+  ASSIGN(program.command, read_v1_arguments(command.value_or(nullptr), place + ".command", Texts::v2_keys));
+  ASSIGN(program.args, read_v1_arguments(args.value_or(nullptr), place + ".args", Texts::v2_keys));
+  if (program.command.empty())
+    return input_error(place + ".command: is missing; the image's own entry point cannot be known: write it here, like [\"python3\", \"train.py\"]");
+  TRY(read_environment(environment.value_or(nullptr), program));
+  TRY(read_v1_interface(program, inputs.value_or(nullptr), outputs.value_or(nullptr), true, place));
+  return program;
+}
+
+}  // namespace trainstep::spec

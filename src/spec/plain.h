@@ -1,0 +1,16 @@
+// {"image": …, "command": […], "args": […], "env"?, "inputs"?, "outputs"?, "name"?}: a training program in any image. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/result.h"
+#include "spec/program.h"
+
+namespace trainstep::spec {
+
+// `command` and `args` may hold the placeholders of v1 ({"inputValue": "epochs"}) and of v2 ("--epochs={{$.inputs.parameters['epochs']}}"). Inputs
+// and outputs that they name need not be declared: values of any type, optional if isPresent asks for them; artifacts. Declarations are those of a v1
+// component, or just names. `env`: name → value, or Kubernetes' list of {name, value}. Unknown keys are refused.
+// Errors (input): "train_specification.args[3]: …".
+Result<Program> read_plain(const Json& document);
+
+}  // namespace trainstep::spec

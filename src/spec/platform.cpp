@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/platform.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "data/fields.h"
+#include "spec/placeholders.h"
+
+namespace trainstep::spec {
+namespace {
+
+// One item of a setting: the reader says what it means, `place` and `remedy` serve the messages.
+struct Item {
+  const Json& json;
+  std::string place;
+  std::string_view remedy;  // "job_options.volumes"
+};
+
+Error unknown_here(const std::string& place, std::string_view remedy) {
+  return input_error(fmt::format("{}: comes from a pipeline's parameter or another task and is not known here; use {}", place, remedy));
+}
+
+bool holds_key(const Json& json) {
+  if (json.is_string()) return has_v2_key(json.get_ref<const std::string&>());
+  for (const auto& item : json)
+    if (item.is_structured() || item.is_string())
+      if (holds_key(item)) return true;
+  return false;
+}
+
+// An InputParameterSpec: only {runtimeValue: {constant}} is known.
+Result<Json> constant_of(const Json& specification, const std::string& place, std::string_view remedy) {
+  const auto* runtime = specification.is_object() ? find(specification, "runtimeValue") : nullptr;
+  const auto* constant = runtime != nullptr && runtime->is_object() ? find(*runtime, "constant") : nullptr;
+  if (constant == nullptr || (constant->is_string() && holds_key(*constant))) return unknown_here(place, remedy);
+  return *constant;
+}
+
+Result<std::string> text(const Item& item, std::string_view key) {
+  const auto place = fmt::format("{}.{}", item.place, key);
+  const auto* value = find(item.json, key);
+  if (value == nullptr) return input_error(place + ": is missing");
+  if (!value->is_string()) return input_error(place + ": wants a text");
+  if (holds_key(*value)) return unknown_here(place, item.remedy);
+  return value->get<std::string>();
+}
+
+// A name that newer SDKs write as `KEYParameter`, older ones as `KEY`.
+Result<std::string> name(const Item& item, const std::string& key, const std::string& parameter) {
+  for (const auto* dynamic : {"componentInputParameter", "taskOutputParameter"})
+    if (find(item.json, dynamic) != nullptr) return unknown_here(fmt::format("{}.{}", item.place, dynamic), item.remedy);
+  const auto* specification = find(item.json, parameter);
+  if (specification == nullptr) return text(item, key);
+  const auto place = fmt::format("{}.{}", item.place, parameter);
+  ASSIGN(const auto constant, constant_of(*specification, place, item.remedy));
+  if (!constant.is_string()) return input_error(place + ": wants a text");
+  return constant.get<std::string>();
+}
+
+Result<void> refuse_optional(const Item& item) {
+  const auto* optional = find(item.json, "optional");
+  if (optional == nullptr || *optional == false) return {};
+  return input_error(fmt::format("{}.optional: an optional Secret or ConfigMap is not supported; create it, or leave the setting out", item.place));
+}
+
+Result<void> add_environment(const Item& item, const std::string& key, const std::string& source, const std::string& source_key, Json& options) {
+  TRY(refuse_optional(item));
+  ASSIGN(const auto owner, name(item, key, key + "Parameter"));
+  const auto* pairs = find(item.json, "keyToEnv");
+  if (pairs == nullptr || !pairs->is_array()) return input_error(item.place + ".keyToEnv: wants a list");
+  for (std::size_t i = 0; i < pairs->size(); ++i) {
+    const Item pair{(*pairs)[i], fmt::format("{}.keyToEnv[{}]", item.place, i), item.remedy};
+    if (!pair.json.is_object()) return input_error(pair.place + ": wants an object");
+    ASSIGN(const auto variable, text(pair, "envVar"));
+    ASSIGN(auto data_key, text(pair, source_key));
+    options["environment"][variable] = Json{{source, owner}, {"key", std::move(data_key)}};
+  }
+  return {};
+}
+
+Result<void> secret_as_env(const Item& item, Json& options) { return add_environment(item, "secretName", "secret", "secretKey", options); }
+Result<void> config_map_as_env(const Item& item, Json& options) {
+  return add_environment(item, "configMapName", "config_map", "configMapKey", options);
+}
+
+Result<void> field_path_as_env(const Item& item, Json& options) {
+  ASSIGN(const auto variable, text(item, "name"));
+  ASSIGN(auto field, text(item, "fieldPath"));
+  options["environment"][variable] = Json{{"field", std::move(field)}};
+  return {};
+}
+
+Result<void> add_volume(const Item& item, const std::string& source, Json what, Json& options) {
+  ASSIGN(auto mount_path, text(item, "mountPath"));
+  Json volume{{"mount_path", std::move(mount_path)}, {source, std::move(what)}};
+  if (const auto* sub_path = find(item.json, "subPath"); sub_path != nullptr && *sub_path != "") {
+    ASSIGN(auto inside, text(item, "subPath"));
+    volume["sub_path"] = std::move(inside);
+  }
+  options["volumes"].push_back(std::move(volume));
+  return {};
+}
+
+Result<void> secret_as_volume(const Item& item, Json& options) {
+  TRY(refuse_optional(item));
+  ASSIGN(auto secret, name(item, "secretName", "secretNameParameter"));
+  return add_volume(item, "secret", std::move(secret), options);
+}
+
+Result<void> config_map_as_volume(const Item& item, Json& options) {
+  TRY(refuse_optional(item));
+  ASSIGN(auto config_map, name(item, "configMapName", "configMapNameParameter"));
+  return add_volume(item, "config_map", std::move(config_map), options);
+}
+
+Result<void> pvc_mount(const Item& item, Json& options) {
+  ASSIGN(auto claim, name(item, "constant", "pvcNameParameter"));
+  return add_volume(item, "claim", std::move(claim), options);
+}
+
+Result<void> empty_dir_mount(const Item& item, Json& options) {
+  Json empty_dir = Json::object();
+  for (const auto* key : {"medium", "sizeLimit"}) {
+    const auto* value = find(item.json, key);
+    if (value == nullptr || *value == "") continue;
+    ASSIGN(auto setting, text(item, key));
+    empty_dir[key] = std::move(setting);
+  }
+  return add_volume(item, "empty_dir", std::move(empty_dir), options);
+}
+
+Result<void> image_pull_secret(const Item& item, Json& options) {
+  ASSIGN(auto secret, name(item, "secretName", "secretNameParameter"));
+  options["image_pull_secrets"].push_back(std::move(secret));
+  return {};
+}
+
+// int64 values are texts in proto3 JSON: "30" → 30.
+Json with_numbers(const Json& object, std::initializer_list<std::string_view> keys) {
+  auto result = object;
+  for (const auto key : keys)
+    if (const auto* value = find(object, key))
+      if (const auto number = whole_number(*value)) result[std::string(key)] = *number;
+  return result;
+}
+
+Result<void> toleration(const Item& item, Json& options) {
+  const auto* specification = find(item.json, "tolerationJson");
+  if (specification == nullptr) {
+    if (holds_key(item.json)) return unknown_here(item.place, item.remedy);
+    options["tolerations"].push_back(with_numbers(item.json, {"tolerationSeconds"}));
+    return {};
+  }
+  ASSIGN(const auto constant, constant_of(*specification, item.place + ".tolerationJson", item.remedy));
+  for (const auto& one : constant.is_array() ? constant : Json::array({constant})) options["tolerations"].push_back(one);
+  return {};
+}
+
+Result<void> node_affinity(const Item& item, Json& options) {
+  auto& affinity = options["affinity"]["nodeAffinity"];
+  if (const auto* specification = find(item.json, "nodeAffinityJson")) {
+    ASSIGN(affinity, constant_of(*specification, item.place + ".nodeAffinityJson", item.remedy));
+    return {};
+  }
+  if (holds_key(item.json)) return unknown_here(item.place, item.remedy);
+  Json term = Json::object();
+  for (const auto* key : {"matchExpressions", "matchFields"})
+    if (const auto* value = find(item.json, key)) term[key] = *value;
+  const auto* weight = find(item.json, "weight");
+  if (weight == nullptr) {
+    affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"].push_back(std::move(term));
+  } else {
+    affinity["preferredDuringSchedulingIgnoredDuringExecution"].push_back(Json{{"weight", *weight}, {"preference", std::move(term)}});
+  }
+  return {};
+}
+
+Result<void> node_selector(const Item& item, Json& options) {
+  if (const auto* specification = find(item.json, "nodeSelectorJson")) {
+    ASSIGN(options["node_selector"], constant_of(*specification, item.place + ".nodeSelectorJson", item.remedy));
+    return {};
+  }
+  const auto* labels = find(item.json, "labels");
+  if (labels == nullptr) return {};
+  if (holds_key(*labels)) return unknown_here(item.place + ".labels", item.remedy);
+  options["node_selector"] = *labels;
+  return {};
+}
+
+Result<void> pod_metadata(const Item& item, Json& options) {
+  for (const auto* key : {"labels", "annotations"}) {
+    const auto* value = find(item.json, key);
+    if (value == nullptr) continue;
+    if (holds_key(*value)) return unknown_here(fmt::format("{}.{}", item.place, key), item.remedy);
+    options[key] = *value;
+  }
+  return {};
+}
+
+Result<void> image_pull_policy(const Item& item, Json& options) {
+  options["image_pull_policy"] = item.json;
+  return {};
+}
+
+Result<void> active_deadline(const Item& item, Json& options) {
+  const auto seconds = whole_number(item.json);
+  if (!seconds) return input_error(item.place + ": wants a number of seconds");
+  options["run_policy"]["active_deadline"] = *seconds;
+  return {};
+}
+
+Result<void> security_context(const Item& item, Json& options) {
+  options["security_context"] = with_numbers(item.json, {"runAsUser", "runAsGroup"});
+  return {};
+}
+
+Result<void> shared_memory(const Item& item, Json& options) {
+  if (const auto* size = find(item.json, "size"); size != nullptr && *size != "") {
+    ASSIGN(auto quantity, text(item, "size"));
+    options["shared_memory"] = std::move(quantity);
+  }
+  return {};
+}
+
+enum class Shape { list, object, scalar };
+struct Setting {
+  std::string_view key;
+  Shape shape;
+  std::string_view remedy;
+  Result<void> (*read)(const Item& item, Json& options);  // null: there is no translation
+};
+constexpr std::array<Setting, 18> settings{{
+    {"secretAsEnv", Shape::list, "job_options.environment", secret_as_env},
+    {"configMapAsEnv", Shape::list, "job_options.environment", config_map_as_env},
+    {"fieldPathAsEnv", Shape::list, "job_options.environment", field_path_as_env},
+    {"secretAsVolume", Shape::list, "job_options.volumes", secret_as_volume},
+    {"configMapAsVolume", Shape::list, "job_options.volumes", config_map_as_volume},
+    {"pvcMount", Shape::list, "job_options.volumes", pvc_mount},
+    {"emptyDirMounts", Shape::list, "job_options.volumes", empty_dir_mount},
+    {"genericEphemeralVolume", Shape::list, "job_options.volumes with a claim or empty_dir", nullptr},
+    {"imagePullSecret", Shape::list, "job_options.image_pull_secrets", image_pull_secret},
+    {"tolerations", Shape::list, "job_options.tolerations", toleration},
+    {"nodeAffinity", Shape::list, "job_options.affinity", node_affinity},
+    {"podAffinity", Shape::list, "job_options.affinity", nullptr},
+    {"nodeSelector", Shape::object, "node_selector", node_selector},
+    {"podMetadata", Shape::object, "job_options.labels and job_options.annotations", pod_metadata},
+    {"securityContext", Shape::object, "job_options.security_context", security_context},
+    {"enabledSharedMemory", Shape::object, "job_options.shared_memory", shared_memory},
+    {"imagePullPolicy", Shape::scalar, "job_options.image_pull_policy", image_pull_policy},
+    {"activeDeadlineSeconds", Shape::scalar, "job_options.run_policy.active_deadline", active_deadline},
+}};
+
+Result<void> read_setting(const Setting& setting, const Json& value, const std::string& place, Json& options) {
+  if (setting.read == nullptr) return input_error(fmt::format("{}: cannot be translated; use {}", place, setting.remedy));
+  if (setting.shape == Shape::scalar) return setting.read({value, place, setting.remedy}, options);
+  if (setting.shape == Shape::list && !value.is_array()) return input_error(place + ": wants a list");
+  const auto& items = setting.shape == Shape::list ? value : Json::array({value});
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto item_place = setting.shape == Shape::list ? fmt::format("{}[{}]", place, i) : place;
+    if (!items[i].is_object()) return input_error(item_place + ": wants an object");
+    TRY(setting.read({items[i], item_place, setting.remedy}, options));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Json> read_platform(const Json& executor, const std::string& where) {
+  Json options = Json::object();
+  if (!executor.is_object()) return input_error(where + ": wants an object");
+  for (const auto& [key, value] : executor.items()) {
+    const Setting* found = nullptr;
+    for (const auto& setting : settings)
+      if (setting.key == key) found = &setting;
+    const auto place = where + "." + key;
+    if (found == nullptr)
+      return input_error(place + ": is not known; leave it out and say the same with job_options, perhaps with job_options.patch");
+    TRY(read_setting(*found, value, place, options));
+  }
+  return options;
+}
+
+}  // namespace trainstep::spec

@@ -1,0 +1,17 @@
+// What kfp-kubernetes settings ask for (the platform document of KFP v2 IR), in the words of `job_options`. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "data/json.h"
+
+namespace trainstep::spec {
+
+// `executor`: platforms.kubernetes.deploymentSpec.executors.LABEL (KubernetesExecutorConfig). The result is an object that plan::parse_options takes.
+// Names that come from a pipeline's parameter or from another task are not known here; they, and settings without a translation (optional Secrets,
+// ephemeral volumes, pod affinity, whatever comes new), are input errors that name the key and say what to use instead.
+Result<Json> read_platform(const Json& executor, const std::string& where);
+
+}  // namespace trainstep::spec

@@ -1,0 +1,17 @@
+// The `inputs` and `outputs` of a v1 component: declarations, typed by how the command line uses them. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "spec/program.h"
+
+namespace trainstep::spec {
+
+// Fills inputs and outputs of a program whose command and args are read. An input is an artifact if and only if its path or uri is used; the rule for
+// outputs stands at spec::Output. A default makes an input optional; v1 writes defaults as text, here they are typed.
+// A null declares nothing. `implied`: what the command line names need not be declared (plain). Errors (input): "WHERE.inputs[2]: …".
+Result<void> read_v1_interface(Program& program, const Json& inputs, const Json& outputs, bool implied, const std::string& where);
+
+}  // namespace trainstep::spec

@@ -1,0 +1,26 @@
+// Which task of a KFP v2 pipeline is the training program. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "data/json.h"
+
+namespace trainstep::spec {
+
+// One task with all that the IR says about it. The pointers live as long as the IR.
+struct Choice {
+  std::string task;       // "train"
+  std::string component;  // "comp-train"
+  std::string executor;   // "exec-train"; empty: no executor (a nested pipeline)
+  const Json* task_json = nullptr;
+  const Json* component_json = nullptr;
+  const Json* container = nullptr;  // null: not a container (importer, nested pipeline)
+};
+
+// `name`: a task name, component name ("comp-train" or "train") or executor label ("exec-train"); empty: there must be one task.
+// Errors (input): several and no choice, or none of that name (both list the tasks), an importer or nested pipeline.
+Result<Choice> choose_task(const Json& ir, const std::string& name);
+
+}  // namespace trainstep::spec

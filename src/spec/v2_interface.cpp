@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/v2_interface.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "spec/placeholders.h"
+#include "spec/values.h"
+
+namespace trainstep::spec {
+namespace {
+
+// object[a][b]…; null when missing.
+const Json* at(const Json* object, std::initializer_list<std::string_view> path) {
+  for (const auto key : path) {
+    if (object == nullptr || !object->is_object()) return nullptr;
+    object = find(*object, key);
+  }
+  return object;
+}
+
+std::string text(const Json* json) { return json != nullptr && json->is_string() ? json->get<std::string>() : ""; }
+
+const Json& object_or_empty(const Json* json) {
+  static const Json empty = Json::object();
+  return json != nullptr && json->is_object() ? *json : empty;
+}
+
+Result<Type> read_type(const std::string& declared, const std::string& where) {
+  static constexpr std::array<std::pair<std::string_view, Type>, 9> types{{{"STRING", Type::string},
+                                                                           {"NUMBER_INTEGER", Type::integer},
+                                                                           {"NUMBER_DOUBLE", Type::number},
+                                                                           {"BOOLEAN", Type::boolean},
+                                                                           {"LIST", Type::list},
+                                                                           {"STRUCT", Type::object},
+                                                                           {"TASK_CONFIG", Type::object},
+                                                                           {"INT", Type::integer},
+                                                                           {"DOUBLE", Type::number}}};
+  for (const auto& [name, type] : types)
+    if (declared == name) return type;
+  if (declared == "TASK_FINAL_STATUS")
+    return input_error(where + ": TASK_FINAL_STATUS is only known to the exit handler of a pipeline; a training program cannot have it");
+  return input_error(
+      fmt::format("{}.parameterType: \"{}\" is not known; it is one of STRING, NUMBER_INTEGER, NUMBER_DOUBLE, BOOLEAN, LIST, STRUCT, TASK_CONFIG",
+                  where, declared));
+}
+
+std::string declared_parameter(const Json& definition) {
+  const auto* type = at(&definition, {"parameterType"});
+  return text(type != nullptr ? type : at(&definition, {"type"}));
+}
+
+// What the pipeline says about one input of the task.
+struct Fed {
+  std::optional<Json> value;
+  bool required = false;
+};
+
+Fed from_pipeline(const std::string& name, const Json& root, const Json* values) {
+  Fed fed;
+  if (const auto* given = at(values, {name})) {
+    fed.value = *given;
+    return fed;
+  }
+  const auto* definition = at(&root, {"inputDefinitions", "parameters", name});
+  if (const auto* value = at(definition, {"defaultValue"})) fed.value = *value;
+  const auto* optional = at(definition, {"isOptional"});
+  fed.required = !fed.value && (optional == nullptr || *optional != true);
+  return fed;
+}
+
+bool holds_key(const Json& json) {
+  if (json.is_string()) return has_v2_key(json.get_ref<const std::string&>());
+  if (!json.is_structured()) return false;
+  for (const auto& item : json)
+    if (holds_key(item)) return true;
+  return false;
+}
+
+Fed feed_parameter(const Json& task_input, const Json& root, const Json* values) {
+  Fed fed;
+  fed.required = true;
+  if (find(task_input, "parameterExpressionSelector") != nullptr) return fed;
+  if (const auto name = text(at(&task_input, {"componentInputParameter"})); !name.empty()) return from_pipeline(name, root, values);
+  const auto* constant = at(&task_input, {"runtimeValue", "constant"});
+  if (constant == nullptr || holds_key(*constant)) return fed;
+  fed.value = *constant;
+  fed.required = false;
+  return fed;
+}
+
+Result<void> read_parameter(const std::string& name, const Json& definition, const Choice& choice, const Json& root, const Json* values,
+                            Program& program) {
+  const auto where = fmt::format("train_specification.components.{}.inputDefinitions.parameters.{}", choice.component, name);
+  Input input;
+  input.name = name;
+  input.declared = declared_parameter(definition);
+  ASSIGN(input.type, read_type(input.declared, where));
+  const auto* optional = at(&definition, {"isOptional"});
+  input.optional = optional != nullptr && *optional == true;
+  std::optional<Json> value;
+  if (input.declared == "TASK_CONFIG") value = Json::object();
+  if (const auto* own = at(&definition, {"defaultValue"})) value = *own;
+  const auto* task_input = at(choice.task_json, {"inputs", "parameters", name});
+  if (task_input != nullptr && task_input->is_object() && input.declared != "TASK_CONFIG") {
+    auto fed = feed_parameter(*task_input, root, values);
+    if (fed.value || fed.required) value = std::move(fed.value);
+    if (fed.required) input.optional = false;
+  }
+  if (value) {
+    auto fitted = in_context(where + ".defaultValue", fit(*value, input.type));
+    if (!fitted) return fitted.error();
+    input.default_value = input.type == Type::number ? std::move(*fitted) : with_whole_numbers(std::move(*fitted));
+    input.optional = true;
+  }
+  if (const auto* literals = at(&definition, {"literals"}); literals != nullptr && literals->is_array())
+    for (const auto& literal : *literals) input.allowed.push_back(with_whole_numbers(literal));
+  program.inputs.push_back(std::move(input));
+  return {};
+}
+
+std::string schema_title(const Json& definition) {
+  const auto title = text(at(&definition, {"artifactType", "schemaTitle"}));
+  return title.empty() ? "system.Artifact" : title;
+}
+
+void read_artifact(const std::string& name, const Json& definition, const Choice& choice, const Json& root, Program& program) {
+  Input input;
+  input.name = name;
+  input.type = Type::artifact;
+  input.declared = schema_title(definition);
+  const auto* optional = at(&definition, {"isOptional"});
+  const auto* source = at(choice.task_json, {"inputs", "artifacts", name});
+  if (source != nullptr) {
+    const auto outer = text(at(source, {"componentInputArtifact"}));
+    optional = outer.empty() ? nullptr : at(&root, {"inputDefinitions", "artifacts", outer, "isOptional"});
+  }
+  input.optional = optional != nullptr && *optional == true;
+  program.inputs.push_back(std::move(input));
+}
+
+}  // namespace
+
+Result<void> read_v2_interface(const Choice& choice, const Json& root, const Json* values, Program& program) {
+  const auto* component = choice.component_json;
+  for (const auto& [name, definition] : object_or_empty(at(component, {"inputDefinitions", "parameters"})).items())
+    TRY(read_parameter(name, definition, choice, root, values, program));
+  for (const auto& [name, definition] : object_or_empty(at(component, {"inputDefinitions", "artifacts"})).items())
+    read_artifact(name, definition, choice, root, program);
+  for (const auto& [name, definition] : object_or_empty(at(component, {"outputDefinitions", "parameters"})).items()) {
+    const auto declared = declared_parameter(definition);
+    ASSIGN(const auto type,
+           read_type(declared, fmt::format("train_specification.components.{}.outputDefinitions.parameters.{}", choice.component, name)));
+    program.outputs.push_back({name, type, declared});
+  }
+  for (const auto& [name, definition] : object_or_empty(at(component, {"outputDefinitions", "artifacts"})).items())
+    program.outputs.push_back({name, Type::artifact, schema_title(definition)});
+  return {};
+}
+
+}  // namespace trainstep::spec
