@@ -11,6 +11,15 @@ find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
 target_link_libraries(settings INTERFACE nlohmann_json::nlohmann_json fmt::fmt-header-only tl::expected)
 
+# One precompiled header for all rooms. ccache wants -fpch-preprocess to look into it.
+if(TRAINSTEP_PRECOMPILE)
+  target_compile_options(settings INTERFACE -fpch-preprocess)
+  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+  add_library(precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(precompiled PRIVATE settings)
+  target_precompile_headers(precompiled PRIVATE <nlohmann/json.hpp> <fmt/format.h> <tl/expected.hpp> <filesystem> <functional> <map> <optional> <string> <vector>)
+endif()
+
 if(TRAINSTEP_STATIC)
   # Debian's CMake files name only the shared yaml-cpp; its archive stands beside.
   find_library(YAML_CPP_ARCHIVE yaml-cpp REQUIRED)
