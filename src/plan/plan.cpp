@@ -141,7 +141,7 @@ Result<void> name_run(const Request& request, Plan& plan) {
 Result<Plan> make_plan(const Request& request, const std::vector<std::string>& kinds) {
   Plan plan;
   Fields component(request.job_options, "job_options");
-  ASSIGN(plan.program, in_context("train_specification", spec::read_program(request.train_specification, component.text("component").value_or(""))));
+  ASSIGN(plan.program, spec::read_program(request.train_specification, component.text("component").value_or("")));
   ASSIGN(plan.options, parse_options(merged_options(plan.program.platform, request.job_options)));
   if (request.job_options.is_object() && !request.job_options.contains("gpu_resource") && !plan.program.resources.gpu_resource.empty())
     plan.options.gpu_resource = plan.program.resources.gpu_resource;

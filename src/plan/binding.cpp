@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/binding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "data/place.h"
+#include "spec/values.h"
+
+namespace trainstep::plan {
+namespace {
+
+using spec::Type;
+
+std::string shown(const spec::Input& input) {
+  const auto type = input.type == Type::artifact ? std::string("path") : input.declared;
+  const auto need = input.default_value || input.optional ? "optional" : "required";
+  return fmt::format("{} ({}{}{})", input.name, type, type.empty() ? "" : ", ", need);
+}
+
+std::string formals(const spec::Program& program) {
+  std::vector<std::string> inputs, outputs;
+  for (const auto& input : program.inputs) inputs.push_back(shown(input));
+  for (const auto& output : program.outputs) outputs.push_back(output.name);
+  return fmt::format("inputs {}; outputs {}", inputs.empty() ? "none" : join(inputs, ", "), outputs.empty() ? "none" : join(outputs, ", "));
+}
+
+std::string names_of(const std::vector<StepPath>& paths) {
+  std::vector<std::string> names;
+  for (const auto& path : paths) names.push_back(path.name);
+  return names.empty() ? "none" : join(names, ", ");
+}
+
+const StepPath* find_path(const std::vector<StepPath>& paths, std::string_view name) {
+  const auto found = std::find_if(paths.begin(), paths.end(), [&](const StepPath& path) { return path.name == name; });
+  return found == paths.end() ? nullptr : &*found;
+}
+
+// The actual parameter; null counts as not given.
+const Json* actual(const Request& request, const std::string& name) {
+  return request.train_parameters.is_object() ? find(request.train_parameters, name) : nullptr;
+}
+
+Result<void> check_names(const spec::Program& program, const Request& request) {
+  const auto& parameters = request.train_parameters;
+  if (parameters.is_null()) return {};
+  if (!parameters.is_object())
+    return input_error(
+        fmt::format("train_parameters: wants an object that maps the program's parameters to values, found a {}", type_name(parameters)));
+  std::vector<std::string> known;
+  for (const auto& input : program.inputs) known.push_back(input.name);
+  for (const auto& output : program.outputs) known.push_back(output.name);
+  const std::set<std::string> names(known.begin(), known.end());
+  for (const auto& [name, value] : parameters.items()) {
+    if (names.contains(name)) continue;
+    const auto near = nearest(name, known);
+    return input_error(fmt::format("train_parameters: the program has no parameter {}{}; it has {}", show_text(name),
+                                   near ? fmt::format(", did you mean \"{}\"?", *near) : "", formals(program)));
+  }
+  return {};
+}
+
+// The step's path that a path parameter names; nothing when it is not given and no path has its name.
+Result<std::optional<StepPath>> choose_path(const std::string& name, const Json* value, const std::vector<StepPath>& paths, std::string_view kind) {
+  if (value == nullptr) {
+    const auto* same = find_path(paths, name);
+    return same == nullptr ? std::optional<StepPath>() : std::optional(*same);
+  }
+  const auto* found = value->is_string() ? find_path(paths, value->get_ref<const std::string&>()) : nullptr;
+  if (found != nullptr) return std::optional(*found);
+  const auto text = value->is_string() ? show_text(value->get<std::string>()) : fmt::format("a {}", type_name(*value));
+  return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths, found {}; this step has: {}", name, kind, text,
+                                 names_of(paths)));
+}
+
+Result<Json> convert(const spec::Program& program, const spec::Input& input, const Json& value) {
+  const auto where = "train_parameters." + input.name;
+  auto fitted = spec::fit(value, input.type);
+  if (!fitted) return in_context(where, std::move(fitted.error()));
+  // KFP's backend gives whole numbers as integers, wherever they stand; only a declared double stays one.
+  if (program.dialect == spec::Dialect::v2 && input.type != Type::number) *fitted = spec::with_whole_numbers(std::move(*fitted));
+  if (!input.allowed.empty() && std::find(input.allowed.begin(), input.allowed.end(), *fitted) == input.allowed.end())
+    return input_error(fmt::format("{}: {} is not allowed; it is one of {}", where, to_text(*fitted), to_text(Json(input.allowed))));
+  return fitted;
+}
+
+Error missing(const spec::Program& program, const spec::Input& input, const Request& request) {
+  if (input.type == Type::artifact)
+    return input_error(fmt::format("train_parameters.{}: is missing; it is a path: name one of the step's input paths (this step has: {})",
+                                   input.name, names_of(request.inputs)));
+  return input_error(fmt::format("train_parameters.{}: is missing; the program needs it: {}", input.name, formals(program)));
+}
+
+// Nothing: the input is left out.
+Result<std::optional<BoundInput>> bind_input(const spec::Program& program, const spec::Input& input, const Request& request) {
+  const auto* value = actual(request, input.name);
+  BoundInput bound;
+  bound.name = input.name;
+  bound.given = value != nullptr;
+  if (input.type == Type::artifact) {
+    ASSIGN(bound.path, choose_path(input.name, value, request.inputs, "input"));
+    if (bound.path) return std::optional(std::move(bound));
+  } else if (value != nullptr) {
+    ASSIGN(bound.value, convert(program, input, *value));
+    return std::optional(std::move(bound));
+  } else if (input.default_value) {
+    bound.value = input.default_value;
+    return std::optional(std::move(bound));
+  }
+  if (!input.optional) return missing(program, input, request);
+  return std::optional<BoundInput>();
+}
+
+// Outputs that are given come first: none takes, by its own name alone, the path that another was given.
+Result<std::vector<BoundOutput>> bind_outputs(const spec::Program& program, const Request& request) {
+  std::map<std::string, std::string> taken;  // step path → formal output
+  std::vector<BoundOutput> outputs;
+  for (const auto& output : program.outputs) {
+    auto& bound = outputs.emplace_back();
+    bound.name = output.name;
+    const auto* value = spec::find_input(program, output.name) == nullptr ? actual(request, output.name) : nullptr;
+    if (value == nullptr) continue;
+    ASSIGN(bound.path, choose_path(output.name, value, request.outputs, "output"));
+    const auto [other, first] = taken.emplace(bound.path->name, output.name);
+    if (!first)
+      return input_error(fmt::format("train_parameters.{}: output \"{}\" goes to {} already", output.name, other->second, bound.path->name));
+  }
+  for (auto& bound : outputs) {
+    if (bound.path || taken.contains(bound.name)) continue;
+    ASSIGN(bound.path, choose_path(bound.name, nullptr, request.outputs, "output"));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Result<Binding> bind(const spec::Program& program, const Request& request) {
+  TRY(check_names(program, request));
+  Binding binding;
+  for (const auto& input : program.inputs) {
+    ASSIGN(auto bound, bind_input(program, input, request));
+    if (bound) binding.inputs.push_back(std::move(*bound));
+  }
+  ASSIGN(binding.outputs, bind_outputs(program, request));
+  return binding;
+}
+
+}  // namespace trainstep::plan

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/value_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "spec/values.h"
+
+namespace trainstep::plan {
+namespace {
+
+// The shortest digits that read back as the number: 0.00012 is {false, "12", -4}: 1.2 × 10⁻⁴.
+struct Decimal {
+  bool negative = false;
+  std::string digits;
+  int exponent = 0;
+};
+
+Decimal shortest(double number) {
+  std::array<char, 64> buffer{};
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, std::chars_format::scientific);
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
+  const auto e = text.find('e');
+  Decimal decimal;
+  for (const char c : text.substr(0, e)) {
+    if (c == '-') decimal.negative = true;
+    if (c >= '0' && c <= '9') decimal.digits += c;
+  }
+  const auto exponent = text.substr(e + (text[e + 1] == '+' ? 2 : 1));
+  std::from_chars(exponent.data(), exponent.data() + exponent.size(), decimal.exponent);
+  return decimal;
+}
+
+// 0.00012, 1200, 1.5: never an exponent.
+std::string positional(const Decimal& decimal) {
+  const auto count = static_cast<int>(decimal.digits.size());
+  const auto& digits = decimal.digits;
+  std::string text = decimal.negative ? "-" : "";
+  if (decimal.exponent < 0) return text + "0." + std::string(static_cast<std::size_t>(-decimal.exponent - 1), '0') + digits;
+  const auto whole = decimal.exponent + 1;
+  if (count <= whole) return text + digits + std::string(static_cast<std::size_t>(whole - count), '0');
+  return text + digits.substr(0, static_cast<std::size_t>(whole)) + "." + digits.substr(static_cast<std::size_t>(whole));
+}
+
+// Python's repr(float): an exponent below 1e-4 and from 1e16, else always with a point.
+std::string python_float(double number) {
+  if (!std::isfinite(number)) return std::isnan(number) ? "nan" : number < 0 ? "-inf" : "inf";
+  const auto decimal = shortest(number);
+  if (decimal.exponent < -4 || decimal.exponent >= 16) {
+    const auto fraction = decimal.digits.size() > 1 ? "." + decimal.digits.substr(1) : std::string();
+    return fmt::format("{}{}{}e{}{:02}", decimal.negative ? "-" : "", decimal.digits[0], fraction, decimal.exponent < 0 ? '-' : '+',
+                       std::abs(decimal.exponent));
+  }
+  auto text = positional(decimal);
+  if (text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+// json.dumps(value, sort_keys=True)
+void python_json(const Json& value, std::string& out) {
+  if (value.is_object()) {
+    std::vector<std::pair<std::string_view, const Json*>> members;
+    for (const auto& [key, member] : value.items()) members.emplace_back(key, &member);
+    std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    out += '{';
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (i > 0) out += ", ";
+      python_json(Json(members[i].first), out);
+      out += ": ";
+      python_json(*members[i].second, out);
+    }
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out += ", ";
+      python_json(value[i], out);
+    }
+    out += ']';
+  } else if (value.is_number_float()) {
+    out += python_float(value.get<double>());
+  } else {
+    out += value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  }
+}
+
+std::string python_text(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  std::string text;
+  python_json(value, text);
+  return text;
+}
+
+}  // namespace
+
+std::string value_text(const Json& value, spec::Dialect dialect) {
+  if (value.is_string()) return value.get<std::string>();
+  if (dialect == spec::Dialect::v1) return python_text(value);
+  if (value.is_number_float() && std::isfinite(value.get<double>())) return positional(shortest(value.get<double>()));
+  return to_text(spec::with_whole_numbers(value));
+}
+
+}  // namespace trainstep::plan
