@@ -77,13 +77,13 @@ class Handler {
     m_stop.position = read_so_far();
     m_stop.complete = m_tree.has_root();
     auto diagnosis = diagnose_json(m_text, m_stop);
-    m_not_json = diagnosis.not_json;
+    m_fault = diagnosis.fault;
     return fail_at(diagnosis.at, diagnosis.problem);
   }
 
   JsonReading reading(bool parsed) {
-    if (parsed) return {m_tree.take_root(), {}, false};
-    return {std::nullopt, std::move(m_error), m_not_json};
+    if (parsed) return {m_tree.take_root(), {}, {}};
+    return {std::nullopt, std::move(m_error), m_fault};
   }
   const char** read_mark() { return &m_read; }
 
@@ -146,7 +146,7 @@ class Handler {
   const char* m_read;
   JsonStop m_stop;
   Error m_error;
-  bool m_not_json = false;
+  JsonFault m_fault = JsonFault::rule;
 };
 
 }  // namespace

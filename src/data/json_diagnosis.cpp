@@ -89,14 +89,14 @@ std::optional<std::size_t> bad_number_before(std::string_view text, std::size_t 
   return at;
 }
 
-std::string diagnose_word(std::string_view text, std::size_t at, const JsonStop& stop, bool& not_json) {
+std::string diagnose_word(std::string_view text, std::size_t at, const JsonStop& stop, JsonFault& fault) {
   const auto word = word_at(text, at);
-  not_json = false;  // these are right nowhere, whatever the text was meant to be
+  fault = JsonFault::word;
   for (const auto& python : {"True", "False", "None"})
     if (word == python) return fmt::format("{} is Python: {}", word, python_remark);
   for (const auto& other : {"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"})
     if (word == other) return fmt::format("{} is no JSON number; write null or leave it out", word);
-  not_json = true;
+  fault = JsonFault::grammar;
   if (is_digit(word.front()) || word.front() == '-' || word.front() == '+' || word.front() == '.') return bad_number(word);
   const auto before = last_visible_before(text, at);
   if (!stop.open.empty() && stop.open.back().bracket == '{' && (before == '{' || before == ','))
@@ -143,9 +143,9 @@ JsonDiagnosis diagnose_json(std::string_view text, const JsonStop& stop) {
   if (starts_value(c) && !stop.open.empty() && before != ',' && before != ':' && before != '{' && before != '[')
     return {at, "a comma is missing before this"};
   if (belongs_to_word(c)) {
-    bool not_json = true;
-    auto problem = diagnose_word(text, at, stop, not_json);
-    return {at, std::move(problem), not_json};
+    auto fault = JsonFault::grammar;
+    auto problem = diagnose_word(text, at, stop, fault);
+    return {at, std::move(problem), fault};
   }
   if (c == ',' || c == ':') return {at, fmt::format("a value is missing before the {}", c == ',' ? "comma" : "colon")};
   if (c == '"') return {at, "a string is not expected here"};

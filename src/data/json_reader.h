@@ -12,10 +12,17 @@
 
 namespace trainstep {
 
+// Why a text is not read as JSON.
+enum class JsonFault {
+  rule,     // a limit, a duplicate key, a number too large: wrong in any language
+  word,     // None, NaN and the like: no JSON, most likely Python's
+  grammar,  // something else that is no JSON, but perhaps YAML
+};
+
 struct JsonReading {
   std::optional<Json> json;  // or:
   Error error;
-  bool not_json = false;  // the text breaks JSON's grammar, so it may still be some other language; else a limit or rule is broken
+  JsonFault fault = JsonFault::rule;
 };
 
 // `text` has passed check_text.
@@ -37,7 +44,7 @@ struct JsonStop {
 struct JsonDiagnosis {
   std::size_t at;
   std::string problem;  // in a user's words, with the remedy where it is obvious
-  bool not_json = true;
+  JsonFault fault = JsonFault::grammar;
 };
 JsonDiagnosis diagnose_json(std::string_view text, const JsonStop& stop);
 

@@ -17,6 +17,7 @@
 #include "data/json_reader.h"
 #include "data/place.h"
 #include "data/tree.h"
+#include "data/yaml_quoted.h"
 #include "data/yaml_scalar.h"
 
 namespace trainstep {
@@ -68,7 +69,8 @@ class Handler : public YAML::EventHandler {
       m_last_key = at;
       return check(at, m_tree.merge_key());
     }
-    auto json = resolve(tag, value);
+    auto quoted = tag == "?" ? std::nullopt : read_quoted(m_text, at);
+    auto json = resolve(tag, quoted ? *quoted : value);
     if (!json) fail(at, json.error().message);
     if (m_tree.wants_key()) {
       if (anchor != 0) remember(at, anchor, *json);
@@ -275,7 +277,7 @@ Result<std::vector<Json>> parse_yaml_documents(std::string_view text, std::strin
     documents.push_back(std::move(*reading.json));
     return documents;
   }
-  if (!reading.not_json) return std::move(reading.error);
+  if (reading.fault == JsonFault::rule || (reading.fault == JsonFault::word && looks_like_json(checked))) return std::move(reading.error);
   auto documents = parse_events(checked, what, limits);
   if (!documents && looks_like_json(checked)) return std::move(reading.error);
   return documents;

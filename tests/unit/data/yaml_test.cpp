@@ -77,6 +77,36 @@ TEST_CASE("what PyYAML leaves unquoted as a string is a string") {
   }
 }
 
+TEST_CASE("quoted scalars are folded and unescaped as YAML says") {
+  struct Case {
+    const char* text;
+    const char* value;
+  };
+  const Case cases[] = {
+      {"'it''s'", "it's"},
+      {"'a\n  b'", "a b"},
+      {"'a  \n\n  b\n  c'", "a\nb c"},
+      {"'b\n\n\n  '", "b\n\n"},
+      {"'\n\n  '", "\n"},
+      {"'\n  b'", " b"},
+      {"'a\r\n\r\n  b'", "a\nb"},
+      {"'C:\\n'", "C:\\n"},
+      {"\"a\\\n   b\"", "ab"},
+      {"\"a \\\n   \\  b\"", "a   b"},
+      {"\"a\\t\n  b\"", "a\t b"},
+      {"\"\\x41\\u00e9\\U0001F600\\N\\_\\L\\P\\e\\/\\\"\"", "A\u00e9\U0001F600\u0085\u00a0\u2028\u2029\x1b/\""},
+      {"!!str  &x # why\n  'a'", "a"},
+      {"! \"8\"", "8"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const auto root = parse_yaml(c.text, "it");
+    REQUIRE(root);
+    CHECK(*root == Json(c.value));
+    CHECK(read("- " + std::string(c.text)) == to_text(Json::array({c.value})));
+  }
+}
+
 TEST_CASE("an error in YAML says where, what and what to do") {
   struct Case {
     const char* text;
@@ -132,6 +162,7 @@ TEST_CASE("a text that looks like JSON is explained as JSON") {
   CHECK(read("{\"a\": 1, \"a\": 2}") == "it: line 1, column 10: the key 'a' is given twice in the same object");
   SECTION("and is YAML where it can be") {
     CHECK(read("{\"a\": b, c: [d, 1,]}") == R"({"a":"b","c":["d",1]})");
+    CHECK(read("[None, nan]") == R"(["None","nan"])");
     CHECK(read("{a: 1, b") == "it: line 1, column 1: a list or an object cannot be a key; is its closing bracket missing?");
   }
 }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/yaml_quoted.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+namespace trainstep {
+namespace {
+
+constexpr std::string_view blanks = " \t";
+
+void append_utf8(std::string& out, std::uint32_t code) {
+  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80U | (code >> shift & 0x3FU)); };
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0U | code >> 6U);
+    tail(0);
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xE0U | code >> 12U);
+    tail(6);
+    tail(0);
+  } else {
+    out += static_cast<char>(0xF0U | code >> 18U);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view rest) : m_rest(rest) {}
+
+  std::optional<std::string> read() {
+    const char quote = m_rest.front();
+    m_rest.remove_prefix(1);
+    while (!m_rest.empty()) {
+      const char c = m_rest.front();
+      if (c == quote) {
+        m_rest.remove_prefix(1);
+        if (quote == '"' || !m_rest.starts_with('\'')) return std::move(m_out);
+        m_rest.remove_prefix(1);
+        add("'");
+      } else if (c == '\n' || c == '\r') {
+        fold();
+      } else if (c == '\\' && quote == '"') {
+        m_rest.remove_prefix(1);
+        if (!escape()) return std::nullopt;
+      } else {
+        m_out += c;
+        if (blanks.find(c) == std::string_view::npos) m_kept = m_out.size();
+        m_rest.remove_prefix(1);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // What is added like this is not taken for blanks at the end of a line.
+  void add(std::string_view text) {
+    m_out += text;
+    m_kept = m_out.size();
+  }
+
+  bool take_break() {
+    if (!m_rest.starts_with('\n') && !m_rest.starts_with('\r')) return false;
+    m_rest.remove_prefix(m_rest.starts_with("\r\n") ? 2 : 1);
+    return true;
+  }
+  // The line breaks here, with the blanks around them.
+  std::size_t take_breaks() {
+    std::size_t count = 0;
+    while (take_break()) {
+      ++count;
+      m_rest.remove_prefix(std::min(m_rest.find_first_not_of(blanks), m_rest.size()));
+    }
+    return count;
+  }
+
+  // One line break is a blank, n + 1 of them are n; blanks before and behind do not count.
+  void fold() {
+    m_out.resize(m_kept);
+    const auto count = take_breaks();
+    add(count == 1 ? std::string(" ") : std::string(count - 1, '\n'));
+  }
+
+  bool escape() {
+    if (m_rest.empty()) return false;
+    if (m_rest.front() == '\n' || m_rest.front() == '\r') {
+      m_kept = m_out.size();
+      add(std::string(take_breaks() - 1, '\n'));
+      return true;
+    }
+    const char c = m_rest.front();
+    m_rest.remove_prefix(1);
+    constexpr std::string_view names = "0abt\tnvfe \"/\\N_LP";
+    constexpr std::uint32_t codes[] = {0, 7, 8, 9, 9, 10, 11, 12, 27, ' ', '"', '/', '\\', 0x85, 0xA0, 0x2028, 0x2029};
+    static_assert(std::size(codes) == names.size());
+    if (const auto found = names.find(c); found != std::string_view::npos) return add_code(codes[found]);
+    const auto digits = c == 'x' ? 2U : c == 'u' ? 4U : c == 'U' ? 8U : 0U;
+    if (digits == 0 || m_rest.size() < digits) return false;
+    std::uint32_t code = 0;
+    const auto [end, error] = std::from_chars(m_rest.data(), m_rest.data() + digits, code, 16);
+    if (error != std::errc{} || end != m_rest.data() + digits) return false;
+    m_rest.remove_prefix(digits);
+    return add_code(code);
+  }
+  bool add_code(std::uint32_t code) {
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+    append_utf8(m_out, code);
+    m_kept = m_out.size();
+    return true;
+  }
+
+  std::string_view m_rest;
+  std::string m_out;
+  std::size_t m_kept = 0;  // the length of m_out without the blanks that a line break would take away
+};
+
+}  // namespace
+
+std::optional<std::string> read_quoted(std::string_view text, std::size_t at) {
+  auto rest = text.substr(at);
+  while (!rest.empty()) {
+    const char c = rest.front();
+    if (c == '\'' || c == '"') return Reader(rest).read();
+    if (std::string_view(" \t\r\n").find(c) != std::string_view::npos) {
+      rest.remove_prefix(1);
+    } else if (c == '#') {
+      rest.remove_prefix(std::min(rest.find('\n'), rest.size()));
+    } else if (c == '&' || c == '!') {
+      rest.remove_prefix(std::min(rest.find_first_of(" \t\r\n"), rest.size()));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace trainstep
