@@ -22,10 +22,10 @@ struct Resource {
   std::string_view plural;         // "mpijobs"
 };
 
-// The replicas of one type. Types by kind: Job "Main", with indexed "Worker"; PyTorch "Master" and "Worker", elastic "Worker"; MPI "Launcher" and "Worker";
-// TF "Chief", "Worker" and "PS", without parameter servers "Worker".
+// The replicas of one type. Types by kind: Job "Main", with indexed "Worker"; PyTorch "Master" and "Worker", elastic "Worker"; MPI "Launcher" and
+// "Worker"; TF "Chief", "Worker" and "PS", without parameter servers "Worker".
 struct Replicas {
-  std::string type;      // canonical: "Master", "Worker", "PS"
+  std::string type;  // canonical: "Master", "Worker", "PS"
   int count = 1;
   plan::Resources resources;
   bool primary = false;  // index 0 of this type is the primary replica: its log is shown, its outputs count
@@ -50,11 +50,11 @@ struct Judgement {
 };
 
 struct Kind {
-  std::string_view name;            // the distribution_type
-  std::vector<Resource> resources;  // candidates, best first; discovery picks the one that is served
+  std::string_view name;                                      // the distribution_type
+  std::vector<Resource> resources;                            // candidates, best first; discovery picks the one that is served
   std::vector<Replicas> (*replicas)(const plan::Plan& plan);  // exactly one of them is primary
-  // The custom resource as `resource` (one of the candidates) wants it, without job_options.patch (kinds/render.h). Errors: input, when the options ask for
-  // what this kind cannot do.
+  // The custom resource as `resource` (one of the candidates) wants it, without job_options.patch (kinds/render.h). Errors: input, when the options
+  // ask for what this kind cannot do.
   Result<Manifest> (*render)(const plan::Plan& plan, const Resource& resource);
   // The verdict of the object's own status; every trap of operators.md §5, §8 is handled here. Any JSON is allowed.
   Judgement (*judge)(const Json& object);

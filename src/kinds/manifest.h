@@ -14,8 +14,8 @@ namespace trainstep::kinds {
 
 class Manifest {
  public:
-  // `pointer`: RFC 6901; missing objects are made, a number makes or extends a list. `source`: the input ("distribution_specification.worker_cpus"), or a
-  // reason ("default: …", "MPIJob needs it"). Setting a field twice keeps the later value.
+  // `pointer`: RFC 6901; missing objects are made, a number makes or extends a list. `source`: the input ("distribution_specification.worker_cpus"),
+  // or a reason ("default: …", "MPIJob needs it"). Setting a field twice keeps the later value.
   void set(const std::string& pointer, Json value, std::string_view source);
   // A member whose key is data (a label, a resource): the key is escaped, and never taken for the index of a list.
   void set_member(const std::string& pointer, std::string_view key, Json value, std::string_view source);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kinds/conditions.h"
+
+namespace trainstep::kinds {
+namespace {
+
+std::string member(const Json& condition, std::string_view key) {
+  const auto* value = trainstep::find(condition, key);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+const Json* status_of(const Json& object) {
+  const auto* status = object.is_object() ? trainstep::find(object, "status") : nullptr;
+  return status != nullptr && status->is_object() ? status : nullptr;
+}
+
+const Json* true_condition(const Json& object, std::string_view type) {
+  const auto* status = status_of(object);
+  const auto* conditions = status != nullptr ? trainstep::find(*status, "conditions") : nullptr;
+  if (conditions == nullptr || !conditions->is_array()) return nullptr;
+  for (const auto& condition : *conditions)
+    if (condition.is_object() && member(condition, "type") == type && member(condition, "status") == "True") return &condition;
+  return nullptr;
+}
+
+Judgement judged(Judgement::State state, const Json& condition) { return {state, member(condition, "reason"), member(condition, "message")}; }
+
+Judgement judge_unfinished(const Json& object) {
+  using enum Judgement::State;
+  if (const auto* condition = true_condition(object, "Suspended")) return judged(suspended, *condition);
+  if (const auto* condition = true_condition(object, "Restarting")) return judged(restarting, *condition);
+  if (const auto* condition = true_condition(object, "Running")) return judged(running, *condition);
+  if (const auto* condition = true_condition(object, "Created")) return judged(pending, *condition);
+  return {};
+}
+
+}  // namespace trainstep::kinds

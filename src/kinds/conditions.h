@@ -1,0 +1,24 @@
+// Reading `status.conditions`. Any JSON is allowed: what is not there, or of another shape, is absent.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kinds/kind.h"
+
+namespace trainstep::kinds {
+
+// The condition of that type if its status is "True". The order of the list means nothing: it is that of the last change (operators.md §5.1).
+const Json* true_condition(const Json& object, std::string_view type);
+
+// A judgement with the reason and message of a condition.
+Judgement judged(Judgement::State state, const Json& condition);
+
+// Created, Running, Restarting, Suspended of both operators, for a job that is not finished.
+Judgement judge_unfinished(const Json& object);
+
+const Json* status_of(const Json& object);
+
+}  // namespace trainstep::kinds

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "kinds/table.h"
+
+namespace trainstep::kinds {
+
+const std::vector<Kind>& all() {
+  static const std::vector<Kind> kinds{job(), pytorch(), mpi(), tf()};
+  return kinds;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const auto& kind : all()) result.emplace_back(kind.name);
+  return result;
+}
+
+const Kind& find(std::string_view name) {
+  const auto found = std::find_if(all().begin(), all().end(), [&](const Kind& kind) { return kind.name == name; });
+  if (found == all().end()) std::abort();
+  return *found;
+}
+
+std::string replica_name(const plan::Plan& plan, const std::string& type, int index) {
+  const bool only_one = (plan.kind == "MPI" && type == "Launcher") || (plan.kind == "Job" && type == "Main");
+  return only_one ? lower(type) : fmt::format("{}-{}", lower(type), index);
+}
+
+}  // namespace trainstep::kinds

@@ -1,0 +1,16 @@
+// The two MPIJobs: kubeflow.org/v2beta1 of mpi-operator and kubeflow.org/v1 of the training operator (operators.md §2.4, §2.5). One name, one CRD: a
+// cluster has one of them. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kinds/kind.h"
+
+namespace trainstep::kinds {
+
+inline constexpr std::string_view mpi_v1 = "kubeflow.org/v1";
+inline constexpr std::string_view mpi_v2beta1 = "kubeflow.org/v2beta1";
+
+// `launcher`, `worker`: the rows of the kind's replicas(). Errors as Kind::render.
+Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& resource, const Replicas& launcher, const Replicas& worker);
+Result<Manifest> render_mpi_v1(const plan::Plan& plan, const Resource& resource, const Replicas& launcher, const Replicas& worker);
+
+}  // namespace trainstep::kinds

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kinds/object.h"
+
+#include <string>
+
+namespace trainstep::kinds {
+
+Manifest job_object(const plan::Plan& plan, const Resource& resource) {
+  constexpr std::string_view by_kind = "distribution_specification.distribution_type";
+  const auto& options = plan.options;
+  Manifest object;
+  object.set("/apiVersion", std::string(resource.group_version), by_kind);
+  object.set("/kind", std::string(resource.kind), by_kind);
+  object.set("/metadata/name", plan.job_name, "model_name and the run's id");
+  if (!plan.name_space.empty()) object.set("/metadata/namespace", plan.name_space, "namespace");
+  for (const auto& [key, value] : plan.labels) object.set_member("/metadata/labels", key, value, "default: to be found by");
+  for (const auto& [key, value] : options.all.labels.items()) object.set_member("/metadata/labels", key, scalar_text(value), "job_options.labels");
+  if (!options.queue.empty()) object.set_member("/metadata/labels", queue_label, options.queue, "job_options.queue");
+  for (const auto& [key, value] : options.all.annotations.items())
+    object.set_member("/metadata/annotations", key, scalar_text(value), "job_options.annotations");
+  if (!plan.spec_hash.empty())
+    object.set_member("/metadata/annotations", spec_hash_annotation, plan.spec_hash, "default: tells whether a job of this name is the same job");
+  return object;
+}
+
+std::string scalar_text(const Json& value) { return value.is_string() ? value.get<std::string>() : to_text(value); }
+
+std::int64_t seconds(Duration duration) { return std::chrono::ceil<std::chrono::seconds>(duration).count(); }
+
+std::string workers_source(const plan::Plan& plan) {
+  return plan.distribution.workers_given ? "distribution_specification.number_of_workers" : "default";
+}
+
+}  // namespace trainstep::kinds

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kinds/render.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/text.h"
+#include "data/yaml.h"
+
+namespace trainstep::kinds {
+namespace {
+
+Result<void> check_identity(const Json& before, const Json& after) {
+  for (const auto* pointer : {"/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"}) {
+    const Json::json_pointer place(pointer);
+    const auto value = [&](const Json& json) { return json.contains(place) ? json.at(place) : Json(); };
+    if (value(before) != value(after))
+      return input_error(fmt::format("job_options.patch: {} may not be changed, the job is found by it", std::string_view(pointer).substr(1)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Resource> choose_resource(const Kind& kind, std::string_view group_version) {
+  if (group_version.empty()) return kind.resources.front();
+  std::vector<std::string> candidates;
+  for (const auto& resource : kind.resources) {
+    if (resource.group_version == group_version) return resource;
+    candidates.emplace_back(resource.group_version);
+  }
+  return input_error(fmt::format("{}: \"{}\" has no such job; possible: {}", kind.name, group_version, join(candidates, ", ")));
+}
+
+Result<Manifest> render(const plan::Plan& plan, std::string_view group_version) {
+  const auto& kind = find(plan.kind);
+  ASSIGN(const auto resource, choose_resource(kind, group_version));
+  ASSIGN(auto manifest, kind.render(plan, resource));
+  const auto unpatched = manifest.json();
+  TRY(manifest.patch(plan.options.patch));
+  TRY(check_identity(unpatched, manifest.json()));
+  return manifest;
+}
+
+std::string to_yaml(const Manifest& manifest) { return trainstep::to_yaml(manifest.json()); }
+
+std::string to_yaml_explained(const Manifest& manifest) {
+  return trainstep::to_yaml(manifest.json(), [&](const std::string& pointer) -> std::optional<std::string> {
+    const auto& value = manifest.json().at(Json::json_pointer(pointer));
+    if (value.is_structured() && !value.empty()) return std::nullopt;
+    auto source = manifest.source_of(pointer);
+    if (source.empty()) return std::nullopt;
+    return source;
+  });
+}
+
+}  // namespace trainstep::kinds
