@@ -48,10 +48,11 @@ int exit_code(const Verdict& verdict);
 // The verdict of a step that could not go on because of `error`.
 Verdict from_error(const Error& error);
 
-// A short text for people, without the last lines: "failed: the training program failed: worker-1 was killed by SIGKILL (9), OOMKilled".
+// A short text for people, without the last lines: "failed (user): 1 of 3 replicas failed; first failure: worker-1 was killed by SIGKILL (9):
+// OOMKilled".
 std::string describe(const Verdict& verdict);
 
-// "worker-1 exited with code 3", "worker-1 was killed by SIGKILL (9), OOMKilled"
+// "worker-1 exited with code 3", "worker-1 was killed by SIGKILL (9): OOMKilled"
 std::string describe(const FirstFailure& failure);
 
 // "SIGKILL (9)"; "signal 63" for those without a common name.
