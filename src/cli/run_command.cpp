@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "base/files.h"
+#include "base/poll_loop.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "cli/step_command.h"
+#include "kinds/kind.h"
+#include "local/backend.h"
+#include "local/gang.h"
+#include "process/guard.h"
+#include "process/signals.h"
+#include "run/runner.h"
+#include "step/outputs.h"
+#include "step/summary.h"
+
+namespace trainstep::cli {
+namespace {
+
+constexpr std::string_view usual_run_dir = "trainstep-runs";
+
+// A pod or a pipeline never gets local processes by itself: the user would believe that the cluster trains.
+Result<void> check_cluster(const StepCommand& command, const step::Inputs& inputs) {
+  if (command.cluster == "local") return {};
+  if (!command.cluster.empty())
+    return usage_error(
+        fmt::format("--cluster: \"{}\" is not known; this version runs trainings as processes of this machine: --cluster local", command.cluster));
+  if (std::getenv("KUBERNETES_SERVICE_HOST") != nullptr || inputs.from_executor_input)
+    return usage_error(
+        "this is a step of a pipeline or a pod, and where to train is not said; --cluster local trains as processes right here (render prints the "
+        "manifest for a cluster)");
+  return {};
+}
+
+follow::Rules rules_of(const plan::Plan& plan) {
+  follow::Rules rules;
+  for (const auto& member : local::gang(plan))
+    rules.members.push_back({member.name, member.primary, member.awaited, member.serves, !member.output_only});
+  rules.policy = plan.options.run_policy;
+  rules.limits = plan.options.limits;
+  if (plan.options.run_policy.active_deadline && !rules.limits.running) rules.limits.running = plan.options.run_policy.active_deadline;
+  if (!plan.options.logs.empty()) rules.logs = plan.options.logs;
+  return rules;
+}
+
+std::string opening(const plan::Plan& plan, const std::string& run_dir) {
+  std::vector<std::string> counts;
+  for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) counts.push_back(fmt::format("{} {}", replicas.count, replicas.type));
+  return fmt::format("trainstep {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.kind, join(counts, ", "), plan.run_id, run_dir);
+}
+
+std::string target_path(const step::Inputs& inputs, std::string_view name) {
+  for (const auto& target : inputs.targets)
+    if (target.name == name) return target.path;
+  return {};
+}
+
+// One step with local processes, from a finished plan to its exit code.
+class LocalRun {
+ public:
+  LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan)
+      : m_inputs(inputs),
+        m_plan(plan),
+        m_run_dir(command.run_dir.empty() ? std::filesystem::path(usual_run_dir) / plan.job_name : std::filesystem::path(command.run_dir)),
+        m_console(m_loop, STDOUT_FILENO, command.log_format),
+        m_backend(m_loop, plan, {.run_dir = std::filesystem::absolute(m_run_dir), .python = command.python}),
+        m_runner(m_loop, m_backend, listeners(), rules_of(plan)) {}
+
+  int operator()(int guard_fd) {
+    const process::Signals signals(m_loop, [this](int signal) { m_runner.request_stop(signal); });
+    if (guard_fd >= 0) {
+      m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
+        m_loop.forget(guard_fd);
+        m_runner.request_stop(SIGTERM);
+      });
+    }
+    m_console.say(m_loop.now(), opening(m_plan, m_run_dir.string()));
+    int code = 0;
+    m_runner.begin([&](run::Outcome outcome) {
+      code = hand_over(std::move(outcome));
+      m_loop.stop();
+    });
+    m_loop.run();
+    return code;
+  }
+
+ private:
+  std::vector<run::Listener*> listeners() {
+    std::vector<run::Listener*> all{&m_console};
+    if (const auto* path = std::getenv("ARGO_PROGRESS_FILE"); path != nullptr && *path != '\0') {
+      m_progress_file = std::make_unique<ProgressFile>(path);
+      all.push_back(m_progress_file.get());
+    }
+    return all;
+  }
+
+  int hand_over(run::Outcome outcome) {
+    const step::FileReader reader = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
+    step::Story story{
+        m_inputs, outcome, &m_plan, kinds::find(m_plan.kind).replicas(m_plan), step::final_metrics(outcome, reader), target_path(m_inputs, "report")};
+    if (auto written = step::write_outputs(story, reader); !written && story.succeeded()) outcome.verdict = result::from_error(written.error());
+    for (const auto line : split(step::summary(story), '\n'))
+      if (!line.empty()) m_console.say(m_loop.now(), std::string(line));
+    m_console.finish();
+    return result::exit_code(outcome.verdict);
+  }
+
+  const step::Inputs& m_inputs;
+  const plan::Plan& m_plan;
+  std::filesystem::path m_run_dir;
+  PollLoop m_loop;
+  Console m_console;
+  std::unique_ptr<ProgressFile> m_progress_file;
+  local::LocalBackend m_backend;
+  run::Runner m_runner;
+};
+
+}  // namespace
+
+int run_run(const StepCommand& command) {
+  const auto inputs = read_inputs(command);
+  if (!inputs) return report(inputs.error());
+  if (auto checked = check_cluster(command, *inputs); !checked) return report(checked.error());
+  const auto plan = plan::make_plan(inputs->request, kinds::names());
+  if (!plan) return report(plan.error());
+  return process::run_guarded([&](int guard_fd) { return LocalRun(command, *inputs, *plan)(guard_fd); });
+}
+
+}  // namespace trainstep::cli
