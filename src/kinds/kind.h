@@ -30,6 +30,7 @@ struct Replicas {
   plan::Resources resources;
   bool primary = false;  // index 0 of this type is the primary replica: its log is shown, its outputs count
   int awaited = 0;       // the first so many of this type must succeed for the job to succeed; all others are stopped after them (operators.md §5.2)
+  bool serves = false;   // runs until it is stopped (TF's servers): nobody waits for its end
 };
 
 // Where the replicas find each other. In a cluster DNS names of pods; locally loopback and free ports.

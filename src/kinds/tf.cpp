@@ -17,7 +17,8 @@ std::vector<Replicas> replicas(const plan::Plan& plan) {
   const int servers = plan.distribution.parameter_servers.value_or(workers);
   // Without a chief all workers are awaited (successPolicy below), not only worker-0 as is the operator's default.
   if (servers == 0) return {{"Worker", workers, plan.worker, true, workers}};
-  return {{"Chief", 1, plan.chief, true, 1}, {"Worker", workers, plan.worker, false, 0}, {"PS", servers, plan.parameter_server, false, 0}};
+  return {
+      {"Chief", 1, plan.chief, true, 1}, {"Worker", workers, plan.worker, false, 0, true}, {"PS", servers, plan.parameter_server, false, 0, true}};
 }
 
 Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
