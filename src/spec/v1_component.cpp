@@ -17,7 +17,7 @@ Result<void> read_container(const Json& container, Program& program) {
   Fields fields(container, where);
   program.image = fields.text("image").value_or("");
   const auto command = fields.any("command"), args = fields.any("args");
-  const auto environment = fields.object("env");
+  const auto environment = fields.object("env").value_or(Json::object());
   const auto file_outputs = fields.object("fileOutputs");
   TRY(fields.done());
   if (file_outputs && !file_outputs->empty())
@@ -25,8 +25,8 @@ Result<void> read_container(const Json& container, Program& program) {
   ASSIGN(program.command, read_v1_arguments(command.value_or(nullptr), where + ".command", Texts::literal));
   ASSIGN(program.args, read_v1_arguments(args.value_or(nullptr), where + ".args", Texts::literal));
   if (program.command.empty()) return input_error(where + ".command: is missing; the image's own entry point cannot be known, write it here");
-  Fields variables(environment.value_or(nullptr), where + ".env");
-  for (const auto& [name, value] : environment.value_or(Json::object()).items()) {
+  Fields variables(environment, where + ".env");
+  for (const auto& [name, value] : environment.items()) {
     if (auto text = variables.text_or_number(name)) program.environment.emplace_back(name, std::move(*text));
   }
   return variables.done();
@@ -40,11 +40,11 @@ Result<Program> read_v1_component(const Json& document) {
   Fields fields(document, place);
   program.name = fields.text("name").value_or("");
   const auto inputs = fields.any("inputs"), outputs = fields.any("outputs");
-  const auto implementation = fields.object("implementation");
+  const auto implementation = fields.object("implementation").value_or(Json::object());
   for (const auto* ignored : {"description", "metadata", "version"}) fields.any(ignored);
   TRY(fields.done());
 
-  Fields kinds(implementation.value_or(nullptr), place + ".implementation");
+  Fields kinds(implementation, place + ".implementation");
   const auto container = kinds.object("container");
   if (kinds.any("graph")) return input_error(place + ".implementation.graph: a graph of components is no program; give the component that trains");
   TRY(kinds.done());

@@ -27,7 +27,7 @@ TEST_CASE("v2 keys in a text become arguments") {
            {"a{{$.inputs.parameters['x']}}b{{$}}", "concat('a' value(x) 'b' executor_input)"},
            {"{{$.inputs.parameters['x']}}{{$.inputs.parameters['y']}}", "concat(value(x) value(y))"},
            {"{{$.other}} {{workflow.name}} {{$", "'{{$.other}} {{workflow.name}} {{$'"},
-           {"{{$.other {{$}}", "'{{$.other {{$}}'"},
+           {"{{$.other {{$}}", "concat('{{$.other ' executor_input)"},
            {"{\"a\": 1}", "'{\"a\": 1}'"},
            {"{\"Concat\": [\"a\", \"{{$.inputs.parameters['x']}}\"]}", "concat('a' value(x))"},
            {" { \"IfPresent\": {\"InputName\": \"x\", \"Then\": [\"a\", \"b\"], \"Else\": \"c\"}}", "present(x ? 'a' 'b' : 'c')"},

@@ -46,7 +46,7 @@ def one_step(rounds: int = 7, dataset: Input[Dataset] = None):
     kubernetes.use_secret_as_env(t, 's3', {'key': 'AWS_ACCESS_KEY_ID'})
     kubernetes.use_config_map_as_env(t, 'cm', {'k': 'K'})
     kubernetes.use_field_path_as_env(t, 'NODE', 'spec.nodeName')
-    kubernetes.use_secret_as_volume(t, 'certs', '/certs', optional=True)
+    kubernetes.use_secret_as_volume(t, 'certs', '/certs')
     kubernetes.use_config_map_as_volume(t, 'cfg', '/cfg')
     kubernetes.mount_pvc(t, 'data-claim', '/data', sub_path='x')
     kubernetes.empty_dir_mount(t, 'scratch', '/scratch', medium='Memory', size_limit='2Gi')
@@ -57,7 +57,6 @@ def one_step(rounds: int = 7, dataset: Input[Dataset] = None):
     kubernetes.add_pod_label(t, 'team', 'x'); kubernetes.add_pod_annotation(t, 'note', 'y')
     kubernetes.set_timeout(t, 3600)
     kubernetes.set_security_context(t, run_as_user=1000, run_as_group=1000, run_as_non_root=True)
-    kubernetes.add_ephemeral_volume(t, 'eph', '/eph', ['ReadWriteOnce'], '1Gi', storage_class_name='fast')
     kubernetes.add_node_affinity(t, match_expressions=[{'key': 'zone', 'operator': 'In', 'values': ['a']}])
 save(one_step, 'one_step.yaml')
 
