@@ -4,7 +4,6 @@ Every number is the median of several runs. Usage: bench.py PROGRAM PYTHON, wher
 """
 
 import json
-import os
 import pathlib
 import re
 import statistics
@@ -14,6 +13,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).parent
+PEAK = HERE.parent.parent / "build/release/peak"
 SPECIFICATION = HERE.parent.parent / "samples" / "pytorch" / "train_specification.v1.yaml"
 RUNS = 15
 PYTHON_RUNS = 3
@@ -23,20 +23,16 @@ LINE = 96  # bytes, newline included
 
 
 def measured(command, runs):
-    """Median wall time in seconds, peak resident memory in MB, and the last output of a command."""
-    times, memory, output = [], [], b""
+    """Median wall time in seconds and peak resident memory in MB of a command."""
+    times = []
     for _ in range(runs):
-        with tempfile.TemporaryFile() as out:
-            begin = time.perf_counter()
-            process = subprocess.Popen(command, stdout=out, stdin=subprocess.DEVNULL)
-            _, status, usage = os.wait4(process.pid, 0)
-            times.append(time.perf_counter() - begin)
-            memory.append(usage.ru_maxrss / 1024)
-            out.seek(0)
-            output = out.read()
+        begin = time.perf_counter()
+        status = subprocess.run(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL).returncode
+        times.append(time.perf_counter() - begin)
         if status != 0:
             sys.exit(f"bench: {command[:3]} failed")
-    return statistics.median(times), statistics.median(memory), output
+    peak = subprocess.run([PEAK, *command], capture_output=True, check=True, stdin=subprocess.DEVNULL).stdout
+    return statistics.median(times), int(peak) * 1024 / 1e6
 
 
 def render_command(program, workers, kind):
@@ -47,8 +43,8 @@ def render_command(program, workers, kind):
 def rendering(program, python):
     rows = []
     for title, kind, workers, target in (("manifest of a PyTorchJob, from start", "PyTorch", 3, "5 ms"), ("manifest of a TFJob of 1,000 workers", "TF", 1000, "10 ms")):
-        ours, our_memory, _ = measured(render_command(program, workers, kind), RUNS)
-        theirs, their_memory, _ = measured([python, str(HERE / "render.py"), str(SPECIFICATION), kind, str(workers)], PYTHON_RUNS)
+        ours, our_memory = measured(render_command(program, workers, kind), RUNS)
+        theirs, their_memory = measured([python, str(HERE / "render.py"), str(SPECIFICATION), kind, str(workers)], PYTHON_RUNS)
         rows.append((title, f"{ours * 1000:.1f} ms", f"{theirs * 1000:.0f} ms", f"{theirs / ours:.0f}×", target))
         rows.append(("  peak memory", f"{our_memory:.1f} MB", f"{their_memory:.0f} MB", f"{their_memory / our_memory:.0f}×", "8 MB"))
     return rows
