@@ -19,11 +19,13 @@ struct Placement {
   std::string executor_output_file;            // v2: where executor_main writes its ExecutorOutput
 };
 
-// argv: command and args with every placeholder filled in. v1 and v2 write values differently (bool True/true, lists as JSON; kfp.md §2.3, §4).
-// Errors (input): a required input without a value, a specification whose first word is empty.
+// argv: command and args with every placeholder filled in; values as their dialect writes them (value_text.h). An optional input without a value
+// gives no word in v1 (as the SDK 1.8 does). Errors (input): an input without a value that the line needs (v2, plain: also an optional one used
+// outside IfPresent), a condition that is neither true nor false, a first word that is empty.
 Result<std::vector<std::string>> command_line(const spec::Program& program, const Binding& binding, const Placement& placement);
 
-// The ExecutorInput that {{$}} stands for (kfp.md §2.1, §3.3): artifact uris are the local paths, as kfp.local does.
+// The ExecutorInput that {{$}} stands for (KFP's pipeline_spec.proto, in proto3 JSON): artifact uris are the local paths, as kfp.local does. Inputs
+// left out are absent, so that a Python function's own default counts.
 Json executor_input(const spec::Program& program, const Binding& binding, const Placement& placement);
 
 }  // namespace trainstep::plan
