@@ -42,6 +42,8 @@ struct MetricSeries {
   std::vector<MetricPoint> points;  // at most 2000, thinned out evenly; the last one is always kept
 };
 
+struct MetricLine;
+
 // Reads a log line by line. Understood:
 //   name=value pairs between blanks, commas, brackets (Katib's format): "epoch=3/10 loss=0.12, accuracy=93%"
 //   Keras: "Epoch 3/10", "45/45 [====] - 1s 2ms/step - loss: 0.12 - val_loss: 0.2", Keras 3's bars, colours, carriage returns
@@ -66,7 +68,7 @@ class MetricReader {
     std::uint64_t stride = 1;  // every stride-th of them is kept
     void add(MetricPoint point);
   };
-  void take(const std::vector<Metric>& metrics, const Progress& said, Time at);
+  void take(const MetricLine& line, Time at);
 
   Progress m_progress;
   std::vector<Curve> m_curves;

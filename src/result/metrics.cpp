@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/metrics.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "result/metric_line.h"
+
+namespace trainstep::result {
+namespace {
+
+constexpr std::size_t most_names = 200;
+constexpr std::size_t most_points = 2000;
+constexpr std::size_t longest_line = std::size_t{64} << 10U;
+
+using Axis = MetricSeries::Axis;
+
+// The i-th point kept is value 1 + i·stride.
+void use_count_axis(MetricSeries& series, std::uint64_t stride) {
+  series.axis = Axis::count;
+  double x = 1;
+  for (auto& point : series.points) point.x = std::exchange(x, x + static_cast<double>(stride));
+}
+
+// Keeps every second point, the first among them.
+void thin_out(std::vector<MetricPoint>& points) {
+  for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
+  points.resize((points.size() + 1) / 2);
+}
+
+}  // namespace
+
+void MetricReader::Curve::add(MetricPoint point) {
+  auto& points = series.points;
+  if (series.axis == Axis::step && !points.empty() && point.x < points.back().x)
+    use_count_axis(series, stride);  // steps that begin anew in each epoch
+  if (series.axis == Axis::count) {
+    point.x = static_cast<double>(count + 1);
+  } else if (!points.empty() && point.x == points.back().x) {
+    points.back() = point;  // the later value of the same epoch
+    return;
+  }
+  ++count;
+  // Value n is on the grid if n - 1 is a multiple of the stride; the last point may be off it, and is then replaced.
+  const bool last_is_on_grid = points.empty() || (count - 2) % stride == 0;
+  if (!last_is_on_grid) {
+    points.back() = point;
+    return;
+  }
+  if (points.size() >= most_points) {
+    thin_out(points);
+    stride *= 2;
+  }
+  points.push_back(point);
+}
+
+void MetricReader::take(const MetricLine& line, Time at) {
+  if (line.progress.epoch) m_progress.epoch = line.progress.epoch;
+  if (line.progress.epochs) m_progress.epochs = line.progress.epochs;
+  for (const auto& metric : line.metrics) {
+    auto found = m_index.find(metric.name);
+    if (found == m_index.end()) {
+      if (m_curves.size() >= most_names) continue;
+      found = m_index.emplace(metric.name, m_curves.size()).first;
+      auto& series = m_curves.emplace_back().series;
+      series.name = metric.name;
+      series.axis = line.step ? Axis::step : line.epoch || (line.of_epoch && m_progress.epoch) ? Axis::epoch : Axis::count;
+    }
+    auto& curve = m_curves[found->second];
+    const auto announced = static_cast<double>(m_progress.epoch.value_or(0));
+    const auto last = curve.series.points.empty() ? 0.0 : curve.series.points.back().x;
+    const auto x = curve.series.axis == Axis::step ? line.step.value_or(last + 1) : line.epoch.value_or(announced);
+    curve.add({x, metric.value, at});
+  }
+}
+
+void MetricReader::feed(std::string_view line, Time at) {
+  if (!may_have_metrics(line) || line.size() > longest_line) return;
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  take(read_metric_line(line), at);
+}
+
+std::vector<MetricSeries> MetricReader::series() const {
+  std::vector<MetricSeries> all;
+  for (const auto& curve : m_curves) all.push_back(curve.series);
+  return all;
+}
+
+std::vector<Metric> MetricReader::latest() const {
+  std::vector<Metric> all;
+  for (const auto& curve : m_curves) all.push_back({curve.series.name, curve.series.points.back().value, false});
+  return all;
+}
+
+}  // namespace trainstep::result

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "data/json.h"
+#include "result/metrics.h"
+
+namespace trainstep::result {
+namespace {
+
+bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-'; }
+
+// json.dumps writes NaN, Infinity and -Infinity, which are no JSON: they are put in quotes.
+std::string with_quoted_words(std::string_view text) {
+  std::string result;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\' && at + 1 < text.size()) result += text[at++];
+    const bool starts_word = !in_string && is_word(c) && (at == 0 || !is_word(text[at - 1]));
+    std::string_view found;
+    for (const std::string_view word : {"NaN", "Infinity", "-Infinity"})
+      if (starts_word && text.substr(at).starts_with(word)) found = word;
+    if (found.empty()) {
+      result += text[at];
+    } else {
+      result.append("\"").append(found).append("\"");
+      at += found.size() - 1;
+    }
+  }
+  return result;
+}
+
+std::optional<double> number(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (json == "Infinity") return std::numeric_limits<double>::infinity();
+  if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+void add_members(const Json& object, std::vector<Metric>& metrics) {
+  if (!object.is_object()) return;
+  for (const auto& [name, value] : object.items())
+    if (const auto read = number(value)) metrics.push_back({name, *read, false});
+}
+
+Result<std::vector<Metric>> read_v1(const Json& entries, std::string_view what) {
+  std::vector<Metric> metrics;
+  for (const auto& entry : entries) {
+    const auto where = fmt::format("{}: metrics[{}]", what, metrics.size());
+    const auto* name = find(entry, "name");
+    if (name == nullptr || !name->is_string()) return input_error(where + " has no name");
+    const auto* value = find(entry, "numberValue");
+    const auto read = value == nullptr ? std::nullopt : number(*value);
+    if (!read) return input_error(fmt::format("{} ({}) has no number as its numberValue", where, name->get<std::string>()));
+    const auto* format = find(entry, "format");
+    metrics.push_back({name->get<std::string>(), *read, format != nullptr && *format == "PERCENTAGE"});
+  }
+  return metrics;
+}
+
+std::vector<Metric> read_v2(const Json& outputs) {
+  std::vector<Metric> metrics;
+  for (const auto& output : outputs) {
+    const auto* artifacts = find(output, "artifacts");
+    if (artifacts == nullptr || !artifacts->is_array() || artifacts->empty()) continue;
+    if (const auto* metadata = find(artifacts->front(), "metadata")) add_members(*metadata, metrics);
+  }
+  return metrics;
+}
+
+}  // namespace
+
+Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
+  ASSIGN(const auto json, parse_json(with_quoted_words(text), what));
+  if (!json.is_object()) return input_error(fmt::format("{}: a JSON object of names and numbers is expected, this is a {}", what, type_name(json)));
+  if (const auto* entries = find(json, "metrics"); entries != nullptr && entries->is_array()) return read_v1(*entries, what);
+  if (const auto* outputs = find(json, "artifacts"); outputs != nullptr && outputs->is_object()) return read_v2(*outputs);
+  std::vector<Metric> metrics;
+  const auto* metadata = find(json, "metadata");
+  add_members(metadata != nullptr && metadata->is_object() ? *metadata : json, metrics);
+  return metrics;
+}
+
+}  // namespace trainstep::result

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/metrics.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "result/metric_line.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::result;
+
+namespace {
+
+std::string show(const std::vector<Metric>& metrics) {
+  std::string text;
+  for (const auto& metric : metrics)
+    text += fmt::format("{}{}={:g}{}", text.empty() ? "" : " ", metric.name, metric.value, metric.percentage ? "%" : "");
+  return text;
+}
+
+std::string show(const Progress& progress) {
+  const auto number = [](const auto& value) { return value ? std::to_string(*value) : std::string("-"); };
+  return number(progress.epoch) + "/" + number(progress.epochs);
+}
+
+// All that one line says.
+std::string said(std::string_view line) {
+  MetricReader reader;
+  reader.feed(line, Time{});
+  return show(reader.latest()) + " @" + show(reader.progress());
+}
+
+}  // namespace
+
+TEST_CASE("a line's metrics and progress are found") {
+  struct Case {
+    const char* line;
+    const char* said;
+  };
+  const Case cases[] = {
+      {"epoch=3/10 loss=0.12, accuracy=93%", "loss=0.12 accuracy=93 @3/10"},
+      {"epoch=2 loss=1e-3 val/acc=+0.5\n", "loss=0.001 val/acc=0.5 @2/-"},
+      {"loss=nan", "loss=nan @-/-"},
+      {"loss=-inf acc=NaN x=Infinity", "loss=-inf acc=nan x=inf @-/-"},
+      {"loss = 0.3", "loss=0.3 @-/-"},
+      {"2026-01-01 10:00:00,123 INFO train: epoch=1 loss=.5.", "loss=0.5 @1/-"},
+      {"INFO:root:epoch=1 loss=0.5", "loss=0.5 @1/-"},
+      {"[1,0]<stdout>:epoch=1 loss=0.5", "loss=0.5 @1/-"},
+      {"[rank0]: loss=0.5", "loss=0.5 @-/-"},
+      {"Namespace(lr=0.1, epochs=4, model='x')", "lr=0.1 @-/4"},
+      {"Epoch 3: 100%|##| 45/45 [00:01<00:00, 30.1it/s, loss=0.25]", "loss=0.25 @3/-"},
+      {"Train Epoch: 2 [640/60000 (1%)]\tloss=2.3", "loss=2.3 @2/-"},
+      {"Epoch 3/10", " @3/10"},
+      {"epoch [4/20]", " @4/20"},
+      {"Epoch 5 of 7", " @5/7"},
+      {"45/45 [==============================] - 1s 2ms/step - loss: 0.12 - accuracy: 0.93 - val_loss: 1.5e-01",
+       "loss=0.12 accuracy=0.93 val_loss=0.15 @-/-"},
+      {"45/45 - 1s - loss: 0.12 - 1s/epoch - 22ms/step", "loss=0.12 @-/-"},
+      {"\x1b[1m45/45\x1b[0m \x1b[32m━━━━━━━━━━\x1b[0m\x1b[37m\x1b[0m \x1b[1m1s\x1b[0m 2ms/step - accuracy: 0.93 - loss: 0.12",
+       "accuracy=0.93 loss=0.12 @-/-"},
+      {"\r 1/45 [.....] - ETA: 3s - loss: 2.0\r45/45 [=====] - 1s 2ms/step - loss: 0.5\r45/45 [=====] - 1s 2ms/step - loss: 0.5 - val_loss: 0.6\r",
+       "loss=0.5 val_loss=0.6 @-/-"},
+      {"44/45 [===>] - ETA: 0s - loss: 0.2\b\b\b\b\b45/45 [====] - 1s - loss: 0.1", "loss=0.1 @-/-"},
+      {"{\"epoch\": 1, \"loss\": 0.3}", "loss=0.3 @1/-"},
+      {"{'loss': 0.3, 'learning_rate': 5e-05, 'epoch': 1.5}", "loss=0.3 learning_rate=5e-05 @1/-"},
+      {"{\"loss\": NaN, \"step\": 4}", "loss=nan @-/-"},
+      {"AUC=0.93 F1=0.8", "AUC=0.93 F1=0.8 @-/-"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.line);
+    CHECK(said(c.line) == c.said);
+  }
+}
+
+TEST_CASE("what only looks like a metric is none") {
+  for (const auto* line : {"",
+                           "=",
+                           "a=",
+                           "=1",
+                           "https://host/x?a=1",
+                           "https://host/x?a=1&b=2",
+                           "s3://bucket/lr=0.1/model",
+                           "/data/year=2024/x",
+                           "data/dt=3/x",
+                           "--epochs=4",
+                           "python train.py --lr=0.1 -Dx=1",
+                           "WORLD_SIZE=4",
+                           "RANK=0",
+                           "export lr=1",
+                           "declare -x lr=1",
+                           "numpy==1.26",
+                           "x>=1",
+                           "x!=1",
+                           "x<=1",
+                           "version=1.2.3",
+                           "time=12:30",
+                           "size=10MB",
+                           "took=0.3s",
+                           "id=0x7f",
+                           "date=2026-01-01",
+                           "path=/x",
+                           "    lr = 0.1",
+                           "name='x'",
+                           "loss: 0.3",
+                           "12:30:45 - loss: 0.3",
+                           "{\"level\": \"info\", \"ts\": 1.5}",
+                           "{'loss': [1]}",
+                           "{\"a\": {\"b\": 1}}",
+                           "{\"a\": 1",
+                           "{}",
+                           "44/45 [==>..] - ETA: 1s - loss: 0.2",
+                           "saved after epoch 3",
+                           "1_000=1",
+                           "<Tensor size=3>",
+                           "f(x)=1"}) {
+    CAPTURE(line);
+    CHECK(said(line) == " @-/-");
+  }
+}
+
+TEST_CASE("a series knows its axis") {
+  const auto axis_of = [](std::initializer_list<const char*> lines) {
+    MetricReader reader;
+    for (const auto* line : lines) reader.feed(line, Time{});
+    const auto series = reader.series();
+    REQUIRE(series.size() == 1);
+    std::string text = series[0].axis == MetricSeries::Axis::epoch ? "epoch" : series[0].axis == MetricSeries::Axis::step ? "step" : "count";
+    for (const auto& point : series[0].points) text += fmt::format(" {:g}:{:g}", point.x, point.value);
+    return text;
+  };
+  CHECK(axis_of({"epoch=1 loss=5", "epoch=2 loss=4", "epoch=2 loss=3"}) == "epoch 1:5 2:3");
+  CHECK(axis_of({"step=10 loss=5", "step=20 loss=4"}) == "step 10:5 20:4");
+  CHECK(axis_of({"step=10 loss=5", "step=20 loss=4", "step=10 loss=3"}) == "count 1:5 2:4 3:3");
+  CHECK(axis_of({"loss=5", "loss=5", "loss=4"}) == "count 1:5 2:5 3:4");
+  CHECK(axis_of({"Epoch 1/2", "9/9 - 1s - loss: 5", "Epoch 2/2", "9/9 - 1s - loss: 4"}) == "epoch 1:5 2:4");
+}
+
+TEST_CASE("points keep their time") {
+  MetricReader reader;
+  reader.feed("loss=1", Time{Duration{5000}});
+  CHECK(reader.series()[0].points[0].time == Time{Duration{5000}});
+}
+
+TEST_CASE("memory is bounded: points are thinned out evenly, names are limited, endless lines skipped") {
+  MetricReader reader;
+  for (int i = 1; i <= 100'000; ++i) reader.feed("loss=" + std::to_string(i), Time{});
+  const auto points = reader.series()[0].points;
+  CHECK(points.size() <= 2000);
+  CHECK(points.size() >= 1000);
+  CHECK(points.front().x == 1);
+  CHECK(points.back().x == 100'000);
+  CHECK(points.back().value == 100'000);
+  const auto stride = points[1].x - points[0].x;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    REQUIRE(points[i].x == points[i].value);
+    if (i + 2 < points.size()) REQUIRE(points[i + 1].x - points[i].x == stride);
+  }
+  for (int i = 0; i < 500; ++i) reader.feed("name" + std::to_string(i) + "=1", Time{});
+  CHECK(reader.series().size() == 200);
+  MetricReader other;
+  other.feed("loss=1 " + std::string(70'000, 'x'), Time{});
+  CHECK(other.latest().empty());
+}
+
+TEST_CASE("the metrics that a program wrote are read in every shape") {
+  struct Case {
+    const char* text;
+    const char* metrics;
+  };
+  const Case cases[] = {
+      {R"({"accuracy": 0.93, "loss": 1, "name": "x", "ok": true, "list": [1]})", "accuracy=0.93 loss=1"},
+      {R"({"loss": NaN, "a": Infinity, "b": -Infinity, "text": "a NaN \" NaN"})", "loss=nan a=inf b=-inf"},
+      {R"({"metrics": [{"name": "acc", "numberValue": 0.9, "format": "PERCENTAGE"}, {"name": "loss", "numberValue": NaN, "format": "RAW"}]})",
+       "acc=0.9% loss=nan"},
+      {R"({"metrics": 3})", "metrics=3"},
+      {R"({"artifacts": {"metrics": {"artifacts": [{"metadata": {"accuracy": 0.93, "framework": "x"}}]}, "model": {"artifacts": []}}})",
+       "accuracy=0.93"},
+      {R"({"metadata": {"accuracy": 0.93}})", "accuracy=0.93"},
+      {"{}", ""},
+  };
+  for (const auto& c : cases) {
+    const auto metrics = read_metrics(c.text, "it");
+    REQUIRE(metrics);
+    CHECK(show(*metrics) == c.metrics);
+  }
+}
+
+TEST_CASE("metrics that cannot be read are an error that names the place") {
+  struct Case {
+    const char* text;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"[1]", "it: a JSON object of names and numbers is expected, this is a list"},
+      {R"({"metrics": [{"numberValue": 1}]})", "it: metrics[0] has no name"},
+      {R"({"metrics": [{"name": "a", "numberValue": 1}, {"name": "b", "numberValue": "1"}]})", "it: metrics[1] (b) has no number as its numberValue"},
+      {"{\"a\": 1,}", "it: line 1, column 9: a comma stands before the closing }; take it away"},
+  };
+  for (const auto& c : cases) {
+    const auto metrics = read_metrics(c.text, "it");
+    REQUIRE_FALSE(metrics);
+    CHECK(metrics.error().message == c.message);
+    CHECK(metrics.error().kind == ErrorKind::input);
+  }
+}
