@@ -37,7 +37,15 @@ std::optional<std::int64_t> whole(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-bool starts_ignoring_case(std::string_view text, std::string_view word) { return lower(text.substr(0, word.size())) == word; }
+// `word` is in lower case. Without a copy: this runs for each equals sign of a log.
+bool starts_ignoring_case(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() &&
+         std::equal(word.begin(), word.end(), text.begin(), [](char w, char c) { return w == (is_upper(c) ? c - 'A' + 'a' : c); });
+}
+
+bool has(std::string_view text, char c) { return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr; }
+
+bool names_epoch(std::string_view text) { return text.find("poch") != std::string_view::npos || text.find("POCH") != std::string_view::npos; }
 
 // Sorts a value into its place.
 void add(MetricLine& line, std::string_view name, double value, std::optional<double> of = {}) {
@@ -126,9 +134,9 @@ std::string without_escapes(std::string_view text) {
 
 // Of versions that were drawn over one another the last one with content.
 std::string_view last_drawn(std::string_view text) {
-  constexpr std::string_view redraws = "\r\b";
+  if (!has(text, '\r') && !has(text, '\b')) return text;
   while (!text.empty()) {
-    const auto at = text.find_last_of(redraws);
+    const auto at = text.find_last_of("\r\b");
     const auto version = at == std::string_view::npos ? text : text.substr(at + 1);
     if (at == std::string_view::npos || !trim(version).empty()) return version;
     text = text.substr(0, at);
@@ -162,10 +170,9 @@ std::optional<double> take_number(std::string_view& text) {
 }
 
 bool may_have_metrics(std::string_view line) {
-  const auto has = [&](char c) { return std::memchr(line.data(), c, line.size()) != nullptr; };
-  if (line.empty()) return false;
-  if (has('=') || line.find("poch") != std::string_view::npos || line.find("POCH") != std::string_view::npos) return true;
-  return has(':') && (line.find('{') != std::string_view::npos || line.find(" - ") != std::string_view::npos);
+  if (has(line, '=') || names_epoch(line)) return true;
+  // A flat object begins with its brace; a Keras line, whatever it is drawn with, has a count "45/45".
+  return has(line, ':') && (has(line, '{') || (has(line, '/') && line.find(" - ") != std::string_view::npos));
 }
 
 bool read_pairs(std::string_view text, MetricLine& line) {
@@ -178,8 +185,9 @@ bool read_pairs(std::string_view text, MetricLine& line) {
 
 bool read_keras(std::string_view text, MetricLine& line) {
   auto rest = trim(text);
+  const auto digits = rest.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos || rest[digits] != '/') return false;
   const auto done = take_number(rest);
-  if (!done || !rest.starts_with('/')) return false;
   rest.remove_prefix(1);
   const auto of = take_number(rest);
   if (!of || *done != *of || !rest.starts_with(' ')) return false;  // values in the middle of an epoch are not final
@@ -225,6 +233,7 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
 }
 
 bool read_epoch(std::string_view text, MetricLine& line) {
+  if (!names_epoch(text)) return false;
   const auto folded = lower(text);
   for (auto at = folded.find("epoch"); at != std::string::npos; at = folded.find("epoch", at + 1)) {
     if (at > 0 && (belongs_to_name(folded[at - 1]) || folded[at - 1] == '=')) continue;
@@ -250,7 +259,7 @@ MetricLine read_metric_line(std::string_view raw) {
   MetricLine line;
   auto text = last_drawn(raw);
   std::string clean;
-  if (text.find('\x1B') != std::string_view::npos) {
+  if (has(text, '\x1B')) {
     clean = without_escapes(text);
     text = clean;
   }
