@@ -1,6 +1,6 @@
 // What the operators inject, compared with what their sources make (operators.md §3).
 // SPDX-License-Identifier: Apache-2.0
-#include "kinds/example.h"
+#include "unit/kinds/example.h"
 
 using namespace trainstep;
 using namespace trainstep::kinds;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/pod_template.h"
 
-#include "kinds/example.h"
+#include "unit/kinds/example.h"
 
 using namespace trainstep;
 using namespace trainstep::kinds;
@@ -52,14 +52,18 @@ TEST_CASE("variables are text, or come from a Secret, a ConfigMap or the pod") {
                       {"SECRET", {{"secret", "keys"}, {"key", "token"}}, "job_options.environment"},
                       {"CONFIG", {{"config_map", "settings"}, {"key", "mode"}}, "job_options.environment"},
                       {"NODE", {{"field", "spec.nodeName"}}, "job_options.environment"}};
+  const char* expected[] = {R"-({"name":"TEXT","value":"a$$(B)"})-",
+                            R"({"name":"NUMBER","value":"3"})",
+                            R"({"name":"FLAG","value":"true"})",
+                            R"({"name":"SECRET","valueFrom":{"secretKeyRef":{"name":"keys","key":"token"}}})",
+                            R"({"name":"CONFIG","valueFrom":{"configMapKeyRef":{"name":"settings","key":"mode"}}})",
+                            R"({"name":"NODE","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}})"};
   const auto manifest = pod(plan);
-  CHECK(to_text(at(manifest.json(), std::string(container) + "/env")) ==
-        R"([{"name":"TEXT","value":"a$$(B)"
-},{"name":"NUMBER","value":"3"},{"name":"FLAG","value":"true"},)"
-        R"({"name":"SECRET","valueFrom":{"secretKeyRef":{"name":"keys","key":"token"}}},)"
-        R"({"name":"CONFIG","valueFrom":{"configMapKeyRef":{"name":"settings","key":"mode"}}},)"
-        R"({"name":"NODE","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}}])");
-CHECK(manifest.source_of(std::string(container) + "/env/0/value") == "train_specification");
+  for (std::size_t i = 0; i < plan.environment.size(); ++i) {
+    const auto pointer = std::string(container) + "/env/" + std::to_string(i);
+    CHECK(to_text(at(manifest.json(), pointer)) == expected[i]);
+    CHECK(manifest.source_of(pointer) == plan.environment[i].source);
+  }
 }
 
 TEST_CASE("a type's own variables replace those of all in their place, or follow them") {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/render.h"
 
-#include "kinds/example.h"
+#include "unit/kinds/example.h"
 
 using namespace trainstep;
 using namespace trainstep::kinds;
