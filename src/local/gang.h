@@ -16,6 +16,7 @@ struct GangMember {
   int local_rank = 0;        // among the processes of its replica
   bool primary = false;      // exactly one: its log is the training's log, the real outputs are its
   bool awaited = false;      // the run has succeeded when all of these have; the others are stopped then
+  bool serves = false;       // runs until it is stopped: never waited for
   bool output_only = false;  // never started or stopped by order: only MemberOutput comes from it
 };
 
@@ -24,5 +25,8 @@ struct GangMember {
 // launcher. The last member is always "setup", output-only: what the backend itself has to say (warnings, the installation of packages), also before
 // Prepared.
 std::vector<GangMember> gang(const plan::Plan& plan);
+
+// How many processes of a replica we start ourselves: PyTorch with several processes per worker, when neither the program nor torchrun starts them.
+int processes_per_replica(const plan::Plan& plan);
 
 }  // namespace trainstep::local

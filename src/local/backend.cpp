@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "local/backend.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/files.h"
+#include "kinds/launch.h"
+#include "kinds/object.h"
+#include "kinds/pod_template.h"
+#include "local/collect.h"
+#include "local/environment.h"
+#include "local/gang.h"
+#include "local/gpus.h"
+#include "local/interpreter.h"
+#include "local/mpi_ranks.h"
+#include "local/place.h"
+#include "local/ports.h"
+#include "local/setup.h"
+#include "process/descendants.h"
+#include "process/reaper.h"
+#include "process/task.h"
+
+namespace trainstep::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration sweep_limit{2'000};
+
+struct Member {
+  GangMember info;
+  Place place;
+  std::vector<std::string> argv;  // of the program; empty: mpirun, or setup
+  std::string devices;
+  std::unique_ptr<process::Task> task;
+};
+
+// One that mpirun starts.
+bool is_rank(const GangMember& info) { return info.output_only && !info.type.empty(); }
+
+follow::Ending ending_of(int wait_status) {
+  follow::Ending ending;
+  if (WIFSIGNALED(wait_status))
+    ending.signal = WTERMSIG(wait_status);
+  else
+    ending.exit_code = WEXITSTATUS(wait_status);
+  return ending;
+}
+
+std::vector<pid_t> own_children() {
+  std::vector<pid_t> pids;
+  for (const auto& process : process::descendants(::getpid())) pids.push_back(process.pid);
+  return pids;
+}
+
+}  // namespace
+
+class LocalBackend::Impl {
+ public:
+  Impl(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
+      : m_loop(loop), m_plan(plan), m_options(std::move(options)), m_strangers(own_children()), m_reaper(loop) {
+    for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr});
+    m_wrapped_mpi = plan.kind == "MPI" && !plan::starts_own_ranks(plan.program);
+    process::become_subreaper();
+  }
+  ~Impl() {
+    m_setup.reset();
+    for (auto& member : m_members) member.task.reset();
+    process::end_descendants(sweep_limit, m_strangers);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void prepare(Sink sink) {
+    m_sink = std::move(sink);
+    later([this] {
+      if (auto ready = set_up(); !ready) fail(std::move(ready.error()));
+    });
+  }
+
+  void start(follow::MemberIndex index) {
+    later([this, index] {
+      auto started = start_now(index);
+      if (started) return emit(follow::MemberStarted{index, fmt::format("pid {}", m_members[index].task->pid())});
+      fail(std::move(started.error()));
+      emit(follow::MemberEnded{index, {.exit_code = 127, .signal = {}, .reason = "not started"}});
+    });
+  }
+
+  void stop(const follow::StopMember& order) {
+    if (auto& task = m_members.at(order.member).task) task->stop(order.grace);
+  }
+
+  Result<std::vector<run::OutputFound>> collect() { return collect_outputs(m_plan, primary().place, m_before); }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const auto& member : m_members) result.push_back(member.info.name);
+    return result;
+  }
+
+ private:
+  // Nothing of ours runs once this object is gone.
+  void later(std::function<void()> task) {
+    m_loop.post([alive = std::weak_ptr(m_alive), task = std::move(task)] {
+      if (!alive.expired()) task();
+    });
+  }
+
+  template <typename What>
+  void emit(What what) {
+    m_sink({m_loop.now(), std::move(what)});
+  }
+  void fail(Error error) { emit(follow::BackendFailed{std::move(error)}); }
+  void tell(const std::string& sentence) {
+    if (!sentence.empty()) emit(follow::MemberOutput{m_members.size() - 1, sentence + "\n"});
+  }
+
+  Member& primary() {
+    return *std::find_if(m_members.begin(), m_members.end(), [](const auto& member) { return member.info.primary; });
+  }
+
+  Result<void> set_up();
+  Result<void> set_up_member(Member& member, const GpuDivision& gpus);
+  Result<void> check_inputs();
+  Result<void> check_command(const Member& member);
+  void set_up_done(Result<Setup::Outcome> outcome);
+  process::Variables environment_of(const Member& member);
+  Result<void> start_now(follow::MemberIndex index);
+  Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun);
+  void add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos);
+
+  PollLoop& m_loop;
+  const plan::Plan& m_plan;
+  LocalOptions m_options;
+  std::vector<pid_t> m_strangers;  // children that were there before us
+  process::Reaper m_reaper;
+  Sink m_sink;
+  std::vector<Member> m_members;
+  bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
+  Surroundings m_surroundings;
+  Ports m_ports;
+  Footprints m_before;
+  std::optional<MpiFlavour> m_mpi;
+  std::unique_ptr<Setup> m_setup;
+  std::shared_ptr<char> m_alive = std::make_shared<char>();
+};
+
+Result<void> LocalBackend::Impl::set_up() {
+  std::error_code ignored;
+  m_options.run_dir = fs::absolute(m_options.run_dir, ignored).lexically_normal();
+  TRY(make_directories(m_options.run_dir));
+  TRY(check_inputs());
+  ASSIGN(const auto interpreter, set_up_interpreter(m_options.run_dir, m_options.python, m_options.environment));
+  m_surroundings = {m_options.environment, interpreter.tools, interpreter.folder, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
+  ASSIGN(const auto gpus, divide_gpus(m_plan, m_options.gpus ? *m_options.gpus : machine_gpus(m_options.environment)));
+  for (auto& member : m_members)
+    if (!member.info.type.empty()) TRY(set_up_member(member, gpus));
+  m_before = footprints_of(primary().place);
+  for (const auto& member : m_members)
+    if (!member.argv.empty()) TRY(check_command(member));
+
+  tell(gpus.warning);
+  for (const auto& warning : environment_warnings(m_plan, m_options.environment)) tell(warning);
+  m_setup = std::make_unique<Setup>(
+      m_loop, m_reaper, process::Command{primary().argv, environment_of(primary()), m_options.run_dir.string()},
+      [this](std::string_view lines) { emit(follow::MemberOutput{m_members.size() - 1, lines}); },
+      [this](Result<Setup::Outcome> outcome) { set_up_done(std::move(outcome)); });
+  m_setup->begin(m_wrapped_mpi);
+  return {};
+}
+
+Result<void> LocalBackend::Impl::check_inputs() {
+  for (const auto& input : m_plan.binding.inputs) {
+    std::error_code ignored;
+    if (input.path && !input.path->path.empty() && !fs::exists(input.path->path, ignored))
+      return input_error(fmt::format("{}: {} does not exist (input {} of the program)", input.path->name, input.path->path, input.name));
+  }
+  return {};
+}
+
+Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
+  ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
+  TRY(make_folders(member.place));
+  for (const auto& share : gpus.shares)
+    if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
+  if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's own words are known when mpirun is
+  ASSIGN(auto words, kinds::program_words(m_plan, member.place.placement));
+  if (m_plan.kind == "PyTorch" && m_plan.distribution.elastic) words = kinds::torch_words(m_plan, std::move(words));
+  member.argv = kinds::texts(words);
+  return {};
+}
+
+Result<void> LocalBackend::Impl::check_command(const Member& member) {
+  if (process::find_program({member.argv, environment_of(member), member.place.folder.string()})) return {};
+  const auto image = m_plan.image.value.empty() ? std::string("there is no image") : fmt::format("the image {} is not used", m_plan.image.value);
+  return input_error(
+      fmt::format("train_specification: {} was not found on this machine; locally {}: install it, or choose the interpreter that has it "
+                  "beside it with --python",
+                  member.argv.empty() || member.argv.front().empty() ? "an empty command" : member.argv.front(), image));
+}
+
+void LocalBackend::Impl::set_up_done(Result<Setup::Outcome> outcome) {
+  if (!outcome) return fail(std::move(outcome.error()));
+  m_mpi = outcome->mpi;
+  for (auto& member : m_members)
+    for (const auto& installer : outcome->done)
+      if (installer.word < member.argv.size()) member.argv = without(std::move(member.argv), installer);
+  emit(follow::Prepared{});
+}
+
+process::Variables LocalBackend::Impl::environment_of(const Member& member) {
+  const auto addresses = [this](const std::string& type, int index) { return m_ports.address(type, index); };
+  return member_environment(m_plan, member.info, addresses, member.devices, m_surroundings);
+}
+
+Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
+  auto& member = m_members.at(index);
+  const bool alone = std::none_of(m_members.begin(), m_members.end(), [](const auto& other) { return other.task != nullptr; });
+  if (alone) m_ports.renew();
+  TRY(make_folders(member.place));
+  if (member.info.primary || m_wrapped_mpi) remove_stale_values(m_plan, primary().place, m_before);
+  process::Command command{member.argv, environment_of(member), member.place.folder.string()};
+  std::vector<Fd> fifos;
+  if (m_wrapped_mpi) {
+    ASSIGN(fifos, prepare_ranks(command));
+  }
+  ASSIGN(member.task, process::Task::start(
+                          m_loop, m_reaper, std::move(command), fmt::format("TRAINSTEP_MEMBER={}/{}", m_plan.run_id, member.info.name),
+                          [this, index](std::string_view lines) { emit(follow::MemberOutput{index, lines}); },
+                          [this, index](int wait_status) {
+                            m_members[index].task.reset();
+                            emit(follow::MemberEnded{index, ending_of(wait_status)});
+                          }));
+  add_rank_outputs(*member.task, std::move(fifos));
+  return {};
+}
+
+Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpirun) {
+  std::vector<RankCommand> ranks;
+  for (const auto& [info, place, argv, devices, task] : m_members) {
+    if (!is_rank(info)) continue;
+    TRY(make_folders(place));
+    auto& rank = ranks.emplace_back(RankCommand{place.folder, {}, argv});
+    for (const auto& variable : kinds::environment_of(m_plan, info.type))
+      if (!variable.value.is_object()) process::set_variable(rank.variables, variable.name, kinds::scalar_text(variable.value));
+    for (auto& [name, value] : kinds::find(m_plan.kind).environment(m_plan, {}, info.type, info.index))
+      process::set_variable(rank.variables, name, value);
+  }
+  const int count = static_cast<int>(ranks.size());
+  const auto files = mpi_files(mpirun.folder, count);
+  adapt_launcher_environment(mpirun.environment, files, count, m_surroundings.cores);
+  mpirun.argv = mpirun_command(m_plan, *m_mpi, files, m_surroundings.cores);
+  return write_ranks(files, *m_mpi, ranks);
+}
+
+void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos) {
+  auto fifo = fifos.begin();
+  for (follow::MemberIndex index = 0; index < m_members.size() && fifo != fifos.end(); ++index) {
+    if (!is_rank(m_members[index].info)) continue;
+    for (int stream = 0; stream < 2; ++stream)
+      mpirun.add_output(std::move(*fifo++), [this, index](std::string_view lines) { emit(follow::MemberOutput{index, lines}); });
+  }
+}
+
+LocalBackend::LocalBackend(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
+    : m_impl(std::make_unique<Impl>(loop, plan, std::move(options))) {}
+LocalBackend::~LocalBackend() = default;
+
+void LocalBackend::prepare(Sink sink) { m_impl->prepare(std::move(sink)); }
+void LocalBackend::start(const follow::StartMember& order) { m_impl->start(order.member); }
+void LocalBackend::stop(const follow::StopMember& order) { m_impl->stop(order); }
+Result<std::vector<run::OutputFound>> LocalBackend::collect() { return m_impl->collect(); }
+std::vector<std::string> LocalBackend::member_names() const { return m_impl->names(); }
+
+}  // namespace trainstep::local

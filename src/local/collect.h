@@ -1,0 +1,29 @@
+// What the program left: values from its files and from the executor output of KFP v2, artifacts where they lie.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "local/place.h"
+#include "plan/plan.h"
+#include "run/backend.h"
+
+namespace trainstep::local {
+
+// By output name: what was there before the run.
+using Footprints = std::map<std::string, Footprint>;
+Footprints footprints_of(const Place& place);
+
+// Values that an earlier attempt of this run left would be taken for results of the next: they are removed, unless they were there before the run.
+// Artifacts stay: a program may resume from what it has saved.
+void remove_stale_values(const plan::Plan& plan, const Place& place, const Footprints& before);
+
+// In the program's order. A value comes from the executor output if it stands there, else from its own file, read as its declared type (kfp.md §2.4);
+// NaN and infinities are values of a number. An artifact is present when something was written, or when the program set metadata for it (§2.5).
+// Errors (input): a declared value that was not written or does not fit its type; an executor output that is no JSON.
+Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, const Place& place, const Footprints& before);
+
+}  // namespace trainstep::local

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "local/environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "kinds/object.h"
+#include "kinds/pod_template.h"
+
+namespace trainstep::local {
+namespace {
+
+using process::find_variable;
+using process::set_variable;
+using process::Variables;
+
+void set_default(Variables& variables, std::string_view name, const std::string& value) {
+  if (find_variable(variables, name) == nullptr) variables.emplace_back(name, value);
+}
+
+int training_processes(const plan::Plan& plan) {
+  const auto members = gang(plan);
+  const bool by_mpirun = std::any_of(members.begin(), members.end(), [](const auto& member) { return member.output_only && !member.type.empty(); });
+  return static_cast<int>(std::count_if(members.begin(), members.end(), [&](const auto& member) {
+    return !member.type.empty() && member.type != "PS" && member.output_only == by_mpirun;
+  }));
+}
+
+// What torchrun would tell each of them (torch.distributed.run): RANK counts processes, not pods.
+void add_own_ranks(Variables& variables, const plan::Plan& plan, const GangMember& member) {
+  const int processes = processes_per_replica(plan);
+  if (processes == 1) return;
+  const auto* node = find_variable(variables, "RANK");
+  const int rank = (node == nullptr ? 0 : std::stoi(*node)) * processes + member.local_rank;
+  set_variable(variables, "RANK", std::to_string(rank));
+  set_variable(variables, "LOCAL_RANK", std::to_string(member.local_rank));
+  set_variable(variables, "LOCAL_WORLD_SIZE", std::to_string(processes));
+}
+
+void add_framework_defaults(Variables& variables, const plan::Plan& plan) {
+  if (plan.kind != "PyTorch") return;
+  set_default(variables, "GLOO_SOCKET_IFNAME", "lo");
+  // torchrun of torch 1.13 with Python 3.11 fails on its defaults; these mean the same (frameworks.md §2: no rank 9 is redirected).
+  set_default(variables, "PET_REDIRECTS", "9:1");
+  set_default(variables, "PET_TEE", "9:1");
+}
+
+void add_path(Variables& variables, const Surroundings& surroundings) {
+  const auto* path = find_variable(variables, "PATH");
+  auto folders = surroundings.tools.string();
+  if (!surroundings.interpreter.empty()) folders += ":" + surroundings.interpreter.string();
+  set_variable(variables, "PATH", fmt::format("{}:{}", folders, path != nullptr ? *path : "/usr/local/bin:/usr/bin:/bin"));
+}
+
+}  // namespace
+
+bool belongs_to_step(std::string_view name) {
+  constexpr std::array<std::string_view, 7> prefixes{"KUBERNETES_", "ARGO_", "PET_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "PMIX_", "PMI_"};
+  constexpr std::array<std::string_view, 12> names{
+      "TF_CONFIG",   "RANK",        "WORLD_SIZE",   "LOCAL_RANK",           "LOCAL_WORLD_SIZE", "GROUP_RANK",
+      "MASTER_ADDR", "MASTER_PORT", "CLUSTER_SPEC", "JOB_COMPLETION_INDEX", "TRAINSTEP_RUN_ID", "TRAINSTEP_MEMBER"};
+  return std::find(names.begin(), names.end(), name) != names.end() ||
+         std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+Variables member_environment(const plan::Plan& plan, const GangMember& member, const kinds::AddressBook& addresses, const std::string& devices,
+                             const Surroundings& surroundings) {
+  Variables variables;
+  for (const auto& variable : surroundings.own)
+    if (!belongs_to_step(variable.first)) variables.push_back(variable);
+  for (const auto& variable : kinds::environment_of(plan, member.type))
+    if (!variable.value.is_object()) set_variable(variables, variable.name, kinds::scalar_text(variable.value));
+  for (auto& [name, value] : kinds::find(plan.kind).environment(plan, addresses, member.type, member.index)) set_variable(variables, name, value);
+  add_own_ranks(variables, plan, member);
+  add_framework_defaults(variables, plan);
+  set_default(variables, "PYTHONUNBUFFERED", "1");
+  if (const int processes = training_processes(plan); processes > 1)
+    set_default(variables, "OMP_NUM_THREADS", std::to_string(std::max(1, surroundings.cores / processes)));
+  set_variable(variables, "CUDA_VISIBLE_DEVICES", devices);
+  set_variable(variables, "TRAINSTEP_RUN_ID", plan.run_id);
+  add_path(variables, surroundings);
+  return variables;
+}
+
+std::vector<std::string> environment_warnings(const plan::Plan& plan, const Variables& own) {
+  std::vector<std::string> warnings;
+  std::set<std::string> told;
+  for (const auto& member : gang(plan))
+    for (const auto& variable : kinds::environment_of(plan, member.type)) {
+      if (!variable.value.is_object() || !told.insert(variable.name).second) continue;
+      const bool here = find_variable(own, variable.name) != nullptr;
+      warnings.push_back(fmt::format("{}: {} exists in a cluster only; {}", variable.name, to_text(variable.value),
+                                     here ? "the value of this environment is used" : "the variable is not set"));
+    }
+  return warnings;
+}
+
+}  // namespace trainstep::local

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "local/mpi_ranks.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/files.h"
+
+namespace trainstep::local {
+namespace {
+
+Result<Fd> make_fifo(const std::filesystem::path& path) {
+  ::unlink(path.c_str());
+  if (::mkfifo(path.c_str(), 0600) != 0)
+    return input_error(fmt::format("cannot make the FIFO {}: {}; choose a --run-dir on a local file system", path.string(), std::strerror(errno)));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return internal_error(fmt::format("cannot open the FIFO {}: {}", path.string(), std::strerror(errno)));
+  ::fcntl(fd.get(), F_SETPIPE_SZ, 1 << 20);  // a fast writer is woken less often; less will do
+  return fd;
+}
+
+}  // namespace
+
+Result<std::vector<Fd>> write_ranks(const MpiFiles& files, MpiFlavour flavour, const std::vector<RankCommand>& ranks) {
+  TRY(write_file_atomically(files.hostfile, hostfile_text(flavour, static_cast<int>(ranks.size()))));
+  TRY(write_file_atomically(files.dispatcher, dispatcher_text(files.dispatcher.parent_path())));
+  std::vector<Fd> fifos;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    TRY(write_file_atomically(files.scripts[rank], rank_script_text(ranks[rank], files.out[rank], files.err[rank])));
+    for (const auto& path : {files.out[rank], files.err[rank]}) {
+      ASSIGN(auto fifo, make_fifo(path));
+      fifos.push_back(std::move(fifo));
+    }
+  }
+  return fifos;
+}
+
+}  // namespace trainstep::local

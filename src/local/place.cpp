@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "local/place.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/files.h"
+#include "data/digest.h"
+
+namespace trainstep::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Formal names are free text; a file's name is not.
+std::string file_name(const std::string& formal, std::size_t position) {
+  auto name = formal;
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || static_cast<unsigned char>(c) < ' '; }, '_');
+  const bool usable = name == formal && !name.empty() && name != "." && name != "..";
+  return usable ? name : fmt::format("{}-{}", name, position);
+}
+
+fs::path absolute(const std::string& path) {
+  std::error_code ignored;
+  return fs::absolute(path, ignored).lexically_normal();
+}
+
+std::string entry_text(const fs::path& path) {
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) return "";
+  return fmt::format("{} {} {} {}.{} {}.{}\n", path.string(), found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec,
+                     found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+}
+
+constexpr std::size_t most_entries = 10'000;
+
+}  // namespace
+
+Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const GangMember& member) {
+  Place place{run_dir / member.name, {}};
+  for (const auto& input : plan.binding.inputs) {
+    if (!input.path) continue;
+    if (input.path->path.empty())
+      return input_error(fmt::format("{}: {} has no path on this machine; a local run reads files and folders only", input.name, input.path->uri));
+    place.placement.inputs[input.name] = absolute(input.path->path).string();
+  }
+  const auto own_place = (member.primary ? run_dir : place.folder) / "outputs";
+  std::size_t position = 0;
+  for (const auto& output : plan.binding.outputs) {
+    const bool mapped = member.primary && output.path && !output.path->path.empty();
+    place.placement.outputs[output.name] = (mapped ? absolute(output.path->path) : own_place / file_name(output.name, ++position)).string();
+  }
+  place.placement.executor_output_file = (place.folder / "executor_output.json").string();
+  return place;
+}
+
+Result<void> make_folders(const Place& place) {
+  TRY(make_directories(place.folder));
+  for (const auto& [name, path] : place.placement.outputs) TRY(make_directories(fs::path(path).parent_path()));
+  return {};
+}
+
+std::string Footprint::look(const fs::path& path) {
+  std::vector<std::string> entries{entry_text(path)};
+  if (entries.front().empty()) return "";
+  std::error_code code;
+  for (auto entry = fs::recursive_directory_iterator(path, code); !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    entries.push_back(entry_text(entry->path()));
+    if (entries.size() > most_entries) return "many";
+  }
+  std::sort(entries.begin(), entries.end());
+  std::string all;
+  for (const auto& entry : entries) all += entry;
+  return sha256_hex(all);
+}
+
+bool Footprint::written() const {
+  const auto now = look(m_path);
+  return !now.empty() && (now == "many" || now != m_before);
+}
+
+}  // namespace trainstep::local
