@@ -36,7 +36,7 @@ Result<void> check(const plan::Plan& plan) {
 void add_retries(const plan::Plan& plan, Manifest& object) {
   const auto& policy = plan.options.run_policy;
   object.set("/spec/backoffLimit", policy.backoff_limit,
-             policy.backoff_limit > 0 ? "job_options.run_policy.backoff_limit" : "default: a failed program is not tried again");
+             policy.backoff_limit > 0 ? "job_options.run_policy" : "default: a failed program is not tried again");
   if (policy.backoff_limit == 0) return;
   // Two pods of one index must not write the same outputs at the same time.
   object.set("/spec/podReplacementPolicy", "Failed", "default: a new pod waits for the end of the old one");

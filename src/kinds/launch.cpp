@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "plan/command.h"
 
 namespace trainstep::kinds {
@@ -40,12 +42,26 @@ void add_hydra(Words& words, const plan::Plan& plan, const MpiPlace& place) {
   add(words, {"-genvall"}, "default: the ranks get mpirun's environment");
 }
 
+// The words that the specification writes out, without a placeholder.
+void collect_texts(const std::vector<spec::Argument>& arguments, std::set<std::string>& texts) {
+  for (const auto& argument : arguments) {
+    if (argument.kind == spec::Argument::Kind::text) texts.insert(argument.text);
+    if (argument.kind == spec::Argument::Kind::concat) continue;
+    collect_texts(argument.parts, texts);
+    collect_texts(argument.otherwise, texts);
+  }
+}
+
 }  // namespace
 
 Result<Words> program_words(const plan::Plan& plan, const plan::Placement& placement) {
   ASSIGN(const auto argv, plan::command_line(plan.program, plan.binding, placement));
+  std::set<std::string> literal;
+  collect_texts(plan.program.command, literal);
+  collect_texts(plan.program.args, literal);
   Words words;
-  for (const auto& word : argv) words.push_back({word, "train_specification, train_parameters"});
+  for (const auto& word : argv)
+    words.push_back({word, literal.contains(word) ? "train_specification" : "train_specification, filled in from train_parameters"});
   return words;
 }
 
@@ -54,7 +70,7 @@ Words torch_words(const plan::Plan& plan, Words program) {
   if (own_rank || plan::starts_own_ranks(plan.program)) return program;
   const std::string why = plan.distribution.elastic
                               ? "distribution_specification.elastic: torchrun finds the others and starts again without the lost ones"
-                              : "distribution_specification.processes_per_worker: torchrun starts the processes of a pod";
+                              : "default: torchrun starts the processes of a pod";
   Words words;
   add(words, {"torchrun", "--no_python"}, why);
   words.insert(words.end(), program.begin(), program.end());

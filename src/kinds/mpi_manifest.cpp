@@ -108,9 +108,10 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   auto object = job_object(plan, resource);
   object.merge("/spec/runPolicy", run_policy(plan));
   object.set("/spec/runPolicy/backoffLimit", options.run_policy.backoff_limit,
-             options.run_policy.backoff_limit > 0 ? "job_options.run_policy.backoff_limit" : "default: a failed launcher is not tried again");
+             options.run_policy.backoff_limit > 0 ? "job_options.run_policy" : "default: a failed launcher is not tried again");
   set_slots(plan, object);
-  object.set("/spec/mpiImplementation", plan.distribution.mpi_implementation, "distribution_specification.mpi_implementation");
+  object.set("/spec/mpiImplementation", plan.distribution.mpi_implementation,
+             is_open_mpi(plan) ? "default" : "distribution_specification.mpi_implementation");
   object.set("/spec/launcherCreationPolicy", "WaitForWorkersReady", "default: mpirun needs all workers");
   object.set("/spec/sshAuthMountPath", "/root/.ssh", "default");
   // A launcher that restarts in place would lose its log at the backoff limit (trap 17): retries are new pods.

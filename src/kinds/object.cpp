@@ -6,14 +6,15 @@
 namespace trainstep::kinds {
 
 Manifest job_object(const plan::Plan& plan, const Resource& resource) {
-  constexpr std::string_view by_kind = "distribution_specification.distribution_type";
+  const std::string_view by_kind =
+      plan.kind == "Job" ? "distribution_specification.distribution_type or its default" : "distribution_specification.distribution_type";
   const auto& options = plan.options;
   Manifest object;
   object.set("/apiVersion", std::string(resource.group_version), by_kind);
   object.set("/kind", std::string(resource.kind), by_kind);
   object.set("/metadata/name", plan.job_name, "model_name and the run's id");
   if (!plan.name_space.empty()) object.set("/metadata/namespace", plan.name_space, "namespace");
-  for (const auto& [key, value] : plan.labels) object.set_member("/metadata/labels", key, value, "default: to be found by");
+  for (const auto& [key, value] : plan.labels) object.set_member("/metadata/labels", key, value, "default: to find it by");
   for (const auto& [key, value] : options.all.labels.items()) object.set_member("/metadata/labels", key, scalar_text(value), "job_options.labels");
   if (!options.queue.empty()) object.set_member("/metadata/labels", queue_label, options.queue, "job_options.queue");
   for (const auto& [key, value] : options.all.annotations.items())

@@ -46,7 +46,7 @@ Json env_entry(const plan::EnvironmentVariable& variable) {
 }
 
 void add_metadata(const plan::Plan& plan, const PodOptions& options, const OptionSource& source, Manifest& pod) {
-  for (const auto& [key, value] : plan.labels) pod.set_member("/metadata/labels", key, value, "default: to be found by");
+  for (const auto& [key, value] : plan.labels) pod.set_member("/metadata/labels", key, value, "default: to find it by");
   for (const auto& [key, value] : options.labels.items())
     pod.set_member("/metadata/labels", key, scalar_text(value), source.of_member(&PodOptions::labels, "labels", key));
   // A mesh's sidecar would go on after the training and keep the pod from completing.

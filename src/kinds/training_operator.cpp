@@ -26,7 +26,7 @@ Manifest run_policy(const plan::Plan& plan) {
 Manifest v1_run_policy(const plan::Plan& plan) {
   auto result = run_policy(plan);
   const auto& policy = plan.options.run_policy;
-  if (policy.restart_policy != "Never") result.set("/backoffLimit", policy.backoff_limit, "job_options.run_policy.backoff_limit");
+  if (policy.restart_policy != "Never") result.set("/backoffLimit", policy.backoff_limit, "job_options.run_policy");
   return result;
 }
 
@@ -38,7 +38,7 @@ Manifest replica_spec(const plan::Plan& plan, const Replicas& replicas, const st
              fixed     ? fmt::format("default: there is one {}", replicas.type)
              : servers ? "distribution_specification.number_of_parameter_servers"
                        : workers_source(plan));
-  result.set("/restartPolicy", restart_policy, "job_options.run_policy.restart_policy");
+  result.set("/restartPolicy", restart_policy, restart_policy == "Never" ? "default" : "job_options.run_policy.restart_policy");
   result.merge("/template", pod_template(plan, shape));
   return result;
 }

@@ -59,7 +59,7 @@ std::optional<plan::Sourced<std::string>> shared_memory(const plan::Plan& plan, 
     return wanted->value > 0 ? std::optional(plan::Sourced<std::string>{wanted->text, "job_options.shared_memory"}) : std::nullopt;
   if (plan.distribution.workers * plan.processes_per_worker <= 1) return std::nullopt;
   if (!resources.memory) return plan::Sourced<std::string>{"", "default: several processes share memory"};
-  return plan::Sourced<std::string>{resources.memory->value.text, "default: as large as the pod's memory, " + resources.memory->source};
+  return plan::Sourced<std::string>{resources.memory->value.text, resources.memory->source + ": as large as the pod's memory"};
 }
 
 void add_shared_memory(const plan::Sourced<std::string>& size, Manifest& pod) {
