@@ -43,7 +43,7 @@ MpiFiles mpi_files(const std::filesystem::path& folder, int ranks) {
 }
 
 std::string hostfile_text(MpiFlavour flavour, int ranks) {
-  return fmt::format(flavour == MpiFlavour::open_mpi ? "localhost slots={}\n" : "localhost:{}\n", ranks);
+  return fmt::format("localhost{}{}\n", flavour == MpiFlavour::open_mpi ? " slots=" : ":", ranks);
 }
 
 std::string dispatcher_text(const std::filesystem::path& folder) {
