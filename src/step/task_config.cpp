@@ -72,7 +72,7 @@ Result<void> put_source(const Json& volume, Json& mount) {
 }
 
 const Json* volume_named(const Json* volumes, std::string_view name) {
-  if (volumes != nullptr && volumes->is_array())
+  if (volumes != nullptr && volumes->is_array() && !name.empty())
     for (const auto& volume : *volumes)
       if (text_of(volume, "name") == name) return &volume;
   return nullptr;

@@ -1,0 +1,22 @@
+// Several files that appear together.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace trainstep::step {
+
+struct FileContent {
+  std::string path;
+  std::string content;
+};
+
+// First all contents are written and synced beside their targets, then they are renamed in the given order: whoever sees the last one sees them all,
+// and a full disk leaves none. Folders are made. What is no regular file (/dev/stdout, a pipe) is written to directly. A path that is given twice
+// gets the later content. Errors: input (a folder stands there), denied, internal.
+Result<void> write_together(const std::vector<FileContent>& files);
+
+}  // namespace trainstep::step

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/kfp_v1.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "step/number_text.h"
+
+namespace trainstep::step {
+namespace {
+
+constexpr std::size_t most_metrics = 50;
+constexpr std::size_t longest_name = 64;
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_alphanumeric(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+// RFC 4180.
+std::string csv_cell(std::string_view text) {
+  std::string cell = "\"";
+  for (const auto c : text) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + "\"";
+}
+
+}  // namespace
+
+std::string v1_metric_name(std::string_view name) {
+  std::string result;
+  for (const auto c : name.substr(0, longest_name)) result += is_alphanumeric(c) || c == '_' || c == '-' ? c : '-';
+  if (result.empty() || !is_letter(result.front())) result = ("m" + result).substr(0, longest_name);
+  while (!is_alphanumeric(result.back())) result.pop_back();
+  return result;
+}
+
+Json v1_metrics(const std::vector<result::Metric>& metrics) {
+  auto list = Json::array();
+  std::set<std::string> taken;
+  for (const auto& metric : metrics) {
+    if (!std::isfinite(metric.value) || list.size() == most_metrics) continue;
+    const auto base = v1_metric_name(metric.name);
+    auto name = base;
+    for (int number = 2; !taken.insert(name).second; ++number) {
+      const auto suffix = fmt::format("-{}", number);
+      name = base.substr(0, longest_name - suffix.size()) + suffix;
+    }
+    list.push_back({{"name", name}, {"numberValue", metric.value}, {"format", metric.percentage ? "PERCENTAGE" : "RAW"}});
+  }
+  return {{"metrics", std::move(list)}};
+}
+
+Json v1_ui_metadata(const Json& own, const std::vector<result::Metric>& metrics, std::string_view report) {
+  auto outputs = own.is_array() ? own : Json::array();
+  if (!metrics.empty()) {
+    std::string rows;
+    for (const auto& metric : metrics) rows += fmt::format("{},{}\n", csv_cell(metric.name), number_text(metric.value));
+    outputs.push_back({{"type", "table"}, {"storage", "inline"}, {"format", "csv"}, {"header", {"metric", "value"}}, {"source", rows}});
+  }
+  outputs.push_back({{"type", "web-app"}, {"storage", "inline"}, {"source", std::string(report)}});
+  return {{"version", 1}, {"outputs", std::move(outputs)}};
+}
+
+}  // namespace trainstep::step

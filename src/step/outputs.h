@@ -1,0 +1,33 @@
+// Hands everything over to the pipeline, in all shapes that were asked for.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "step/file_set.h"
+#include "step/story.h"
+
+namespace trainstep::step {
+
+// The files of the targets in the order in which they appear, the KFP v2 executor output last (after a success only: KFP reads no other).
+//   metrics                  {"accuracy": 0.93}, finite values only; a file that the program wrote there and that holds no metrics stays as it is
+//   results                  everything the program returned; after a success only
+//   report                   `report`, one HTML page
+//   job_name                 unless there is no plan
+//   mlpipeline_metrics       KFP v1: at most 50, finite, names made to fit
+//   mlpipeline_ui_metadata   KFP v1: the program's own entries, a table of the metrics, the report
+//   other KFP v2 parameters  the program's value of that name, else the metric of that name
+struct Rendered {
+  std::vector<FileContent> files;
+  std::vector<std::string> missing;  // KFP v2 parameters that have no value after a success
+};
+Rendered render_outputs(const Story& story, const FileReader& read_file, std::string_view report);
+
+// Renders the report and writes it all together. After a success a model_dir that the program has no output for is made as an empty folder, because
+// Argo fails a step whose declared artifact is not there. Error (input): a KFP v2 output parameter that nothing gives a value to – KFP would fail the
+// step and lose its log –, after all others are written; or whatever write_together() says.
+Result<void> write_outputs(const Story& story, const FileReader& read_file);
+
+}  // namespace trainstep::step

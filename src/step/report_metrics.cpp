@@ -1,0 +1,60 @@
+// The report's curves and final values.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "step/curves.h"
+#include "step/html.h"
+#include "step/number_text.h"
+#include "step/report_parts.h"
+
+namespace trainstep::step {
+namespace {
+
+constexpr std::size_t most_cards = 24;
+constexpr std::size_t most_rows = 200;
+
+// What counts is what the program wrote at its end, before the curve's last point.
+std::string final_value(const Story& story, const result::MetricSeries& series) {
+  for (const auto& metric : story.metrics)
+    if (metric.name == series.name) return number_text(metric.value);
+  return series.points.empty() ? "" : number_text(series.points.back().value);
+}
+
+std::string card(const Story& story, const CurveGroup& group) {
+  std::string values;
+  if (group.lines.size() == 1) {
+    values = fmt::format("<span class=\"value\">{}</span>", final_value(story, *group.lines.front().series));
+  } else {
+    values = "<span class=\"roles\">";
+    for (std::size_t i = 0; i < group.lines.size(); ++i)
+      values += fmt::format("<span class=\"role-{}\">{} {}</span>", i, escaped(group.lines[i].role), final_value(story, *group.lines[i].series));
+    values += "</span>";
+  }
+  return fmt::format("<figure><figcaption><span class=\"title\">{}</span>{}</figcaption>{}</figure>\n", escaped(group.title), values, draw(group));
+}
+
+bool has_curve(const Story& story, const std::string& name) {
+  return std::any_of(story.outcome.series.begin(), story.outcome.series.end(), [&](const auto& series) { return series.name == name; });
+}
+
+}  // namespace
+
+std::string metrics_part(const Story& story) {
+  const auto groups = group_curves(story.outcome.series);
+  if (groups.empty() && story.metrics.empty()) return {};
+  std::string cards;
+  for (std::size_t i = 0; i < groups.size() && i < most_cards; ++i) cards += card(story, groups[i]);
+  std::string rows;
+  std::size_t count = 0;
+  for (const auto& metric : story.metrics)
+    if ((groups.size() > most_cards || !has_curve(story, metric.name)) && ++count <= most_rows)
+      rows += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(metric.name), number_text(metric.value));
+  std::string part = "<section>\n<h2>Metrics</h2>\n";
+  if (!cards.empty()) part += "<div class=\"cards\">\n" + cards + "</div>\n";
+  if (!rows.empty()) part += "<table>\n<tr><th>metric</th><th class=\"num\">final value</th></tr>\n" + rows + "</table>\n";
+  return part + "</section>\n";
+}
+
+}  // namespace trainstep::step

@@ -1,0 +1,33 @@
+// The sections of the report; each is HTML, empty when there is nothing to say. Private to the room.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "result/verdict.h"
+#include "step/story.h"
+
+namespace trainstep::step {
+
+std::string headline_part(const Story& story);
+std::string failure_part(const Story& story);
+std::string phases_part(const Story& story);
+std::string metrics_part(const Story& story);
+std::string replicas_part(const Story& story);
+std::string asked_part(const Story& story);
+std::string outputs_part(const Story& story);
+std::string parameters_part(const Story& story);
+std::string footer_part(const Story& story);
+
+// "Succeeded", "Training failed", …
+std::string_view headline(result::VerdictClass verdict_class);
+// "PyTorch, 2 workers"; empty without a plan.
+std::string kind_text(const Story& story);
+// "2026-11-21 08:15:30 UTC"
+std::string time_text(Time time);
+// "password", "api_key", "HF_TOKEN": its value is nobody's business.
+bool sounds_secret(std::string_view name);
+
+}  // namespace trainstep::step

@@ -1,0 +1,135 @@
+// The report's tables: replicas, what was asked, outputs, parameters.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "step/html.h"
+#include "step/report_parts.h"
+
+namespace trainstep::step {
+namespace {
+
+constexpr std::size_t most_replicas = 60;
+constexpr std::size_t longest_value = 600;
+
+bool failed(const run::MemberReport& member) { return member.ending && !member.ending->succeeded() && !member.stopped_by_us; }
+
+std::string ending_text(const run::MemberReport& member) {
+  if (member.attempts == 0) return "never started";
+  if (!member.ending) return member.stopped_by_us ? "stopped" : "unknown";
+  const auto& ending = *member.ending;
+  auto text = ending.signal ? result::signal_name(*ending.signal) : fmt::format("exit {}", ending.exit_code);
+  if (!ending.reason.empty()) text += ", " + ending.reason;
+  return member.stopped_by_us ? "stopped (" + text + ")" : text;
+}
+
+// When the replica ran, within the whole step.
+std::string lane(const run::MemberReport& member, const run::Outcome& outcome) {
+  if (!member.started) return {};
+  const auto total = static_cast<double>(std::max<Duration::rep>((outcome.ended - outcome.started).count(), 1));
+  const auto at = [&](Time time) { return std::clamp(1000.0 * static_cast<double>((time - outcome.started).count()) / total, 0.0, 1000.0); };
+  const auto begin = at(*member.started);
+  const auto width = std::max(at(member.ended.value_or(outcome.ended)) - begin, 2.0);
+  return fmt::format(
+      R"(<svg viewBox="0 0 1000 6" preserveAspectRatio="none"><rect class="track" width="1000" height="6"/><rect class="life{}" x="{:.1f}" width="{:.1f}" height="6"/></svg>)",
+      failed(member) ? " bad" : "", begin, width);
+}
+
+std::string replica_row(const run::MemberReport& member, const run::Outcome& outcome) {
+  const auto took = member.started ? describe(member.ended.value_or(outcome.ended) - *member.started) : "";
+  return fmt::format(
+      "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"num\">{}</td><td{}>{}</td><td class=\"num\">{}</td><td class=\"lane\">{}</td></tr>\n",
+      escaped(member.name), escaped(member.place), member.attempts, failed(member) ? " class=\"bad\"" : "", escaped(ending_text(member)), took,
+      lane(member, outcome));
+}
+
+std::string quantity_text(const std::optional<plan::Sourced<plan::Quantity>>& quantity) { return quantity ? escaped(quantity->value.text) : "–"; }
+
+// The value as a person would write it; secrets are not for reports.
+std::string value_text(std::string_view name, const Json& value) {
+  if (sounds_secret(name)) return "<span class=\"soft\">not shown</span>";
+  const auto text = value.is_string() ? value.get<std::string>() : to_text(value);
+  return "<code>" + escaped(shortened(text, longest_value)) + "</code>";
+}
+
+std::string parameter_row(const plan::BoundInput& input) {
+  std::string value;
+  if (input.path)
+    value = "<code>" + escaped(input.path->path.empty() ? input.path->uri : input.path->path) + "</code>";
+  else if (input.value)
+    value = value_text(input.name, *input.value);
+  return fmt::format("<tr><td class=\"name\">{}</td><td>{}</td><td class=\"soft\">{}</td></tr>\n", escaped(input.name), value,
+                     input.given ? "given" : "default");
+}
+
+}  // namespace
+
+std::string replicas_part(const Story& story) {
+  const auto& members = story.outcome.members;
+  if (members.empty()) return {};
+  std::string part =
+      "<section>\n<h2>Replicas</h2>\n<div class=\"scroll\"><table>\n<tr><th>name</th><th>place</th><th class=\"num\">attempts</th><th>ended with</th>"
+      "<th class=\"num\">took</th><th>when</th></tr>\n";
+  std::size_t shown = 0, left_out = 0;
+  for (const auto& member : members) {
+    // Of a large gang: the first ones, and whoever failed.
+    if (shown < most_replicas || (failed(member) && shown < 2 * most_replicas))
+      part += replica_row(member, story.outcome), ++shown;
+    else
+      ++left_out;
+  }
+  part += "</table></div>\n";
+  if (left_out > 0) part += fmt::format("<p class=\"soft\">and {} more</p>\n", left_out);
+  return part + "</section>\n";
+}
+
+std::string asked_part(const Story& story) {
+  if (story.plan == nullptr || story.replicas.empty()) return {};
+  const auto seconds = std::chrono::duration<double>(story.outcome.timeline.spent_in(result::Phase::running, story.outcome.ended)).count();
+  std::string part =
+      "<section>\n<h2>Asked for</h2>\n<div class=\"scroll\"><table>\n<tr><th>replicas</th><th class=\"num\">count</th><th class=\"num\">CPUs</th>"
+      "<th class=\"num\">memory</th><th class=\"num\">GPUs</th></tr>\n";
+  long long gpus = 0;
+  for (const auto& replicas : story.replicas) {
+    const auto& resources = replicas.resources;
+    gpus += static_cast<long long>(replicas.count) * resources.gpus.value;
+    part += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td></tr>\n",
+                        escaped(replicas.type), replicas.count, quantity_text(resources.cpus), quantity_text(resources.memory),
+                        resources.gpus.value == 0 ? "–" : fmt::format("{}", resources.gpus.value));
+  }
+  part += "</table></div>\n";
+  if (gpus > 0)
+    part += fmt::format("<p class=\"soft\">{} GPU{} while running: {:.0f} GPU seconds</p>\n", gpus, gpus == 1 ? "" : "s",
+                        static_cast<double>(gpus) * seconds);
+  return part + "</section>\n";
+}
+
+std::string outputs_part(const Story& story) {
+  const auto& outputs = story.outcome.outputs;
+  if (outputs.empty()) return {};
+  std::string rows;
+  for (const auto& output : outputs) {
+    std::string value = "<span class=\"bad\">is not there</span>";
+    if (output.value)
+      value = value_text(output.name, *output.value);
+    else if (output.present)
+      value = "<code>" + escaped(output.path) + "</code>";
+    rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td></tr>\n", escaped(output.name), value);
+  }
+  return "<section>\n<h2>Outputs</h2>\n<div class=\"scroll\"><table>\n" + rows + "</table></div>\n</section>\n";
+}
+
+std::string parameters_part(const Story& story) {
+  std::string rows;
+  if (story.plan != nullptr) {
+    for (const auto& input : story.plan->binding.inputs) rows += parameter_row(input);
+  } else {
+    for (const auto& [name, value] : story.inputs.request.train_parameters.items())
+      rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td><td class=\"soft\">given</td></tr>\n", escaped(name), value_text(name, value));
+  }
+  if (rows.empty()) return {};
+  return "<section>\n<h2>Parameters</h2>\n<div class=\"scroll\"><table>\n" + rows + "</table></div>\n</section>\n";
+}
+
+}  // namespace trainstep::step

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/text.h"
+
+namespace trainstep::step {
+namespace {
+
+constexpr std::size_t longest_metrics_file = std::size_t{1} << 20U;
+constexpr std::size_t longest_inline_text = 4096;
+
+void put(std::vector<result::Metric>& metrics, result::Metric metric) {
+  const auto same = [&](const result::Metric& other) { return other.name == metric.name; };
+  if (const auto found = std::find_if(metrics.begin(), metrics.end(), same); found != metrics.end())
+    *found = std::move(metric);
+  else
+    metrics.push_back(std::move(metric));
+}
+
+void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& output, const FileReader& read_file) {
+  if (output.metadata.is_object())
+    for (const auto& [name, value] : output.metadata.items())
+      if (value.is_number()) put(metrics, {.name = name, .value = value.get<double>(), .percentage = false});
+  if (output.value && output.value->is_object())
+    for (const auto& [name, value] : output.value->items())
+      if (value.is_number()) put(metrics, {.name = name, .value = value.get<double>(), .percentage = false});
+  if (!output.artifact || output.path.empty()) return;
+  const auto text = read_file(output.path, longest_metrics_file);
+  if (!text) return;
+  if (auto read = result::read_metrics(*text, output.name))
+    for (auto& metric : *read) put(metrics, std::move(metric));
+}
+
+// Text that a person or a parameter could hold: no control characters but line breaks and tabs. Whether it is UTF-8, to_text() settles.
+bool is_text(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
+}
+
+std::string address_of(const run::OutputFound& output, const Inputs& inputs) {
+  for (const auto& target : inputs.targets)
+    if (target.name == output.step_path && !target.uri.empty()) return target.uri;
+  return output.path;
+}
+
+}  // namespace
+
+bool names_metrics(std::string_view output) { return lower(output).ends_with("metrics"); }
+
+std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file) {
+  std::vector<result::Metric> metrics;
+  for (const auto& output : outcome.outputs)
+    if (output.present && names_metrics(output.name)) put_written(metrics, output, read_file);
+  for (const auto& series : outcome.series) {
+    const auto written = std::any_of(metrics.begin(), metrics.end(), [&](const result::Metric& metric) { return metric.name == series.name; });
+    if (!written && !series.points.empty()) metrics.push_back({.name = series.name, .value = series.points.back().value, .percentage = false});
+  }
+  return metrics;
+}
+
+Json metrics_object(const std::vector<result::Metric>& metrics) {
+  auto object = Json::object();
+  for (const auto& metric : metrics)
+    if (std::isfinite(metric.value)) object[metric.name] = metric.value;
+  return object;
+}
+
+Json results_object(const run::Outcome& outcome, const Inputs& inputs, const FileReader& read_file) {
+  auto object = Json::object();
+  for (const auto& output : outcome.outputs) {
+    auto& entry = object[output.name];
+    if (output.value) {
+      entry = *output.value;
+    } else if (output.present && !output.path.empty()) {
+      entry = address_of(output, inputs);
+      if (!output.artifact || !output.step_path.empty()) continue;
+      if (const auto text = read_file(output.path, longest_inline_text); text && is_text(*text)) entry = *text;
+    }
+  }
+  return object;
+}
+
+Json without_nulls(const Json& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    const auto number = value.get<double>();
+    return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+  }
+  if (value.is_array()) {
+    auto list = Json::array();
+    for (const auto& item : value)
+      if (!item.is_null()) list.push_back(without_nulls(item));
+    return list;
+  }
+  if (!value.is_object()) return value;
+  auto object = Json::object();
+  for (const auto& [key, member] : value.items())
+    if (!member.is_null()) object[key] = without_nulls(member);
+  return object;
+}
+
+}  // namespace trainstep::step

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/outputs.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <regex>
+#include <set>
+
+#include "a_story.h"
+#include "base/files.h"
+#include "step/kfp_v1.h"
+
+using namespace trainstep;
+using namespace trainstep::step;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr auto not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr auto infinite = std::numeric_limits<double>::infinity();
+constexpr auto parameter = OutputTarget::Kind::parameter;
+constexpr auto artifact = OutputTarget::Kind::artifact;
+
+std::string content(const Rendered& rendered, const std::string& path) {
+  for (const auto& file : rendered.files)
+    if (file.path == path) return file.content;
+  FAIL("no file " + path);
+  return {};
+}
+
+Json json(const Rendered& rendered, const std::string& path) {
+  auto result = parse_json(content(rendered, path), path);
+  if (!result) FAIL(result.error().message);
+  return *result;
+}
+
+// A folder that goes with the test.
+class Folder {
+ public:
+  Folder() {
+    auto name = (std::filesystem::temp_directory_path() / "trainstep-step-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    m_path = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(m_path); }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (m_path / name).string(); }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(m_path)) names.push_back(entry.path().filename());
+    return names;
+  }
+
+ private:
+  std::filesystem::path m_path;
+};
+
+Result<std::string> from_disk(const std::string& path, std::size_t limit) { return read_file(path, limit); }
+
+}  // namespace
+
+TEST_CASE("Plain files hold metrics, results, the job's name and the report") {
+  AStory a;
+  a.target("metrics", "m");
+  a.target("results", "r");
+  a.target("job_name", "j");
+  a.target("report", "h");
+  a.curve("loss", {0.5, 0.25});
+  a.curve("accuracy", {0.8, 0.9});
+  a.value("epochs", 3);
+  a.value("note", "done");
+  const auto rendered = render_outputs(a.story(), files({}), "<html>");
+  CHECK(json(rendered, "m") == Json{{"loss", 0.25}, {"accuracy", 0.9}});
+  CHECK(json(rendered, "r") == Json{{"epochs", 3}, {"note", "done"}});
+  CHECK(content(rendered, "j") == "digits-0f3a9c1e22");
+  CHECK(content(rendered, "h") == "<html>");
+  CHECK(rendered.missing.empty());
+}
+
+TEST_CASE("What the program wrote counts more than its log") {
+  AStory a;
+  a.curve("accuracy", {0.8, 0.9});
+  a.curve("loss", {0.1});
+  a.artifact("eval_metrics", "/w/eval", "", {{"f1", 0.7}, {"kind", "test"}});
+  a.artifact("mlpipeline_metrics", "/w/v1", "");
+  const auto reader = files({{"/w/v1", R"({"metrics": [{"name": "accuracy", "numberValue": 0.95, "format": "PERCENTAGE"}]})"}});
+  const auto metrics = final_metrics(a.outcome, reader);
+  CHECK(metrics_object(metrics) == Json{{"f1", 0.7}, {"accuracy", 0.95}, {"loss", 0.1}});
+  CHECK(metrics[1].percentage);
+}
+
+TEST_CASE("Values that are not finite stand in no file that machines read") {
+  AStory a;
+  a.target("metrics", "m");
+  a.target("mlpipeline_metrics", "v1");
+  a.curve("loss", {1, not_a_number});
+  a.curve("peak", {infinite});
+  a.curve("fine", {2});
+  const auto rendered = render_outputs(a.story(), files({}), "");
+  CHECK(json(rendered, "m") == Json{{"fine", 2.0}});
+  CHECK(json(rendered, "v1")["metrics"].size() == 1);
+  CHECK(without_nulls(Json{{"a", not_a_number}, {"b", {1, nullptr, -infinite}}, {"c", nullptr}}) == Json{{"a", "NaN"}, {"b", {1, "-Infinity"}}});
+}
+
+TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most 50") {
+  const std::regex allowed("[a-zA-Z]([-_a-zA-Z0-9]{0,62}[a-zA-Z0-9])?");
+  for (const auto& name : {std::string("val/acc uracy"), std::string("1st"), std::string("___"), std::string(""), std::string("é"),
+                           std::string(100, 'x'), std::string(63, 'y') + "__z", std::string("ok_name-1")})
+    CHECK(std::regex_match(v1_metric_name(name), allowed));
+  CHECK(v1_metric_name("ok_name-1") == "ok_name-1");
+  std::vector<result::Metric> metrics;
+  for (int i = 0; i < 60; ++i) metrics.push_back({.name = "a.b" + std::string(i % 2 == 0 ? "." : "/"), .value = 1.0 * i, .percentage = i == 0});
+  const auto list = v1_metrics(metrics)["metrics"];
+  REQUIRE(list.size() == 50);
+  std::set<std::string> names;
+  for (const auto& metric : list) {
+    CHECK(std::regex_match(metric["name"].get<std::string>(), allowed));
+    names.insert(metric["name"].get<std::string>());
+  }
+  CHECK(names.size() == 50);
+  CHECK(list[0]["format"] == "PERCENTAGE");
+  CHECK(list[1]["format"] == "RAW");
+}
+
+TEST_CASE("KFP v1 UI metadata keep the program's own entries and add metrics and report") {
+  AStory a;
+  a.target("mlpipeline_ui_metadata", "/o/ui");
+  a.artifact("mlpipeline_ui_metadata", "/o/ui", "mlpipeline_ui_metadata");
+  a.curve("loss \"x\"", {not_a_number});
+  const auto reader = files({{"/o/ui", R"({"version": 1, "outputs": [{"type": "confusion_matrix"}]})"}});
+  const auto ui = json(render_outputs(a.story(), reader, "<html>"), "/o/ui");
+  REQUIRE(ui["outputs"].size() == 3);
+  CHECK(ui["outputs"][0]["type"] == "confusion_matrix");
+  CHECK(ui["outputs"][1]["source"] == "\"loss \"\"x\"\"\",NaN\n");
+  CHECK(ui["outputs"][2]["source"] == "<html>");
+  CHECK(ui["version"] == 1);
+}
+
+TEST_CASE("A metrics file of the program that holds something else stays as it is") {
+  AStory a;
+  a.target("metrics", "/o/m");
+  a.artifact("metrics", "/o/m", "metrics");
+  CHECK(render_outputs(a.story(), files({{"/o/m", "epoch,loss\n1,0.5\n"}}), "").files.empty());
+  CHECK(render_outputs(a.story(), files({{"/o/m", R"({"loss": 0.5})"}}), "").files.size() == 1);
+  CHECK(render_outputs(a.story(), files({}), "").files.size() == 1);
+}
+
+TEST_CASE("Small text outputs stand in the results, large ones and mapped ones by their address") {
+  AStory a;
+  a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
+  a.artifact("model", "/minio/b/model", "model_dir");
+  a.artifact("notes", "/w/notes", "");
+  a.artifact("weights", "/w/weights", "");
+  a.artifact("long", "/w/long", "");
+  a.outcome.outputs.push_back({.name = "gone", .artifact = true, .path = "/w/gone", .present = false, .value = {}, .metadata = {}, .step_path = {}});
+  const auto reader = files({{"/w/notes", "good\nrun"}, {"/w/weights", std::string("\x00\x01", 2)}, {"/w/long", std::string(5000, 'x')}});
+  CHECK(results_object(a.outcome, a.inputs, reader) ==
+        Json{{"model", "minio://b/model"}, {"notes", "good\nrun"}, {"weights", "/w/weights"}, {"long", "/w/long"}, {"gone", nullptr}});
+}
+
+TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
+  AStory a;
+  a.inputs.executor_output_file = "out.json";
+  a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
+  a.target("metrics", "/minio/b/metrics", artifact, "minio://b/metrics");
+  a.target("report", "/minio/b/report", artifact, "minio://b/report");
+  a.target("job_name", "job_name", parameter);
+  a.target("results", "results", parameter);
+  a.target("accuracy", "accuracy", parameter);
+  a.target("flag", "flag", parameter);
+  a.curve("accuracy", {0.5, 0.9});
+  a.curve("loss", {not_a_number});
+  a.value("flag", true);
+  a.value("nothing", nullptr);
+  a.artifact("model", "/minio/b/model", "model_dir", {{"framework", "pytorch"}, {"nothing", nullptr}, {"display_name", "x"}});
+  const auto rendered = render_outputs(a.story(), files({}), "<html>");
+  CHECK(rendered.files.back().path == "out.json");
+  const auto output = json(rendered, "out.json");
+  CHECK(output["parameterValues"] ==
+        Json{{"accuracy", 0.9}, {"flag", true}, {"job_name", "digits-0f3a9c1e22"}, {"results", {{"flag", true}, {"model", "minio://b/model"}}}});
+  CHECK(output["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"accuracy", 0.9}});
+  CHECK(output["artifacts"]["model_dir"]["artifacts"][0]["metadata"] ==
+        Json{{"job_name", "digits-0f3a9c1e22"}, {"distribution_type", "PyTorch"}, {"number_of_workers", 2}, {"framework", "pytorch"}});
+  CHECK_FALSE(output["artifacts"].contains("report"));
+  CHECK(output.size() == 2);
+  // The same values in the parameters' files, as the launcher would read them.
+  CHECK(content(rendered, "accuracy") == "0.9");
+  CHECK(content(rendered, "flag") == "true");
+  CHECK(content(rendered, "job_name") == "digits-0f3a9c1e22");
+  CHECK(json(rendered, "results").is_object());
+}
+
+TEST_CASE("After a failure what is true is written, but no results and no executor output") {
+  AStory a;
+  a.outcome.verdict.verdict_class = result::VerdictClass::user;
+  a.inputs.executor_output_file = "out.json";
+  a.target("report", "report");
+  a.target("results", "results");
+  a.target("metrics", "metrics");
+  a.target("job_name", "name");
+  a.target("accuracy", "accuracy", parameter);
+  a.curve("loss", {0.5});
+  const auto rendered = render_outputs(a.story(), files({}), "<html>");
+  std::vector<std::string> paths;
+  for (const auto& file : rendered.files) paths.push_back(file.path);
+  CHECK(paths == std::vector<std::string>{"report", "metrics", "name"});
+  CHECK(rendered.missing.empty());
+}
+
+TEST_CASE("A KFP v2 parameter without a value is an error that tells what there is, with the rest written") {
+  const Folder folder;
+  AStory a;
+  a.inputs.executor_output_file = folder / "out.json";
+  a.target("metrics", folder / "metrics");
+  a.target("f1", folder / "f1", parameter);
+  a.value("accuracy", 0.5);
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK_THAT(written.error().message, Contains("output f1: ") && Contains("it returned accuracy"));
+  CHECK(folder.names() == std::vector<std::string>{"metrics"});
+}
+
+TEST_CASE("All outputs are written, with their folders and nothing else") {
+  const Folder folder;
+  AStory a;
+  a.inputs.executor_output_file = folder / "deep/er/out.json";
+  a.target("report", folder / "report.html");
+  a.target("metrics", folder / "metrics.json");
+  a.target("model_dir", folder / "model");
+  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  auto names = folder.names();
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"deep", "metrics.json", "model", "report.html"});
+  CHECK(std::filesystem::is_directory(folder / "model"));
+  CHECK_THAT(*read_file(folder / "report.html", 1U << 20U), Contains("digits-0f3a9c1e22"));
+}
+
+TEST_CASE("A failed run makes no model folder") {
+  const Folder folder;
+  AStory a;
+  a.outcome.verdict.verdict_class = result::VerdictClass::user;
+  a.target("model_dir", folder / "model");
+  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("When one file cannot be written none appears") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "folder");
+  const auto written = write_together({{folder / "a", "1"}, {folder / "folder", "2"}});
+  REQUIRE_FALSE(written.has_value());
+  CHECK_THAT(written.error().message, Contains("is a folder"));
+  CHECK(folder.names() == std::vector<std::string>{"folder"});
+  CHECK_FALSE(write_together({{folder / "a", "1"}, {"/proc/none/x", "2"}}).has_value());
+  CHECK(folder.names() == std::vector<std::string>{"folder"});
+}
+
+TEST_CASE("The later of two contents for one path counts, and devices are written to, not replaced") {
+  const Folder folder;
+  REQUIRE(write_together({{folder / "a", "1"}, {folder / "a", "2"}, {"/dev/null", "3"}}).has_value());
+  CHECK(*read_file(folder / "a", 10) == "2");
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}
