@@ -16,7 +16,9 @@ namespace trainstep {
 namespace {
 
 Error file_error(std::string_view verb, const std::filesystem::path& path, int code) {
-  const auto kind = code == ENOENT ? ErrorKind::not_found : code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
+  const auto kind = code == ENOENT                                     ? ErrorKind::not_found
+                    : code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied
+                                                                       : ErrorKind::internal;
   return {kind, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code))};
 }
 

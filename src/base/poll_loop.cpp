@@ -23,9 +23,9 @@ void PollLoop::forget(int fd) { m_readers.erase(fd); }
 
 void PollLoop::run() {
   m_stopped = false;
-  while (!m_stopped && !(m_timers.empty() && m_posted.empty() && m_readers.empty())) {
+  while (!m_stopped && has_work()) {
     run_posted();
-    if (m_stopped) return;
+    if (m_stopped || !has_work()) return;  // without anything to wait for, poll would never return
     poll_descriptors();
     run_due_timers();
   }

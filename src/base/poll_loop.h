@@ -30,6 +30,7 @@ class PollLoop : public Loop {
     Monotonic due;
     std::function<void()> done;
   };
+  [[nodiscard]] bool has_work() const { return !(m_timers.empty() && m_posted.empty() && m_readers.empty()); }
   [[nodiscard]] int poll_timeout_ms() const;
   void run_due_timers();
   void run_posted();

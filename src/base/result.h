@@ -32,14 +32,14 @@ Result<T> in_context(std::string_view where, Result<T> result) {
 #define TRAINSTEP_JOIN(a, b) TRAINSTEP_JOIN_(a, b)
 
 // TRY(expression): returns its error from the enclosing function; the value, if any, is dropped.
-#define TRY(...)                                                                        \
-  do {                                                                                  \
+#define TRY(...)                                                                            \
+  do {                                                                                      \
     if (auto try_result = (__VA_ARGS__); !try_result) return std::move(try_result.error()); \
   } while (false)
 
 // ASSIGN(auto value, expression): declares or assigns the value, or returns the error from the enclosing function.
 #define ASSIGN(declaration, ...) ASSIGN_(TRAINSTEP_JOIN(assign_result_, __LINE__), declaration, __VA_ARGS__)
-#define ASSIGN_(name, declaration, ...)             \
-  auto name = (__VA_ARGS__);                        \
-  if (!name) return std::move((name).error());      \
+#define ASSIGN_(name, declaration, ...)        \
+  auto name = (__VA_ARGS__);                   \
+  if (!name) return std::move((name).error()); \
   declaration = std::move(*(name))

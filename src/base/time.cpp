@@ -8,9 +8,7 @@ namespace trainstep {
 
 Time wall_clock() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
-std::string to_rfc3339(Time time) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
-}
+std::string to_rfc3339(Time time) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time))); }
 
 std::string describe(Duration duration) {
   const auto ms = std::max<Duration::rep>(duration.count(), 0);
