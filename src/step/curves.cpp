@@ -46,11 +46,11 @@ std::pair<std::string, std::string> role_and_base(const std::string& name) {
   return {"", name};
 }
 
-// 1, 2 or 5 times a power of ten: the smallest step that needs at most three grid lines.
+// 1, 2 or 5 times a power of ten: the smallest step that needs at most five grid lines.
 double grid_step(double size) {
-  const auto power = std::pow(10.0, std::floor(std::log10(size / 3)));
+  const auto power = std::pow(10.0, std::floor(std::log10(size / 4)));
   for (const auto factor : {1.0, 2.0, 5.0, 10.0})
-    if (size / (factor * power) <= 3) return factor * power;
+    if (size / (factor * power) <= 4) return factor * power;
   return size;
 }
 
@@ -98,7 +98,7 @@ class Picture {
     const auto step = grid_step(m_y.size());
     if (!(step > 0)) return;
     const auto first = std::ceil(m_y.least / step) * step;
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 6; ++i) {
       const auto value = first + i * step;
       if (value > m_y.most + step * 1e-9) return;
       const auto shown = std::abs(value) < step / 2 ? 0.0 : value;

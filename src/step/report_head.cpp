@@ -85,10 +85,9 @@ std::string headline_part(const Story& story) {
                                  colour(verdict_class), headline(verdict_class), describe(outcome.ended - outcome.started));
   if (const auto kind = kind_text(story); !kind.empty()) part += " · " + escaped(kind);
   part += fmt::format(" · {}</span></p>\n", time_text(outcome.ended));
-  if (verdict_class != VerdictClass::succeeded)
-    part += fmt::format("<p>{}</p>\n", escaped(result::describe(outcome.verdict)));
-  else if (!outcome.verdict.message.empty())
-    part += fmt::format("<p>{}</p>\n", escaped(outcome.verdict.message));
+  const bool nothing_said = outcome.verdict.message.empty() && !outcome.verdict.first_failure && !story.succeeded();
+  const auto text = nothing_said ? result::describe(outcome.verdict) : outcome.verdict.message;
+  if (!text.empty()) part += fmt::format("<p>{}</p>\n", escaped(text));
   if (verdict_class != VerdictClass::succeeded && outcome.verdict.retry_can_help)
     part += "<p class=\"soft\">The same step may succeed when it is run again.</p>\n";
   return part + "</header>\n";

@@ -28,7 +28,9 @@ code,pre{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mo
 code{overflow-wrap:anywhere}
 pre{margin:.9rem 0 0;padding:.9rem 1.1rem;background:var(--wash);border-left:2px solid var(--bad);overflow-x:auto;max-height:32rem}
 .scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%}
+table{border-collapse:collapse;min-width:min(100%,30rem)}
+table.wide{width:100%}
+.scroll+p{margin-top:.8rem}
 th{font-weight:400;font-size:13px;color:var(--soft);text-align:left}
 th,td{padding:.42rem 1.4rem .42rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 th:last-child,td:last-child{padding-right:0}
@@ -46,10 +48,10 @@ svg{display:block;width:100%}
 .legend i{display:inline-block;width:.6rem;height:.6rem;border-radius:2px;margin-right:.5rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(16.5rem,1fr));gap:2rem 2.2rem}
 figure{margin:0;min-width:0}
-figcaption{display:flex;justify-content:space-between;align-items:baseline;gap:1rem;margin-bottom:.35rem}
-figcaption .title{overflow-wrap:anywhere}
-.value{font-size:1.25rem;font-weight:500;white-space:nowrap}
-.roles{display:flex;flex-wrap:wrap;gap:0 1rem;justify-content:flex-end}
+figcaption{display:flex;justify-content:space-between;align-items:flex-end;gap:1rem;min-height:2.9rem;margin-bottom:.5rem}
+figcaption .title{overflow-wrap:break-word;min-width:0}
+.value{font-size:1.25rem;line-height:1.2;font-weight:500;white-space:nowrap}
+.roles{display:flex;flex-direction:column;text-align:right;line-height:1.4}
 .roles span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .role-0{color:var(--c0)}.role-1{color:var(--c1)}.role-2{color:var(--c2)}.role-3{color:var(--c3)}
 .grid{stroke:var(--line);fill:none}
@@ -58,6 +60,7 @@ figcaption .title{overflow-wrap:anywhere}
 .curve{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round;stroke:var(--soft)}
 .curve.line-0{stroke:var(--c0)}.curve.line-1{stroke:var(--c1)}.curve.line-2{stroke:var(--c2)}.curve.line-3{stroke:var(--c3)}
 .dot{fill:var(--soft)}.dot.line-0{fill:var(--c0)}.dot.line-1{fill:var(--c1)}.dot.line-2{fill:var(--c2)}.dot.line-3{fill:var(--c3)}
+footer p{max-width:none}
 footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--line);color:var(--soft);font-size:13px}
 @media (max-width:32rem){main{padding:2rem 1.1rem}h1{font-size:1.4rem}h2{margin-top:2.4rem}th,td{padding-right:1rem}}
 @media print{main{max-width:none;padding:0}pre{max-height:none;white-space:pre-wrap}}

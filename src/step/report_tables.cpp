@@ -21,7 +21,7 @@ std::string ending_text(const run::MemberReport& member) {
   const auto& ending = *member.ending;
   auto text = ending.signal ? result::signal_name(*ending.signal) : fmt::format("exit {}", ending.exit_code);
   if (!ending.reason.empty()) text += ", " + ending.reason;
-  return member.stopped_by_us ? "stopped (" + text + ")" : text;
+  return member.stopped_by_us ? "stopped, " + text : text;
 }
 
 // When the replica ran, within the whole step.
@@ -69,7 +69,8 @@ std::string replicas_part(const Story& story) {
   const auto& members = story.outcome.members;
   if (members.empty()) return {};
   std::string part =
-      "<section>\n<h2>Replicas</h2>\n<div class=\"scroll\"><table>\n<tr><th>name</th><th>place</th><th class=\"num\">attempts</th><th>ended with</th>"
+      "<section>\n<h2>Replicas</h2>\n<div class=\"scroll\"><table class=\"wide\">\n<tr><th>name</th><th>place</th><th "
+      "class=\"num\">attempts</th><th>ended with</th>"
       "<th class=\"num\">took</th><th>when</th></tr>\n";
   std::size_t shown = 0, left_out = 0;
   for (const auto& member : members) {
