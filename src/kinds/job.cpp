@@ -1,4 +1,4 @@
-// batch/v1 Job (operators.md §2.11): one pod, or with `indexed` N pods that know their index.
+// batch/v1 Job (operators.md §2.11): one pod, or with `indexed` N pods that know their index (plan/distribution.h sees to it).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -18,11 +18,6 @@ std::vector<Replicas> replicas(const plan::Plan& plan) {
 }
 
 Result<void> check(const plan::Plan& plan) {
-  if (plan.distribution.workers > 1 && !plan.distribution.indexed)
-    return input_error(
-        fmt::format("distribution_specification.number_of_workers: a Job has one worker, not {}; set \"indexed\": true for pods that do "
-                    "not talk to each other, or another distribution_type",
-                    plan.distribution.workers));
   if (plan.options.run_policy.restart_policy == "Always")
     return input_error("job_options.run_policy.restart_policy: a Job's pods cannot be restarted Always; use Never, OnFailure or ExitCode");
   if (!plan.options.gang.is_null() && plan.distribution.workers > 1)

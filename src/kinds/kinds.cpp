@@ -26,6 +26,19 @@ const Kind& find(std::string_view name) {
   return *found;
 }
 
+Result<void> check_options(const plan::Plan& plan) {
+  static const std::vector<std::string> known{"Main", "Master", "Worker", "Launcher", "Chief", "PS"};
+  for (const auto& [type, options] : plan.options.replicas) {
+    if (std::find(known.begin(), known.end(), type) != known.end()) continue;
+    std::vector<std::string> possible;
+    for (const auto& replica : find(plan.kind).replicas(plan)) possible.push_back(replica.type);
+    const auto meant = nearest(type, known);
+    return input_error(fmt::format("job_options.replicas.{}: no such type of replicas{}; this {} has {}", type,
+                                   meant ? fmt::format(", did you mean {}?", *meant) : "", plan.kind, join(possible, ", ")));
+  }
+  return {};
+}
+
 std::string replica_name(const plan::Plan& plan, const std::string& type, int index) {
   const bool only_one = (plan.kind == "MPI" && type == "Launcher") || (plan.kind == "Job" && type == "Main");
   return only_one ? lower(type) : fmt::format("{}-{}", lower(type), index);

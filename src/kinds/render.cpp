@@ -36,6 +36,7 @@ Result<Resource> choose_resource(const Kind& kind, std::string_view group_versio
 Result<Manifest> render(const plan::Plan& plan, std::string_view group_version) {
   const auto& kind = find(plan.kind);
   ASSIGN(const auto resource, choose_resource(kind, group_version));
+  TRY(check_options(plan));
   ASSIGN(auto manifest, kind.render(plan, resource));
   const auto unpatched = manifest.json();
   TRY(manifest.patch(plan.options.patch));

@@ -216,7 +216,9 @@ TEST_CASE("what a kind cannot do is refused with the key and the remedy") {
   };
   const auto policy = [](const char* name) { return [name](plan::Plan& plan) { plan.options.run_policy.restart_policy = name; }; };
   const Case cases[] = {
-      {example("Job", 2), "", "distribution_specification.number_of_workers: ", "\"indexed\": true"},
+      {with("MPI", 2, [](plan::Plan& plan) { plan.options.replicas["Lancher"] = {}; }), "",
+       "job_options.replicas.Lancher: ", "did you mean Launcher?"},
+      {with("MPI", 2, [](plan::Plan& plan) { plan.options.replicas["Router"] = {}; }), "", "job_options.replicas.Router: ", "Launcher, Worker"},
       {with("Job", 1, policy("Always")), "", "job_options.run_policy.restart_policy: ", "OnFailure"},
       {with("PyTorch", 2, policy("Always")), "", "job_options.run_policy.restart_policy: ", "OnFailure"},
       {with("MPI", 2, policy("ExitCode")), "", "job_options.run_policy.restart_policy: ", "OnFailure"},
@@ -238,6 +240,17 @@ TEST_CASE("what a kind cannot do is refused with the key and the remedy") {
     CHECK(message.starts_with(row.key));
     CHECK(message.find(row.remedy) != std::string::npos);
   }
+}
+
+TEST_CASE("options for replicas of another kind are let be") {
+  auto plan = example("Job", 1);
+  plan.options.replicas["Launcher"].priority_class = "high";
+  CHECK(refusal(plan).empty());
+  CHECK(to_text(rendered(plan)).find("high") == std::string::npos);
+}
+
+TEST_CASE("with parameter servers only the chief ends by itself") {
+  for (const auto& replica : find("TF").replicas(example("TF", 2))) CHECK(replica.serves == (replica.type != "Chief"));
 }
 
 TEST_CASE("a queue's label stands on the job alone") {
