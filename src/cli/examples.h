@@ -6,31 +6,30 @@
 
 namespace trainstep::cli {
 
-inline constexpr std::string_view app_examples = R"(
+inline constexpr std::string_view app_examples = R"help(
 Examples:
   trainstep run --help
   trainstep render --help
 
 Exit codes: 0 succeeded, 1 the training program failed, 2 wrong usage or input, 3 infrastructure or unknown,
-4 a limit has passed, 5 no capacity, 75 interrupted while the job runs on, 130/143 cancelled.)";
+4 a limit has passed, 5 no capacity, 75 interrupted while the job runs on, 130/143 cancelled.)help";
 
-inline constexpr std::string_view run_examples = R"(
+inline constexpr std::string_view run_examples = R"help(
 Any text may be given as @FILE.
 
 Examples:
   # a program of your own, as a process of this machine
-  trainstep run --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]
-}'
+  trainstep run --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
 
-#the PyTorch sample on two ranks
+  # the PyTorch sample on two ranks
   trainstep run --train-specification @samples/pytorch/train_specification.v2.yaml --train-parameters '{"epochs": 4}' \
     --distribution-specification '{"distribution_type": "PyTorch", "number_of_workers": 2}' \
-    --model-dir model --report report.html)";
+    --model-dir model --report report.html)help";
 
-inline constexpr std::string_view render_examples = R"(
+inline constexpr std::string_view render_examples = R"help(
 Examples:
   # what would be sent to Kubernetes, and why
   trainstep render --explain --train-specification @samples/mpi/train_specification.v1.yaml \
-    --distribution-specification '{"distribution_type": "MPI", "number_of_workers": 3, "worker_cpus": "8"}')";
+    --distribution-specification '{"distribution_type": "MPI", "number_of_workers": 3, "worker_cpus": "8"}')help";
 
 }  // namespace trainstep::cli

@@ -18,7 +18,8 @@
 #include "process/signals.h"
 #include "run/runner.h"
 #include "step/outputs.h"
-#include "step/summary.h"
+#include "step/report.h"
+#include "step/results.h"
 
 namespace trainstep::cli {
 namespace {
@@ -69,7 +70,7 @@ class LocalRun {
         m_plan(plan),
         m_run_dir(command.run_dir.empty() ? std::filesystem::path(usual_run_dir) / plan.job_name : std::filesystem::path(command.run_dir)),
         m_console(m_loop, STDOUT_FILENO, command.log_format),
-        m_backend(m_loop, plan, {.run_dir = std::filesystem::absolute(m_run_dir), .python = command.python}),
+        m_backend(m_loop, plan, local_options(command)),
         m_runner(m_loop, m_backend, listeners(), rules_of(plan)) {}
 
   int operator()(int guard_fd) {
@@ -91,6 +92,13 @@ class LocalRun {
   }
 
  private:
+  [[nodiscard]] local::LocalOptions local_options(const StepCommand& command) const {
+    local::LocalOptions options;
+    options.run_dir = std::filesystem::absolute(m_run_dir);
+    options.python = command.python;
+    return options;
+  }
+
   std::vector<run::Listener*> listeners() {
     std::vector<run::Listener*> all{&m_console};
     if (const auto* path = std::getenv("ARGO_PROGRESS_FILE"); path != nullptr && *path != '\0') {
@@ -105,8 +113,7 @@ class LocalRun {
     step::Story story{
         m_inputs, outcome, &m_plan, kinds::find(m_plan.kind).replicas(m_plan), step::final_metrics(outcome, reader), target_path(m_inputs, "report")};
     if (auto written = step::write_outputs(story, reader); !written && story.succeeded()) outcome.verdict = result::from_error(written.error());
-    for (const auto line : split(step::summary(story), '\n'))
-      if (!line.empty()) m_console.say(m_loop.now(), std::string(line));
+    for (const auto& line : step::summary(story)) m_console.say(m_loop.now(), line);
     m_console.finish();
     return result::exit_code(outcome.verdict);
   }
@@ -129,6 +136,7 @@ int run_run(const StepCommand& command) {
   if (auto checked = check_cluster(command, *inputs); !checked) return report(checked.error());
   const auto plan = plan::make_plan(inputs->request, kinds::names());
   if (!plan) return report(plan.error());
+  if (auto checked = kinds::check_options(*plan); !checked) return report(checked.error());
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, *inputs, *plan)(guard_fd); });
 }
 
