@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "local/collect.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "plans.h"
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+namespace trainstep::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A program whose outputs are those of `outputs`: v1 component text, values behind ----output-paths, artifacts before.
+plan::Plan v1_plan(const std::string& values, const std::string& artifacts = "") {
+  plan::Request request;
+  std::string declared, words, paths;
+  for (const auto& [list, target] : {std::pair(&values, &paths), std::pair(&artifacts, &words)}) {
+    for (std::size_t at = 0; at < list->size();) {
+      const auto end = list->find(';', at);
+      const auto entry = list->substr(at, end - at);
+      const auto name = entry.substr(0, entry.find(' '));
+      declared += "- {name: " + name + ", type: " + entry.substr(entry.find(' ') + 1) + "}\n";
+      *target += ", {outputPath: " + name + "}";
+      at = end == std::string::npos ? list->size() : end + 1;
+    }
+  }
+  request.train_specification = "name: t\noutputs:\n" + declared + "implementation:\n  container:\n    image: any\n    command: [train" + words +
+                                "]\n" + (paths.empty() ? "" : "    args: [----output-paths" + paths + "]\n");
+  return make_plan(request);
+}
+
+class Run {
+ public:
+  explicit Run(const plan::Plan& plan) : m_plan(plan) {
+    auto place = place_of(plan, m_folder.path() / "run", gang(plan).front());
+    REQUIRE(place.has_value());
+    m_place = std::move(*place);
+    REQUIRE(make_folders(m_place).has_value());
+    m_before = footprints_of(m_place);
+  }
+  void write(const std::string& output, const std::string& text) { std::ofstream(m_place.placement.outputs.at(output)) << text; }
+  void write_executor_output(const std::string& text) { std::ofstream(m_place.placement.executor_output_file) << text; }
+  void remove_stale() { remove_stale_values(m_plan, m_place, m_before); }
+  [[nodiscard]] std::string path(const std::string& output) const { return m_place.placement.outputs.at(output); }
+  [[nodiscard]] run::OutputFound only() const {
+    auto outputs = collect_outputs(m_plan, m_place, m_before);
+    INFO((outputs ? "" : outputs.error().message));
+    REQUIRE(outputs.has_value());
+    REQUIRE(outputs->size() == 1);
+    return outputs->front();
+  }
+  [[nodiscard]] std::string error() const {
+    const auto outputs = collect_outputs(m_plan, m_place, m_before);
+    REQUIRE_FALSE(outputs.has_value());
+    CHECK(outputs.error().kind == ErrorKind::input);
+    return outputs.error().message;
+  }
+
+ private:
+  const plan::Plan& m_plan;
+  TempDir m_folder;
+  Place m_place;
+  Footprints m_before;
+};
+
+TEST_CASE("values are read from their files as the type they were declared with") {
+  struct Row {
+    const char* type;
+    const char* text;
+    const char* value;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"Integer", "7", "7"},
+      {"Integer", " 7\n", "7"},
+      {"Float", "0.25", "0.25"},
+      {"Bool", "True", "true"},
+      {"Bool", "false\n", "false"},
+      {"String", "two words\n", R"("two words\n")"},
+      {"JsonArray", "[1, \"a\"]", R"([1,"a"])"},
+      {"JsonObject", R"({"a": {"b": null}})", R"({"a":{"b":null}})"},
+      {"JsonObject", R"({"loss": NaN, "name": "NaN"})", R"({"loss":"NaN","name":"NaN"})"},
+  }));
+  CAPTURE(row.type, row.text);
+  const auto plan = v1_plan(std::string("value ") + row.type);
+  Run run(plan);
+  run.write("value", row.text);
+  const auto found = run.only();
+  CHECK_FALSE(found.artifact);
+  CHECK(found.present);
+  REQUIRE(found.value.has_value());
+  CHECK(to_text(*found.value) == row.value);
+}
+
+TEST_CASE("numbers that are none are values too") {
+  const auto plan = v1_plan("loss Float");
+  for (const auto* text : {"nan", "NaN", "-inf", "Infinity\n"}) {
+    CAPTURE(text);
+    Run run(plan);
+    run.write("loss", text);
+    CHECK_FALSE(std::isfinite(run.only().value->get<double>()));
+  }
+}
+
+TEST_CASE("a value that was not written, or is not of its type, is an error that names it") {
+  const auto plan = v1_plan("accuracy Float");
+  Run run(plan);
+  CHECK_THAT(run.error(), Catch::Contains("output accuracy") && Catch::Contains("wrote no value") && Catch::Contains("outputs/accuracy"));
+  run.write("accuracy", "very good");
+  CHECK_THAT(run.error(), Catch::Contains("output accuracy") && Catch::Contains("very good"));
+}
+
+TEST_CASE("a value from before the run is no result of it") {
+  const TempDir folder;
+  auto plan = v1_plan("accuracy Float");
+  plan.binding.outputs.front().path = plan::StepPath{"metrics", (folder.path() / "metrics").string(), "", "", Json::object()};
+  std::ofstream(folder.path() / "metrics") << "0.99";
+  Run run(plan);
+  run.remove_stale();
+  CHECK(fs::exists(folder.path() / "metrics"));
+  CHECK_THAT(run.error(), Catch::Contains("wrote no value"));
+  run.write("accuracy", "0.5");
+  CHECK(run.only().value->get<double>() == 0.5);
+  CHECK(run.only().step_path == "metrics");
+}
+
+TEST_CASE("values of an earlier attempt are removed, artifacts stay for those who resume") {
+  const auto plan = v1_plan("accuracy Float", "model Model");
+  Run run(plan);
+  run.write("accuracy", "0.1");
+  run.write("model", "checkpoint");
+  run.write_executor_output("{}");
+  run.remove_stale();
+  CHECK_FALSE(fs::exists(run.path("accuracy")));
+  CHECK(fs::exists(run.path("model")));
+  CHECK_THAT(run.error(), Catch::Contains("accuracy"));
+}
+
+TEST_CASE("an artifact is present when it was written") {
+  const auto plan = v1_plan("", "model Model");
+  Run run(plan);
+  CHECK_FALSE(run.only().present);
+  run.write("model", "weights");
+  CHECK(run.only().present);
+  CHECK(run.only().artifact);
+  CHECK(run.only().path == run.path("model"));
+}
+
+TEST_CASE("the executor output of KFP v2 counts more than files") {
+  const auto plan = v1_plan("accuracy Float");
+  Run run(plan);
+  run.write("accuracy", "0.1");
+  const auto* key = GENERATE("parameterValues", "parameter_values");
+  run.write_executor_output(std::string("{\"") + key + "\": {\"accuracy\": 0.9}}");
+  CHECK(run.only().value->get<double>() == 0.9);
+  run.write_executor_output(std::string("{\"") + key + "\": {\"accuracy\": NaN}}");
+  CHECK(std::isnan(run.only().value->get<double>()));
+}
+
+TEST_CASE("an artifact takes its metadata, and a place of its own, from the executor output") {
+  const auto plan = v1_plan("", "model Model");
+  Run run(plan);
+  run.write_executor_output(R"({"artifacts": {"model": {"artifacts": [{"name": "model", "uri": "s3://b/k", "metadata": {"accuracy": 0.9}}]}}})");
+  const auto found = run.only();
+  CHECK(found.present);
+  CHECK(found.path == "s3://b/k");
+  CHECK(to_text(found.metadata) == R"({"accuracy":0.9})");
+}
+
+TEST_CASE("an executor output that cannot be read is an error, not a success") {
+  const auto plan = v1_plan("", "model Model");
+  Run run(plan);
+  run.write_executor_output("{\"artifacts\": ");
+  CHECK_THAT(run.error(), Catch::Contains("executor output"));
+  run.write_executor_output("[]");
+  CHECK_THAT(run.error(), Catch::Contains("is no object"));
+}
+
+}  // namespace
+}  // namespace trainstep::local

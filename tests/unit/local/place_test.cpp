@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "local/place.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "plans.h"
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+namespace trainstep::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+plan::Plan plan_with_outputs(const std::string& model_dir) {
+  plan::Request request;
+  request.train_specification = R"(
+name: train
+inputs: [{name: data, type: Dataset}]
+outputs: [{name: model, type: Model}, {name: "odd/name", type: Model}, {name: accuracy, type: Float}]
+implementation:
+  container:
+    image: any
+    command: [train, {inputPath: data}, {outputPath: model}, {outputPath: "odd/name"}, {outputPath: accuracy}]
+)";
+  request.train_parameters = {{"data", "train_dataset_dir"}, {"model", "model_dir"}};
+  request.inputs = {{"train_dataset_dir", "relative/data", "", "", Json::object()}};
+  request.outputs = {{"model_dir", model_dir, "", "", Json::object()}};
+  request.distribution_specification = {{"distribution_type", "PyTorch"}, {"number_of_workers", 2}};
+  return make_plan(request);
+}
+
+TEST_CASE("only the primary has the real outputs, all have the same inputs") {
+  const auto plan = plan_with_outputs("/out/model");
+  const auto members = gang(plan);
+  const auto master = place_of(plan, "/run", members[0]);
+  const auto worker = place_of(plan, "/run", members[1]);
+  REQUIRE((master && worker));
+  CHECK(master->folder == "/run/master-0");
+  CHECK(worker->folder == "/run/worker-0");
+  CHECK(master->placement.outputs.at("model") == "/out/model");
+  CHECK(master->placement.outputs.at("accuracy") == "/run/outputs/accuracy");
+  CHECK(worker->placement.outputs.at("model") == "/run/worker-0/outputs/model");
+  CHECK(worker->placement.executor_output_file == "/run/worker-0/executor_output.json");
+  CHECK(master->placement.inputs.at("data") == fs::absolute("relative/data"));
+  CHECK(worker->placement.inputs.at("data") == fs::absolute("relative/data"));
+  CHECK(fs::path(master->placement.outputs.at("odd/name")).parent_path() == "/run/outputs");
+}
+
+TEST_CASE("parents of outputs are made, the outputs are not") {
+  const TempDir folder;
+  const auto plan = plan_with_outputs((folder.path() / "deep/er/model").string());
+  const auto place = place_of(plan, folder.path() / "run", gang(plan).front());
+  REQUIRE(place.has_value());
+  REQUIRE(make_folders(*place).has_value());
+  CHECK(fs::is_directory(folder.path() / "deep/er"));
+  CHECK_FALSE(fs::exists(folder.path() / "deep/er/model"));
+  CHECK(fs::is_directory(folder.path() / "run/master-0"));
+}
+
+TEST_CASE("a footprint tells what a run wrote from what was there") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  const Footprint nothing(model);
+  CHECK_FALSE(nothing.was_there());
+  CHECK_FALSE(nothing.written());
+  fs::create_directories(model / "variables");
+  std::ofstream(model / "variables/a") << "1";
+  CHECK(nothing.written());
+  const Footprint old(model);
+  CHECK(old.was_there());
+  CHECK_FALSE(old.written());
+  std::ofstream(model / "variables/a") << "12";
+  CHECK(old.written());
+}
+
+}  // namespace
+}  // namespace trainstep::local
