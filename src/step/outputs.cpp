@@ -113,6 +113,28 @@ Result<void> make_model_folder(const Story& story) {
   return {};
 }
 
+Error missing_error(const Story& story, const std::vector<std::string>& missing) {
+  std::vector<std::string> known;
+  for (const auto& output : story.outcome.outputs)
+    if (output.value) known.push_back(output.name);
+  return input_error(fmt::format("output {}: neither a value that the program returned nor a metric has this name; it returned {}",
+                                 join(missing, ", "), known.empty() ? "no values" : join(known, ", ")));
+}
+
+// The step fails because of `error`, and its outputs say so.
+Result<void> write_as_failed(const Story& story, Error error, const FileReader& read_file) {
+  auto outcome = story.outcome;
+  outcome.verdict = result::from_error(error);
+  const Story failed{.inputs = story.inputs,
+                     .outcome = outcome,
+                     .plan = story.plan,
+                     .replicas = story.replicas,
+                     .metrics = story.metrics,
+                     .report_place = story.report_place};
+  TRY(write_together(render_outputs(failed, read_file, render_report(failed)).files));
+  return error;
+}
+
 }  // namespace
 
 Rendered render_outputs(const Story& story, const FileReader& read_file, std::string_view report) {
@@ -121,14 +143,10 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
 
 Result<void> write_outputs(const Story& story, const FileReader& read_file) {
   const auto rendered = render_outputs(story, read_file, render_report(story));
+  if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
   TRY(write_together(rendered.files));
   if (story.succeeded()) TRY(make_model_folder(story));
-  if (rendered.missing.empty()) return {};
-  std::vector<std::string> known;
-  for (const auto& output : story.outcome.outputs)
-    if (output.value) known.push_back(output.name);
-  return input_error(fmt::format("output {}: neither a value that the program returned nor a metric has this name; it returned {}",
-                                 join(rendered.missing, ", "), known.empty() ? "no values" : join(known, ", ")));
+  return {};
 }
 
 }  // namespace trainstep::step

@@ -39,7 +39,8 @@ std::string lane(const run::MemberReport& member, const run::Outcome& outcome) {
 std::string replica_row(const run::MemberReport& member, const run::Outcome& outcome) {
   const auto took = member.started ? describe(member.ended.value_or(outcome.ended) - *member.started) : "";
   return fmt::format(
-      "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"num\">{}</td><td{}>{}</td><td class=\"num\">{}</td><td class=\"lane\">{}</td></tr>\n",
+      "<tr><td class=\"name\">{}</td><td class=\"name\">{}</td><td class=\"num\">{}</td><td{}>{}</td><td class=\"num\">{}</td><td "
+      "class=\"lane\">{}</td></tr>\n",
       escaped(member.name), escaped(member.place), member.attempts, failed(member) ? " class=\"bad\"" : "", escaped(ending_text(member)), took,
       lane(member, outcome));
 }

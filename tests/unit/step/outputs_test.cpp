@@ -211,17 +211,20 @@ TEST_CASE("After a failure what is true is written, but no results and no execut
   CHECK(rendered.missing.empty());
 }
 
-TEST_CASE("A KFP v2 parameter without a value is an error that tells what there is, with the rest written") {
+TEST_CASE("A KFP v2 parameter without a value is an error that tells what there is, and the report says so") {
   const Folder folder;
   AStory a;
   a.inputs.executor_output_file = folder / "out.json";
-  a.target("metrics", folder / "metrics");
+  a.target("report", folder / "report");
+  a.target("results", folder / "results");
   a.target("f1", folder / "f1", parameter);
   a.value("accuracy", 0.5);
   const auto written = write_outputs(a.story(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK_THAT(written.error().message, Contains("output f1: ") && Contains("it returned accuracy"));
-  CHECK(folder.names() == std::vector<std::string>{"metrics"});
+  CHECK(folder.names() == std::vector<std::string>{"report"});
+  const auto report = *read_file(folder / "report", 1U << 20U);
+  CHECK_THAT(report, Contains("Wrong input") && Contains("output f1: ") && !Contains("Succeeded"));
 }
 
 TEST_CASE("All outputs are written, with their folders and nothing else") {
