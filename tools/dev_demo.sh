@@ -16,10 +16,10 @@ need "${build_packages[@]}" "${python_packages[@]}" "${packages[@]}"
 venv "$kind"
 build release trainstep
 
-out=build/demo/$kind
+out=$root/build/demo/$kind
 rm -rf "$out"
 mkdir -p "$out"
-exec build/release/trainstep run --cluster local --python "$root/build/venv/$kind/bin/python" \
+exec build/release/trainstep run --cluster local --run-dir "$out/run" --python "$root/build/venv/$kind/bin/python" \
   --train-specification "@samples/$kind/train_specification.v2.yaml" \
   --train-parameters '{"model_dir": "model_dir", "epochs": 4}' --distribution-specification "$distribution" \
   --run-dir "$out/run" \
