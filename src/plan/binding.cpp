@@ -25,6 +25,8 @@ std::string shown(const spec::Input& input) {
 
 std::string formals(const spec::Program& program) {
   std::vector<std::string> inputs, outputs;
+  inputs.reserve(program.inputs.size());
+  outputs.reserve(program.outputs.size());
   for (const auto& input : program.inputs) inputs.push_back(shown(input));
   for (const auto& output : program.outputs) outputs.push_back(output.name);
   return fmt::format("inputs {}; outputs {}", inputs.empty() ? "none" : join(inputs, ", "), outputs.empty() ? "none" : join(outputs, ", "));
@@ -32,6 +34,7 @@ std::string formals(const spec::Program& program) {
 
 std::string names_of(const std::vector<StepPath>& paths) {
   std::vector<std::string> names;
+  names.reserve(paths.size());
   for (const auto& path : paths) names.push_back(path.name);
   return names.empty() ? "none" : join(names, ", ");
 }
@@ -53,6 +56,7 @@ Result<void> check_names(const spec::Program& program, const Request& request) {
     return input_error(
         fmt::format("train_parameters: wants an object that maps the program's parameters to values, found a {}", type_name(parameters)));
   std::vector<std::string> known;
+  known.reserve(program.inputs.size() + program.outputs.size());
   for (const auto& input : program.inputs) known.push_back(input.name);
   for (const auto& output : program.outputs) known.push_back(output.name);
   const std::set<std::string> names(known.begin(), known.end());
@@ -125,10 +129,11 @@ Result<std::vector<BoundOutput>> bind_outputs(const spec::Program& program, cons
     bound.name = output.name;
     const auto* value = spec::find_input(program, output.name) == nullptr ? actual(request, output.name) : nullptr;
     if (value == nullptr) continue;
-    ASSIGN(bound.path, choose_path(output.name, value, request.outputs, "output"));
-    const auto [other, first] = taken.emplace(bound.path->name, output.name);
-    if (!first)
-      return input_error(fmt::format("train_parameters.{}: output \"{}\" goes to {} already", output.name, other->second, bound.path->name));
+    ASSIGN(auto path, choose_path(output.name, value, request.outputs, "output"));
+    if (!path) continue;
+    const auto [other, first] = taken.emplace(path->name, output.name);
+    if (!first) return input_error(fmt::format("train_parameters.{}: output \"{}\" goes to {} already", output.name, other->second, path->name));
+    bound.path = std::move(path);
   }
   for (auto& bound : outputs) {
     if (bound.path || taken.contains(bound.name)) continue;

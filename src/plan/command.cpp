@@ -62,8 +62,10 @@ class Line {
 
   Result<void> add_value(const std::string& name, Words& words) {
     const auto found = m_inputs.find(name);
-    if (found == m_inputs.end() || !found->second->value) return left_out(name);
-    words.push_back(value_text(*found->second->value, m_program.dialect));
+    if (found == m_inputs.end()) return left_out(name);
+    const auto& value = found->second->value;
+    if (!value) return left_out(name);
+    words.push_back(value_text(*value, m_program.dialect));
     return {};
   }
 

@@ -68,6 +68,7 @@ class Finder {
 template <typename T>
 Result<void> check_declared(const std::vector<std::string>& used, const std::vector<T>& declared, std::string_view what, const std::string& where) {
   std::vector<std::string> names;
+  names.reserve(declared.size());
   for (const auto& item : declared) names.push_back(item.name);
   const std::set<std::string> known(names.begin(), names.end());
   for (const auto& name : used) {

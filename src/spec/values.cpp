@@ -28,9 +28,8 @@ Error misfit(Type type, const Json& found, std::string_view hint = {}) {
 template <typename T>
 std::optional<T> whole(std::string_view text) {
   T number{};
-  const auto* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, number);
-  if (code != std::errc{} || stop != end) return std::nullopt;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
