@@ -44,7 +44,7 @@ def trainstep(program, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
     environment.update({"HOME": str(tmp_path), "PIP_NO_INDEX": "1", "NO_COLOR": "1"})
 
-    def call(*arguments, timeout=120, env=None, check=None):
+    def call(*arguments, timeout=300, env=None, check=None):
         words = [str(program), *(a if isinstance(a, str) else str(a) if isinstance(a, pathlib.Path) else json.dumps(a) for a in arguments)]
         done = subprocess.run(
             words, cwd=tmp_path, env={**environment, **(env or {})}, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL

@@ -45,4 +45,4 @@ def test_missing_package_is_installed_once(trainstep, wheels, python, tmp_path):
 
 def test_package_that_cannot_be_installed_is_a_clear_error(trainstep, python, tmp_path):
     done = trainstep(*words(python, tmp_path, "run"), check=2)
-    assert "styles-probe" in done.stderr
+    assert "styles-probe" in done.stdout + done.stderr

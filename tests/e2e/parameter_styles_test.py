@@ -10,6 +10,7 @@ import oracle
 import pytest
 from conftest import read_json
 
+STEP_OUTPUTS = ("model_dir", "results", "metrics")  # that every call asks for
 VENV = {"v1": "kfp1", "v2": "kfp2"}
 
 
@@ -60,14 +61,14 @@ def run(case, trainstep, python_of, tmp_path):
     arguments += ["--train-specification", f"@{oracle.HERE / 'specs' / case.spec}", "--train-parameters", case.train_parameters]
     for formal, (name, _) in case.inputs.items():
         arguments += ["--" + name.replace("_", "-"), case.data[formal]]
-    for name in ("model_dir", "results", "metrics"):
+    for name in STEP_OUTPUTS:
         arguments += ["--" + name.replace("_", "-"), tmp_path / "given" / name]
     return trainstep(*arguments)
 
 
 def place(case, tmp_path, output):
-    """Where the call puts an output of the program."""
-    mapped = case.outputs.get(output)
+    """Where the call puts an output of the program: one that is not mapped goes to the step's output of the same name, if there is one."""
+    mapped = case.outputs.get(output) or (output if output in STEP_OUTPUTS else None)
     return tmp_path / "given" / mapped if mapped else tmp_path / "run" / "outputs" / output
 
 

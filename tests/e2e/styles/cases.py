@@ -46,7 +46,7 @@ ODD = {
     "unicode": "Größe 猫 🐈 \u00a0",
     "lines": "first\n  second\r\n\n",
     "dollar": "$HOME ${HOME} $$ `id` $(HOME) $$(HOME)",
-    "braces": "{{workflow.name}} {{$.inputs.x}} {{",
+    "braces": "{{workflow.name}} {{inputs.parameters.x}} {{$ {{",
     "backslash": "C:\\new \\\\",
     "glob": "* ? [a-z] ~ ; | & > #",
     "json": '{"a": [1, 2]}',
