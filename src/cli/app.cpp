@@ -25,7 +25,7 @@ class InterfaceFlags {
     add(app, "executor-input", "KFP v2: the ExecutorInput ({{$}}); a JSON object here wins over all other flags", "Ways in");
     for (const auto& field : step::input_fields()) add(app, step::flag_name(field), std::string(field.help), "Inputs");
     for (const auto& field : step::output_fields()) add(app, step::flag_name(field), std::string(field.help), "Outputs");
-    add(app, "run-id", "name of the run; a run of the same name is resumed, not repeated", "Run");
+    add(app, "run-id", "name of the run; by default it follows from the workflow, else it is random", "Run");
     add(app, "namespace", "Kubernetes namespace of the job", "Run");
     app.allow_extras();  // what old backends leave of absent inputs, and flags that do not exist: step/ tells them apart
   }

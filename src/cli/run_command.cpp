@@ -53,7 +53,7 @@ follow::Rules rules_of(const plan::Plan& plan) {
 std::string opening(const plan::Plan& plan, const std::string& run_dir) {
   std::vector<std::string> counts;
   for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) counts.push_back(fmt::format("{} {}", replicas.count, replicas.type));
-  return fmt::format("trainstep {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.kind, join(counts, ", "), plan.run_id, run_dir);
+  return fmt::format("version {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.kind, join(counts, ", "), plan.run_id, run_dir);
 }
 
 std::string target_path(const step::Inputs& inputs, std::string_view name) {
