@@ -70,7 +70,8 @@ class Handler : public YAML::EventHandler {
       return check(at, m_tree.merge_key());
     }
     auto quoted = tag == "?" ? std::nullopt : read_quoted(m_text, at);
-    auto json = resolve(tag, quoted ? *quoted : value);
+    if (quoted && !quoted->text) fail(quoted->at, "the string that opens here is not closed");
+    auto json = resolve(tag, quoted ? *quoted->text : value);
     if (!json) fail(at, json.error().message);
     if (m_tree.wants_key()) {
       if (anchor != 0) remember(at, anchor, *json);

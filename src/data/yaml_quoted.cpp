@@ -95,8 +95,8 @@ class Reader {
     }
     const char c = m_rest.front();
     m_rest.remove_prefix(1);
-    constexpr std::string_view names = "0abt\tnvfe \"/\\N_LP";
-    constexpr std::uint32_t codes[] = {0, 7, 8, 9, 9, 10, 11, 12, 27, ' ', '"', '/', '\\', 0x85, 0xA0, 0x2028, 0x2029};
+    constexpr std::string_view names = "0abt\tnvfre \"/\\N_LP";
+    constexpr std::uint32_t codes[] = {0, 7, 8, 9, 9, 10, 11, 12, 13, 27, ' ', '"', '/', '\\', 0x85, 0xA0, 0x2028, 0x2029};
     static_assert(std::size(codes) == names.size());
     if (const auto found = names.find(c); found != std::string_view::npos) return add_code(codes[found]);
     const auto digits = c == 'x' ? 2U : c == 'u' ? 4U : c == 'U' ? 8U : 0U;
@@ -121,19 +121,18 @@ class Reader {
 
 }  // namespace
 
-std::optional<std::string> read_quoted(std::string_view text, std::size_t at) {
-  auto rest = text.substr(at);
-  while (!rest.empty()) {
-    const char c = rest.front();
-    if (c == '\'' || c == '"') return Reader(rest).read();
+std::optional<QuotedScalar> read_quoted(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '\'' || c == '"') return QuotedScalar{at, Reader(text.substr(at)).read()};
     if (std::string_view(" \t\r\n").find(c) != std::string_view::npos) {
-      rest.remove_prefix(1);
+      ++at;
     } else if (c == '#') {
-      rest.remove_prefix(std::min(rest.find('\n'), rest.size()));
+      at = text.find('\n', at);
     } else if (c == '&' || c == '!') {
-      rest.remove_prefix(std::min(rest.find_first_of(" \t\r\n"), rest.size()));
+      at = text.find_first_of(" \t\r\n", at);
     } else {
-      return std::nullopt;
+      break;
     }
   }
   return std::nullopt;

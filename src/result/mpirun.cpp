@@ -42,10 +42,10 @@ std::optional<MpiFailure> open_mpi_signal(std::string_view line) {
 // "  Process name: [[4463,1],1]" (5: "[prterun-foo-17@1,1]"), below it "  Exit code:    3"
 std::optional<MpiFailure> open_mpi_exit(std::span<const std::string> lines) {
   const std::string_view line = lines.front();
-  if (line.find("Process name: [") == std::string_view::npos) return std::nullopt;
+  const auto comma = line.rfind(',');
+  if (line.find("Process name: [") == std::string_view::npos || comma == std::string_view::npos) return std::nullopt;
   for (const auto& below : lines.subspan(1, std::min<std::size_t>(lines.size() - 1, 3)))
-    if (const auto code = number_after(below, "Exit code:"))
-      return MpiFailure{number_after(line.substr(line.rfind(',')), ","), code, std::nullopt, {}};
+    if (const auto code = number_after(below, "Exit code:")) return MpiFailure{number(line.substr(comma + 1)), code, std::nullopt, {}};
   return std::nullopt;
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("quoted scalars are folded and unescaped as YAML says") {
       {"\"a\\\n   b\"", "ab"},
       {"\"a \\\n   \\  b\"", "a   b"},
       {"\"a\\t\n  b\"", "a\t b"},
-      {"\"\\x41\\u00e9\\U0001F600\\N\\_\\L\\P\\e\\/\\\"\"", "A\u00e9\U0001F600\u0085\u00a0\u2028\u2029\x1b/\""},
+      {"\"\\x41\\u00e9\\U0001F600\\N\\_\\L\\P\\r\\e\\/\\\"\"", "A\u00e9\U0001F600\u0085\u00a0\u2028\u2029\r\x1b/\""},
       {"!!str  &x # why\n  'a'", "a"},
       {"! \"8\"", "8"},
   };
@@ -122,6 +122,8 @@ TEST_CASE("an error in YAML says where, what and what to do") {
       {"a: -\n", "it: line 1, column 4: a list item (-) is not possible here; check the indentation"},
       {"a: @x", "it: line 1, column 4: a value cannot start with '@'; put it in quotes"},
       {"a: \"x", "it: line 1, column 6: the text ends inside a string; its closing quote is missing"},
+      {"a: \"x\n", "it: line 1, column 4: the string that opens here is not closed"},
+      {"- !!str 'it''s\n", "it: line 1, column 9: the string that opens here is not closed"},
       {"a: \"C:\\data\"", "it: line 1, column 7: \\d is no escape of YAML; write a backslash as \\\\, or use single quotes"},
       {"a: 1\n}", "it: line 2, column 1: '}' closes nothing that was opened with the same kind of bracket"},
       {"a: *b", "it: line 1, column 4: this alias (*) names an anchor (&) that does not stand before it"},

@@ -68,4 +68,5 @@ TEST_CASE("other words of mpirun say nothing about a rank") {
   CHECK(in("mpirun noticed that the job aborted, but has no info as to the process\nthat caused that situation.") == "nothing");
   CHECK(in("") == "nothing");
   CHECK(in("  Process name: [[4463,1],1]") == "nothing");
+  CHECK(in("  Process name: [cut off\n  Exit code: 3") == "nothing");
 }
