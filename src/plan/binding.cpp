@@ -87,7 +87,8 @@ Result<Json> convert(const spec::Program& program, const spec::Input& input, con
   auto fitted = spec::fit(value, input.type);
   if (!fitted) return in_context(where, std::move(fitted.error()));
   // KFP's backend gives whole numbers as integers, wherever they stand; only a declared double stays one.
-  if (program.dialect == spec::Dialect::v2 && input.type != Type::number) *fitted = spec::with_whole_numbers(std::move(*fitted));
+  if (program.dialect == spec::Dialect::v2)
+    *fitted = input.type == Type::number ? Json(fitted->get<double>()) : spec::with_whole_numbers(std::move(*fitted));
   if (!input.allowed.empty() && std::find(input.allowed.begin(), input.allowed.end(), *fitted) == input.allowed.end())
     return input_error(fmt::format("{}: {} is not allowed; it is one of {}", where, to_text(*fitted), to_text(Json(input.allowed))));
   return fitted;

@@ -105,6 +105,7 @@ Result<void> read_outputs(const Json& outputs, Given& given) {
 }  // namespace
 
 std::string local_path(std::string_view uri) {
+  if (uri.starts_with('/')) return std::string(uri);  // kfp.local's form
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> roots{{{"gs://", "/gcs/"}, {"minio://", "/minio/"}, {"s3://", "/s3/"}}};
   for (const auto& [scheme, root] : roots)
     if (uri.starts_with(scheme)) return std::string(root).append(uri.substr(scheme.size()));

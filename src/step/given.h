@@ -25,7 +25,7 @@ Result<Given> given_by_flags(const Flags& flags);
 // `executor_input`: the ExecutorInput of KFP v2 (camelCase JSON of the launcher).
 Result<Given> given_by_executor_input(const Json& executor_input);
 
-// Where the launcher puts an artifact with this address; empty: nowhere.
+// Where the launcher puts an artifact with this address, which may be a path itself (kfp.local); empty: nowhere.
 std::string local_path(std::string_view uri);
 
 }  // namespace trainstep::step
