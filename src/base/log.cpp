@@ -95,7 +95,7 @@ void add_secret(std::string secret) {
   const std::lock_guard lock(all.mutex);
   if (std::ranges::find(all.texts, secret) != all.texts.end()) return;
   all.texts.push_back(std::move(secret));
-  std::ranges::stable_sort(all.texts, std::ranges::greater{}, &std::string::size);
+  std::ranges::sort(all.texts, std::ranges::greater{}, &std::string::size);
 }
 
 std::string redacted(std::string text) {

@@ -17,11 +17,13 @@ namespace {
 // Feeds the lexer and remembers how far it has read: nlohmann tells a SAX handler positions of syntax errors only.
 class CountingIterator {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): the standard library's names
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
   using pointer = const char*;
   using reference = const char&;
+  // NOLINTEND(readability-identifier-naming)
 
   CountingIterator(const char* at, const char** last) : m_at(at), m_last(last) {}
   reference operator*() const { return *m_at; }
@@ -153,8 +155,8 @@ class Handler {
 
 JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits) {
   Handler handler(text, what, limits);
-  const CountingIterator first(text.data(), handler.read_mark());
-  const CountingIterator last(text.data() + text.size(), handler.read_mark());
+  const CountingIterator first(text.begin(), handler.read_mark());
+  const CountingIterator last(text.end(), handler.read_mark());
   const bool parsed = Json::sax_parse(first, last, &handler);
   return handler.reading(parsed);
 }

@@ -158,8 +158,7 @@ Problem TreeBuilder::end() {
 }
 
 Json TreeBuilder::take_root() {
-  auto root = std::move(*m_root);
-  m_root.reset();
+  auto root = std::exchange(m_root, std::nullopt).value_or(Json());
   m_last = nullptr;
   return root;
 }

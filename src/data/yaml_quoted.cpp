@@ -102,8 +102,9 @@ class Reader {
     const auto digits = c == 'x' ? 2U : c == 'u' ? 4U : c == 'U' ? 8U : 0U;
     if (digits == 0 || m_rest.size() < digits) return false;
     std::uint32_t code = 0;
-    const auto [end, error] = std::from_chars(m_rest.data(), m_rest.data() + digits, code, 16);
-    if (error != std::errc{} || end != m_rest.data() + digits) return false;
+    const auto written = m_rest.substr(0, digits);
+    const auto [end, error] = std::from_chars(written.begin(), written.end(), code, 16);
+    if (error != std::errc{} || end != written.end()) return false;
     m_rest.remove_prefix(digits);
     return add_code(code);
   }

@@ -20,8 +20,8 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-template <std::size_t n>
-bool one_of(std::string_view text, const std::array<std::string_view, n>& words) {
+template <std::size_t N>
+bool one_of(std::string_view text, const std::array<std::string_view, N>& words) {
   return std::ranges::find(words, text) != words.end();
 }
 

@@ -27,8 +27,8 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_name && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
 }
 
-template <std::size_t n>
-bool one_of(std::string_view word, const std::array<std::string_view, n>& words) {
+template <std::size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& words) {
   return std::ranges::find(words, word) != words.end();
 }
 
@@ -154,7 +154,7 @@ std::optional<double> take_number(std::string_view& text) {
   if (!rest.empty() && (is_digit(rest.front()) || rest.front() == '.')) {
     const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
     if (code == std::errc::invalid_argument) return std::nullopt;
-    if (code == std::errc::result_out_of_range) value = std::strtod(std::string(rest.data(), end).c_str(), nullptr);
+    if (code == std::errc::result_out_of_range) value = std::strtod(std::string(rest.begin(), end).c_str(), nullptr);
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
   } else if (starts_ignoring_case(rest, "nan")) {
     value = std::numeric_limits<double>::quiet_NaN();
@@ -185,12 +185,10 @@ bool read_pairs(std::string_view text, MetricLine& line) {
 
 bool read_keras(std::string_view text, MetricLine& line) {
   auto rest = trim(text);
-  const auto digits = rest.find_first_not_of("0123456789");
-  if (digits == 0 || digits == std::string_view::npos || rest[digits] != '/') return false;
-  const auto done = take_number(rest);
-  rest.remove_prefix(1);
-  const auto of = take_number(rest);
-  if (!of || *done != *of || !rest.starts_with(' ')) return false;  // values in the middle of an epoch are not final
+  const auto count = rest.substr(0, rest.find(' '));
+  const auto slash = count.find('/');
+  if (slash == 0 || slash == std::string_view::npos || count.find_first_not_of("0123456789/") != std::string_view::npos) return false;
+  if (count.substr(0, slash) != count.substr(slash + 1)) return false;  // values in the middle of an epoch are not final
   for (auto at = rest.find(" - "); at != std::string_view::npos;) {
     rest.remove_prefix(at + 3);
     at = rest.find(" - ");

@@ -82,12 +82,14 @@ void MetricReader::feed(std::string_view line, Time at) {
 
 std::vector<MetricSeries> MetricReader::series() const {
   std::vector<MetricSeries> all;
+  all.reserve(m_curves.size());
   for (const auto& curve : m_curves) all.push_back(curve.series);
   return all;
 }
 
 std::vector<Metric> MetricReader::latest() const {
   std::vector<Metric> all;
+  all.reserve(m_curves.size());
   for (const auto& curve : m_curves) all.push_back({curve.series.name, curve.series.points.back().value, false});
   return all;
 }
