@@ -28,21 +28,21 @@ struct Sourced {
 struct Resources {
   std::optional<Sourced<Quantity>> cpus;
   std::optional<Sourced<Quantity>> memory;
-  Sourced<int> gpus;                     // 0: none
+  Sourced<int> gpus;  // 0: none
 };
 
 struct EnvironmentVariable {
   std::string name;
-  Json value;          // text, or the object forms of PodOptions::environment
+  Json value;  // text, or the object forms of PodOptions::environment
   std::string source;
 };
 
 struct Plan {
-  std::string kind;         // Distribution::type, canonical
-  std::string job_name;     // DNS-1035 label, short enough for every suffix an operator adds
-  std::string run_id;       // 1 … 63 of [a-z0-9-]
-  std::string spec_hash;    // over what makes this job this job; not the step's image nor presigned addresses
-  std::string name_space;   // empty: not known
+  std::string kind;        // Distribution::type, canonical
+  std::string job_name;    // DNS-1035 label, short enough for every suffix an operator adds
+  std::string run_id;      // 1 … 63 of [a-z0-9-]
+  std::string spec_hash;   // over what makes this job this job; not the step's image nor presigned addresses
+  std::string name_space;  // empty: not known
   Distribution distribution;
   JobOptions options;
   spec::Program program;
@@ -52,10 +52,10 @@ struct Plan {
   int processes_per_worker = 1;
   int slots_per_worker = 1;
   std::string train_mount;
-  std::string pvc_name;        // empty: none
+  std::string pvc_name;  // empty: none
   std::string pvc_size;
   Json node_selector = Json::object();
-  std::vector<EnvironmentVariable> environment;  // for every replica, in order: program, passed on, tensorboard, job_options.environment
+  std::vector<EnvironmentVariable> environment;             // for every replica, in order: program, passed on, tensorboard, job_options.environment
   std::vector<std::pair<std::string, std::string>> labels;  // of job and pods
 };
 
@@ -65,7 +65,8 @@ Result<Plan> make_plan(const Request& request, const std::vector<std::string>& k
 // In a pod: inputs and outputs below train_mount; `primary` false: outputs in a private folder that nobody collects.
 Placement pod_placement(const Plan& plan, bool primary);
 
-// The program already starts its own ranks: its first word is torchrun, mpirun, mpiexec, horovodrun, accelerate, deepspeed, or `python -m torch.distributed.run`.
+// The program already starts its own ranks: its first word is torchrun, mpirun, mpiexec, horovodrun, accelerate, deepspeed, or `python -m
+// torch.distributed.run`.
 bool starts_own_ranks(const spec::Program& program);
 
 }  // namespace trainstep::plan

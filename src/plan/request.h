@@ -12,32 +12,32 @@ namespace trainstep::plan {
 // A path of the step that a program's path parameter can name: train_dataset_dir, validation_dataset_dir; model_dir, metrics, ….
 struct StepPath {
   std::string name;
-  std::string path;        // local path in the step; may be empty for an input that is only known by its uri
-  std::string uri;         // KFP v2 artifact uri; empty outside KFP v2
-  std::string type;        // KFP v2 schema title ("system.Model"); empty when unknown
+  std::string path;  // local path in the step; may be empty for an input that is only known by its uri
+  std::string uri;   // KFP v2 artifact uri; empty outside KFP v2
+  std::string type;  // KFP v2 schema title ("system.Model"); empty when unknown
   Json metadata = Json::object();
 };
 
 struct Request {
-  std::string train_specification;                  // text: YAML or JSON
-  Json train_parameters = Json::object();           // formal name → value, or name of a StepPath
+  std::string train_specification;         // text: YAML or JSON
+  Json train_parameters = Json::object();  // formal name → value, or name of a StepPath
   Json distribution_specification = Json::object();
   Json job_options = Json::object();
-  std::vector<StepPath> inputs;                     // only those that were given
-  std::vector<StepPath> outputs;                    // where the step's caller wants its outputs
+  std::vector<StepPath> inputs;   // only those that were given
+  std::vector<StepPath> outputs;  // where the step's caller wants its outputs
   std::string train_mount = "/train";
   std::string model_name = "my-model";
-  std::string base_image;                           // empty: the specification's own image
-  Json node_selector = Json::object();              // label → value
+  std::string base_image;               // empty: the specification's own image
+  Json node_selector = Json::object();  // label → value
   std::string pvc_name;
   std::string pvc_size = "10Gi";
-  std::string cpus, memory, gpus;                   // Kubernetes quantities; empty: not given
+  std::string cpus, memory, gpus;  // Kubernetes quantities; empty: not given
   std::string tensorboard_s3_address;
   std::string cluster_configuration_secret;
-  std::string run_id;                               // empty: derived from `identity`, else random
-  std::string identity;                             // stable over the attempts of one step (DESIGN §5); empty without a workflow
-  std::string name_space;                           // Kubernetes namespace; empty: not known (render leaves it out)
-  Json environment = Json::object();                // variables of the step's own environment that are passed on by default (proxies, CA, pip index, MLFLOW_*)
+  std::string run_id;                 // empty: derived from `identity`, else random
+  std::string identity;               // stable over the attempts of one step (DESIGN §5); empty without a workflow
+  std::string name_space;             // Kubernetes namespace; empty: not known (render leaves it out)
+  Json environment = Json::object();  // variables of the step's own environment that are passed on by default (proxies, CA, pip index, MLFLOW_*)
 };
 
 }  // namespace trainstep::plan
