@@ -132,6 +132,7 @@ class LocalBackend::Impl {
   void set_up_done(Result<Setup::Outcome> outcome);
   process::Variables environment_of(const Member& member);
   Result<void> start_now(follow::MemberIndex index);
+  void member_ended(follow::MemberIndex index, int wait_status);
   Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun);
   void add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos);
 
@@ -233,10 +234,7 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
   ASSIGN(member.task, process::Task::start(
                           m_loop, m_reaper, std::move(command), fmt::format("TRAINSTEP_MEMBER={}/{}", m_plan.run_id, member.info.name),
                           [this, index](std::string_view lines) { emit(follow::MemberOutput{index, lines}); },
-                          [this, index](int wait_status) {
-                            m_members[index].task.reset();
-                            emit(follow::MemberEnded{index, ending_of(wait_status)});
-                          }));
+                          [this, index](int wait_status) { member_ended(index, wait_status); }));
   add_rank_outputs(*member.task, std::move(fifos));
   return {};
 }
@@ -257,6 +255,12 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
   adapt_launcher_environment(mpirun.environment, files, count, m_surroundings.cores);
   mpirun.argv = mpirun_command(m_plan, *m_mpi, files, m_surroundings.cores);
   return write_ranks(files, *m_mpi, ranks);
+}
+
+void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status) {
+  m_members[index].task.reset();
+  if (m_wrapped_mpi) remove_fifos(mpi_files(m_members[index].place.folder, static_cast<int>(m_members.size())));
+  emit(follow::MemberEnded{index, ending_of(wait_status)});
 }
 
 void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos) {

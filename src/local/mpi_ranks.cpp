@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -37,6 +38,11 @@ Result<std::vector<Fd>> write_ranks(const MpiFiles& files, MpiFlavour flavour, c
     }
   }
   return fifos;
+}
+
+void remove_fifos(const MpiFiles& files) {
+  for (const auto* paths : {&files.out, &files.err})
+    for (const auto& path : *paths) ::unlink(path.c_str());
 }
 
 }  // namespace trainstep::local

@@ -14,4 +14,6 @@ namespace trainstep::local {
 // err of rank 0, of rank 1, ….
 Result<std::vector<Fd>> write_ranks(const MpiFiles& files, MpiFlavour flavour, const std::vector<RankCommand>& ranks);
 
+void remove_fifos(const MpiFiles& files);
+
 }  // namespace trainstep::local
