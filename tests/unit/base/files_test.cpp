@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/files.h"
 
-#include <stdlib.h>
+#include <cstdlib>
 
 #include "support/catch.h"
 
