@@ -22,5 +22,4 @@ mkdir -p "$out"
 exec build/release/trainstep run --cluster local --run-dir "$out/run" --python "$root/build/venv/$kind/bin/python" \
   --train-specification "@samples/$kind/train_specification.v2.yaml" \
   --train-parameters '{"model_dir": "model_dir", "epochs": 4}' --distribution-specification "$distribution" \
-  --run-dir "$out/run" \
   --model-dir "$out/model" --metrics "$out/metrics.json" --report "$out/report.html" </dev/null
