@@ -48,8 +48,10 @@ Result<std::optional<plan::StepPath>> read_artifact(const std::string& name, con
   if (const auto* metadata = find(artifact, "metadata"); metadata != nullptr && metadata->is_object()) path.metadata = *metadata;
   if (const auto* type = find(artifact, "type")) path.type = text_in(*type, "schemaTitle");
   path.path = text_in(artifact, "customPath");
-  if (path.path.empty()) path.path = local_path(path.uri);
-  if (in_workspace(path.metadata) && !path.path.empty() && !path.uri.starts_with("oci://")) path.path = "/kfp-workspace/.artifacts" + path.path;
+  if (path.path.empty()) {
+    path.path = local_path(path.uri);
+    if (in_workspace(path.metadata) && !path.path.empty() && !path.uri.starts_with("oci://")) path.path = "/kfp-workspace/.artifacts" + path.path;
+  }
   return std::optional(std::move(path));
 }
 

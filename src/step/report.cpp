@@ -44,7 +44,7 @@ std::vector<std::string> summary(const Story& story) {
   std::vector<std::string> lines;
   const auto took = describe(outcome.ended - outcome.started);
   const auto kind = kind_text(story);
-  lines.push_back(fmt::format("{} after {} ({}{})", result::describe(outcome.verdict), took, title_of(story), kind.empty() ? "" : ", " + kind));
+  lines.push_back(fmt::format("{}{} after {}: {}", title_of(story), kind.empty() ? "" : " (" + kind + ")", took, result::describe(outcome.verdict)));
   if (const auto& failure = outcome.verdict.first_failure; failure && !failure->last_lines.empty()) {
     lines.push_back(fmt::format("the last lines of {}:", failure->replica));
     for (const auto& line : failure->last_lines) lines.push_back("  | " + line);

@@ -215,7 +215,7 @@ TEST_CASE("The log ends with the verdict, the failure's lines, metrics and place
   auto story = good.story();
   story.report_place = "/out/report.html";
   const auto lines = join(summary(story), "\n");
-  CHECK_THAT(lines, Contains("after 2 min 05 s (digits-0f3a9c1e22, PyTorch, 2 workers)") &&
+  CHECK_THAT(lines, Contains("digits-0f3a9c1e22 (PyTorch, 2 workers) after 2 min 05 s: succeeded") &&
                         Contains("metrics: loss=0.1963 val_loss=0.304 accuracy=0.961") && Contains("model_dir: /minio/") &&
                         Contains("report: /out/report.html"));
   const auto bad = join(summary(failure().story()), "\n");
