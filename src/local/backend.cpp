@@ -100,6 +100,7 @@ class LocalBackend::Impl {
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
+    result.reserve(m_members.size());
     for (const auto& member : m_members) result.push_back(member.info.name);
     return result;
   }
@@ -147,7 +148,7 @@ class LocalBackend::Impl {
   Surroundings m_surroundings;
   Ports m_ports;
   Footprints m_before;
-  std::optional<MpiFlavour> m_mpi;
+  MpiFlavour m_mpi = MpiFlavour::open_mpi;
   std::unique_ptr<Setup> m_setup;
   std::shared_ptr<char> m_alive = std::make_shared<char>();
 };
@@ -208,7 +209,7 @@ Result<void> LocalBackend::Impl::check_command(const Member& member) {
 
 void LocalBackend::Impl::set_up_done(Result<Setup::Outcome> outcome) {
   if (!outcome) return fail(std::move(outcome.error()));
-  m_mpi = outcome->mpi;
+  m_mpi = outcome->mpi.value_or(m_mpi);
   for (auto& member : m_members)
     for (const auto& installer : outcome->done)
       if (installer.word < member.argv.size()) member.argv = without(std::move(member.argv), installer);
@@ -253,8 +254,8 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
   const int count = static_cast<int>(ranks.size());
   const auto files = mpi_files(mpirun.folder, count);
   adapt_launcher_environment(mpirun.environment, files, count, m_surroundings.cores);
-  mpirun.argv = mpirun_command(m_plan, *m_mpi, files, m_surroundings.cores);
-  return write_ranks(files, *m_mpi, ranks);
+  mpirun.argv = mpirun_command(m_plan, m_mpi, files, m_surroundings.cores);
+  return write_ranks(files, m_mpi, ranks);
 }
 
 void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status) {

@@ -113,8 +113,8 @@ std::vector<pid_t> Task::remains() const {
 void Task::end_remains(int looks) {
   m_killing = true;
   const auto left = remains();
-  if ((left.empty() || looks == 0) && m_wait_status) {
-    finish();
+  if (m_wait_status && (left.empty() || looks == 0)) {
+    finish(*m_wait_status);
     return;
   }
   for (const auto pid : left) ::kill(pid, SIGKILL);
@@ -125,12 +125,13 @@ void Task::end_remains(int looks) {
   });
 }
 
-void Task::finish() {
+void Task::finish(int wait_status) {
   for (const auto& output : m_outputs) output->drain();
-  if (m_deadline) m_loop.cancel(*std::exchange(m_deadline, std::nullopt));
+  if (m_deadline) m_loop.cancel(*m_deadline);
+  m_deadline.reset();
   m_finished = true;
   const auto ended = std::move(m_ended);
-  ended(*m_wait_status);
+  ended(wait_status);
 }
 
 }  // namespace trainstep::process

@@ -49,7 +49,7 @@ class Task {
   // Its processes that are alive, as far as they can be known.
   [[nodiscard]] std::vector<pid_t> remains() const;
   void end_remains(int looks);
-  void finish();
+  void finish(int wait_status);
 
   PollLoop& m_loop;
   Reaper& m_reaper;

@@ -35,7 +35,8 @@ TEST_CASE("the gang is the kind's replicas in their order, and setup") {
       {R"({"distribution_type": "MPI", "number_of_workers": 2})", "launcher+A worker-0+P+O worker-1+O setup+O "},
       {R"({"distribution_type": "MPI", "number_of_workers": 2, "processes_per_worker": 2})",
        "launcher+A worker-0.0+P+O worker-0.1+O worker-1.0+O worker-1.1+O setup+O "},
-      {R"({"distribution_type": "TF", "number_of_workers": 2, "number_of_parameter_servers": 1})", "chief-0+P+A worker-0+S worker-1+S ps-0+S setup+O "},
+      {R"({"distribution_type": "TF", "number_of_workers": 2, "number_of_parameter_servers": 1})",
+       "chief-0+P+A worker-0+S worker-1+S ps-0+S setup+O "},
       {R"({"distribution_type": "TF", "number_of_workers": 2, "number_of_parameter_servers": 0})", "worker-0+P+A worker-1+A setup+O "},
   }));
   CAPTURE(row.distribution);
