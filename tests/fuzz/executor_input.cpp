@@ -7,7 +7,8 @@
 #include "step/inputs.h"
 #include "step/node_selector.h"
 
-using namespace trainstep;
+namespace step = trainstep::step;
+using trainstep::Result;
 
 namespace {
 

@@ -3,7 +3,8 @@
 
 #include "support/catch.h"
 
-using namespace trainstep::step;
+namespace trainstep::step {
+namespace {
 
 TEST_CASE("An artifact's address and the local output file name the same folder") {
   CHECK(shared_folder("minio://bucket/v2/p/run/task/uuid/model") == "bucket/v2/p/run/task/uuid");
@@ -24,3 +25,6 @@ TEST_CASE("The number of the attempt does not count in a node's name") {
   CHECK(identity("", "").empty());
   CHECK(identity("uid", "a(") == "uid#a(");
 }
+
+}  // namespace
+}  // namespace trainstep::step

@@ -4,17 +4,14 @@
 #include "step/node_selector.h"
 #include "support.h"
 
-using namespace trainstep;
-using namespace trainstep::step;
-using Catch::Matchers::Contains;
-
+namespace trainstep::step {
 namespace {
+
+using Catch::Matchers::Contains;
 
 const Flag program{"train-specification", "image: python"};
 
 std::string message(const Flags& flags, const Surroundings& surroundings = nothing_around()) { return refused(flags, surroundings).message; }
-
-}  // namespace
 
 TEST_CASE("A call with a specification only has the interface's defaults") {
   const auto inputs = read({program});
@@ -265,3 +262,6 @@ TEST_CASE("The step's own surroundings fill in what was not given") {
   CHECK(given.name_space == "b");
   CHECK(given.run_id == "r1");
 }
+
+}  // namespace
+}  // namespace trainstep::step

@@ -13,11 +13,10 @@
 #include "base/files.h"
 #include "step/kfp_v1.h"
 
-using namespace trainstep;
-using namespace trainstep::step;
-using Catch::Matchers::Contains;
-
+namespace trainstep::step {
 namespace {
+
+using Catch::Matchers::Contains;
 
 constexpr auto not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr auto infinite = std::numeric_limits<double>::infinity();
@@ -60,8 +59,6 @@ class Folder {
 };
 
 Result<std::string> from_disk(const std::string& path, std::size_t limit) { return read_file(path, limit); }
-
-}  // namespace
 
 TEST_CASE("Plain files hold metrics, results, the job's name and the report") {
   AStory a;
@@ -113,6 +110,7 @@ TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most
     CHECK(std::regex_match(v1_metric_name(name), allowed));
   CHECK(v1_metric_name("ok_name-1") == "ok_name-1");
   std::vector<result::Metric> metrics;
+  metrics.reserve(60);
   for (int i = 0; i < 60; ++i) metrics.push_back({.name = "a.b" + std::string(i % 2 == 0 ? "." : "/"), .value = 1.0 * i, .percentage = i == 0});
   const auto list = v1_metrics(metrics)["metrics"];
   REQUIRE(list.size() == 50);
@@ -206,6 +204,7 @@ TEST_CASE("After a failure what is true is written, but no results and no execut
   a.curve("loss", {0.5});
   const auto rendered = render_outputs(a.story(), files({}), "<html>");
   std::vector<std::string> paths;
+  paths.reserve(rendered.files.size());
   for (const auto& file : rendered.files) paths.push_back(file.path);
   CHECK(paths == std::vector<std::string>{"report", "metrics", "name"});
   CHECK(rendered.missing.empty());
@@ -268,3 +267,6 @@ TEST_CASE("The later of two contents for one path counts, and devices are writte
   CHECK(*read_file(folder / "a", 10) == "2");
   CHECK(std::filesystem::is_character_file("/dev/null"));
 }
+
+}  // namespace
+}  // namespace trainstep::step

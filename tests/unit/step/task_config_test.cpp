@@ -4,15 +4,12 @@
 #include "plan/options.h"
 #include "support.h"
 
-using namespace trainstep;
-using namespace trainstep::step;
-using Catch::Matchers::Contains;
-
+namespace trainstep::step {
 namespace {
 
-Json json(const std::string& text) { return *parse_json(text, "test"); }
+using Catch::Matchers::Contains;
 
-}  // namespace
+Json json(const std::string& text) { return *parse_json(text, "test"); }
 
 TEST_CASE("What was set on a KFP task reaches the job in the words of job_options") {
   plan::Request request;
@@ -66,3 +63,6 @@ TEST_CASE("What a task configuration cannot say in job_options is refused") {
   REQUIRE_FALSE(applied.has_value());
   CHECK_THAT(applied.error().message, Contains(row.part));
 }
+
+}  // namespace
+}  // namespace trainstep::step
