@@ -6,9 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <map>
+#include <cstdio>
+#include <iostream>
 #include <memory>
 
+#include "base/text.h"
 #include "cli/examples.h"
 #include "cli/step_command.h"
 #include "result/verdict.h"
@@ -68,13 +70,19 @@ std::vector<std::string> with_dashes(int argc, char** argv) {
 struct Commands {
   StepCommand command;
   InterfaceFlags run_flags, render_flags;
-  std::map<std::string, LogFormat> formats{{"text", LogFormat::text}, {"json", LogFormat::json}};
   CLI::App app{
       "trainstep – the training step of a pipeline.\n"
       "Runs a training program, distributed as you say, and succeeds if and only if the training did.",
       "trainstep"};
   CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, hand back model, metrics and report.");
   CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
+
+  void choose_format(const std::string& word) {
+    const auto wanted = lower(word);
+    if (wanted != "text" && wanted != "json")
+      throw CLI::ValidationError("--log-format", fmt::format("\"{}\" is not known; write text or json", word));
+    command.log_format = wanted == "json" ? LogFormat::json : LogFormat::text;
+  }
 
   Commands() {
     app.set_version_flag("--version", "trainstep " TRAINSTEP_VERSION);
@@ -84,8 +92,8 @@ struct Commands {
     run->add_option("--cluster", command.cluster, "where to run: local (processes of this machine)")->group("Run")->type_name("");
     run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name("");
     run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name("");
-    run->add_option("--log-format", command.log_format, "text or json")
-        ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
+    run->add_option_function<std::string>(
+           "--log-format", [this](const std::string& word) { choose_format(word); }, "text or json")
         ->group("Run")
         ->type_name("");
     run->footer(std::string(run_examples));
@@ -107,14 +115,44 @@ int dispatch(Commands& commands) {
   return run_render(commands.command);
 }
 
+// Not through fmt or a stream: both throw when stderr is closed.
+void complain(std::string_view text) {
+  const auto line = fmt::format("trainstep: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+// --help, --version
+int show(const CLI::App& app, const CLI::Success& success) {
+  app.exit(success);
+  return std::cout.flush() ? 0 : report(internal_error("standard output cannot be written to"));
+}
+
+// CLI11 says what it has counted; people want to know what to write.
+std::string problem(const Commands& commands, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const auto flag = text.substr(0, text.find(':'));
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::RequiredError: {
+      const auto words = commands.app.remaining();
+      const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
+      return unknown + "the first word must be a command: run or render";
+    }
+    case CLI::ExitCodes::ArgumentMismatch:
+      return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"
+                                                                                                 : flag + " needs a value behind it";
+    default:
+      return text;
+  }
+}
+
 int run(int argc, char** argv) {
   Commands commands;
   try {
     commands.app.parse(with_dashes(argc, argv));
-  } catch (const CLI::Success& success) {  // --help, --version
-    return commands.app.exit(success);
+  } catch (const CLI::Success& success) {
+    return show(commands.app, success);
   } catch (const CLI::ParseError& error) {
-    return report(usage_error(fmt::format("{}; see trainstep --help", error.what())));
+    return report(usage_error(fmt::format("{}; see trainstep --help", problem(commands, error))));
   }
   return dispatch(commands);
 }
@@ -122,7 +160,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int report(const Error& error) {
-  fmt::print(stderr, "trainstep: {}\n", error.message);
+  complain(error.message);
   return result::exit_code(result::from_error(error));
 }
 
@@ -131,7 +169,7 @@ int run_app(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& exception) {
-    fmt::print(stderr, "trainstep: internal error: {}\n", exception.what());
+    complain(fmt::format("internal error: {}", exception.what()));
     return internal_exit_code;
   }
 }
