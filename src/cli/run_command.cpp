@@ -20,9 +20,12 @@
 #include "step/outputs.h"
 #include "step/report.h"
 #include "step/results.h"
+#include "step/targets.h"
 
 namespace trainstep::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view usual_run_dir = "trainstep-runs";
 
@@ -62,13 +65,26 @@ std::string target_path(const step::Inputs& inputs, std::string_view name) {
   return {};
 }
 
+fs::path run_folder(const StepCommand& command, const plan::Plan& plan) {
+  return command.run_dir.empty() ? fs::path(usual_run_dir) / plan.job_name : fs::path(command.run_dir);
+}
+
+// Where the run and its outputs are to lie, before hours are spent on them.
+Result<void> check_places(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
+  std::error_code code;
+  static_cast<void>(fs::current_path(code));
+  if (code) return input_error("the working directory does not exist any more; start in another one");
+  TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
+  return step::check_targets(inputs.targets);
+}
+
 // One step with local processes, from a finished plan to its exit code.
 class LocalRun {
  public:
   LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan)
       : m_inputs(inputs),
         m_plan(plan),
-        m_run_dir(command.run_dir.empty() ? std::filesystem::path(usual_run_dir) / plan.job_name : std::filesystem::path(command.run_dir)),
+        m_run_dir(run_folder(command, plan)),
         m_console(m_loop, STDOUT_FILENO, command.log_format),
         m_backend(m_loop, plan, local_options(command)),
         m_runner(m_loop, m_backend, listeners(), rules_of(plan)) {}
@@ -94,7 +110,7 @@ class LocalRun {
  private:
   [[nodiscard]] local::LocalOptions local_options(const StepCommand& command) const {
     local::LocalOptions options;
-    options.run_dir = std::filesystem::absolute(m_run_dir);
+    options.run_dir = fs::absolute(m_run_dir);
     options.python = command.python;
     return options;
   }
@@ -112,7 +128,10 @@ class LocalRun {
     const step::FileReader reader = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
     step::Story story{
         m_inputs, outcome, &m_plan, kinds::find(m_plan.kind).replicas(m_plan), step::final_metrics(outcome, reader), target_path(m_inputs, "report")};
-    if (auto written = step::write_outputs(story, reader); !written && story.succeeded()) outcome.verdict = result::from_error(written.error());
+    if (auto written = step::write_outputs(story, reader); !written) {
+      if (story.succeeded()) outcome.verdict = result::lost_outputs(written.error());
+      if (written.error().kind != ErrorKind::input) story.report_place.clear();  // it could not be written either
+    }
     for (const auto& line : step::summary(story)) m_console.say(m_loop.now(), line);
     m_console.finish();
     return result::exit_code(outcome.verdict);
@@ -120,7 +139,7 @@ class LocalRun {
 
   const step::Inputs& m_inputs;
   const plan::Plan& m_plan;
-  std::filesystem::path m_run_dir;
+  fs::path m_run_dir;
   PollLoop m_loop;
   Console m_console;
   std::unique_ptr<ProgressFile> m_progress_file;
@@ -137,6 +156,7 @@ int run_run(const StepCommand& command) {
   const auto plan = plan::make_plan(inputs->request, kinds::names());
   if (!plan) return report(plan.error());
   if (auto checked = kinds::check_options(*plan); !checked) return report(checked.error());
+  if (auto checked = check_places(command, *inputs, *plan); !checked) return report(checked.error());
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, *inputs, *plan)(guard_fd); });
 }
 

@@ -64,6 +64,11 @@ Verdict from_error(const Error& error) {
   return verdict;
 }
 
+Verdict lost_outputs(const Error& error) {
+  const auto verdict_class = error.kind == ErrorKind::input ? VerdictClass::user : VerdictClass::system;
+  return {verdict_class, "the training ended well, but its outputs are not complete: " + error.message, std::nullopt, false, SIGTERM};
+}
+
 std::string describe(const FirstFailure& failure) {
   auto text = failure.signal      ? fmt::format("{} was killed by {}", failure.replica, signal_name(*failure.signal))
               : failure.exit_code ? fmt::format("{} exited with code {}", failure.replica, *failure.exit_code)

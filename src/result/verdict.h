@@ -48,6 +48,9 @@ int exit_code(const Verdict& verdict);
 // The verdict of a step that could not go on because of `error`.
 Verdict from_error(const Error& error);
 
+// The training ended well, but its outputs are not there because of `error`. What the program did not write (input) is the user's to mend.
+Verdict lost_outputs(const Error& error);
+
 // A short text for people, without the last lines: "failed (user): 1 of 3 replicas failed; first failure: worker-1 was killed by SIGKILL (9):
 // OOMKilled".
 std::string describe(const Verdict& verdict);

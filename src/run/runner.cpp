@@ -6,16 +6,6 @@
 #include <utility>
 
 namespace trainstep::run {
-namespace {
-
-// The training ended well but what it should have left is not there. A program that did not write what it declared is the user's to mend.
-result::Verdict lost_outputs(const Error& error) {
-  const auto verdict_class = error.kind == ErrorKind::input ? result::VerdictClass::user : result::VerdictClass::system;
-  return {verdict_class, "the training ended well, but its outputs are not complete: " + error.message, std::nullopt, false, 0};
-}
-
-}  // namespace
-
 Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules)
     : m_loop(loop), m_backend(backend), m_listeners(std::move(listeners)), m_follower(std::move(rules)) {}
 
@@ -81,7 +71,7 @@ Outcome Runner::outcome_of(result::Verdict verdict) const {
     if (auto collected = m_backend.collect())
       outcome.outputs = std::move(*collected);
     else
-      outcome.verdict = lost_outputs(collected.error());
+      outcome.verdict = result::lost_outputs(collected.error());
   }
   outcome.started = m_started;
   outcome.ended = m_loop.now();

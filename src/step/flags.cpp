@@ -19,8 +19,11 @@ Error unknown_flag(const std::string& name) {
   std::vector<std::string> known{"executor-input", "run-id", "namespace"};
   for (const auto* fields : {&input_fields(), &output_fields()})
     for (const auto& field : *fields) known.push_back(flag_name(field));
-  const auto near = nearest(name, known);
-  return usage_error(fmt::format("--{}: there is no such flag{}", name, near ? fmt::format("; did you mean --{}?", *near) : ""));
+  auto near = nearest(name, known);
+  const auto begun = std::find_if(known.begin(), known.end(), [&](const std::string& flag) { return name.size() > 3 && flag.starts_with(name); });
+  if (!near && begun != known.end()) near = *begun;
+  return usage_error(
+      fmt::format("--{}: there is no such flag; {}", name, near ? fmt::format("did you mean --{}?", *near) : "trainstep run --help lists them"));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class Reader {
     ASSIGN(const auto whole, text(name));
     if (trim(whole).empty()) return Json::object();
     auto json = parse_json(whole, name);
-    if (!json && looks_like_python(whole))
+    if (!json && looks_like_python(whole) && json.error().message.find("Python") == std::string::npos)
       return input_error(json.error().message +
                          "; this looks like a Python dictionary that was printed, pass the dictionary itself or json.dumps(…) of it");
     if (!json) return json.error();

@@ -12,10 +12,18 @@
 namespace trainstep::step {
 namespace {
 
+constexpr std::size_t most_labels = 1000;  // of one node; each is compared with all others
+
 bool is_label_text(std::string_view text) {
   const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
   if (text.empty() || text.size() > 63 || !alphanumeric(text.front()) || !alphanumeric(text.back())) return false;
   return std::all_of(text.begin(), text.end(), [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+// A wrong file's content should not fill the log.
+std::string shortened(std::string_view text) {
+  constexpr std::size_t longest = 100;
+  return text.size() <= longest ? std::string(text) : fmt::format("{}…", text.substr(0, longest));
 }
 
 // The syntax of Kubernetes' labels: an optional DNS prefix of at most 253 characters before a slash.
@@ -25,9 +33,10 @@ Result<void> check_label(std::string_view key, std::string_view value, const std
   const auto name = slash == std::string_view::npos ? key : key.substr(slash + 1);
   const auto parts = split(prefix, '.');
   if (prefix.size() > 253 || !std::all_of(parts.begin(), parts.end(), is_label_text) || !is_label_text(name))
-    return input_error(fmt::format("{}: \"{}\" is no label of a node; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, key));
+    return input_error(
+        fmt::format("{}: \"{}\" is no label of a node; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, shortened(key)));
   if (!value.empty() && !is_label_text(value))
-    return input_error(fmt::format("{}: \"{}\" cannot be the value of the label {}: at most 63 of A-Z a-z 0-9 - _ .", place, value, key));
+    return input_error(fmt::format("{}: \"{}\" cannot be the value of the label {}: at most 63 of A-Z a-z 0-9 - _ .", place, shortened(value), key));
   return {};
 }
 
@@ -37,7 +46,7 @@ Result<std::string> take_word(std::string_view& rest, std::string_view ends, con
   std::string word;
   if (!rest.empty() && (rest.front() == '"' || rest.front() == '\'')) {
     const auto close = rest.find(rest.front(), 1);
-    if (close == std::string_view::npos) return input_error(fmt::format("{}: the quote in {} is not closed", place, rest));
+    if (close == std::string_view::npos) return input_error(fmt::format("{}: the quote in {} is not closed", place, shortened(rest)));
     word = rest.substr(1, close - 1);
     rest.remove_prefix(close + 1);
   } else {
@@ -53,13 +62,15 @@ Result<void> read_pair(std::string_view item, const std::string& place, Json& se
   auto rest = item;
   ASSIGN(const auto key, take_word(rest, ":=", place));
   if (rest.empty() || (rest.front() != ':' && rest.front() != '='))
-    return input_error(fmt::format("{}: \"{}\" has no value; write key: \"value\"", place, trim(item)));
+    return input_error(fmt::format("{}: \"{}\" has no value; write key: \"value\"", place, shortened(trim(item))));
   rest.remove_prefix(1);
   ASSIGN(const auto value, take_word(rest, "", place));
-  if (!rest.empty()) return input_error(fmt::format("{}: \"{}\" stands behind the value of {}; write one label on each line", place, rest, key));
+  if (!rest.empty())
+    return input_error(fmt::format("{}: \"{}\" stands behind the value of {}; write one label on each line", place, shortened(rest), shortened(key)));
   TRY(check_label(key, value, place));
   if (selector.contains(key)) return input_error(fmt::format("{}: the label {} is given twice", place, key));
   selector[key] = value;
+  if (selector.size() > most_labels) return input_error(fmt::format("{}: more than {} labels", place, most_labels));
   return {};
 }
 

@@ -113,6 +113,13 @@ Result<void> make_model_folder(const Story& story) {
   return {};
 }
 
+// Only the program can write a model. One that lay there before is not this training's.
+Result<void> check_model(const Story& story) {
+  const auto* model = story.succeeded() ? mapped_to(story.outcome, "model_dir") : nullptr;
+  if (model == nullptr || model->present) return {};
+  return input_error(fmt::format("model_dir: the program wrote nothing to {}", model->path));
+}
+
 Error missing_error(const Story& story, const std::vector<std::string>& missing) {
   std::vector<std::string> known;
   for (const auto& output : story.outcome.outputs)
@@ -124,7 +131,7 @@ Error missing_error(const Story& story, const std::vector<std::string>& missing)
 // The step fails because of `error`, and its outputs say so.
 Result<void> write_as_failed(const Story& story, Error error, const FileReader& read_file) {
   auto outcome = story.outcome;
-  outcome.verdict = result::from_error(error);
+  outcome.verdict = result::lost_outputs(error);
   const Story failed{.inputs = story.inputs,
                      .outcome = outcome,
                      .plan = story.plan,
@@ -142,6 +149,7 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
 }
 
 Result<void> write_outputs(const Story& story, const FileReader& read_file) {
+  if (auto checked = check_model(story); !checked) return write_as_failed(story, checked.error(), read_file);
   const auto rendered = render_outputs(story, read_file, render_report(story));
   if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
   TRY(write_together(rendered.files));

@@ -36,6 +36,13 @@ TEST_CASE("each kind of error has its class, and a retry is promised only where 
   }
 }
 
+TEST_CASE("what a program did not write is its own failure, what could not be written is not") {
+  CHECK(exit_code(lost_outputs({ErrorKind::input, "output x: no value"})) == 1);
+  CHECK(exit_code(lost_outputs({ErrorKind::denied, "cannot write x"})) == 3);
+  CHECK(describe(lost_outputs({ErrorKind::input, "output x: no value"})) ==
+        "failed (user): the training ended well, but its outputs are not complete: output x: no value");
+}
+
 TEST_CASE("a verdict is told in one line") {
   Verdict verdict;
   verdict.verdict_class = VerdictClass::user;

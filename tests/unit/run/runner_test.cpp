@@ -69,7 +69,9 @@ follow::Rules two_members() {
 TEST_CASE("a run that succeeds collects its outputs and reports every member") {
   Step step;
   step.backend.lives = {{Duration(60'000), {}}, {Duration(61'000), {}}};
-  step.backend.found = std::vector<OutputFound>{OutputFound{.name = "model_dir"}};
+  OutputFound model;
+  model.name = "model_dir";
+  step.backend.found = std::vector<OutputFound>{model};
   step.run(two_members());
   CHECK(step.outcome->verdict.verdict_class == result::VerdictClass::succeeded);
   CHECK(step.outcome->outputs.size() == 1);

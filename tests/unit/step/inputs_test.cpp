@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/inputs.h"
 
+#include <fmt/format.h>
+
 #include "step/node_selector.h"
 #include "support.h"
 
@@ -78,6 +80,8 @@ TEST_CASE("A missing specification is an error that says what is wanted") {
 TEST_CASE("Unknown and doubled flags are errors of usage") {
   CHECK_THAT(message({program, {"train-parameter", "{}"}}), Contains("--train-parameter: there is no such flag; did you mean --train-parameters?"));
   CHECK(refused({program, {"train-parameter", "{}"}}).kind == ErrorKind::usage);
+  CHECK_THAT(message({program, {"train-spec", "{}"}}), Contains("did you mean --train-specification?"));
+  CHECK_THAT(message({program, {"quite-other", "{}"}}), Contains("run --help"));
   CHECK_THAT(message({program, {"gpus", "1"}, {"gpus", "2"}}), Contains("--gpus is given twice"));
   CHECK_THAT(message({program, {"", "stray"}}), Contains("\"stray\" belongs to no flag"));
 }
@@ -233,6 +237,17 @@ TEST_CASE("What is no node selector is refused with its line") {
   const auto selector = parse_node_selector(row.text);
   REQUIRE_FALSE(selector.has_value());
   CHECK_THAT(selector.error().message, Contains(row.part));
+}
+
+TEST_CASE("What is far too long for a node selector is refused in a few words and in no time") {
+  std::string labels = "{";
+  for (int i = 0; i < 200'000; ++i) labels += fmt::format("\"k{}\": 1,\n", i);
+  const auto many = parse_node_selector(labels + "\"k\": 1}");
+  REQUIRE_FALSE(many.has_value());
+  CHECK_THAT(many.error().message, Contains("more than 1000 labels"));
+  const auto one = parse_node_selector(std::string(1'000'000, 'x'));
+  REQUIRE_FALSE(one.has_value());
+  CHECK(one.error().message.size() < 300);
 }
 
 TEST_CASE("Proxies, CA bundles, pip's index and MLflow's address are passed on, keys are not") {

@@ -223,7 +223,7 @@ TEST_CASE("A KFP v2 parameter without a value is an error that tells what there 
   CHECK_THAT(written.error().message, Contains("output f1: ") && Contains("it returned accuracy"));
   CHECK(folder.names() == std::vector<std::string>{"report"});
   const auto report = *read_file(folder / "report", 1U << 20U);
-  CHECK_THAT(report, Contains("Wrong input") && Contains("output f1: ") && !Contains("Succeeded"));
+  CHECK_THAT(report, Contains("its outputs are not complete") && Contains("output f1: ") && !Contains("Succeeded"));
 }
 
 TEST_CASE("All outputs are written, with their folders and nothing else") {
@@ -239,6 +239,21 @@ TEST_CASE("All outputs are written, with their folders and nothing else") {
   CHECK(names == std::vector<std::string>{"deep", "metrics.json", "model", "report.html"});
   CHECK(std::filesystem::is_directory(folder / "model"));
   CHECK_THAT(*read_file(folder / "report.html", 1U << 20U), Contains("digits-0f3a9c1e22"));
+}
+
+TEST_CASE("A model that the program did not write is no success, even where an older one lies") {
+  const Folder folder;
+  AStory a;
+  a.target("report", folder / "report");
+  a.target("model_dir", folder / "model");
+  a.artifact("model", folder / "model", "model_dir");
+  a.outcome.outputs.back().present = false;
+  std::filesystem::create_directory(folder / "model");
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK(written.error().kind == ErrorKind::input);
+  CHECK_THAT(written.error().message, Contains("model_dir: the program wrote nothing to "));
+  CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("the program wrote nothing to") && !Contains("Succeeded"));
 }
 
 TEST_CASE("A failed run makes no model folder") {

@@ -215,6 +215,9 @@ TEST_CASE("The log ends with the verdict, the failure's lines, metrics and place
   CHECK_THAT(lines, Contains("digits-0f3a9c1e22 (PyTorch, 2 workers) after 2 min 05 s: succeeded") &&
                         Contains("metrics: loss=0.1963 val_loss=0.304 accuracy=0.961") && Contains("model_dir: /minio/") &&
                         Contains("report: /out/report.html"));
+  good.artifact("model_dir", "/out/other", "");
+  good.outcome.outputs.back().present = false;
+  CHECK_THAT(join(summary(good.story()), "\n"), Contains("model_dir: the program wrote nothing"));
   const auto bad = join(summary(failure().story()), "\n");
   CHECK_THAT(bad, Contains("worker-0 exited with code 1") && Contains("the last lines of worker-0:") && Contains("  | Traceback") &&
                       !Contains("may succeed"));

@@ -1,0 +1,21 @@
+// Whether outputs can be written where they are wanted, asked before a training begins: afterwards it is too late.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "step/inputs.h"
+
+namespace trainstep::step {
+
+// Errors: usage (two outputs name one path), input (a folder stands where a file is wanted, a file where a folder is, or no right to write).
+// Nothing is made or changed; a device or pipe is no obstacle.
+Result<void> check_targets(const std::vector<OutputTarget>& targets);
+
+// Whether a folder can be made at `path`, or be written into when it exists. `name` begins the error's text.
+Result<void> check_folder(std::string_view name, const std::string& path);
+
+}  // namespace trainstep::step

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/targets.h"
+
+#include <fstream>
+
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+namespace trainstep::step {
+namespace {
+
+using Catch::Matchers::Contains;
+
+OutputTarget file(const std::string& name, const std::filesystem::path& path) {
+  return {.name = name, .kind = OutputTarget::Kind::file, .path = path, .uri = {}, .type = {}};
+}
+
+struct Places {
+  TempDir temp;
+  std::filesystem::path folder = temp.path();
+  Places() {
+    std::filesystem::create_directory(folder / "old");
+    std::ofstream(folder / "note") << "x";
+  }
+};
+
+TEST_CASE("Outputs may go to new places, old files, old models and devices") {
+  const Places places;
+  const auto& folder = places.folder;
+  CHECK(check_targets({}).has_value());
+  CHECK(check_targets({file("report", folder / "a/b/report.html"), file("metrics", folder / "note"), file("model_dir", folder / "old")}).has_value());
+  CHECK(check_targets({file("model_dir", folder / "note"), file("report", "/dev/null"), file("metrics", "/dev/null")}).has_value());
+  CHECK(check_targets({file("report", "report.html"), file("model_dir", "")}).has_value());
+  CHECK(check_folder("run-dir", folder / "run/1").has_value());
+  CHECK(check_folder("run-dir", folder).has_value());
+}
+
+TEST_CASE("Places that cannot take an output are refused by the output's name") {
+  const Places places;
+  const auto& folder = places.folder;
+  struct Row {
+    std::vector<OutputTarget> targets;
+    std::string text;
+    ErrorKind kind;
+  };
+  const std::vector<Row> rows{
+      {{file("report", folder / "old")}, "report: " + (folder / "old").string() + " is a folder", ErrorKind::input},
+      {{file("report", folder / "note/report.html")}, "report: " + (folder / "note").string() + " is no folder", ErrorKind::input},
+      {{file("model_dir", folder / "note/model")}, "model_dir: " + (folder / "note").string() + " is no folder", ErrorKind::input},
+      {{file("report", folder / "x"), file("metrics", folder / "old/../x")}, "report and metrics: both name", ErrorKind::usage},
+  };
+  for (const auto& row : rows) {
+    const auto checked = check_targets(row.targets);
+    REQUIRE_FALSE(checked.has_value());
+    CHECK_THAT(checked.error().message, Contains(row.text));
+    CHECK(checked.error().kind == row.kind);
+  }
+  const auto checked = check_folder("run-dir", folder / "note");
+  REQUIRE_FALSE(checked.has_value());
+  CHECK_THAT(checked.error().message, Contains("run-dir: ") && Contains("is no folder"));
+}
+
+TEST_CASE("Asking makes nothing") {
+  const Places places;
+  REQUIRE(check_targets({file("report", places.folder / "new/report.html")}).has_value());
+  CHECK_FALSE(std::filesystem::exists(places.folder / "new"));
+}
+
+}  // namespace
+}  // namespace trainstep::step
