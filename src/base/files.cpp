@@ -16,9 +16,10 @@ namespace trainstep {
 namespace {
 
 Error file_error(std::string_view verb, const std::filesystem::path& path, int code) {
-  const auto kind = code == ENOENT                                     ? ErrorKind::not_found
-                    : code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied
-                                                                       : ErrorKind::internal;
+  const auto kind = code == ENOENT                                                               ? ErrorKind::not_found
+                    : code == EACCES || code == EPERM || code == EROFS                           ? ErrorKind::denied
+                    : code == ENOTDIR || code == EEXIST || code == ENAMETOOLONG || code == ELOOP ? ErrorKind::input
+                                                                                                 : ErrorKind::internal;
   return {kind, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code))};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "data/json_reader.h"
 #include "data/place.h"
 
@@ -32,6 +33,22 @@ char last_visible_before(std::string_view text, std::size_t at) {
   return found == std::string_view::npos ? '\0' : text[found];
 }
 
+bool is_surrogate(std::string_view digits) { return lower(digits.substr(0, 1)) == "d" && digits[1] >= '8'; }
+bool is_high_surrogate(std::string_view digits) {
+  return is_surrogate(digits) && std::string_view("89abAB").find(digits[1]) != std::string_view::npos;
+}
+
+// Characters beyond U+FFFF are written as two escapes; `at` is where the first begins, with its four digits.
+std::optional<std::string> diagnose_surrogate(std::string_view text, std::size_t at) {
+  const auto digits = text.substr(at + 2, 4);
+  if (!is_surrogate(digits)) return std::nullopt;
+  const auto next = text.substr(at + 6, 6);
+  const bool paired =
+      is_high_surrogate(digits) && next.size() == 6 && next.starts_with("\\u") && is_surrogate(next.substr(2)) && !is_high_surrogate(next.substr(2));
+  if (paired) return std::nullopt;
+  return fmt::format("\\u{} is half of a character (a surrogate without its other half); write the character itself", digits);
+}
+
 // What is wrong inside the string that starts at `start`; none if it is well-formed.
 std::optional<JsonDiagnosis> diagnose_string(std::string_view text, std::size_t start) {
   for (auto at = start + 1; at < text.size(); ++at) {
@@ -48,6 +65,8 @@ std::optional<JsonDiagnosis> diagnose_string(std::string_view text, std::size_t 
       const auto digits = text.substr(at + 2, 4);
       if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
         return JsonDiagnosis{at, "\\u needs four hexadecimal digits"};
+      if (const auto problem = diagnose_surrogate(text, at)) return JsonDiagnosis{at, *problem};
+      if (is_high_surrogate(digits)) at += 6;
     } else if (escaped != '\0' && std::string_view("\"\\/bfnrt").find(escaped) == std::string_view::npos) {
       return JsonDiagnosis{at, fmt::format("\\{} is no escape of JSON; write a backslash as \\\\", text.substr(at + 1, 1))};
     }

@@ -91,7 +91,7 @@ bool TreeBuilder::knows(Open& open, const std::string& name) {
 
 Problem TreeBuilder::key(std::string name) {
   auto& open = m_open.back();
-  if (knows(open, name)) return fmt::format("the key {} is given twice in the same object", show_text(name));
+  if (knows(open, name)) return fmt::format("the key {} is given twice in the same object; keep one", show_text(name));
   if (auto problem = count(0, name.size())) return problem;
   open.members.emplace_back(std::move(name), Json());
   open.has_key = true;

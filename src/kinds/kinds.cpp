@@ -26,8 +26,30 @@ const Kind& find(std::string_view name) {
   return *found;
 }
 
+namespace {
+
+const std::vector<std::string> known_types{"Main", "Master", "Worker", "Launcher", "Chief", "PS"};
+
+// "worker-3", or "worker-3.1" where one replica has several processes; how many there are may be chosen elsewhere.
+bool names_replica(const std::string& name) {
+  const auto dash = name.find('-');
+  const auto type = name.substr(0, dash);
+  const bool known = std::any_of(known_types.begin(), known_types.end(), [&](const std::string& other) { return lower(other) == type; });
+  return known && (dash == std::string::npos || (dash + 1 < name.size() && name.find_first_not_of("0123456789.", dash + 1) == std::string::npos));
+}
+
+Result<void> check_logs(const plan::Plan& plan) {
+  for (const auto& name : plan.options.logs)
+    if (name != "all" && name != "primary" && name != "none" && !names_replica(name))
+      return input_error(fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as {}", name,
+                                     replica_name(plan, find(plan.kind).replicas(plan).back().type, 0)));
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_options(const plan::Plan& plan) {
-  static const std::vector<std::string> known{"Main", "Master", "Worker", "Launcher", "Chief", "PS"};
+  const auto& known = known_types;
   for (const auto& [type, options] : plan.options.replicas) {
     if (std::find(known.begin(), known.end(), type) != known.end()) continue;
     std::vector<std::string> possible;
@@ -36,7 +58,7 @@ Result<void> check_options(const plan::Plan& plan) {
     return input_error(fmt::format("job_options.replicas.{}: no such type of replicas{}; this {} has {}", type,
                                    meant ? fmt::format(", did you mean {}?", *meant) : "", plan.kind, join(possible, ", ")));
   }
-  return {};
+  return check_logs(plan);
 }
 
 std::string replica_name(const plan::Plan& plan, const std::string& type, int index) {

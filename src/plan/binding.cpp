@@ -39,6 +39,12 @@ std::string names_of(const std::vector<StepPath>& paths) {
   return names.empty() ? "none" : join(names, ", ");
 }
 
+// What to give so that there is a path: a step has only those that were given.
+std::string how_to_give(std::string_view kind, const std::vector<StepPath>& paths) {
+  if (!paths.empty()) return {};
+  return kind == "input" ? " (give train_dataset_dir or validation_dataset_dir)" : " (give model_dir)";
+}
+
 const StepPath* find_path(const std::vector<StepPath>& paths, std::string_view name) {
   const auto found = std::find_if(paths.begin(), paths.end(), [&](const StepPath& path) { return path.name == name; });
   return found == paths.end() ? nullptr : &*found;
@@ -64,7 +70,7 @@ Result<void> check_names(const spec::Program& program, const Request& request) {
     if (names.contains(name)) continue;
     const auto near = nearest(name, known);
     return input_error(fmt::format("train_parameters: the program has no parameter {}{}; it has {}", show_text(name),
-                                   near ? fmt::format(", did you mean \"{}\"?", *near) : "", formals(program)));
+                                   near ? fmt::format(" (did you mean {}?)", show_text(*near)) : "", formals(program)));
   }
   return {};
 }
@@ -78,8 +84,8 @@ Result<std::optional<StepPath>> choose_path(const std::string& name, const Json*
   const auto* found = value->is_string() ? find_path(paths, value->get_ref<const std::string&>()) : nullptr;
   if (found != nullptr) return std::optional(*found);
   const auto text = value->is_string() ? show_text(value->get<std::string>()) : fmt::format("a {}", type_name(*value));
-  return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths, found {}; this step has: {}", name, kind, text,
-                                 names_of(paths)));
+  return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths, found {}; this step has: {}{}", name, kind, text,
+                                 names_of(paths), how_to_give(kind, paths)));
 }
 
 Result<Json> convert(const spec::Program& program, const spec::Input& input, const Json& value) {
@@ -96,8 +102,8 @@ Result<Json> convert(const spec::Program& program, const spec::Input& input, con
 
 Error missing(const spec::Program& program, const spec::Input& input, const Request& request) {
   if (input.type == Type::artifact)
-    return input_error(fmt::format("train_parameters.{}: is missing; it is a path: name one of the step's input paths (this step has: {})",
-                                   input.name, names_of(request.inputs)));
+    return input_error(fmt::format("train_parameters.{}: is missing; it is a path: name one of the step's input paths (this step has: {}){}",
+                                   input.name, names_of(request.inputs), how_to_give("input", request.inputs)));
   return input_error(fmt::format("train_parameters.{}: is missing; the program needs it: {}", input.name, formals(program)));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "data/place.h"
 #include "plan/value_text.h"
 #include "spec/values.h"
 
@@ -150,6 +151,10 @@ Result<std::vector<std::string>> command_line(const spec::Program& program, cons
   TRY(line.add_all(program.args, words));
   if (words.empty() || words.front().empty())
     return input_error("train_specification: the first word of the program's command is empty; it must name the program to run");
+  for (const auto& word : words)
+    if (word.find('\0') != std::string::npos)
+      return input_error(fmt::format("train_specification: {} in the program's command holds a NUL character (\\u0000), which no command line can",
+                                     show_text(std::string_view(word).substr(0, word.find('\0')))));
   return words;
 }
 

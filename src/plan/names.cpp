@@ -12,6 +12,7 @@ namespace trainstep::plan {
 namespace {
 
 constexpr std::size_t longest_label = 63;
+constexpr std::size_t longest_object_name = 253;
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -42,6 +43,18 @@ Result<void> check_model_name(std::string_view name) {
       fmt::format("model_name: \"{}\" cannot be part of a Kubernetes name (small letters, digits and dashes, first a letter, at most {}); "
                   "\"{}\" would do",
                   name.substr(0, 100), longest_label, as_label(name)));
+}
+
+Result<void> check_object_name(std::string_view key, std::string_view name) {
+  const auto good = [](char c) { return is_small(c) || is_digit(c); };
+  const auto allowed = [&](char c) { return good(c) || c == '-' || c == '.'; };
+  if (!name.empty() && name.size() <= longest_object_name && good(name.front()) && good(name.back()) &&
+      std::all_of(name.begin(), name.end(), allowed))
+    return {};
+  return input_error(
+      fmt::format("{}: \"{}\" cannot be the name of a Kubernetes object: small letters, digits, dashes and dots, first and last a letter "
+                  "or digit, at most {}",
+                  key, name.substr(0, 100), longest_object_name));
 }
 
 Result<void> check_run_id(std::string_view run_id) {

@@ -20,6 +20,9 @@ Result<void> check_model_name(std::string_view name);
 // A run id is a label value and a folder: 1 … 63 of [A-Za-z0-9_.-], first and last a letter or digit.
 Result<void> check_run_id(std::string_view run_id);
 
+// 1 … 253 of [a-z0-9.-], first and last a letter or digit (DNS-1123): a claim, a namespace. Error (input): begins with `key`.
+Result<void> check_object_name(std::string_view key, std::string_view name);
+
 // The same run always gets the same name: "<model>-<10 hexadecimal digits of run_id's digest>", a DNS-1035 label.
 std::string job_name(std::string_view model_name, std::string_view run_id);
 

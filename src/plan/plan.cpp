@@ -107,6 +107,13 @@ void collect_environment(const Request& request, Plan& plan) {
   plan.environment.assign(kept.rbegin(), kept.rend());
 }
 
+Result<void> check_environment(const Plan& plan) {
+  for (const auto& variable : plan.environment)
+    if (variable.value.is_string() && variable.value.get_ref<const std::string&>().find('\0') != std::string::npos)
+      return input_error(fmt::format("{}: the value of {} holds a NUL character (\\u0000), which no variable can", variable.source, variable.name));
+  return {};
+}
+
 // Not in it: addresses of the step's paths (a new attempt may have other ones) and what only concerns how we wait.
 std::string hash_of(const Request& request, const Plan& plan) {
   const Json parts = {request.train_specification,
@@ -151,16 +158,20 @@ Result<Plan> make_plan(const Request& request, const std::vector<std::string>& k
   TRY(size_replicas(request, plan));
   TRY(count_processes(plan));
   TRY(name_run(request, plan));
+  if (!request.name_space.empty()) TRY(check_object_name("namespace", request.name_space));
   plan.name_space = request.name_space;
   plan.image = request.base_image.empty() ? Sourced<std::string>{plan.program.image, "train_specification"}
                                           : Sourced<std::string>{request.base_image, "base_image"};
-  if (!request.train_mount.starts_with('/')) return input_error(fmt::format("train_mount: \"{}\" is not an absolute path", request.train_mount));
+  if (!request.train_mount.starts_with('/'))
+    return input_error(fmt::format("train_mount: \"{}\" is not an absolute path; write one such as /train", request.train_mount));
   plan.train_mount = request.train_mount;
+  if (!request.pvc_name.empty()) TRY(check_object_name("pvc_name", request.pvc_name));
   plan.pvc_name = request.pvc_name;
   TRY(parse_quantity(request.pvc_size, "pvc_size"));
   plan.pvc_size = request.pvc_size;
   plan.node_selector = request.node_selector;
   collect_environment(request, plan);
+  TRY(check_environment(plan));
   plan.spec_hash = hash_of(request, plan);
   return plan;
 }

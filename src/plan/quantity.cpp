@@ -54,7 +54,7 @@ Result<Quantity> parse_quantity(std::string_view text, std::string_view what) {
   const auto [end, code] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
   if (code != std::errc{} || !std::isfinite(number)) return not_a_quantity(text, what);
   const std::string_view unit(end, static_cast<std::size_t>(trimmed.data() + trimmed.size() - end));
-  if (number < 0) return input_error(fmt::format("{}: \"{}\" is negative", what, text));
+  if (number < 0) return input_error(fmt::format("{}: \"{}\" is negative; write 0 or more", what, text));
   if (unit == "E") return Quantity{std::string(trimmed), number * 1e18};
   for (const auto& [name, factor] : units)
     if (unit == name) return Quantity{std::string(trimmed), number * factor};
@@ -67,7 +67,7 @@ Result<std::int64_t> parse_count(std::string_view text, std::string_view what) {
   ASSIGN(const auto quantity, parse_quantity(text, what));
   constexpr double most = 1e6;
   if (std::trunc(quantity.value) != quantity.value || quantity.value > most)
-    return input_error(fmt::format("{}: \"{}\" is not a whole number of pieces", what, text));
+    return input_error(fmt::format("{}: \"{}\" is not a whole number of pieces; write 1, 2, …", what, text));
   return static_cast<std::int64_t>(quantity.value);
 }
 

@@ -128,8 +128,8 @@ TEST_CASE("an error in YAML says where, what and what to do") {
       {"a: 1\n}", "it: line 2, column 1: '}' closes nothing that was opened with the same kind of bracket"},
       {"a: *b", "it: line 1, column 4: this alias (*) names an anchor (&) that does not stand before it"},
       {"a: &x [*x]", "it: line 1, column 8: this alias stands inside the value that it refers to"},
-      {"a: 1\nb: 2\na: 3", "it: line 3, column 1: the key 'a' is given twice in the same object"},
-      {"a: 1\n\"a\": 3", "it: line 2, column 1: the key 'a' is given twice in the same object"},
+      {"a: 1\nb: 2\na: 3", "it: line 3, column 1: the key 'a' is given twice in the same object; keep one"},
+      {"a: 1\n\"a\": 3", "it: line 2, column 1: the key 'a' is given twice in the same object; keep one"},
       {"a: 1\nfoo\n", "it: line 2, column 1: the colon behind this key is missing"},
       {"a: 1\n<<\n", "it: line 2, column 1: the colon behind this key is missing"},
       {"- a\nb: 1", "it: line 2, column 1: this line belongs to nothing above it; check its indentation (a new document starts with ---)"},
@@ -161,7 +161,7 @@ TEST_CASE("an error in YAML says where, what and what to do") {
 TEST_CASE("a text that looks like JSON is explained as JSON") {
   CHECK(read("{\"a\": 1,\n \"b\": [1, 2}") == "it: line 2, column 12: a [ opened at line 2, column 7 cannot be closed by }");
   CHECK(read("{\"a\": None}").find("None is Python") != std::string::npos);
-  CHECK(read("{\"a\": 1, \"a\": 2}") == "it: line 1, column 10: the key 'a' is given twice in the same object");
+  CHECK(read("{\"a\": 1, \"a\": 2}") == "it: line 1, column 10: the key 'a' is given twice in the same object; keep one");
   SECTION("and is YAML where it can be") {
     CHECK(read("{\"a\": b, c: [d, 1,]}") == R"({"a":"b","c":["d",1]})");
     CHECK(read("[None, nan]") == R"(["None","nan"])");

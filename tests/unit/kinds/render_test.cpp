@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/render.h"
 
+#include <fmt/format.h>
+
 #include "unit/kinds/example.h"
 
 using namespace trainstep;
@@ -290,4 +292,20 @@ TEST_CASE("the explained manifest says for every value where it comes from") {
     }
   }
   CHECK(unexplained == 0);
+}
+
+TEST_CASE("logs may be asked of replicas only, however many there are") {
+  auto plan = example("PyTorch", 2);
+  for (const auto* good : {"all", "primary", "none", "worker-7", "master-0", "worker-0.1", "launcher", "ps-3"}) {
+    plan.options.logs = {good};
+    INFO(good);
+    CHECK(check_options(plan).has_value());
+  }
+  for (const auto* bad : {"", "wroker-0", "worker-", "worker-x", "everything", "Worker-0"}) {
+    plan.options.logs = {"all", bad};
+    INFO(bad);
+    const auto checked = check_options(plan);
+    REQUIRE_FALSE(checked);
+    CHECK(checked.error().message == fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as worker-0", bad));
+  }
 }

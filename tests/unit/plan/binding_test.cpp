@@ -102,7 +102,7 @@ TEST_CASE("parameters that do not fit are refused with the remedy") {
   for (const auto& row : std::vector<Row>{
            {"3", "train_parameters: wants an object that maps the program's parameters to values, found a number"},
            {R"({"name": "x", "epoch": 3})",
-            "train_parameters: the program has no parameter 'epoch', did you mean \"epochs\"?; it has inputs train_dataset_dir (path, required), "
+            "train_parameters: the program has no parameter 'epoch' (did you mean 'epochs'?); it has inputs train_dataset_dir (path, required), "
             "validation (path, optional), epochs (Integer, optional), name (String, required)"},
            {R"({"name": "x", "qqqqqqqqqqq": 3})", "the program has no parameter 'qqqqqqqqqqq'; it has inputs"},
            {"{}", "train_parameters.name: is missing; the program needs it: inputs train_dataset_dir"},
@@ -133,7 +133,8 @@ TEST_CASE("a required path that the step does not have is missing") {
   const auto bound = bind(program(v1), empty);
   REQUIRE_FALSE(bound);
   CHECK(bound.error().message ==
-        "train_parameters.train_dataset_dir: is missing; it is a path: name one of the step's input paths (this step has: none)");
+        "train_parameters.train_dataset_dir: is missing; it is a path: name one of the step's input paths (this step has: none) (give "
+        "train_dataset_dir or validation_dataset_dir)");
 }
 
 TEST_CASE("v2: whole numbers are integers at any depth, except where a double is declared; only allowed values are taken") {

@@ -151,6 +151,7 @@ TEST_CASE("a command line that cannot be made is refused") {
   for (const auto& row : std::vector<Row>{
            {R"({"image": "i", "command": ["run", {"if": {"cond": {"isPresent": "a"}, "then": ["x"]}}, {"inputValue": "a"}]})",
             "train_parameters.a: is missing; the program's command line uses it even when it is not given"},
+           {R"({"image": "i", "command": ["run", "a\u0000b"]})", "'a' in the program's command holds a NUL character"},
            {R"({"image": "i", "command": ["", "x"]})", "the first word of the program's command is empty"},
            {"inputs: [{name: a, optional: true}]\nimplementation: {container: {command: [{inputValue: a}]}}",
             "the first word of the program's command is empty"},
