@@ -20,6 +20,7 @@
 #include "local/mpi_ranks.h"
 #include "local/place.h"
 #include "local/ports.h"
+#include "local/run_folder.h"
 #include "local/setup.h"
 #include "process/descendants.h"
 #include "process/reaper.h"
@@ -79,7 +80,7 @@ class LocalBackend::Impl {
   void prepare(Sink sink) {
     m_sink = std::move(sink);
     later([this] {
-      if (auto ready = set_up(); !ready) fail(std::move(ready.error()));
+      if (auto ready = set_up(); !ready) fail_to_begin(std::move(ready.error()));
     });
   }
 
@@ -118,6 +119,10 @@ class LocalBackend::Impl {
     m_sink({m_loop.now(), std::move(what)});
   }
   void fail(Error error) { emit(follow::BackendFailed{std::move(error)}); }
+  void fail_to_begin(Error error) {
+    if (m_folder) m_folder->discard();
+    fail(std::move(error));
+  }
   void tell(const std::string& sentence) {
     if (!sentence.empty()) emit(follow::MemberOutput{m_members.size() - 1, sentence + "\n"});
   }
@@ -142,6 +147,7 @@ class LocalBackend::Impl {
   LocalOptions m_options;
   std::vector<pid_t> m_strangers;  // children that were there before us
   process::Reaper m_reaper;
+  std::optional<RunFolder> m_folder;
   Sink m_sink;
   std::vector<Member> m_members;
   bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
@@ -156,8 +162,8 @@ class LocalBackend::Impl {
 Result<void> LocalBackend::Impl::set_up() {
   std::error_code ignored;
   m_options.run_dir = fs::absolute(m_options.run_dir, ignored).lexically_normal();
-  TRY(make_directories(m_options.run_dir));
   TRY(check_inputs());
+  ASSIGN(m_folder, RunFolder::claim(m_options.run_dir));
   ASSIGN(const auto interpreter, set_up_interpreter(m_options.run_dir, m_options.python, m_options.environment));
   m_surroundings = {m_options.environment, interpreter.tools, interpreter.folder, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
   ASSIGN(const auto gpus, divide_gpus(m_plan, m_options.gpus ? *m_options.gpus : machine_gpus(m_options.environment)));
@@ -208,7 +214,7 @@ Result<void> LocalBackend::Impl::check_command(const Member& member) {
 }
 
 void LocalBackend::Impl::set_up_done(Result<Setup::Outcome> outcome) {
-  if (!outcome) return fail(std::move(outcome.error()));
+  if (!outcome) return fail_to_begin(std::move(outcome.error()));
   m_mpi = outcome->mpi.value_or(m_mpi);
   for (auto& member : m_members)
     for (const auto& installer : outcome->done)

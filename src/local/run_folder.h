@@ -1,0 +1,27 @@
+// The folder of one run: claimed for as long as the run lives, and gone again when nothing was started in it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace trainstep::local {
+
+class RunFolder {
+ public:
+  // Makes `path` and its parents, and holds it against other runs until destruction; where the file system has no locks, it is only made.
+  // Errors: conflict (another run works there), those of make_directories().
+  static Result<RunFolder> claim(const std::filesystem::path& path);
+
+  // Removes what claim() has made. For a run that ends before anything was started.
+  void discard();
+
+ private:
+  std::filesystem::path m_path;
+  Fd m_lock;
+  bool m_made = false, m_parent_made = false;
+};
+
+}  // namespace trainstep::local
