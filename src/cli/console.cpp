@@ -20,9 +20,12 @@ constexpr Duration refresh_every{500};
 constexpr Duration status_every{30'000};
 constexpr std::string_view own_name = "trainstep";
 
-std::size_t terminal_width(int fd) {
+// Columns for a text behind the arrow of the live line. A terminal without a size (a pipe in between) says 0.
+std::size_t live_width(int fd) {
+  constexpr std::size_t usual = 80, arrow = 3;
   winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+  const std::size_t columns = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
+  return columns > arrow ? columns - arrow : 0;
 }
 
 // The first `width` columns of a text in which every character is one column wide.
@@ -129,7 +132,7 @@ void Console::refresh_later() {
 }
 
 void Console::draw_live_line() {
-  const auto text = live_line(m_timeline, *m_metrics, m_loop.now(), terminal_width(m_fd) - 3);
+  const auto text = live_line(m_timeline, *m_metrics, m_loop.now(), live_width(m_fd));
   m_buffer += fmt::format("\r\033[K{}▸ {}{}", m_colours ? "\033[36m" : "", text, m_colours ? "\033[0m" : "");
   flush();
   m_live_shown = true;
