@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
 #include <cstdio>
 
 #include "base/files.h"
@@ -30,8 +31,9 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
 int run_render(const StepCommand& command) {
   const auto text = rendered(command);
   if (!text) return report(text.error());
-  std::fwrite(text->data(), 1, text->size(), stdout);
-  return std::fflush(stdout) == 0 ? 0 : report(internal_error("the manifest could not be written to standard output"));
+  const bool written = std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
+  if (written || errno == EPIPE) return 0;  // EPIPE: the reader (head, less) has had enough
+  return report(internal_error("the manifest could not be written to standard output"));
 }
 
 }  // namespace trainstep::cli

@@ -104,7 +104,8 @@ void read_artifact(run::OutputFound& found, const Json& executor_output, const F
         found.present = found.path.find("://") != std::string::npos || fs::exists(found.path, ignored);
       }
   }
-  found.present = found.present || before.written() || !found.metadata.empty();
+  std::error_code ignored;  // exists(): a link that leads nowhere is no output
+  found.present = found.present || (before.written() && fs::exists(found.path, ignored)) || !found.metadata.empty();
 }
 
 Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {

@@ -144,6 +144,9 @@ TEST_CASE("an artifact is present when it was written") {
   const auto plan = v1_plan("", "model Model");
   Run run(plan);
   CHECK_FALSE(run.only().present);
+  fs::create_symlink("/nowhere", run.path("model"));
+  CHECK_FALSE(run.only().present);
+  fs::remove(run.path("model"));
   run.write("model", "weights");
   CHECK(run.only().present);
   CHECK(run.only().artifact);
