@@ -11,4 +11,4 @@ build release
 if [[ $all ]]; then
   tools/test_more.sh
 fi
-exec ctest --preset dev -j "$(nproc)" --no-tests=error </dev/null
+exec ctest --preset dev -j "$(nproc)" --no-tests=error --no-label-summary </dev/null

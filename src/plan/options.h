@@ -62,10 +62,10 @@ struct JobOptions {
   std::optional<Quantity> shared_memory;  // /dev/shm; unset: by the number of processes; value 0: none of ours
   RunPolicy run_policy;
   Limits limits;
-  std::vector<std::string> logs;               // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
-  std::string cleanup = "default";              // default (DESIGN §5), always, on_success, never
-  std::string on_eviction = "default";          // default (DESIGN §5), keep, delete
-  Json patch;                                   // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
+  std::vector<std::string> logs;        // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
+  std::string cleanup = "default";      // default (DESIGN §5), always, on_success, never
+  std::string on_eviction = "default";  // default (DESIGN §5), keep, delete
+  Json patch;                           // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
 };
 
 // Durations: seconds as a number, or "90s", "10m", "2h", "1h30m". Errors: input, "job_options.run_policy.backoff_limit: …"; unknown keys name the
