@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input ends at once: exit code 2, one message with place and remedy, nothing started, little memory.
+
+Every case runs with this build's sanitizers and with the release file, whose time and memory count.
+"""
+import json
+import os
+import subprocess
+import time
+
+import pytest
+from conftest import PROGRAM, ROOT
+
+RELEASE = ROOT / "build/release/trainstep"
+PLAIN = json.dumps({"image": "none", "command": ["true"]})
+COMPONENT = json.dumps(
+    {
+        "name": "train",
+        "inputs": [{"name": "epochs", "type": "Integer", "default": "3"}, {"name": "batch_size", "type": "Integer"}, {"name": "data", "type": "Dataset"}],
+        "outputs": [{"name": "model", "type": "Model"}],
+        "implementation": {
+            "container": {"image": "none", "command": ["true", {"inputValue": "epochs"}, {"inputValue": "batch_size"}, {"inputPath": "data"}, {"outputPath": "model"}]}
+        },
+    }
+)
+SEVERAL = (ROOT / "tests/unit/spec/data/v2_two_steps.yaml").read_text(encoding="utf-8")
+DEPTH = 100_000
+MEGABYTE = 1 << 20
+
+
+def bomb():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+    return "\n".join(lines)
+
+
+def specification(text, *others):
+    return ["--train-specification", text, *others]
+
+
+def with_plain(flag, value):
+    return specification(PLAIN, flag, value if isinstance(value, (str, bytes)) else json.dumps(value))
+
+
+def distribution(**keys):
+    return with_plain("--distribution-specification", keys)
+
+
+def options(**keys):
+    return with_plain("--job-options", keys)
+
+
+def parameters(**keys):
+    return specification(COMPONENT, "--train-dataset-dir", ".", "--train-parameters", json.dumps(keys))
+
+
+def workers(value):
+    return distribution(distribution_type="PyTorch", number_of_workers=value)
+
+
+BAD_WORKERS = "distribution_specification.number_of_workers: wants a whole number from 1 to 10000, found"
+NO_QUANTITY = "is no Kubernetes quantity"
+FORMALS = "epochs (Integer, optional), batch_size (Integer, required), data (path, required)"
+DEEP = "nested deeper than 200 levels"
+
+# name → (words of the command line, what the message must hold). Functions make long texts: the kernel counts this process's peak for its children, too.
+CASES = {
+    "unknown key of the distribution": (distribution(number_of_wokers=2), ['distribution_specification: there is no "number_of_wokers"', '"number_of_workers"']),
+    "unknown key of the options": (options(enviroment={}), ['job_options: there is no "enviroment"', '"environment"']),
+    "unknown key of a policy": (options(run_policy={"backofflimit": 1}), ['job_options.run_policy: there is no "backofflimit"', '"backoff_limit"']),
+    "no workers": (workers(0), [BAD_WORKERS, "0"]),
+    "negative workers": (workers(-1), [BAD_WORKERS, "-1"]),
+    "half a worker": (workers(2.5), [BAD_WORKERS, "2.5"]),
+    "workers in words": (workers("abc"), [BAD_WORKERS, '"abc"']),
+    "a thousand million workers": (workers(10**9), [BAD_WORKERS, "1000000000"]),
+    "true workers": (workers(True), [BAD_WORKERS, "true"]),
+    "too many digits": (workers("9" * 30), [BAD_WORKERS]),
+    "several workers of one pod": (distribution(number_of_workers=2), ["is 2, but a Job is one pod", "PyTorch, MPI, TF", '"indexed": true']),
+    "unknown type": (distribution(distribution_type="Torch"), ['distribution_type: "Torch" is not known', "Job, PyTorch, MPI, TF"]),
+    "key of another type": (distribution(launcher_cpus=1), ["launcher_cpus: has no meaning", "only for MPI"]),
+    "GB for a step": (with_plain("--memory", "1GB"), ['memory: "1GB"', NO_QUANTITY, "1Gi", "1G "]),
+    "GB for workers": (distribution(worker_memory="1GB"), ['distribution_specification.worker_memory: "1GB"', "1Gi", "1G "]),
+    "no quantity": (with_plain("--cpus", "many"), ['cpus: "many"', NO_QUANTITY, "500m"]),
+    "negative quantity": (with_plain("--cpus", "-1"), ['cpus: "-1" is negative', "0 or more"]),
+    "half a GPU": (with_plain("--gpus", "0.5"), ['gpus: "0.5"', "whole number"]),
+    "size of a claim": (with_plain("--pvc-size", "10GB"), ['pvc_size: "10GB"', "10Gi"]),
+    "unknown parameter": (parameters(batch_size=1, data="train_dataset_dir", epoch=2), ["no parameter 'epoch'", "'epochs'", FORMALS]),
+    "missing parameter": (parameters(data="train_dataset_dir"), ["train_parameters.batch_size: is missing", FORMALS]),
+    "parameter that does not fit": (parameters(batch_size="x", data="train_dataset_dir"), ['train_parameters.batch_size: wants a whole number, found "x"']),
+    "path that is none": (parameters(batch_size=1, data="/data"), ["train_parameters.data: wants the name", "'/data'", "train_dataset_dir"]),
+    "path that is not given": (parameters(batch_size=1, data="validation_dataset_dir"), ["train_parameters.data", "this step has: train_dataset_dir"]),
+    "no path at all": (specification(COMPONENT, "--train-parameters", '{"batch_size": 1}'), ["train_parameters.data: is missing", "give train_dataset_dir"]),
+    "several executors": (specification(SEVERAL), ["has several steps", "job_options.component", "fit, prepare"]),
+    "executor that is none": (specification(SEVERAL, "--job-options", '{"component": "fits"}'), ["job_options.component", '"fits"', "fit, prepare"]),
+    "YAML that is not closed": (specification('image: a\ncommand: [a, "b'), ["train_specification: line 2, column", "closing quote"]),
+    "YAML with a tab": (specification("image: a\ncommand:\n\t- a"), ["train_specification: line 3, column 2", "spaces"]),
+    "JSON that is not closed": (specification('{"image": "a", "command": ["x"}'), ["train_specification: line 1, column 31", "cannot be closed"]),
+    "JSON with a comma too many": (with_plain("--train-parameters", '{"a": 1,}'), ["train_parameters: line 1, column 9", "comma"]),
+    "Python instead of JSON": (with_plain("--train-parameters", "{'a': True}"), ["train_parameters: line 1, column 2", "json.dumps"]),
+    "list instead of an object": (with_plain("--train-parameters", "[1]"), ["train_parameters: wants an object, found a list"]),
+    "bomb of aliases": (specification(bomb()), ["train_specification: line 6, column", "more than 1000000 values"]),
+    "alias within itself": (specification("image: &a [*a]"), ["line 1, column 12", "alias"]),
+    "deep YAML lists": (specification("a: " + "[" * DEPTH + "]" * DEPTH), ["train_specification: line 1, column 203", DEEP]),
+    "deep YAML maps": (specification("a: " + "{a: " * DEPTH + "}" * DEPTH), ["train_specification: line 1, column", DEEP]),
+    "deep YAML blocks": (specification("\n".join(" " * depth + "a:" for depth in range(3000))), ["train_specification: line 201, column 201", DEEP]),
+    "deep YAML items": (specification("- " * DEPTH + "x"), ["train_specification: line 1, column 401", DEEP]),
+    "deep JSON lists": (specification('{"a": ' + "[" * DEPTH + "]" * DEPTH + "}"), ["train_specification: line 1, column", DEEP]),
+    "deep JSON objects": (specification('{"a":' * DEPTH + "1" + "}" * DEPTH), ["train_specification: line 1, column 1001", DEEP]),
+    "deep parameters": (with_plain("--train-parameters", '{"a":' * DEPTH + "1" + "}" * DEPTH), ["train_parameters: line 1, column 1001", DEEP]),
+    "deep lists in parameters": (with_plain("--train-parameters", '{"a":' + "[" * DEPTH + "]" * DEPTH + "}"), ["train_parameters: line 1, column", DEEP]),
+    "deep options": (with_plain("--job-options", '{"a":' * DEPTH + "1" + "}" * DEPTH), ["job_options: line 1, column 1001", DEEP]),
+    "50 MB of text": (specification(lambda: b"x" * 50 * MEGABYTE), ["train_specification: ", "larger than 16777216 bytes"]),
+    "50 MB of parameters": (specification(PLAIN, "--train-parameters", lambda: b'{"a": "' + b"x" * 50 * MEGABYTE), ["train_parameters: ", "larger than 16777216 bytes"]),
+    "16 MB of numbers": (specification(PLAIN, "--train-parameters", lambda: b'{"a": [' + b"1," * 7 * MEGABYTE + b"1]}"), ["train_parameters: line 1", "more than 1000000 values"]),
+    "selector of 100,000 labels": (with_plain("--node-selector", "".join(f"a{i}: b\n" for i in range(100_000))), ["node_selector: line 1001", "more than 1000 labels"]),
+    "endless file": (specification("@/dev/zero"), ["train_specification: /dev/zero is larger"]),
+    "missing file": (specification("@none.yaml"), ["train_specification: cannot read none.yaml", "@@"]),
+    "folder as a file": (specification("@."), ["train_specification: . is a folder"]),
+    "name of a file": (specification("train.yaml"), ["'train.yaml' is a file name", "@train.yaml"]),
+    "no base64": (specification("base64:%%"), ["train_specification: not base64", "position 1"]),
+    "invalid UTF-8 in JSON": (specification(b'{"image": "\xff"}'), ["train_specification: line 1, column 12", "0xFF", "UTF-8"]),
+    "invalid UTF-8 in YAML": (specification(b"image: a\ncommand: [\xc3]"), ["train_specification: line 2, column 11", "0xC3", "UTF-8"]),
+    "invalid UTF-8 in parameters": (with_plain("--train-parameters", b'{"a": "\xe2\x82"}'), ["train_parameters: line 1, column 8", "UTF-8"]),
+    "half a character": (specification('{"image": "\\ud800"}'), ["train_specification: line 1, column 12", "half of a character"]),
+    "NUL character": (options(environment={"A": "a\0b"}), ["job_options.environment: the value of A holds a NUL character"]),
+    "key twice in JSON": (specification('{"image": "a",\n"image": "b"}'), ["train_specification: line 2, column 1", "'image' is given twice"]),
+    "key twice in YAML": (specification("image: a\ncommand: [x]\nimage: b"), ["train_specification: line 3, column 1", "'image' is given twice"]),
+    "key twice in parameters": (with_plain("--train-parameters", '{"a": 1, "a": 2}'), ["train_parameters: line 1, column 10", "'a' is given twice"]),
+    "model name": (with_plain("--model-name", "My Model!"), ['model_name: "My Model!"', '"my-model" would do']),
+    "long model name": (with_plain("--model-name", "a" * 400), ["model_name: ", "at most 63"]),
+    "namespace": (with_plain("--namespace", "A B"), ['namespace: "A B"', "small letters"]),
+    "run id": (with_plain("--run-id", "../x"), ['run_id: "../x"', "letters"]),
+    "mount": (with_plain("--train-mount", "train"), ['train_mount: "train"', "/train"]),
+    "selector": (with_plain("--node-selector", "gpu"), ['node_selector: line 1: "gpu" has no value', 'key: "value"']),
+    "limit": (options(limits={"running": "soon"}), ['job_options.limits.running: "soon"', "1h30m"]),
+    "logs of nobody": (options(logs="wroker-0"), ['job_options.logs: "wroker-0"', "all, primary, none"]),
+    "variable": (options(environment={"A=B": "x"}), ['job_options.environment: "A=B"']),
+    "replicas": (options(replicas={"Wrker": {}}), ["job_options.replicas.Wrker", "Worker"]),
+    "no specification": ([], ["train_specification: is missing", "image"]),
+    "empty specification": (specification(""), ["train_specification: is missing"]),
+    "image alone": (specification('{"image": "a"}'), ["train_specification.command: is missing", "python3"]),
+    "manifest": (specification("apiVersion: v1\nkind: Pod"), ["Kubernetes manifest", "implementation", "deploymentSpec"]),
+    "unknown flag": (with_plain("--modelname", "x"), ["--modelname: there is no such flag", "--model-name"]),
+    "shortened flag": (["--train-spec", PLAIN], ["--train-spec: there is no such flag", "--train-specification"]),
+    "flag twice": (specification(PLAIN, "--train-specification", PLAIN), ["--train-specification is given twice"]),
+    "flag without a value": (["--train-specification"], ["--train-specification needs a value"]),
+    "stray word": (specification(PLAIN, "stray"), ['"stray" belongs to no flag', "quotes"]),
+    "value that looks like a flag": (with_plain("--model-name", "--report"), ['model_name: "--report"']),
+    "executor input": (["--executor-input", "garbage"], ["executor-input: ", "{{$}}"]),
+    "executor input of a wrong form": (["--executor-input", '{"inputs": 5}'], ["executor-input: ", "inputs is a number"]),
+    "deep executor input": (["--executor-input", '{"a":' * DEPTH + "1" + "}" * DEPTH], ["executor-input: line 1, column 1001", DEEP]),
+}
+RUN_CASES = {
+    "no command": (["runn"], ['"runn" is no command', "run or render"]),
+    "nothing": ([], ["must be a command: run or render"]),
+    "log format": (["run", *with_plain("--log-format", "xml")], ['--log-format: "xml"', "text or json"]),
+    "cluster": (["run", *with_plain("--cluster", "moon")], ['--cluster: "moon"', "local"]),
+    "explain is for render": (["run", *specification(PLAIN, "--explain")], ["--explain: there is no such flag"]),
+    "run folder that is a file": (["run", *with_plain("--run-dir", "/etc/passwd")], ["run-dir: /etc/passwd is no folder"]),
+    "report that is a folder": (["run", *with_plain("--report", "/tmp")], ["report: /tmp is a folder"]),
+    "report below a file": (["run", *with_plain("--report", "/etc/passwd/r.html")], ["report: /etc/passwd is no folder"]),
+    "two outputs in one place": (["run", *specification(PLAIN, "--report", "same", "--metrics", "./same")], ["metrics and report: both name"]),
+    "unknown version": (["render", *with_plain("--api-version", "v9")], ['"v9"', "batch/v1"]),
+    "patch": (["render", *options(patch=[{"op": "remove", "path": "/none"}])], ["job_options.patch[0]", "does not apply"]),
+}
+PROGRAMS = {"this build": PROGRAM} | ({"release": RELEASE} if RELEASE.is_file() and not RELEASE.samefile(PROGRAM) else {})
+BOTH = pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+SANITIZED = subprocess.run(["grep", "-q", "__asan_init", PROGRAM], check=False).returncode == 0
+LONGEST_WORD = 100_000
+
+
+class Ended:
+    def __init__(self, code, out, err, seconds, megabytes):
+        self.code, self.out, self.err, self.seconds, self.megabytes = code, out, err, seconds, megabytes
+
+
+def call(program, folder, words):
+    """Runs a program in the empty folder `folder`/here. What does not fit into an argument comes from a file."""
+    here = folder / "here"
+    here.mkdir()
+    argv = [os.fspath(program)]
+    for number, word in enumerate(words):
+        text = word() if callable(word) else word
+        if len(text) > LONGEST_WORD:
+            file = folder / f"text{number}"
+            file.write_bytes(text if isinstance(text, bytes) else text.encode())
+            text = f"@{file}"
+        argv.append(text)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "ARGO_"))}
+    begun = time.monotonic()
+    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
+        process = subprocess.Popen(argv, cwd=here, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.monotonic() - begun
+    text = [(folder / name).read_bytes().decode(errors="replace") for name in ("out", "err")]
+    return Ended(process.returncode, *text, seconds, usage.ru_maxrss / 1024)
+
+
+def check(program, folder, words, parts):
+    ended = call(program, folder, words)
+    assert ended.code == 2, ended.err
+    assert ended.out == ""
+    assert ended.err.startswith("trainstep: ") and ended.err.count("trainstep: ") == 1, ended.err
+    assert ended.err.count("\n") == 1 and ended.err.endswith("\n") and len(ended.err) < 800, ended.err
+    for part in parts:
+        assert part in ended.err
+    assert list((folder / "here").iterdir()) == [], "something was started"
+    slow = SANITIZED and program == PROGRAM
+    assert ended.seconds < (20 if slow else 2)
+    assert ended.megabytes < (2000 if slow else 300)
+
+
+@BOTH
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_refused_by_run(program, name, tmp_path):
+    check(program, tmp_path, ["run", *CASES[name][0]], CASES[name][1])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_refused_by_render(name, tmp_path):
+    check(PROGRAM, tmp_path, ["render", *CASES[name][0]], CASES[name][1])
+
+
+@pytest.mark.parametrize("name", RUN_CASES)
+def test_bad_calls_are_refused(name, tmp_path):
+    check(PROGRAM, tmp_path, *RUN_CASES[name])
+
+
+NOT_HERE = {
+    "word that no command line can hold": (specification('{"image": "a", "command": ["echo", "a\\u0000b"]}'), ["'a' in the program's command holds a NUL character"]),
+    "data that are not there": (
+        specification(COMPONENT, "--train-dataset-dir", "/none", "--train-parameters", '{"batch_size": 1, "data": "train_dataset_dir"}'),
+        ["train_dataset_dir: /none does not exist"],
+    ),
+    "program that is not here": (specification('{"image": "a", "command": ["no-such-program"]}'), ["no-such-program was not found", "--python"]),
+    "interpreter that is not here": (with_plain("--python", "/none"), ["--python: /none is no program"]),
+}
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_what_cannot_be_started_here_is_said_and_leaves_nothing(name, tmp_path):
+    words, parts = NOT_HERE[name]
+    ended = call(PROGRAM, tmp_path, ["run", *words])
+    assert ended.code == 2
+    assert "failed (input): " in ended.out
+    for part in parts:
+        assert part in ended.out
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("written, canonical", [("pytorch", "PyTorchJob"), ("PYTORCH", "PyTorchJob"), ("mpi", "MPIJob"), ("tf", "TFJob"), ("job", "Job")])
+def test_the_type_is_accepted_in_any_case_and_made_canonical(written, canonical, tmp_path):
+    ended = call(PROGRAM, tmp_path, ["render", *distribution(distribution_type=written)])
+    assert ended.code == 0, ended.err
+    assert f"kind: {canonical}\n" in ended.out
