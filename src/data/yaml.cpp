@@ -43,6 +43,10 @@ class Handler : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     m_anchors.clear();
+    // yaml-cpp gives one empty document after the other for a character that it never consumes.
+    if (m_documents > 0 && offset(mark) == m_last_document)
+      fail(offset(mark), fmt::format("a value cannot start with {}; put it in quotes", show_character(m_text, offset(mark))));
+    m_last_document = offset(mark);
     if (m_documents++ > 0 && !separated(offset(mark)))
       fail(offset(mark), "this line belongs to nothing above it; check its indentation (a new document starts with ---)");
   }
@@ -165,6 +169,7 @@ class Handler : public YAML::EventHandler {
   std::vector<Open> m_open;
   std::map<YAML::anchor_t, std::pair<Json, TreeSize>> m_anchors;
   std::size_t m_last_key = std::string_view::npos;
+  std::size_t m_last_document = 0;
   std::size_t m_documents = 0;
 };
 

@@ -121,6 +121,7 @@ TEST_CASE("an error in YAML says where, what and what to do") {
       {"k:\n  - a\n - b", "it: line 3, column 2: a line \"key: value\", indented as its neighbours, is expected here"},
       {"a: -\n", "it: line 1, column 4: a list item (-) is not possible here; check the indentation"},
       {"a: @x", "it: line 1, column 4: a value cannot start with '@'; put it in quotes"},
+      {"...\n,", "it: line 2, column 1: a value cannot start with ','; put it in quotes"},
       {"a: \"x", "it: line 1, column 6: the text ends inside a string; its closing quote is missing"},
       {"a: \"x\n", "it: line 1, column 4: the string that opens here is not closed"},
       {"- !!str 'it''s\n", "it: line 1, column 9: the string that opens here is not closed"},
