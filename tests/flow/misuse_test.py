@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Odd surroundings and odd programs: no crash, no lie, nothing left, nothing secret told."""
+import fcntl
+import html
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import pytest
+from conftest import PROGRAM, ROOT, until
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "ARGO_"))}
+EPOCHS = "for i in 1 2 3; do echo epoch=$i/3 loss=0.$i; sleep 0.3; done"
+
+
+def program(script):
+    return ["--train-specification", json.dumps({"image": "none", "command": ["sh", "-c", script]})]
+
+
+def component(script, **outputs):
+    """A v1 component whose script gets the paths of its outputs as $0, $1, …"""
+    words = ["sh", "-c", script, *({"outputPath": name} for name in outputs)]
+    declared = [{"name": name, "type": kind} for name, kind in outputs.items()]
+    return ["--train-specification", json.dumps({"outputs": declared, "implementation": {"container": {"image": "none", "command": words}}})]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*words, wrapper='exec "$@"', env=None, cwd=tmp_path):
+        """`wrapper`: a shell text that runs "$@"."""
+        argv = ["bash", "-c", wrapper, "bash", PROGRAM, "run", *words]
+        return subprocess.run(argv, cwd=cwd, env={**ENVIRONMENT, **(env or {})}, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+
+    return call
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", ">/dev/full", ">/dev/full 2>&1"])
+def test_closed_or_full_streams_do_not_touch_the_training(run, tmp_path, closed):
+    script = "cat; echo loss=0.5; echo warning >&2; echo well >" + str(tmp_path / "written")
+    done = run(*program(script), "--metrics", "metrics.json", "--report", "report.html", wrapper=f'exec "$@" {closed}')
+    assert done.returncode == 0
+    assert (tmp_path / "written").read_text() == "well\n"
+    assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 0.5}
+    assert "Succeeded" in (tmp_path / "report.html").read_text()
+
+
+def test_a_reader_that_leaves_does_not_end_the_training(run, tmp_path):
+    done = run(*program("seq 300000; echo loss=1"), "--metrics", "metrics.json", wrapper='"$@" | head -1; exit ${PIPESTATUS[0]}')
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 1}
+
+
+@pytest.mark.parametrize(
+    "words, code",
+    [
+        ("render 2>&-", 2),
+        ("nonsense 2>&-", 2),
+        ("run --help >/dev/full", 3),
+        ("--version >/dev/full", 3),
+        ("render --train-specification @$TF >/dev/full", 3),
+        ("render --train-specification @$TF >&-", 3),
+        ("render --train-specification @$TF | head -1 >/dev/null; exit ${PIPESTATUS[0]}", 0),
+    ],
+)
+def test_what_cannot_be_said_has_an_exit_code(words, code):
+    shell = f'"$TRAINSTEP" {words}'
+    environment = {**ENVIRONMENT, "TRAINSTEP": str(PROGRAM), "TF": str(ROOT / "samples/tf/train_specification.v1.yaml")}
+    assert subprocess.run(["bash", "-c", shell], env=environment, capture_output=True, timeout=60).returncode == code
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    ['exec env -i "$@"', 'unset HOME TERM PATH; exec "$@"', "export ODD=$'\\xff\\xfe' TERM=; exec \"$@\"", 'export ARGO_PROGRESS_FILE=/none/x; exec "$@"'],
+    ids=["empty environment", "no HOME, TERM and PATH", "not UTF-8", "progress file that cannot be written"],
+)
+def test_odd_environments(run, wrapper):
+    done = run("--train-specification", json.dumps({"image": "none", "command": ["/bin/sh", "-c", "echo epoch=1/2; echo epoch=2/2; echo [$ODD]"]}), wrapper=wrapper)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert b"[main] [" + (b"\xff\xfe" if "ODD" in wrapper else b"") + b"]\n" in done.stdout
+
+
+def test_file_names_that_are_not_utf8(run, tmp_path):
+    done = run(*program("echo loss=1"), "--report", b"r\xff.html", "--metrics", b"m\xff.json", "--log-format", "json")
+    assert done.returncode == 0
+    assert (tmp_path / os.fsdecode(b"m\xff.json")).is_file()
+    for line in done.stdout.decode("utf-8").splitlines():
+        json.loads(line)
+
+
+def test_a_working_directory_that_is_gone(run, tmp_path):
+    done = run(*program("true"), wrapper='mkdir gone; cd gone; rmdir ../gone; exec "$@"')
+    assert done.returncode == 2
+    assert done.stderr == b"trainstep: the working directory does not exist any more; start in another one\n"
+
+
+def test_two_runs_do_not_share_a_folder(run, tmp_path):
+    words = [PROGRAM, "run", "--run-dir", "shared", "--run-id", "a", *program(f"touch {tmp_path}/begun; while [ ! -e {tmp_path}/end ]; do sleep 0.05; done")]
+    first = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE)
+    until((tmp_path / "begun").exists, "the first run")
+    second = run("--run-dir", "shared", "--run-id", "a", *program("touch ../../second"))
+    assert second.returncode == 2
+    assert b"another run is at work in" in second.stdout
+    assert not (tmp_path / "second").exists()
+    (tmp_path / "end").touch()
+    assert b"succeeded" in first.communicate(timeout=60)[0]
+    assert first.returncode == 0
+    assert run("--run-dir", "shared", "--run-id", "a", *program("true")).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "script, outputs, said",
+    [
+        ("true", {"model_dir": "Model"}, "model_dir: the program wrote nothing to"),
+        ("ln -s /nowhere $0", {"model_dir": "Model"}, "model_dir: the program wrote nothing to"),
+        ("true", {"accuracy": "Float"}, "output accuracy: the program ended well but wrote no value"),
+        ("echo high >$0", {"accuracy": "Float"}, 'output accuracy: wants a number, found "high'),
+        ("mkdir $0", {"accuracy": "Float"}, "output accuracy: "),
+    ],
+)
+@pytest.mark.parametrize("before", ["nothing", "an older one"])
+def test_an_output_that_is_not_there_is_no_success(run, tmp_path, script, outputs, said, before):
+    older = "mkdir $0; echo x >$0/w" if "model_dir" in outputs else "echo 1 >$0"
+    where = ["--model-dir", "model", "--run-dir", "run", "--report", "report.html", "--results", "results.json"]
+    if before != "nothing":
+        assert run(*component(older, **outputs), *where).returncode == 0
+        (tmp_path / "results.json").unlink()
+        script = "rm -rf $0; " + script if script != "true" else script
+    done = run(*component(script, **outputs), *where)
+    assert done.returncode == 1, done.stdout
+    assert said in done.stdout.decode()
+    assert "the training ended well, but its outputs are not complete" in done.stdout.decode()
+    report = html.unescape((tmp_path / "report.html").read_text())
+    assert said in report and "Succeeded" not in report
+    assert not (tmp_path / "results.json").exists()
+
+
+def test_an_output_that_nobody_asked_for_is_told_as_missing(run):
+    done = run(*component("true", picture="Image"))
+    assert done.returncode == 0
+    assert "picture: the program wrote nothing" in done.stdout.decode()
+
+
+def test_old_files_beside_the_model_stay(run, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/notes").write_text("mine")
+    done = run(*component("echo w >$0/weights", model_dir="Model"), "--model-dir", "model")
+    assert done.returncode == 0, done.stdout
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["notes", "weights"]
+
+
+def test_binary_output_becomes_a_readable_log_and_page(run, tmp_path):
+    script = "printf '\\000\\001\\377\\376\\303\\n\\033[31mred\\033[0m\\n<b>bold</b>\\nloss=0.5\\n'; head -c 3000 /dev/urandom; printf '\\303'; exit 3"
+    done = run(*program(script), "--report", "report.html", "--metrics", "metrics.json", "--log-format", "json")
+    assert done.returncode == 1
+    messages = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
+    assert any("red" in entry["message"] for entry in messages if entry["source"] == "main")
+    page = (tmp_path / "report.html").read_bytes().decode("utf-8")
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", page)
+    assert "<b>bold" not in page
+    assert json.loads((tmp_path / "metrics.json").read_text())["loss"] == 0.5
+
+
+def test_a_line_of_100_megabytes_takes_no_memory(run, tmp_path):
+    script = 'head -c 100000000 /dev/zero | tr "\\000" x; echo; echo loss=2; exit 1'
+    done = run(*program(script), "--report", "report.html", wrapper='exec "$@" >log')
+    assert done.returncode == 1
+    assert (tmp_path / "log").stat().st_size > 100_000_000
+    assert (tmp_path / "report.html").stat().st_size < 1_000_000
+
+
+def test_numbers_that_are_none_stand_in_no_json(run, tmp_path):
+    where = ["--metrics", "metrics.json", "--results", "results.json", "--mlpipeline-metrics", "mlpipeline.json", "--report", "report.html"]
+    script = 'echo "loss=nan gain=inf deep=-inf good=0.5"; echo \'{"a": [1, {"b": NaN}], "c": -Infinity}\' >$0; echo nan >$1'
+    done = run(*component(script, nested="JsonObject", number="Float"), *where)
+    assert done.returncode == 0, done.stdout
+
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    read = {name: json.loads((tmp_path / name).read_text(), parse_constant=refuse) for name in ("metrics.json", "results.json", "mlpipeline.json")}
+    assert read["metrics.json"] == {"good": 0.5}
+    assert read["results.json"]["nested"]["a"][0] == 1
+    assert "loss=NaN" in done.stdout.decode()
+
+
+def test_secrets_of_the_environment_are_told_nowhere(run, tmp_path):
+    secrets = {"MY_PASSWORD": "hunter2hunter2", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI", "GITHUB_TOKEN": "ghp_0123456789", "API_KEY": "keykeykey"}
+    options = {"environment": {"DB_PASSWORD": "geheimgeheim"}, "pass_environment": ["MY_PASSWORD", "API_KEY"]}
+    words = [*program('[ "$DB_PASSWORD" = geheimgeheim ] && echo loss=1; exit 1'), "--job-options", json.dumps(options)]
+    done = run(*words, "--report", "report.html", "--metrics", "metrics.json", env=secrets)
+    assert done.returncode == 1
+    told = done.stdout + done.stderr + (tmp_path / "report.html").read_bytes() + (tmp_path / "metrics.json").read_bytes()
+    assert b"loss" in told
+    for secret in [*secrets.values(), "geheimgeheim"]:
+        assert secret.encode() not in told
+
+
+@pytest.mark.parametrize("columns", [0, 1, 3, 10, 200])
+def test_the_live_line_fits_the_terminal(tmp_path, columns):
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 10, columns, 0, 0))
+    environment = {**ENVIRONMENT, "TERM": "xterm", "NO_COLOR": "1"}
+    running = subprocess.Popen([PROGRAM, "run", *program(EPOCHS)], cwd=tmp_path, env=environment, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            seen += os.read(controller, 4096)
+        except OSError:  # the last writer is gone
+            break
+    os.close(controller)
+    assert running.wait(timeout=60) == 0
+    live = [part.partition("\r")[0] for part in seen.decode().split("\x1b[K") if part.startswith("▸")]
+    assert live
+    assert max(map(len, live)) <= (max(columns, 3) if columns else 80)
+
+
+def test_a_gang_of_many_ends_when_one_fails(run):
+    done = run(*program("[ $RANK != 50 ] || exit 9; sleep 100"), "--distribution-specification", '{"distribution_type": "PyTorch", "number_of_workers": 100}')
+    assert done.returncode == 1
+    assert b"worker-49 exited with code 9" in done.stdout
+
+
+def test_a_command_line_that_the_kernel_refuses(run, tmp_path):
+    (tmp_path / "specification").write_text(json.dumps({"image": "none", "command": ["echo", "x" * 200_000]}))
+    done = run("--train-specification", "@specification")
+    assert done.returncode == 2
+    assert b"arguments are too long" in done.stdout
