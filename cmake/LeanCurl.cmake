@@ -1,5 +1,5 @@
 # CURL::libcurl for the static release: Debian's source package of curl, HTTP and HTTPS only. tools/build_curl.sh makes it when the first target that
-# links it is built, and keeps it under build/deps/ by version and flags.
+# links it is built, and keeps it in the cache (tools/lib.sh) by version and flags.
 execute_process(
   COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh --where
   OUTPUT_VARIABLE LEAN_CURL

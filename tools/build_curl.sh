@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the lean static libcurl of the release: Debian's source package of curl (so that its security patches are in), HTTP and HTTPS only.
 #   tools/build_curl.sh           builds it unless it is there
-#   tools/build_curl.sh --where   prints its folder: build/deps/curl-VERSION-HASH (the hash is that of this file)
+#   tools/build_curl.sh --where   prints its folder: curl-VERSION-HASH in the cache of tools/lib.sh; the hash is that of this file
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -21,14 +21,14 @@ version=$(dpkg-query -W -f '${Version}' libcurl4-openssl-dev 2>/dev/null || true
 [[ $version ]] || version=$(apt-cache policy libcurl4-openssl-dev | sed -n 's/ *Candidate: //p')
 [[ $version ]] || die "apt knows no libcurl4-openssl-dev: run ./dev build"
 hash=$(sha256sum tools/build_curl.sh | cut -c1-12)
-target=$root/build/deps/curl-$version-$hash
+target=$cache/curl-$version-$hash
 if [[ ${1:-} == --where ]]; then
   echo "$target"
   exit
 fi
 [[ -f $target/lib/libcurl.a ]] && exit
 
-work=$root/build/deps/curl.work
+work=$cache/curl.work.$$
 rm -rf "$work"
 mkdir -p "$work/lists/partial" "$work/source"
 log=$work/log

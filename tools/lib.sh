@@ -4,9 +4,11 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 system_python=/usr/bin/python3  # the distribution's: its PyTorch and MPI are Debian packages
-mkdir -p build/log build/cache
-export CCACHE_DIR=${CCACHE_DIR:-$root/build/cache/ccache}
-export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$root/build/cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$root/build/cache/uv}
+# What is expensive to make and the same for every clone; it may be removed at any time.
+cache=${TRAINSTEP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/trainstep}
+mkdir -p build/log "$cache"
+export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
+export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$cache/uv}
 
 build_packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libyaml-cpp-dev libfmt-dev libspdlog-dev libcli11-dev libexpected-dev libssl-dev
   libc-ares-dev)

@@ -28,6 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view usual_run_dir = "trainstep-runs";
+// How long the gang may take to end when the guard was killed: whoever does that wants an end.
+constexpr Duration orphaned_grace{5'000};
 
 // A pod or a pipeline never gets local processes by itself: the user would believe that the cluster trains.
 Result<void> check_cluster(const StepCommand& command, const step::Inputs& inputs) {
@@ -50,6 +52,7 @@ follow::Rules rules_of(const plan::Plan& plan) {
   rules.limits = plan.options.limits;
   if (plan.options.run_policy.active_deadline && !rules.limits.running) rules.limits.running = plan.options.run_policy.active_deadline;
   if (!plan.options.logs.empty()) rules.logs = plan.options.logs;
+  if (rules.logs != std::vector<std::string>{"none"}) rules.logs.emplace_back("setup");  // warnings, and what is installed
   return rules;
 }
 
@@ -95,6 +98,7 @@ class LocalRun {
       m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
         m_loop.forget(guard_fd);
         m_runner.request_stop(SIGTERM);
+        m_loop.after(orphaned_grace, [this] { m_runner.request_stop(SIGINT); });  // the second one ends the grace
       });
     }
     m_console.say(m_loop.now(), opening(m_plan, m_run_dir.string()));

@@ -152,7 +152,8 @@ void Follower::decide(result::Verdict verdict, Time at) {
   m_timeline.enter(result::Phase::finishing, at);
   const auto running = static_cast<std::size_t>(std::count_if(m_members.begin(), m_members.end(), alive));
   if (running > 0) say(fmt::format("stopping {} replica{}", running, plural(running)));
-  stop_members(m_rules.policy.stop_grace, false);
+  const auto grace = m_rules.policy.stop_grace;
+  stop_members(m_verdict->verdict_class == result::VerdictClass::user ? std::min(grace, m_rules.failure_grace) : grace, false);
   finish_if_all_ended(at);
 }
 

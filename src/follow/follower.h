@@ -28,7 +28,7 @@ struct MemberState {
 
 // Decides by these rules:
 //   success   all awaited members have succeeded; servers are stopped at once, others after Rules::linger
-//   failure   a member fails and its restarts are used up: it is named as the first, all others are stopped
+//   failure   a member fails and its restarts are used up: it is named as the first, all others are stopped, with a short grace
 //   restart   OnFailure and Always after any failure, ExitCode after a signal or a code ≥ 128; each costs one of backoff_limit, with growing pauses
 //   stop      on SIGTERM, SIGINT: all members get the signal, then the grace; a second SIGINT ends the grace
 //   limits    starting, running, total: timeout

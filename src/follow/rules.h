@@ -23,6 +23,7 @@ struct Rules {
   plan::RunPolicy policy;
   plan::Limits limits;
   std::vector<std::string> logs = {"all"};  // whose output is shown: "all", "primary", "none", or names of members
+  Duration failure_grace{5'000};            // at most so long a grace once another member has failed: there is nothing left to save
   Duration linger{10'000};                  // how long members that are not awaited may go on after success before they are stopped
   Duration heartbeat{600'000};              // a line of the story after so long a silence
 };

@@ -18,7 +18,7 @@ KINDS = pytest.mark.parametrize("distribution, ranks", [(JOB, 1), (PYTORCH, 3), 
 
 
 @pytest.mark.parametrize("member", ["master-0", "worker-1"])
-@pytest.mark.parametrize("script, options", [(READY, {}), (STUBBORN, SHORT_GRACE)], ids=["ordinary", "stubborn"])
+@pytest.mark.parametrize("script, options", [(READY, {}), (STUBBORN, {})], ids=["ordinary", "stubborn"])
 def test_killed_replica_is_named_and_the_others_are_stopped(gang, member, script, options):
     gang.start(script, PYTORCH, options).until_said("] ready", 3)
     os.kill(gang.pid_of(member), signal.SIGKILL)
@@ -54,7 +54,7 @@ def test_killed_trainstep_leaves_nobody(gang, distribution, ranks, script):
 
 
 @KINDS
-@pytest.mark.parametrize("script, options", [(READY, {}), (STUBBORN, SHORT_GRACE)], ids=["ordinary", "stubborn"])
+@pytest.mark.parametrize("script, options", [(READY, {}), (STUBBORN, {})], ids=["ordinary", "stubborn"])
 def test_killed_guard_leaves_nobody(gang, distribution, ranks, script, options):
     gang.start(script, distribution, options).until_said("] ready", ranks)
     gang.process.kill()

@@ -135,6 +135,18 @@ TEST_CASE("the first member that fails is named, with its last words, and the ot
   CHECK(verdict->first_failure->last_lines.size() == 4);
 }
 
+TEST_CASE("after a failure the others get a short grace, which a shorter one of the policy's overrules") {
+  auto rules = gang_of({master, worker});
+  for (const auto policy : {Duration(30'000), Duration(1'000)}) {
+    rules.policy.stop_grace = policy;
+    Story story(rules);
+    story.all_started();
+    story.ended(1, 1);
+    REQUIRE(story.all<StopMember>().size() == 1);
+    CHECK(story.all<StopMember>().front().grace == std::min(policy, rules.failure_grace));
+  }
+}
+
 TEST_CASE("a failure after the verdict changes nothing") {
   Story story(gang_of({master, worker}));
   story.all_started();
