@@ -100,12 +100,14 @@ def test_a_working_directory_that_is_gone(run, tmp_path):
 def test_two_runs_do_not_share_a_folder(run, tmp_path):
     words = [PROGRAM, "run", "--run-dir", "shared", "--run-id", "a", *program(f"touch {tmp_path}/begun; while [ ! -e {tmp_path}/end ]; do sleep 0.05; done")]
     first = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE)
-    until((tmp_path / "begun").exists, "the first run")
-    second = run("--run-dir", "shared", "--run-id", "a", *program("touch ../../second"))
-    assert second.returncode == 2
-    assert b"another run is at work in" in second.stdout
-    assert not (tmp_path / "second").exists()
-    (tmp_path / "end").touch()
+    try:
+        until((tmp_path / "begun").exists, "the first run")
+        second = run("--run-dir", "shared", "--run-id", "a", *program("touch ../../second"))
+        assert second.returncode == 2
+        assert b"another run is at work in" in second.stdout
+        assert not (tmp_path / "second").exists()
+    finally:
+        (tmp_path / "end").touch()
     assert b"succeeded" in first.communicate(timeout=60)[0]
     assert first.returncode == 0
     assert run("--run-dir", "shared", "--run-id", "a", *program("true")).returncode == 0
