@@ -160,6 +160,7 @@ int run_run(const StepCommand& command) {
   const auto plan = plan::make_plan(inputs->request, kinds::names());
   if (!plan) return report(plan.error());
   if (auto checked = kinds::check_options(*plan); !checked) return report(checked.error());
+  if (auto checked = local::check_gang(*plan); !checked) return report(checked.error());
   if (auto checked = check_places(command, *inputs, *plan); !checked) return report(checked.error());
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, *inputs, *plan)(guard_fd); });
 }

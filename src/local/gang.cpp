@@ -59,4 +59,14 @@ std::vector<GangMember> gang(const plan::Plan& plan) {
   return members;
 }
 
+Result<void> check_gang(const plan::Plan& plan) {
+  constexpr std::size_t most = 512;
+  const auto processes = gang(plan).size() - 1;  // without setup
+  if (processes <= most) return {};
+  return input_error(
+      fmt::format("distribution_specification.number_of_workers: {} processes are too many for one machine (at most {}); ask for fewer "
+                  "workers here, or train on a cluster",
+                  processes, most));
+}
+
 }  // namespace trainstep::local

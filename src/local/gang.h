@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "plan/plan.h"
 
 namespace trainstep::local {
@@ -28,5 +29,8 @@ std::vector<GangMember> gang(const plan::Plan& plan);
 
 // How many processes of a replica we start ourselves: PyTorch with several processes per worker, when neither the program nor torchrun starts them.
 int processes_per_replica(const plan::Plan& plan);
+
+// What one machine is asked for at most. Error (input): more processes than 512, which is a mistake rather than a training.
+Result<void> check_gang(const plan::Plan& plan);
 
 }  // namespace trainstep::local
