@@ -177,7 +177,11 @@ void Follower::finish_if_all_ended(Time at) {
   m_actions.emplace_back(Finish{*m_verdict});
 }
 
-void Follower::on(const BackendFailed& failed, Time at) { decide(result::from_error(failed.error), at); }
+void Follower::on(const BackendFailed& failed, Time at) {
+  for (auto& state : m_members)
+    if (state.life == Life::starting) state.life = Life::stopped;  // it will never start
+  decide(result::from_error(failed.error), at);
+}
 
 void Follower::on(const StopRequested& request, Time at) {
   if (!m_verdict) {

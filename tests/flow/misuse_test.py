@@ -74,7 +74,7 @@ def test_what_cannot_be_said_has_an_exit_code(words, code):
 
 @pytest.mark.parametrize(
     "wrapper",
-    ['exec env -i "$@"', 'unset HOME TERM PATH; exec "$@"', "export ODD=$'\\xff\\xfe' TERM=; exec \"$@\"", 'export ARGO_PROGRESS_FILE=/none/x; exec "$@"'],
+    ['exec env -i "$@"', 'unset HOME TERM PATH; exec "$@"', "export ODD=$'\\xff\\xfe' TERM=; exec \"$@\"", 'export ARGO_PROGRESS_FILE=/proc/none/x; exec "$@"'],
     ids=["empty environment", "no HOME, TERM and PATH", "not UTF-8", "progress file that cannot be written"],
 )
 def test_odd_environments(run, wrapper):
@@ -87,7 +87,7 @@ def test_file_names_that_are_not_utf8(run, tmp_path):
     done = run(*program("echo loss=1"), "--report", b"r\xff.html", "--metrics", b"m\xff.json", "--log-format", "json")
     assert done.returncode == 0
     assert (tmp_path / os.fsdecode(b"m\xff.json")).is_file()
-    for line in done.stdout.decode("utf-8").splitlines():
+    for line in done.stdout.decode("utf-8").rstrip("\n").split("\n"):
         json.loads(line)
 
 
@@ -155,10 +155,12 @@ def test_old_files_beside_the_model_stay(run, tmp_path):
 
 
 def test_binary_output_becomes_a_readable_log_and_page(run, tmp_path):
-    script = "printf '\\000\\001\\377\\376\\303\\n\\033[31mred\\033[0m\\n<b>bold</b>\\nloss=0.5\\n'; head -c 3000 /dev/urandom; printf '\\303'; exit 3"
+    # Every pair of a lead byte and another: control characters, half and whole UTF-8 sequences, the line separators of Unicode.
+    (tmp_path / "bytes").write_bytes(b"".join(bytes([lead, byte, 0xA8]) for lead in (0x00, 0xC2, 0xE2, 0xED, 0xF4) for byte in range(256)))
+    script = f"printf '\\000\\001\\377\\376\\303\\n\\033[31mred\\033[0m\\n<b>bold</b>\\nloss=0.5\\n'; cat {tmp_path}/bytes; printf '\\303'; exit 3"
     done = run(*program(script), "--report", "report.html", "--metrics", "metrics.json", "--log-format", "json")
     assert done.returncode == 1
-    messages = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
+    messages = [json.loads(line) for line in done.stdout.decode("utf-8").split("\n") if line]
     assert any("red" in entry["message"] for entry in messages if entry["source"] == "main")
     page = (tmp_path / "report.html").read_bytes().decode("utf-8")
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", page)
