@@ -16,7 +16,6 @@ THIRD_PARTY = {
     "openssl/": ("src/data/", "one file"),
     "pugixml": ("src/data/", "one file"),
     "CLI/": ("src/cli/", "any file"),
-    "spdlog/": ("src/base/", "any file"),
 }
 PURE = {"result", "spec", "plan", "kinds", "follow"}
 INPUT_OUTPUT = re.compile(r"fstream|iostream|unistd\.h|fcntl\.h|poll\.h|thread|sys/.*|netinet/.*")

@@ -10,7 +10,7 @@ mkdir -p build/log "$cache"
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
 export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$cache/uv}
 
-build_packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libyaml-cpp-dev libfmt-dev libspdlog-dev libcli11-dev libexpected-dev libssl-dev
+build_packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libyaml-cpp-dev libfmt-dev libcli11-dev libexpected-dev libssl-dev
   libc-ares-dev)
 curl_packages=(dpkg-dev make)
 test_packages=(catch2 libcurl4-openssl-dev git)
