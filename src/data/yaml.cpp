@@ -75,6 +75,7 @@ class Handler : public YAML::EventHandler {
     }
     auto quoted = tag == "?" ? std::nullopt : read_quoted(m_text, at);
     if (quoted && !quoted->text) fail(quoted->at, "the string that opens here is not closed");
+    if (!quoted && find_invalid_utf8(value)) fail(at, "an escape in this string is not read here (\\N and \\_); write the character itself");
     auto json = resolve(tag, quoted ? *quoted->text : value);
     if (!json) fail(at, json.error().message);
     if (m_tree.wants_key()) {

@@ -149,6 +149,7 @@ TEST_CASE("an error in YAML says where, what and what to do") {
       {"a: 12345678901234567890123",
        "it: line 1, column 4: the number '12345678901234567890123' has more digits than a number can keep; put it in quotes if it is a name"},
       {"a: 1\n---\nb: 2", "it: 2 documents (divided by ---), one is expected"},
+      {"%X y\n!\"a\nb\\Nc\"\n: v\n", "it: line 2, column 1: an escape in this string is not read here (\\N and \\_); write the character itself"},
       {"a: x\x04y", "it: line 1, column 5: the control character U+0004; YAML allows it only as an escape in double quotes (\\x04)"},
       {"ä: \xFF", "it: line 1, column 4: the byte 0xFF is not valid UTF-8; save the text as UTF-8"},
       {"a:\n  <<: 1", "it: line 2, column 3: the merge key << takes an object or a list of objects"},
