@@ -27,5 +27,5 @@ if(TRAINSTEP_STATIC)
   include(LeanCurl)
 else()
   find_package(yaml-cpp REQUIRED)
-  find_package(CURL)  # only the http room needs it
+  find_package(CURL REQUIRED)  # only the http room needs it
 endif()

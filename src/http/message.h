@@ -1,0 +1,53 @@
+// What goes over the wire, as values.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "http/url.h"
+
+namespace trainstep::http {
+
+struct Header {
+  std::string name;
+  std::string value;
+};
+
+// Whom to trust, who we are, which way to go: the same object for all requests to one server, so that they share connections.
+struct Endpoint {
+  std::string ca_pem;           // empty: the system's certificates
+  std::string certificate_pem;  // client certificate chain; empty: none
+  std::string key_pem;          // its private key
+  std::string server_name;      // expected in the certificate, and sent as SNI, instead of the host; empty: the host
+  std::string proxy;            // "http://proxy:3128"; empty: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say
+  bool verify = true;           // false only where the user has asked for it by name
+};
+
+struct Request {
+  std::string method = "GET";
+  Url url;
+  std::vector<Header> headers;  // values may be secret: they are never logged
+  std::string body;
+  std::shared_ptr<const Endpoint> endpoint;  // null: the defaults
+  Duration connect_limit{10'000};
+  std::optional<Duration> limit;                    // for the whole exchange; unset for streams
+  std::optional<Duration> silence;                  // the exchange fails (unavailable) when no byte comes for so long
+  std::size_t body_limit = std::size_t{64} << 20U;  // of a gathered response body; more is an error (unavailable)
+};
+
+struct Response {
+  int status = 0;
+  std::vector<Header> headers;
+  std::string body;  // gathered only where no Handler::data takes it, or the status is not 2xx (then at most 64 KiB)
+
+  // The first header of that name, compared without case; none: absent.
+  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
+};
+
+}  // namespace trainstep::http

@@ -1,0 +1,32 @@
+// What the API server answers when it does not do what was asked.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "data/json.h"
+
+namespace trainstep::kube {
+
+struct ApiError {
+  Error error;                          // kind by the table in api_error.cpp; the message holds the server's own
+  int status = 0;                       // HTTP; 0: no answer came
+  std::string reason;                   // Status.reason: "AlreadyExists", "Expired", "Forbidden", …; may be empty
+  Json details;                         // Status.details; null if absent
+  std::optional<Duration> retry_after;  // Retry-After: a floor for the next try
+};
+
+using Answer = tl::expected<Json, ApiError>;
+
+// Whether the same request may succeed later: no answer, 408, 429, 500 with a webhook that cannot be reached, 502, 503, 504, and 500 otherwise
+// (API servers answer so while they start); no other.
+bool retryable(const ApiError& error);
+
+// A response that is no 2xx. `what`: "create pytorchjobs/train-1", for the message.
+ApiError api_error(const std::string& what, int status, const std::string& body, std::optional<Duration> retry_after);
+
+}  // namespace trainstep::kube

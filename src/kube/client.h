@@ -1,0 +1,91 @@
+// The verbs of the Kubernetes API: asynchronous, retried by the table of api_error.h, with the current credentials.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "http/transport.h"
+#include "kube/api_error.h"
+#include "kube/credentials.h"
+
+namespace trainstep::kube {
+
+// A resource, a collection or an object of it: "/apis/GROUP/VERSION/namespaces/NS/PLURAL/NAME/SUB" (core: "/api/v1/…").
+struct Path {
+  std::string group_version;  // "v1", "batch/v1", "kubeflow.org/v1"
+  std::string plural;         // empty: the group version itself (discovery)
+  std::string name_space;     // empty: cluster scope
+  std::string name;           // empty: the collection
+  std::string subresource;    // "log", "status"; empty: none
+  [[nodiscard]] std::vector<std::string> segments() const;
+  // "pytorchjobs/train-1", for messages.
+  [[nodiscard]] std::string describe() const;
+};
+
+enum class Propagation { foreground, background, orphan };
+
+// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor.
+struct Retry {
+  std::optional<Duration> at_most;  // unset: until it is cancelled
+};
+
+class Client {
+ public:
+  using CallId = std::uint64_t;
+  using Done = std::function<void(Answer)>;  // from the loop, once, never from within the call that asks
+  // Trouble begins (the reason) and ends (empty): for the story. Not told for a first failure that the next try mends.
+  using Trouble = std::function<void(const std::string& reason)>;
+
+  // References must outlive the client. `seed`: of the jitter.
+  Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client();  // cancels everything
+  void on_trouble(Trouble trouble) { m_trouble = std::move(trouble); }
+
+  CallId get(const Path& path, const http::Query& query, Retry retry, Done done);
+  // All pages, 50 objects each, as one List: {"metadata": {"resourceVersion": …}, "items": […]}. An expired continue token begins anew.
+  CallId list(const Path& path, const http::Query& query, Retry retry, Done done);
+  // fieldValidation=Strict; dry_run: dryRun=All.
+  CallId create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done);
+  // RFC 7396 merge patch.
+  CallId merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
+  // Server-side apply as the field manager "trainstep", forced.
+  CallId apply(const Path& path, const Json& object, Retry retry, Done done);
+  // `uid`: the object must be this one (precondition); empty: whichever has the name. "Not found" is an ApiError with status 404.
+  CallId remove(const Path& path, Propagation propagation, const std::string& uid, Retry retry, Done done);
+  void cancel(CallId call);
+
+  // For streams (watch.h, log_stream.h): one request with the current token, no retry. 401 makes the next one read the token anew.
+  http::Transport::Id stream(const Path& path, const http::Query& query, const std::string& accept, Duration silence,
+                             http::Transport::Handler handler);
+  void cancel_stream(http::Transport::Id id) { m_transport.cancel(id); }
+  // The pause before try number `tries` (from 1): doubling, with jitter, at least `floor`.
+  Duration pause(int tries, std::optional<Duration> floor = {});
+  [[nodiscard]] Loop& loop() { return m_loop; }
+
+ private:
+  struct Call;
+  CallId begin(http::Request request, std::string what, Retry retry, Done done);
+  void send(CallId id);
+  void answered(CallId id, Result<http::Response> response);
+  void next_page(const std::shared_ptr<struct Listing>& listing);
+
+  Loop& m_loop;
+  http::Transport& m_transport;
+  std::shared_ptr<Credentials> m_credentials;
+  std::mt19937_64 m_random;
+  Trouble m_trouble;
+  std::map<CallId, std::unique_ptr<Call>> m_calls;
+  CallId m_next = 1;
+};
+
+}  // namespace trainstep::kube
