@@ -17,9 +17,16 @@ void PollLoop::cancel(TimerId timer) { m_timers.erase(timer); }
 
 void PollLoop::post(std::function<void()> task) { m_posted.push_back(std::move(task)); }
 
-void PollLoop::on_readable(int fd, std::function<void()> ready) { m_readers[fd] = std::move(ready); }
+void PollLoop::watch(int fd, Ready interest, std::function<void(Ready)> ready) {
+  const auto events = static_cast<short>((interest.readable ? POLLIN : 0) | (interest.writable ? POLLOUT : 0));
+  m_watches[fd] = Watch{events, m_next_watch++, std::move(ready)};
+}
 
-void PollLoop::forget(int fd) { m_readers.erase(fd); }
+void PollLoop::on_readable(int fd, std::function<void()> ready) {
+  watch(fd, {.readable = true}, [call = std::move(ready)](Ready) { call(); });
+}
+
+void PollLoop::forget(int fd) { m_watches.erase(fd); }
 
 void PollLoop::run() {
   m_stopped = false;
@@ -61,15 +68,23 @@ int PollLoop::poll_timeout_ms() const {
 
 void PollLoop::poll_descriptors() {
   std::vector<pollfd> polled;
-  polled.reserve(m_readers.size());
-  for (const auto& [fd, ready] : m_readers) polled.push_back({fd, POLLIN, 0});
+  std::vector<std::uint64_t> serials;
+  polled.reserve(m_watches.size());
+  serials.reserve(m_watches.size());
+  for (const auto& [fd, watch] : m_watches) {
+    polled.push_back({fd, watch.events, 0});
+    serials.push_back(watch.serial);
+  }
   if (::poll(polled.data(), polled.size(), poll_timeout_ms()) <= 0) return;  // time-out or EINTR: the caller looks again
-  for (const auto& entry : polled) {
+  for (std::size_t i = 0; i < polled.size(); ++i) {
+    const auto& entry = polled[i];
     if (entry.revents == 0 || m_stopped) continue;
-    if (const auto reader = m_readers.find(entry.fd); reader != m_readers.end()) {
-      const auto ready = reader->second;  // a copy: it may forget() itself
-      ready();
-    }
+    const auto watch = m_watches.find(entry.fd);
+    if (watch == m_watches.end() || watch->second.serial != serials[i]) continue;  // forgotten by a call before
+    const bool broken = (entry.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+    const auto is = [&](short event) { return (entry.events & event) != 0 && (broken || (entry.revents & event) != 0); };
+    const auto ready = watch->second.ready;  // a copy: it may forget() itself
+    ready({.readable = is(POLLIN), .writable = is(POLLOUT)});
   }
 }
 

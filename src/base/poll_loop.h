@@ -16,7 +16,15 @@ class PollLoop : public Loop {
   void cancel(TimerId timer) override;
   void post(std::function<void()> task) override;
 
-  // Calls `ready` whenever `fd` is readable or at its end. The caller keeps the descriptor and must forget() it before closing it.
+  // What a descriptor is ready for, of what was asked. Its end, and an error on it, make it ready for all of that.
+  struct Ready {
+    bool readable = false;
+    bool writable = false;
+  };
+  // Calls `ready` whenever `fd` is ready for one of `interest`. Replaces what was asked for this descriptor before. The caller keeps the descriptor
+  // and must forget() it before closing it.
+  void watch(int fd, Ready interest, std::function<void(Ready)> ready);
+  // watch() for reading alone.
   void on_readable(int fd, std::function<void()> ready);
   void forget(int fd);
 
@@ -30,7 +38,12 @@ class PollLoop : public Loop {
     Monotonic due;
     std::function<void()> done;
   };
-  [[nodiscard]] bool has_work() const { return !(m_timers.empty() && m_posted.empty() && m_readers.empty()); }
+  struct Watch {
+    short events = 0;
+    std::uint64_t serial = 0;  // a descriptor's number is used again; a watch is not
+    std::function<void(Ready)> ready;
+  };
+  [[nodiscard]] bool has_work() const { return !(m_timers.empty() && m_posted.empty() && m_watches.empty()); }
   [[nodiscard]] int poll_timeout_ms() const;
   void run_due_timers();
   void run_posted();
@@ -38,7 +51,8 @@ class PollLoop : public Loop {
 
   std::map<TimerId, Timer> m_timers;
   std::vector<std::function<void()>> m_posted;
-  std::map<int, std::function<void()>> m_readers;
+  std::map<int, Watch> m_watches;
+  std::uint64_t m_next_watch = 1;
   TimerId m_next_timer = 1;
   bool m_stopped = false;
 };

@@ -112,6 +112,55 @@ TEST_CASE("a reader that was forgotten by another one is not called any more") {
   CHECK(calls == 1);
 }
 
+TEST_CASE("a descriptor that can be written to is told, with what was asked and no more") {
+  PollLoop loop;
+  Pipe pipe;
+  std::string story;
+  loop.watch(pipe.write.get(), {.writable = true}, [&](PollLoop::Ready ready) {
+    story += ready.writable && !ready.readable ? "w" : "?";
+    loop.forget(pipe.write.get());
+  });
+  loop.run();
+  CHECK(story == "w");
+}
+
+TEST_CASE("a descriptor whose other end has gone is ready for what was asked") {
+  PollLoop loop;
+  Pipe pipe;
+  pipe.read.close();
+  std::string story;
+  loop.watch(pipe.write.get(), {.writable = true}, [&](PollLoop::Ready ready) {
+    story += ready.writable && !ready.readable ? "w" : "?";
+    loop.forget(pipe.write.get());
+  });
+  loop.run();
+  CHECK(story == "w");
+}
+
+TEST_CASE("a new watch on a descriptor's number does not get what the old one was polled for") {
+  PollLoop loop;
+  Pipe first;
+  Pipe second;
+  std::string story;
+  const auto replace = [&](int own, int other) {
+    return [&loop, &story, own, other] {
+      story += 'a';
+      loop.forget(own);
+      loop.on_readable(other, [&loop, &story, other] {
+        story += 'b';
+        loop.forget(other);
+      });
+      loop.post([&story] { story += '|'; });
+    };
+  };
+  loop.on_readable(first.read.get(), replace(first.read.get(), second.read.get()));
+  loop.on_readable(second.read.get(), replace(second.read.get(), first.read.get()));
+  first.write.close();
+  second.write.close();
+  loop.run();
+  CHECK(story == "a|b");
+}
+
 TEST_CASE("a descriptor has one owner") {
   Pipe pipe;
   const int number = pipe.read.get();
