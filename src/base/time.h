@@ -4,7 +4,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace trainstep {
 
@@ -15,6 +17,8 @@ Time wall_clock();
 
 // "2026-11-21T08:15:30Z"
 std::string to_rfc3339(Time time);
+// "2026-11-21T08:15:30.123456789Z", "…+01:00"; below a millisecond is cut off. None: it is no such text.
+std::optional<Time> from_rfc3339(std::string_view text);
 // For people: "0.4 s", "12 s", "3 min 05 s", "2 h 07 min"
 std::string describe(Duration duration);
 

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "kinds/kind.h"
+#include "kinds/pod_view.h"
 #include "result/verdict.h"
 
 namespace trainstep::follow {
@@ -48,9 +50,50 @@ struct StopRequested {
 struct TimerFired {
   int timer;
 };
+
+// --- events of a job in a cluster ---
+struct Told {
+  std::string text;
+};  // the backend's own line of the story: where, as whom, what was created
+struct JobFound {
+  bool adopted;
+};  // it exists under our name; `adopted`: an earlier attempt of this step made it
+struct JobSeen {
+  kinds::Judgement judgement;
+};  // what its status says now
+struct JobGone {};  // it does not exist any more
+struct PodSeen {
+  MemberIndex member;
+  kinds::PodView pod;
+};  // may repeat what is known
+struct PodGone {
+  MemberIndex member;
+  std::string uid;
+};
+struct WarningSeen {
+  std::string object;  // "pytorchjob/train-1"
+  std::string reason;  // "FailedCreate", "ValidationError"
+  std::string message;
+};  // a Warning event of the job or of what it is made of
+struct LogComplete {
+  MemberIndex member;
+  std::string attempt;  // as FollowLog named it
+};  // everything of it that can be had has come as MemberOutput
+struct CancelSeen {
+  std::string what;  // "the pipeline's run was terminated"
+};  // known before, or instead of, a signal
+struct EvictionSeen {
+  std::string what;    // "this step's pod is deleted"
+  bool retry_follows;  // another attempt of this step is known to come
+};
+struct ServerTrouble {
+  std::string reason;  // empty: it answers again
+};
 struct Event {
   Time at;
-  std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired> what;
+  std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
+               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble>
+      what;
 };
 
 // --- actions: orders, carried out in this sequence ---
@@ -77,9 +120,22 @@ struct ShowProgress {
   int done;
   int of;
 };  // epochs, for ARGO_PROGRESS_FILE and the live line
+// --- orders for a cluster ---
+struct FollowLog {
+  MemberIndex member;
+  std::string attempt;  // names it among the attempts of this member
+  std::string pod;
+  std::string container;
+  bool previous;  // of the attempt before a restart in place
+};
+struct EndLog {
+  MemberIndex member;
+  std::string attempt;
+};  // its container has ended: read the rest, then LogComplete
+struct RemoveJob {};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
 struct Finish {
   result::Verdict verdict;
-};  // everything has ended
-using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, Finish>;
+};  // nothing more is to be seen
+using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, RemoveJob, Finish>;
 
 }  // namespace trainstep::follow

@@ -25,29 +25,18 @@ std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
 }  // namespace
 
-Follower::Follower(Rules rules) : m_rules(std::move(rules)), m_members(m_rules.members.size()) {
-  for (MemberIndex i = 0; i < m_members.size(); ++i) m_shown.push_back(shown(i));
-}
-
-bool Follower::shown(MemberIndex member) const {
-  const auto& wanted = m_rules.members[member];
-  return std::any_of(m_rules.logs.begin(), m_rules.logs.end(), [&](const auto& name) {
-    return name == "all" || name == wanted.name || (name == "primary" && (wanted.primary || wanted.awaited));
-  });
-}
-
 std::vector<Action> Follower::begin(Time at) {
   m_began = m_last_sign_of_life = at;
   m_timeline.enter(result::Phase::starting, at);
   start_timer(limit_starting, m_rules.limits.starting);
   start_timer(limit_total, m_rules.limits.total);
   start_timer(heartbeat, m_rules.heartbeat);
-  return std::exchange(m_actions, {});
+  return take_actions();
 }
 
 std::vector<Action> Follower::handle(const Event& event) {
   if (!m_finished) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
-  return std::exchange(m_actions, {});
+  return take_actions();
 }
 
 void Follower::on(const Prepared&, Time) {
@@ -77,20 +66,7 @@ void Follower::on(const MemberStarted& started, Time at) {
   say("running");
 }
 
-void Follower::on(const MemberOutput& output, Time at) {
-  m_last_sign_of_life = at;
-  auto& state = m_members[output.member];
-  if (m_shown[output.member]) m_actions.emplace_back(ShowOutput{output.member, output.lines});
-  const bool primary = m_rules.members[output.member].primary;
-  for_each_line(output.lines, [&](std::string_view line, bool near_end) {
-    if (primary) m_metrics.feed(line, at);
-    if (near_end) state.tail.push(line);
-  });
-  if (!primary || m_progress == m_metrics.progress()) return;
-  m_progress = m_metrics.progress();
-  if (m_progress.epoch && m_progress.epochs)
-    m_actions.emplace_back(ShowProgress{static_cast<int>(*m_progress.epoch), static_cast<int>(*m_progress.epochs)});
-}
+void Follower::on(const MemberOutput& output, Time at) { take_output(output, at); }
 
 void Follower::on(const MemberEnded& ended, Time at) {
   auto& state = m_members[ended.member];
@@ -227,10 +203,6 @@ void Follower::limit_passed(std::string_view phase, Duration limit, Time at) {
   decide({result::VerdictClass::timeout, fmt::format("the limit of {} for {} (job_options.limits.{}) has passed", describe(limit), phase, phase),
           std::nullopt, false, 0},
          at);
-}
-
-void Follower::start_timer(int timer, const std::optional<Duration>& delay) {
-  if (delay) m_actions.emplace_back(SetTimer{timer, *delay});
 }
 
 result::FirstFailure Follower::failure_of(MemberIndex member) const { return first_failure(m_rules, m_members, member); }

@@ -11,11 +11,12 @@ namespace trainstep::follow {
 
 // A replica, or one rank of it.
 struct Member {
-  std::string name;      // "worker-1"
-  bool primary = false;  // its log is read for metrics and progress
-  bool awaited = false;  // the job succeeds when all awaited members have
-  bool serves = false;   // runs until it is stopped; its end by our signal is no failure
-  bool started = true;   // by an order of ours; false: another member starts it (mpirun its ranks) and only its output is seen
+  std::string name;         // "worker-1"
+  bool primary = false;     // its log is read for metrics and progress
+  bool awaited = false;     // the job succeeds when all awaited members have
+  bool serves = false;      // runs until it is stopped; its end by our signal is no failure
+  bool started = true;      // by an order of ours; false: another member starts it (mpirun its ranks) and only its output is seen
+  std::string container{};  // of its pods, in which the program runs; empty for local processes
 };
 
 struct Rules {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "follow/follower.h"
+#include "follow/machine.h"
 #include "result/verdict.h"
 
 namespace trainstep::follow {

@@ -31,8 +31,11 @@ class Backend {
   // Begins; everything else comes as events, the first of them Prepared or BackendFailed. `sink` is called from the loop only and outlives the
   // backend.
   virtual void prepare(Sink sink) = 0;
-  virtual void start(const follow::StartMember& order) = 0;
-  virtual void stop(const follow::StopMember& order) = 0;
+  virtual void start(const follow::StartMember& /*order*/) {}
+  virtual void stop(const follow::StopMember& /*order*/) {}
+  virtual void follow_log(const follow::FollowLog& /*order*/) {}
+  virtual void end_log(const follow::EndLog& /*order*/) {}
+  virtual void remove_job() {}
   // After Finish with success: what the program left. Error: input or internal when something is unreadable.
   virtual Result<std::vector<OutputFound>> collect() = 0;
 };

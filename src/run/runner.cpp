@@ -6,23 +6,27 @@
 #include <utility>
 
 namespace trainstep::run {
+
+Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, std::unique_ptr<follow::Machine> machine)
+    : m_loop(loop), m_backend(backend), m_listeners(std::move(listeners)), m_machine(std::move(machine)) {}
+
 Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules)
-    : m_loop(loop), m_backend(backend), m_listeners(std::move(listeners)), m_follower(std::move(rules)) {}
+    : Runner(loop, backend, std::move(listeners), std::make_unique<follow::Follower>(std::move(rules))) {}
 
 Runner::~Runner() { cancel_timers(); }
 
 void Runner::begin(std::function<void(Outcome)> done) {
   m_done = std::move(done);
   m_started = m_loop.now();
-  perform(m_follower.begin(m_started));
+  perform(m_machine->begin(m_started));
   m_backend.prepare([this](const follow::Event& event) { handle(event); });
 }
 
 void Runner::request_stop(int signal) { handle({m_loop.now(), follow::StopRequested{signal}}); }
 
 void Runner::handle(const follow::Event& event) {
-  perform(m_follower.handle(event));
-  for (auto* listener : m_listeners) listener->state(event.at, m_follower.timeline(), m_follower.metrics());
+  perform(m_machine->handle(event));
+  for (auto* listener : m_listeners) listener->state(event.at, m_machine->timeline(), m_machine->metrics());
 }
 
 void Runner::perform(std::vector<follow::Action> actions) {
@@ -39,7 +43,7 @@ void Runner::perform(const follow::SetTimer& timer) {
 }
 
 void Runner::perform(const follow::ShowOutput& output) {
-  for (auto* listener : m_listeners) listener->output(m_loop.now(), m_follower.rules().members[output.member].name, output.lines);
+  for (auto* listener : m_listeners) listener->output(m_loop.now(), m_machine->rules().members[output.member].name, output.lines);
 }
 
 void Runner::perform(const follow::Say& say) {
@@ -75,14 +79,14 @@ Outcome Runner::outcome_of(result::Verdict verdict) const {
   }
   outcome.started = m_started;
   outcome.ended = m_loop.now();
-  outcome.timeline = m_follower.timeline();
+  outcome.timeline = m_machine->timeline();
   outcome.timeline.finish(outcome.ended);
-  outcome.series = m_follower.metrics().series();
-  for (std::size_t i = 0; i < m_follower.members().size(); ++i) {
-    const auto& state = m_follower.members()[i];
-    if (!m_follower.rules().members[i].started) continue;
+  outcome.series = m_machine->metrics().series();
+  for (std::size_t i = 0; i < m_machine->members().size(); ++i) {
+    const auto& state = m_machine->members()[i];
+    if (!m_machine->rules().members[i].started) continue;
     outcome.members.push_back(
-        {m_follower.rules().members[i].name, state.place, state.attempts, state.ending, state.stopping, state.started, state.ended});
+        {m_machine->rules().members[i].name, state.place, state.attempts, state.ending, state.stopping, state.started, state.ended});
   }
   return outcome;
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "base/loop.h"
@@ -17,6 +18,8 @@ namespace trainstep::run {
 class Runner {
  public:
   // All references must outlive the runner.
+  Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, std::unique_ptr<follow::Machine> machine);
+  // With a gang of processes.
   Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules);
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -36,6 +39,9 @@ class Runner {
   void perform(const follow::ShowOutput& output);
   void perform(const follow::Say& say);
   void perform(const follow::ShowProgress& progress);
+  void perform(const follow::FollowLog& order) { m_backend.follow_log(order); }
+  void perform(const follow::EndLog& order) { m_backend.end_log(order); }
+  void perform(const follow::RemoveJob&) { m_backend.remove_job(); }
   void perform(const follow::Finish& finish);
   void cancel_timers();
   [[nodiscard]] Outcome outcome_of(result::Verdict verdict) const;
@@ -43,7 +49,7 @@ class Runner {
   Loop& m_loop;
   Backend& m_backend;
   std::vector<Listener*> m_listeners;
-  follow::Follower m_follower;
+  std::unique_ptr<follow::Machine> m_machine;
   std::map<int, Loop::TimerId> m_timers;
   std::function<void(Outcome)> m_done;
   Time m_started;

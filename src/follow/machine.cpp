@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/machine.h"
+
+#include <algorithm>
+
+#include "follow/triage.h"
+
+namespace trainstep::follow {
+namespace {
+
+bool wanted(const Rules& rules, const Member& member) {
+  return std::any_of(rules.logs.begin(), rules.logs.end(), [&](const auto& name) {
+    return name == "all" || name == member.name || (name == "primary" && (member.primary || member.awaited));
+  });
+}
+
+}  // namespace
+
+Machine::Machine(Rules rules) : m_rules(std::move(rules)), m_members(m_rules.members.size()) {
+  for (const auto& member : m_rules.members) m_shown.push_back(wanted(m_rules, member));
+}
+
+void Machine::take_output(const MemberOutput& output, Time at) {
+  m_last_sign_of_life = at;
+  auto& state = m_members[output.member];
+  if (m_shown[output.member]) m_actions.emplace_back(ShowOutput{output.member, output.lines});
+  const bool primary = m_rules.members[output.member].primary;
+  for_each_line(output.lines, [&](std::string_view line, bool near_end) {
+    if (primary) m_metrics.feed(line, at);
+    if (near_end) state.tail.push(line);
+  });
+  if (!primary || m_progress == m_metrics.progress()) return;
+  m_progress = m_metrics.progress();
+  if (m_progress.epoch && m_progress.epochs)
+    m_actions.emplace_back(ShowProgress{static_cast<int>(*m_progress.epoch), static_cast<int>(*m_progress.epochs)});
+}
+
+}  // namespace trainstep::follow

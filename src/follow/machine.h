@@ -1,0 +1,73 @@
+// What every state machine of a running job has: members, their logs, a timeline. Pure: no clock, no I/O; the same events give the same orders.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "follow/event.h"
+#include "follow/rules.h"
+#include "result/metrics.h"
+#include "result/tail.h"
+#include "result/timeline.h"
+
+namespace trainstep::follow {
+
+// One member's life so far; the last attempt counts.
+struct MemberState {
+  enum class Life { waiting, starting, running, restarting, succeeded, failed, stopped };
+  Life life = Life::waiting;
+  std::string place;
+  int attempts = 0;
+  bool stopping = false;  // we told it to end
+  std::optional<Ending> ending;
+  std::optional<Time> started, ended;
+  result::Tail tail{200, std::size_t{32} << 10U};
+};
+
+// Decides what happens next. After a verdict nothing changes it any more.
+class Machine {
+ public:
+  explicit Machine(Rules rules);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  virtual ~Machine() = default;
+
+  // The first orders; `at` is when the step began.
+  virtual std::vector<Action> begin(Time at) = 0;
+  virtual std::vector<Action> handle(const Event& event) = 0;
+
+  [[nodiscard]] const Rules& rules() const { return m_rules; }
+  [[nodiscard]] const std::vector<MemberState>& members() const { return m_members; }
+  [[nodiscard]] const result::Timeline& timeline() const { return m_timeline; }
+  [[nodiscard]] const result::MetricReader& metrics() const { return m_metrics; }
+  [[nodiscard]] bool finished() const { return m_finished; }
+
+ protected:
+  // A member's output: shown if it is wanted, read for metrics if it is the primary's; its end is kept for the triage.
+  void take_output(const MemberOutput& output, Time at);
+  [[nodiscard]] bool shown(MemberIndex member) const { return m_shown[member]; }
+  void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
+  void start_timer(int timer, const std::optional<Duration>& delay) {
+    if (delay) m_actions.emplace_back(SetTimer{timer, *delay});
+  }
+  std::vector<Action> take_actions() { return std::exchange(m_actions, {}); }
+
+  Rules m_rules;
+  std::vector<MemberState> m_members;
+  result::Timeline m_timeline;
+  std::optional<result::Verdict> m_verdict;
+  std::vector<Action> m_actions;  // of the event being handled
+  Time m_began;
+  Time m_last_sign_of_life;
+  bool m_finished = false;
+
+ private:
+  std::vector<bool> m_shown;
+  result::MetricReader m_metrics;
+  result::Progress m_progress;
+};
+
+}  // namespace trainstep::follow

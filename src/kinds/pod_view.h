@@ -1,0 +1,56 @@
+// What a step has to know of a pod, read out of the object once: a job of a thousand replicas keeps a thousand of these.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "data/json.h"
+
+namespace trainstep::kinds {
+
+struct Termination {
+  int exit_code = 0;
+  std::optional<int> signal;              // told by the runtime, or an exit code of 128 + signal where the reason says so
+  std::string reason;                     // "OOMKilled", "Error", "Completed", …
+  std::optional<Time> started, finished;  // whole seconds, the kubelet's clock
+};
+
+struct ContainerView {
+  enum class State { waiting, running, terminated };
+  std::string name;
+  State state = State::waiting;
+  std::string reason;                      // of waiting: "ErrImagePull", "CreateContainerConfigError", "PodInitializing"; may be empty
+  std::string message;                     // of waiting
+  std::optional<Termination> termination;  // of terminated
+  std::optional<Termination> last;         // of the attempt before a restart in place
+  std::optional<Time> started;             // of running
+  int restarts = 0;
+};
+
+struct PodView {
+  std::string name;
+  std::string uid;
+  std::optional<Time> created;
+  std::string node;     // empty: has no place yet
+  std::string phase;    // "Pending", "Running", "Succeeded", "Failed", "Unknown"
+  std::string reason;   // of the pod: "Evicted", "NodeLost", "Preempting", …; may be empty
+  std::string message;  // of the pod
+  bool deleting = false;
+  std::string unschedulable;  // the scheduler's message, while it finds no place ("" otherwise)
+  std::string disruption;     // reason of a true DisruptionTarget condition: "PreemptionByScheduler", "EvictionByEvictionAPI", …
+  std::vector<ContainerView> init_containers, containers;
+
+  [[nodiscard]] const ContainerView* container(const std::string& container_name) const;
+  // The pod has ended, whatever became of it.
+  [[nodiscard]] bool over() const { return phase == "Succeeded" || phase == "Failed"; }
+  // Something other than the program ended it: eviction, preemption, loss of its node.
+  [[nodiscard]] bool disrupted() const;
+};
+
+// Any JSON is allowed: what is not there, or of another shape, is absent.
+PodView read_pod(const Json& object);
+
+}  // namespace trainstep::kinds
