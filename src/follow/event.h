@@ -23,8 +23,10 @@ using MemberIndex = std::size_t;
 struct Ending {
   int exit_code = 0;
   std::optional<int> signal;
-  std::string reason;  // "OOMKilled", "Evicted"; empty: nothing known beyond the code
-  [[nodiscard]] bool succeeded() const { return exit_code == 0 && !signal; }
+  std::string reason;      // "OOMKilled", "Evicted"; empty: nothing known beyond the code
+  bool vanished = false;   // there is no code: its pod was evicted or deleted, its node is lost
+  bool disrupted = false;  // not the program's doing: capacity
+  [[nodiscard]] bool succeeded() const { return exit_code == 0 && !signal && !vanished; }
 };
 
 // --- events: facts, with the time at which they were learned ---
@@ -131,6 +133,7 @@ struct FollowLog {
 struct EndLog {
   MemberIndex member;
   std::string attempt;
+  bool restarted;  // its container runs again already: the rest is the previous one's log
 };  // its container has ended: read the rest, then LogComplete
 struct RemoveJob {};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
 struct Finish {

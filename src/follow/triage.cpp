@@ -36,7 +36,7 @@ result::FirstFailure first_failure(const Rules& rules, const std::vector<MemberS
   result::FirstFailure failure;
   failure.replica = rules.members[member].name;
   failure.signal = state.ending->signal;
-  if (!failure.signal) failure.exit_code = state.ending->exit_code;
+  if (!failure.signal && !state.ending->vanished) failure.exit_code = state.ending->exit_code;
   failure.reason = state.ending->reason;
   auto lines = state.tail.lines();
   if (const auto report = result::find_mpi_failure(lines); report && report->rank) {
