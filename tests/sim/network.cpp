@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/network.h"
+
+#include "sim/exchange.h"
+
+namespace trainstep::sim {
+
+Network::Network(SimLoop& loop, ApiServer& server, Story& story, Random random, Faults faults)
+    : m_loop(loop), m_server(server), m_story(story), m_random(random), m_faults(std::move(faults)) {
+  for (const auto& outage : std::exchange(m_faults.outages, {})) add_outage(outage);
+}
+
+Network::~Network() { kill(); }
+
+void Network::add_outage(const Outage& outage) {
+  m_faults.outages.push_back(outage);
+  m_loop.after(std::chrono::duration_cast<Duration>(outage.from - m_loop.now()), [this, outage] {
+    m_story.tell("network", "no API server for {}", describe(outage.to - outage.from));
+    const auto exchanges = m_exchanges;
+    for (const auto& [id, exchange] : exchanges)
+      if (outage.sort == Outage::Sort::silent)
+        exchange->mute();
+      else
+        exchange->break_off(Duration{0}, "the connection was reset");
+    if (outage.sort == Outage::Sort::refused) m_server.drop_streams();
+  });
+}
+
+const Outage* Network::outage() const {
+  for (const auto& outage : m_faults.outages)
+    if (m_loop.now() >= outage.from && m_loop.now() < outage.to) return &outage;
+  return nullptr;
+}
+
+Duration Network::delay() {
+  if (m_random.chance(m_faults.slow)) return m_random.between(m_faults.delay, m_faults.slowest);
+  return m_random.between(m_faults.delay / 2, m_faults.delay * 2);
+}
+
+http::Transport::Id Network::start(http::Request request, Handler handler) {
+  const auto id = m_next++;
+  if (m_dead) return id;
+  const auto hook = m_hook ? m_hook(++m_calls, request) : (++m_calls, Hook::go);
+  if (hook == Hook::die_before_send) {
+    m_story.tell("step", "killed before call {}: {} {}", m_calls, request.method, request.url.path);
+    m_die();
+    return id;
+  }
+  auto exchange = std::make_shared<Exchange>(*this, id, std::move(request), std::move(handler));
+  exchange->death_follows = hook == Hook::die_after_effect;
+  exchange->life = m_life;
+  m_exchanges.emplace(id, exchange);
+  exchange->begin();
+  // A request is on its way even when its sender dies.
+  m_loop.after(delay(), [this, exchange] { arrive(exchange); });
+  return id;
+}
+
+void Network::cancel(Id id) {
+  const auto found = m_exchanges.find(id);
+  if (found == m_exchanges.end()) return;
+  const auto exchange = found->second;
+  exchange->cancel();
+}
+
+void Network::kill() {
+  m_dead = true;
+  ++m_life;
+  const auto exchanges = std::exchange(m_exchanges, {});
+  for (const auto& [id, exchange] : exchanges) exchange->cancel();
+}
+
+// True: the server has nothing to do with it any more.
+bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
+  if (const auto* now = outage()) {
+    if (now->sort == Outage::Sort::unavailable) {
+      ApiServer::reply(exchange, unavailable());
+    } else if (now->sort == Outage::Sort::refused) {
+      exchange->break_off(Duration{0}, "connection refused");
+    } else {
+      exchange->break_off(exchange->request().connect_limit, "no connection within the limit");
+    }
+    return true;
+  }
+  const auto& faults = m_faults;
+  if (m_random.chance(faults.lost_request)) return exchange->break_off(delay(), "the connection was reset"), true;
+  if (m_random.chance(faults.too_many)) return ApiServer::reply(exchange, too_many_requests(static_cast<int>(m_random.between(1, 10)))), true;
+  if (m_random.chance(faults.unauthorized)) return ApiServer::reply(exchange, unauthorized()), true;
+  if (m_random.chance(faults.server_error)) {
+    const auto sort = m_random.between(0, 2);
+    ApiServer::reply(exchange, sort == 0   ? unavailable()
+                               : sort == 1 ? failure(500, "", "etcdserver: leader changed")
+                                           : failure(500, "InternalError", "Internal error occurred: etcdserver: request timed out"));
+    return true;
+  }
+  return false;
+}
+
+void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
+  const bool dies = exchange->death_follows && exchange->life == m_life;
+  if (!injected(exchange)) {
+    const auto request = exchange->request();
+    const auto path = std::string_view(request.url.path);
+    ++m_requests[fmt::format("{} {}", request.method, path.substr(path.find_last_of('/') + 1))];
+    m_story.tell("request", "{}", exchange->describe());
+    WirePtr wire = exchange;
+    if (m_random.chance(m_faults.swallowed)) {
+      exchange->mute();
+      if (m_random.chance(0.5)) m_server.handle(request, wire);
+    } else if (m_random.chance(m_faults.lost_reply)) {
+      exchange->mute();
+      m_server.handle(request, wire);
+      exchange->break_off(delay(), "the connection was reset");
+    } else if (request.method != "GET" && m_random.chance(m_faults.gateway)) {
+      const auto nobody = std::make_shared<Exchange>(*this, 0, request, Handler{});
+      nobody->mute();
+      m_server.handle(request, nobody);
+      ApiServer::reply(wire, failure(504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"));
+    } else {
+      if (m_random.chance(m_faults.cut))
+        exchange->cut_after(static_cast<std::size_t>(m_random.chance(0.2) ? 0 : m_random.between(0, exchange->is_stream() ? 20'000 : 3'000)));
+      m_server.handle(request, wire);
+      if (exchange->is_stream() && m_random.chance(m_faults.stalled))
+        m_loop.after(m_random.between(Duration{0}, Duration{120'000}), [exchange] { exchange->mute(); });
+    }
+  }
+  if (!dies) return;
+  m_story.tell("step", "killed after call: {}", exchange->describe());
+  m_die();
+}
+
+}  // namespace trainstep::sim

@@ -1,0 +1,91 @@
+// What lies between the step and the API server: an http::Transport with every fault a network and a busy server have, drawn from a seed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/transport.h"
+#include "sim/api_server.h"
+#include "sim/story.h"
+
+namespace trainstep::sim {
+
+// A time without an API server.
+struct Outage {
+  enum class Sort { refused, silent, unavailable };  // no connection; packets vanish; 503 from what stands before it
+  Time from, to;
+  Sort sort = Sort::refused;
+};
+
+// Chances are per exchange.
+struct Faults {
+  Duration delay{3};  // usual one way, up to twice as long
+  double slow = 0;    // a delay of up to `slowest` instead
+  Duration slowest{4'000};
+  double lost_request = 0;  // the connection breaks before the server has read it
+  double lost_reply = 0;    // … after it has done what was asked
+  double swallowed = 0;     // nothing comes back, nothing breaks: effect or not, half and half
+  double cut = 0;           // the answer or the stream breaks off, anywhere
+  double stalled = 0;       // a stream goes silent for good
+  double too_many = 0;      // 429 with Retry-After
+  double server_error = 0;  // 500 or 503, nothing done
+  double gateway = 0;       // 504, done nevertheless
+  double unauthorized = 0;  // 401 although the token is good
+  double twice = 0;         // per watch event: comes again
+  double split = 0.1;       // per piece: comes in two
+  std::vector<Outage> outages = {};
+};
+
+class Network : public http::Transport {
+ public:
+  enum class Hook { go, die_before_send, die_after_effect };
+  // Asked for each exchange with its number, from 1; `die` is called at that moment, and the step is dead from then on.
+  using OnCall = std::function<Hook(int number, const http::Request& request)>;
+
+  // References must outlive it.
+  Network(SimLoop& loop, ApiServer& server, Story& story, Random random, Faults faults);
+  ~Network() override;
+  Id start(http::Request request, Handler handler) override;
+  void cancel(Id id) override;
+
+  void on_call(OnCall hook, std::function<void()> die) {
+    m_hook = std::move(hook);
+    m_die = std::move(die);
+  }
+  [[nodiscard]] int calls() const { return m_calls; }
+  // The step has died: its connections break, nothing calls back. From now on nothing is sent until revive().
+  void kill();
+  void revive() { m_dead = false; }
+  [[nodiscard]] const Faults& faults() const { return m_faults; }
+  void add_outage(const Outage& outage);
+  // How many requests have reached the server, by "POST pytorchjobs".
+  [[nodiscard]] const std::map<std::string, int>& requests() const { return m_requests; }
+
+ private:
+  class Exchange;
+  [[nodiscard]] const Outage* outage() const;
+  Duration delay();
+  void arrive(const std::shared_ptr<Exchange>& exchange);
+  bool injected(const std::shared_ptr<Exchange>& exchange);
+  void finish(Id id) { m_exchanges.erase(id); }
+
+  SimLoop& m_loop;
+  ApiServer& m_server;
+  Story& m_story;
+  Random m_random;
+  Faults m_faults;
+  OnCall m_hook;
+  std::function<void()> m_die;
+  bool m_dead = false;
+  int m_calls = 0;
+  int m_life = 0;  // of the step: a death that was meant for one does not hit the next
+  Id m_next = 1;
+  std::map<Id, std::shared_ptr<Exchange>> m_exchanges;
+  std::map<std::string, int> m_requests;
+};
+
+}  // namespace trainstep::sim
