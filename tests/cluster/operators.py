@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""training-operator and mpi-operator: their resources, admission webhooks, and how they are called. mpijobs.kubeflow.org is served by one of the two."""
+
+TRAINING_KINDS = ("pytorchjob", "tfjob", "xgboostjob", "paddlejob", "jaxjob")
+WEBHOOK_PORT = 9543
+READY_PORT = 9541
+CERTIFICATES = "/tmp/k8s-webhook-server/serving-certs"  # compiled into the training-operator
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+
+def define(cluster, mpi: str):
+    """Creates the custom resources, also those that nobody will look after."""
+    files = [*cluster.made("crds/training-operator"), *cluster.made(f"crds/mpi-{mpi}")]
+    names = [cluster.api.create_from(DEFINITIONS, file)["metadata"]["name"] for file in files]
+    for name in names:
+        cluster.wait_for("apiserver", 30, lambda name=name: _established(cluster.api.get(f"{DEFINITIONS}/{name}")))
+
+
+def _established(definition):
+    return any(c["type"] == "Established" and c["status"] == "True" for c in definition.get("status", {}).get("conditions", []))
+
+
+def start_training_operator(cluster, mpi: str):
+    key = cluster.authority.path
+    cluster.sandbox.run("mkdir", CERTIFICATES)
+    for name, file in (("ca.crt", "ca.crt"), ("tls.crt", "server.crt"), ("tls.key", "server.key")):
+        cluster.sandbox.run("cp", key(file), f"{CERTIFICATES}/{name}")
+    # It would make certificates of its own in this Secret, for a webhook configuration of a name that does not exist here.
+    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": "kubeflow"}})
+    cluster.api.create("/api/v1/namespaces/kubeflow/secrets", {"metadata": {"name": "training-operator-webhook-cert"}})
+    kinds = [*TRAINING_KINDS, *(["mpijob"] if mpi == "v1" else [])]
+    cluster.launch(
+        "training-operator",
+        *(f"--enable-scheme={kind}" for kind in kinds),
+        *("--metrics-bind-address=0", f"--health-probe-bind-address=127.0.0.1:{READY_PORT}", f"--webhook-server-port={WEBHOOK_PORT}"),
+        *("--kube-api-qps=100", "--kube-api-burst=200"),
+        *(f"--pytorch-init-container-image={cluster.IMAGE}", f"--mpi-kubectl-delivery-image={cluster.KUBECTL_IMAGE}"),
+        env={"KUBECONFIG": str(cluster.kubeconfig_for("operators"))},
+    )
+    for file in cluster.made("crds/webhooks"):
+        _create_webhooks(cluster, file)
+
+
+def _create_webhooks(cluster, file):
+    """As the operator's own manifest has them, but called by address: there is no Service, as the operator is no pod."""
+    hooks = cluster.api.create_from(f"{VALIDATING}?dryRun=All", file)
+    for hook in hooks["webhooks"]:
+        path = hook["clientConfig"].pop("service")["path"]
+        hook["clientConfig"] = {"url": f"https://127.0.0.1:{WEBHOOK_PORT}{path}", "caBundle": cluster.authority.base64("ca.crt")}
+    hooks["metadata"] = {"name": "training-operator"}
+    cluster.api.create(VALIDATING, hooks)
+
+
+def await_training_operator(cluster):
+    cluster.wait_for("training-operator", 60, lambda: cluster.answers(f"http://127.0.0.1:{READY_PORT}/readyz"))
+
+
+def start_mpi_operator(cluster, mpi: str):  # pylint: disable=unused-argument
+    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": "mpi-operator"}})  # for its lease
+    config = str(cluster.kubeconfig_for("operators"))
+    cluster.launch("mpi-operator", "-kube-api-qps=100", "-kube-api-burst=200", "-alsologtostderr", env={"KUBECONFIG": config})
+
+
+def await_mpi_operator(cluster):
+    cluster.wait_for("mpi-operator", 60, lambda: cluster.answers("http://127.0.0.1:8080/healthz"))
+
+
+START = {"training-operator": start_training_operator, "mpi-operator": start_mpi_operator}
+AWAIT = {"training-operator": await_training_operator, "mpi-operator": await_mpi_operator}
