@@ -23,8 +23,7 @@ bool refuses_us(std::string_view detail) {
 
 std::string why_untrusted(const Request& request, const std::string& detail) {
   const bool own_authority = request.endpoint && !request.endpoint->ca_pem.empty();
-  if (holds(detail, "subject name"))
-    return "it is not made out to this name. Use a name that it holds, or say which one to expect (tls-server-name)";
+  if (holds(detail, "subject name")) return "it is not made out to this name. Use a name that it holds, or say which one to expect (tls-server-name)";
   if (holds(detail, "expired") || holds(detail, "not yet valid")) return "renew it, or set this machine's clock right";
   if (own_authority) return "the certificate authority given for this server is not the one that has signed it. Give the server's own";
   return "no certificate authority that this machine knows has signed it. Give the server's own (certificate-authority-data, remote-ca), or name a "
@@ -38,7 +37,8 @@ Error with(ErrorKind kind, const Request& request, std::string_view what, std::s
 Error refused_by_server(const Request& request, std::string_view detail) {
   const bool shown = request.endpoint && !request.endpoint->certificate_pem.empty();
   return with(ErrorKind::denied, request,
-              shown ? "the server refuses our client certificate; renew it" : "the server wants a client certificate, and none is configured", detail);
+              shown ? "the server refuses our client certificate; renew it" : "the server wants a client certificate, and none is configured",
+              detail);
 }
 
 }  // namespace
@@ -72,7 +72,8 @@ Error failure(Fault fault, const Request& request, std::string detail) {
     case Fault::untrusted:
       return with(ErrorKind::denied, request, fmt::format("the server's certificate is refused ({}): {}", detail, why_untrusted(request, detail)));
     case Fault::own_certificate:
-      return with(ErrorKind::denied, request, "our client certificate or its key cannot be used; both must be PEM, the key without a password", detail);
+      return with(ErrorKind::denied, request, "our client certificate or its key cannot be used; both must be PEM, the key without a password",
+                  detail);
     case Fault::authorities:
       return with(ErrorKind::denied, request, "the certificate authorities to trust cannot be read; they must be PEM", detail);
     case Fault::tls:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "http/transport.h"
 #include "kube/api_error.h"
 #include "kube/credentials.h"
+#include "kube/troubles.h"
 
 namespace trainstep::kube {
 
@@ -32,9 +34,16 @@ struct Path {
 
 enum class Propagation { foreground, background, orphan };
 
-// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor.
+// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor. No try begins later; one that is under way
+// then is awaited, 36 s at most: an API server answers writes within 34 s.
 struct Retry {
   std::optional<Duration> at_most;  // unset: until it is cancelled
+};
+
+// What is asked for of a collection.
+struct Shape {
+  bool metadata_only = false;       // PartialObjectMetadata
+  std::function<void(Json&)> trim;  // optional: takes from each object what its reader does not need, before the next ones are read
 };
 
 class Client {
@@ -42,19 +51,21 @@ class Client {
   using CallId = std::uint64_t;
   using Done = std::function<void(Answer)>;  // from the loop, once, never from within the call that asks
   // Trouble begins (the reason) and ends (empty): for the story. Not told for a first failure that the next try mends.
-  using Trouble = std::function<void(const std::string& reason)>;
+  using Trouble = Troubles::Tell;
 
-  // References must outlive the client. `seed`: of the jitter.
+  // References must outlive the client; watches and log streams must be gone before it. It may be destroyed in any callback. `seed`: of the jitter.
   Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();  // cancels everything
-  void on_trouble(Trouble trouble) { m_trouble = std::move(trouble); }
+  void on_trouble(Trouble trouble) { m_troubles.on_change(std::move(trouble)); }
 
   CallId get(const Path& path, const http::Query& query, Retry retry, Done done);
-  // All pages, 50 objects each, as one List: {"metadata": {"resourceVersion": …}, "items": […]}. An expired continue token begins anew.
-  CallId list(const Path& path, const http::Query& query, Retry retry, Done done);
-  // fieldValidation=Strict; dry_run: dryRun=All.
+  // All pages, 50 objects each, as one List: {"metadata": {"resourceVersion": …}, "items": […]}, each item with apiVersion and kind. An expired
+  // continue token begins anew.
+  CallId list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape = {});
+  // `path`: the collection. fieldValidation=Strict; dry_run: dryRun=All. After a try whose answer was lost, the next may find its own object
+  // (AlreadyExists).
   CallId create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done);
   // RFC 7396 merge patch.
   CallId merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
@@ -67,25 +78,40 @@ class Client {
   // For streams (watch.h, log_stream.h): one request with the current token, no retry. 401 makes the next one read the token anew.
   http::Transport::Id stream(const Path& path, const http::Query& query, const std::string& accept, Duration silence,
                              http::Transport::Handler handler);
-  void cancel_stream(http::Transport::Id id) { m_transport.cancel(id); }
-  // The pause before try number `tries` (from 1): doubling, with jitter, at least `floor`.
+  void cancel_stream(http::Transport::Id id);
+  // For those who stream: `who` has failed twice or more in a row; is no longer there (what got answers needs no word).
+  void failing(const void* who, const ApiError& error) { m_troubles.failing(who, error); }
+  void works(const void* who) { m_troubles.works(who); }
+  void forget(const void* who) { m_troubles.forget(who); }
+  // The pause after `tries` tries in vain (from 1): doubling, with jitter, at least `floor`.
   Duration pause(int tries, std::optional<Duration> floor = {});
+  // A stream's end that was no 2xx, as an error; a 401 names how we authenticate.
+  [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response) const;
   [[nodiscard]] Loop& loop() { return m_loop; }
 
  private:
   struct Call;
+  struct Listing;
+  http::Request request(const std::string& method, const Path& path, const http::Query& query) const;
   CallId begin(http::Request request, std::string what, Retry retry, Done done);
   void send(CallId id);
-  void answered(CallId id, Result<http::Response> response);
-  void next_page(const std::shared_ptr<struct Listing>& listing);
+  void answered(CallId id, const Result<http::Response>& response);
+  void failed(CallId id, ApiError error);
+  void too_late(CallId id);
+  void succeeded(CallId id, Json value);
+  Answer next_page(Call& call, Json page);
+  void finish(CallId id, Answer answer);
+  [[nodiscard]] Answer read(const std::string& what, const Result<http::Response>& response) const;
 
   Loop& m_loop;
   http::Transport& m_transport;
   std::shared_ptr<Credentials> m_credentials;
   std::mt19937_64 m_random;
-  Trouble m_trouble;
+  Troubles m_troubles;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   CallId m_next = 1;
+  std::set<http::Transport::Id> m_streams;                     // under way
+  std::map<http::Transport::Id, Loop::TimerId> m_unsent;       // streams for which there is no token
 };
 
 }  // namespace trainstep::kube

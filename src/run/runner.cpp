@@ -24,6 +24,8 @@ void Runner::begin(std::function<void(Outcome)> done) {
 
 void Runner::request_stop(int signal) { handle({m_loop.now(), follow::StopRequested{signal}}); }
 
+void Runner::tell(decltype(follow::Event::what) what) { handle({m_loop.now(), std::move(what)}); }
+
 void Runner::handle(const follow::Event& event) {
   perform(m_machine->handle(event));
   for (auto* listener : m_listeners) listener->state(event.at, m_machine->timeline(), m_machine->metrics());

@@ -29,6 +29,8 @@ class Runner {
   void begin(std::function<void(Outcome)> done);
   // SIGTERM or SIGINT arrived.
   void request_stop(int signal);
+  // A fact that does not come from the backend.
+  void tell(decltype(follow::Event::what) what);
 
  private:
   void handle(const follow::Event& event);

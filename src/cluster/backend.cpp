@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cluster/ownership.h"
+#include "kinds/kind.h"
+
+namespace trainstep::cluster {
+namespace {
+
+// A removal that the server does not take is tried for so long: a cancelled step has at most 30 s to live.
+constexpr Duration removal_patience{25'000};
+// How long the clean-up after the end waits for pods that take their time to stop.
+constexpr Duration cleanup_patience{120'000};
+constexpr Duration look_again{250};
+
+const Json* metadata_of(const Json& object) {
+  const auto* metadata = object.is_object() ? trainstep::find(object, "metadata") : nullptr;
+  return metadata != nullptr && metadata->is_object() ? metadata : nullptr;
+}
+
+std::string text(const Json* object, std::string_view key) {
+  const auto* value = object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+std::string uid_of(const Json& object) { return text(metadata_of(object), "uid"); }
+
+std::string counts(const plan::Plan& plan) {
+  std::string all;
+  for (const auto& replicas : kinds::find(plan.kind).replicas(plan))
+    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", replicas.count, replicas.type);
+  return all;
+}
+
+}  // namespace
+
+ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt)
+    : m_client(client), m_plan(plan), m_facts(facts), m_name_space(std::move(name_space)), m_attempt(std::move(attempt)) {}
+
+ClusterBackend::~ClusterBackend() {
+  m_client.cancel(m_call);
+  m_client.loop().cancel(m_timer);
+}
+
+kube::Path ClusterBackend::job_path() const {
+  const auto& resource = m_submitted ? m_submitted->resource : m_submission->resource();
+  return {std::string(resource.group_version), std::string(resource.plural), m_name_space, m_plan.job_name, ""};
+}
+
+void ClusterBackend::prepare(Sink sink) {
+  m_sink = std::move(sink);
+  m_client.on_trouble([this](const std::string& reason) { emit(follow::ServerTrouble{reason}); });
+  m_submission = std::make_unique<Submission>(
+      m_client, m_plan, m_facts, m_name_space, m_attempt,
+      Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }});
+}
+
+void ClusterBackend::submitted(Result<Submitted> result) {
+  m_client.loop().cancel(m_timer);
+  if (!result && m_removal_wanted && result.error().kind == ErrorKind::unavailable) return remove_and_report();  // it may exist all the same
+  if (!result) return emit(follow::BackendFailed{std::move(result.error())});
+  m_submitted = std::move(*result);
+  m_uid = uid_of(m_submitted->object);
+  tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
+                   counts(m_plan), m_name_space));
+  emit(follow::JobFound{m_submitted->adopted});
+  if (m_removal_wanted) return remove_and_report();
+  look_at_job(m_submitted->object);
+  watch_all();
+  m_submitted->object = Json();  // the watch knows it better
+}
+
+void ClusterBackend::watch_all() {
+  const auto& kind = kinds::find(m_plan.kind);
+  m_pods_by_label = std::make_unique<PodIndex>(kind, m_submitted->resource, m_plan.job_name, kind.replicas(m_plan));
+  const auto failed = [this](const kube::ApiError& problem) { emit(follow::BackendFailed{problem.error}); };
+
+  kube::WatchOptions job;
+  job.path = job_path();
+  job.field_selector = "metadata.name=" + job.path.name;
+  job.path.name.clear();
+  const auto gone = [this] {
+    if (std::exchange(m_gone, true)) return;
+    emit(follow::JobGone{});
+  };
+  kube::Watch::Sink job_sink;
+  job_sink.synced = [this, gone](const std::vector<Json>& items) {
+    for (const auto& item : items) look_at_job(item);
+    if (std::ranges::none_of(items, [this](const Json& item) { return uid_of(item) == m_uid; })) gone();
+  };
+  job_sink.changed = [this](const Json& object) { look_at_job(object); };
+  job_sink.deleted = [this, gone](const Json& object) {
+    if (uid_of(object) != m_uid) return;
+    look_at_job(object);  // its last state may be final
+    gone();
+  };
+  job_sink.failed = failed;
+  m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(job), std::move(job_sink)));
+
+  kube::WatchOptions pods;
+  pods.path = {"v1", "pods", m_name_space, "", ""};
+  pods.label_selector = kind.pods(m_plan.job_name, m_submitted->resource, "", -1);
+  kube::Watch::Sink pod_sink;
+  pod_sink.synced = [this](const std::vector<Json>& items) {
+    std::set<std::string> there;
+    for (const auto& item : items) {
+      there.insert(uid_of(item));
+      look_at_pod(item);
+    }
+    std::vector<std::string> lost;
+    for (const auto& [uid, member] : m_pods)
+      if (!there.contains(uid)) lost.push_back(uid);
+    for (const auto& uid : lost) pod_gone(uid);
+  };
+  pod_sink.changed = [this](const Json& object) { look_at_pod(object); };
+  pod_sink.deleted = [this](const Json& object) {
+    look_at_pod(object);
+    pod_gone(uid_of(object));
+  };
+  pod_sink.failed = failed;
+  m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(pods), std::move(pod_sink)));
+
+  watch_events(m_plan.job_name);
+  // mpi-operator's launcher is a Job of its own, whose pods quota and webhooks may refuse.
+  if (m_submitted->resource.group_version == "kubeflow.org/v2beta1") watch_events(m_plan.job_name + "-launcher");
+}
+
+// Events only explain: where they may not be read, the job runs all the same.
+void ClusterBackend::watch_events(const std::string& object) {
+  kube::WatchOptions events;
+  events.path = {"v1", "events", m_name_space, "", ""};
+  events.field_selector = "involvedObject.name=" + object + ",type=Warning";
+  kube::Watch::Sink sink;
+  sink.synced = [this](const std::vector<Json>& items) {
+    for (const auto& item : items) look_at_event(item);
+  };
+  sink.changed = [this](const Json& item) { look_at_event(item); };
+  sink.deleted = [](const Json&) {};
+  sink.failed = [this, first = object == m_plan.job_name](const kube::ApiError& problem) {
+    if (first) tell(fmt::format("events may not be read ({}): why pods are missing is not told", problem.error.message));
+  };
+  m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(events), std::move(sink)));
+}
+
+void ClusterBackend::look_at_job(const Json& object) {
+  if (uid_of(object) != m_uid || m_gone) return;
+  emit(follow::JobSeen{kinds::find(m_plan.kind).judge(object)});
+}
+
+void ClusterBackend::look_at_pod(const Json& object) {
+  const auto member = m_pods_by_label->member_of(object, m_uid);
+  if (!member) return;
+  auto pod = kinds::read_pod(object);
+  m_pods[pod.uid] = *member;
+  emit(follow::PodSeen{*member, std::move(pod)});
+}
+
+void ClusterBackend::pod_gone(const std::string& uid) {
+  const auto found = m_pods.find(uid);
+  if (found == m_pods.end()) return;
+  const auto member = found->second;
+  m_pods.erase(found);
+  emit(follow::PodGone{member, uid});
+}
+
+void ClusterBackend::look_at_event(const Json& object) {
+  const auto* about = trainstep::find(object, "involvedObject");
+  const bool job = text(about, "kind") == m_submitted->resource.kind;
+  if (job && text(about, "uid") != m_uid) return;  // of an earlier job of this name
+  const auto* created = metadata_of(object);
+  if (created == nullptr) return;
+  emit(follow::WarningSeen{fmt::format("{} {}", text(about, "kind"), text(about, "name")), text(&object, "reason"), text(&object, "message")});
+}
+
+void ClusterBackend::follow_log(const follow::FollowLog& order) {
+  kube::LogStream::Sink sink;
+  const auto member = order.member;
+  const auto attempt = order.attempt;
+  sink.lines = [this, member](std::string_view lines) { emit(follow::MemberOutput{member, lines}); };
+  sink.lost = [this, pod = order.pod](const std::string& what) { tell(fmt::format("log of {}: {}", pod, what)); };
+  sink.complete = [this, member, attempt] { emit(follow::LogComplete{member, attempt}); };
+  m_logs[{member, attempt}] =
+      std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink));
+}
+
+void ClusterBackend::end_log(const follow::EndLog& order) {
+  if (const auto log = m_logs.find({order.member, order.attempt}); log != m_logs.end()) log->second->ended();
+}
+
+void ClusterBackend::remove_job() {
+  m_removal_wanted = true;
+  if (!m_submitted && m_submission && m_submission->may_exist()) {
+    // A DELETE that overtakes the create would find nothing: its answer is waited for (submitted() goes on).
+    m_timer = m_client.loop().after(removal_patience, [this] { remove_and_report(); });
+    return;
+  }
+  if (m_submitted) return remove_and_report();
+  m_submission.reset();
+  m_client.loop().post([this] { emit(follow::JobGone{}); });
+}
+
+void ClusterBackend::remove_and_report() {
+  remove_found([this](const std::optional<kube::ApiError>& problem) {
+    if (problem) return emit(follow::BackendFailed{problem->error});
+    m_gone = true;
+    emit(follow::JobGone{});
+  });
+}
+
+void ClusterBackend::remove_found(std::function<void(std::optional<kube::ApiError>)> done) {
+  m_call = m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {removal_patience}, [done = std::move(done)](kube::Answer answer) {
+    // 404: it is gone; 409: the name belongs to another object now.
+    if (answer || answer.error().status == 404 || answer.error().status == 409) return done(std::nullopt);
+    done(std::move(answer.error()));
+  });
+}
+
+Result<std::vector<run::OutputFound>> ClusterBackend::collect() { return std::vector<run::OutputFound>{}; }
+
+void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
+  m_watches.clear();
+  m_logs.clear();
+  using enum result::VerdictClass;
+  const auto& cleanup = m_plan.options.cleanup;
+  const bool succeeded_well = verdict.verdict_class == succeeded;
+  const bool keep = verdict.verdict_class == interrupted || cleanup == "never" || (cleanup == "on_success" && !succeeded_well);
+  if (!m_submitted || (m_gone && !m_removal_wanted)) return done("");
+  if (verdict.verdict_class == cancelled) return done("");  // its removal is accepted; nobody waits for it
+  if (m_removal_wanted) return await_gone(m_client.loop().now() + cleanup_patience, std::move(done));
+  const bool owner_cleans = m_facts.workflow && cleanup == "default";
+  if (keep || owner_cleans) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
+  remove_found([this, done = std::move(done)](const std::optional<kube::ApiError>& problem) {
+    if (problem) return done(fmt::format("the job could not be deleted: {}", problem->error.message));
+    await_gone(m_client.loop().now() + cleanup_patience, done);
+  });
+}
+
+void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std::string)> done) {
+  const Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
+  m_call = m_client.merge_patch(job_path(), patch, {removal_patience}, [done = std::move(done)](kube::Answer answer) {
+    if (answer || answer.error().status == 404) return done("");
+    done(fmt::format("the job could not be marked as done: {}", answer.error().error.message));
+  });
+}
+
+void ClusterBackend::await_gone(Time until, std::function<void(std::string)> done) {
+  m_call = m_client.get(job_path(), {}, {removal_patience}, [this, until, done = std::move(done)](kube::Answer answer) {
+    if (!answer && answer.error().status == 404) return done("");
+    if (answer && uid_of(*answer) != m_uid) return done("");
+    if (m_client.loop().now() >= until) return done("the job is being deleted, but its pods have not all ended yet");
+    m_timer = m_client.loop().after(look_again, [this, until, done] { await_gone(until, done); });
+  });
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,77 @@
+// A job in a Kubernetes cluster: made or adopted, watched, its logs followed, removed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/facts.h"
+#include "cluster/pod_index.h"
+#include "cluster/submit.h"
+#include "kube/log_stream.h"
+#include "kube/watch.h"
+#include "run/backend.h"
+#include "run/outcome.h"
+
+namespace trainstep::cluster {
+
+class ClusterBackend : public run::Backend {
+ public:
+  // References must outlive it. `name_space`: of the job; `attempt`: random, tells this process from others.
+  ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt);
+  ~ClusterBackend() override;
+
+  void prepare(Sink sink) override;
+  void follow_log(const follow::FollowLog& order) override;
+  void end_log(const follow::EndLog& order) override;
+  void remove_job() override;
+  Result<std::vector<run::OutputFound>> collect() override;
+
+  // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
+  // from the loop, with what could not be done (empty: nothing).
+  void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
+  [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
+
+ private:
+  void submitted(Result<Submitted> submitted);
+  void watch_all();
+  void watch_events(const std::string& object);
+  void look_at_job(const Json& object);
+  void look_at_pod(const Json& object);
+  void pod_gone(const std::string& uid);
+  void look_at_event(const Json& object);
+  void remove_and_report();
+  void remove_found(std::function<void(std::optional<kube::ApiError>)> done);
+  void await_gone(Time until, std::function<void(std::string)> done);
+  void mark(const result::Verdict& verdict, std::function<void(std::string)> done);
+  void tell(std::string text) { emit(follow::Told{std::move(text)}); }
+  template <typename What>
+  void emit(What what) {
+    m_sink({m_client.loop().now(), std::move(what)});
+  }
+  [[nodiscard]] kube::Path job_path() const;
+
+  kube::Client& m_client;
+  const plan::Plan& m_plan;
+  const Facts& m_facts;
+  std::string m_name_space, m_attempt;
+  Sink m_sink;
+  std::unique_ptr<Submission> m_submission;
+  std::optional<Submitted> m_submitted;
+  std::string m_uid;
+  std::unique_ptr<PodIndex> m_pods_by_label;
+  std::map<std::string, follow::MemberIndex> m_pods;  // uid → member, of those that exist
+  std::vector<std::unique_ptr<kube::Watch>> m_watches;
+  std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
+  kube::Client::CallId m_call = 0;
+  Loop::TimerId m_timer = 0;
+  bool m_gone = false;
+  bool m_removal_wanted = false;  // before it was known whether there is a job
+};
+
+}  // namespace trainstep::cluster

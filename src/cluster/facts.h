@@ -1,0 +1,47 @@
+// What a step finds out about itself before it plans: its pod, its Workflow, its mounts.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/json.h"
+#include "kube/client.h"
+
+namespace trainstep::cluster {
+
+// The Argo Workflow that a step belongs to.
+struct Workflow {
+  std::string api_version;  // "argoproj.io/v1alpha1"
+  std::string name;
+  std::string uid;
+};
+
+// A claim that the step's own container has mounted.
+struct ClaimMount {
+  std::string claim;
+  std::string mount_path;
+  std::string sub_path;
+};
+
+struct Facts {
+  std::string name_space;
+  std::string pod;  // our own; empty: not in a pod, or it may not be read
+  std::string pod_uid;
+  std::string node_name;  // of the Workflow: "wf(0).root(0).train(1)"
+  std::optional<Workflow> workflow;
+  std::string pipeline_run;  // label pipeline/runid; empty outside KFP
+  std::vector<ClaimMount> mounts;
+  bool retried = false;              // the pod carries Argo's word that this node is retried: another attempt follows a lost one
+  std::vector<std::string> notices;  // what could not be found out, and what follows from it
+};
+
+// From the pod object as the API server gives it. Any JSON is allowed.
+Facts read_facts(const Json& pod);
+
+// Asks for our own pod. An answer that trying again cannot help (403, 404) is a notice, not an error. Errors: unavailable.
+void find_facts(kube::Client& client, const std::string& name_space, const std::string& pod, std::function<void(Result<Facts>)> done);
+
+}  // namespace trainstep::cluster

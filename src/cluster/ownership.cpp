@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/ownership.h"
+
+#include "kinds/object.h"
+
+namespace trainstep::cluster {
+namespace {
+
+std::string entry(const Json& object, std::string_view map, std::string_view key) {
+  const auto* metadata = trainstep::find(object, "metadata");
+  const auto* entries = metadata != nullptr && metadata->is_object() ? trainstep::find(*metadata, map) : nullptr;
+  const auto* value = entries != nullptr && entries->is_object() ? trainstep::find(*entries, key) : nullptr;
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+void stamp(Json& object, const Facts& facts, const std::string& name_space, const std::string& attempt) {
+  auto& metadata = object["metadata"];
+  metadata["namespace"] = name_space;
+  metadata["annotations"][attempt_annotation] = attempt;
+  if (!facts.pipeline_run.empty()) metadata["labels"]["pipeline/runid"] = facts.pipeline_run;
+  if (!facts.workflow) return;
+  metadata["labels"]["trainstep.dev/workflow"] = facts.workflow->name.substr(0, 63);
+  // No blockOwnerDeletion: that needs a right on the Workflow's finalizers (admission OwnerReferencesPermissionEnforcement).
+  metadata["ownerReferences"] = Json::array(
+      {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
+}
+
+Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt) {
+  if (entry(object, "labels", run_label) != plan.run_id) return Existing::stranger;
+  const auto* metadata = trainstep::find(object, "metadata");
+  if (trainstep::find(*metadata, "deletionTimestamp") != nullptr) return Existing::going;
+  if (entry(object, "annotations", attempt_annotation) == attempt) return Existing::ours;
+  const auto outcome = entry(object, "annotations", outcome_annotation);
+  if (!outcome.empty() && outcome != "succeeded" && kind.judge(object).state == kinds::Judgement::State::failed) return Existing::reported_failure;
+  if (entry(object, "annotations", kinds::spec_hash_annotation) != plan.spec_hash) return Existing::other_spec;
+  return Existing::earlier_attempt;
+}
+
+}  // namespace trainstep::cluster

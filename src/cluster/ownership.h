@@ -1,0 +1,34 @@
+// What we write on a job so that it can be found again, and what we read there. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cluster/facts.h"
+#include "kinds/kind.h"
+#include "plan/plan.h"
+
+namespace trainstep::cluster {
+
+// Labels and annotations of the job; the run's label and the spec hash's annotation are the plan's (kinds/object.h).
+inline constexpr std::string_view run_label = "trainstep.dev/run";
+inline constexpr std::string_view attempt_annotation =
+    "trainstep.dev/created-by";                                                  // random for each process: tells our own lost reply from another's
+inline constexpr std::string_view outcome_annotation = "trainstep.dev/outcome";  // "succeeded", "user", …: the step has told its pipeline
+
+// Adds labels (pipeline run, workflow), annotations and the owner reference to the Workflow; never to a pod, which Argo may make anew.
+void stamp(Json& object, const Facts& facts, const std::string& name_space, const std::string& attempt);
+
+enum class Existing {
+  ours,              // this very process made it; the answer was lost
+  earlier_attempt,   // the same step's: adopt it
+  reported_failure,  // the same step's, failed, and its pipeline knows: a retry trains anew
+  going,             // it is being deleted
+  other_spec,        // this run's id, but another job
+  stranger,          // not ours at all
+};
+// `object` has the name that we wanted.
+Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt);
+
+}  // namespace trainstep::cluster

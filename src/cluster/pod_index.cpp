@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/pod_index.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace trainstep::cluster {
+namespace {
+
+std::vector<std::string> keys_of(const std::string& selector) {
+  std::vector<std::string> keys;
+  for (const auto part : split(selector, ',')) keys.emplace_back(part.substr(0, part.find('=')));
+  return keys;
+}
+
+// Of another object of the same kind and name, that was deleted before ours was made.
+bool of_another(const Json& metadata, const std::string& kind, const std::string& job_uid) {
+  const auto* owners = trainstep::find(metadata, "ownerReferences");
+  if (owners == nullptr || !owners->is_array()) return false;
+  return std::ranges::any_of(*owners, [&](const Json& owner) { return owner.value("kind", "") == kind && owner.value("uid", "") != job_uid; });
+}
+
+}  // namespace
+
+PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, const std::string& job_name,
+                   const std::vector<kinds::Replicas>& replicas)
+    : m_kind(resource.kind) {
+  follow::MemberIndex member = 0;
+  for (const auto& type : replicas) {
+    for (int index = 0; index < type.count; ++index, ++member) {
+      auto selector = kind.pods(job_name, resource, type.type, index);
+      auto keys = keys_of(selector);
+      if (std::ranges::find(m_keys, keys) == m_keys.end()) m_keys.push_back(std::move(keys));
+      m_members[std::move(selector)] = member;
+    }
+  }
+  // The longest first: a launcher's selector may be a part of a worker's.
+  std::ranges::stable_sort(m_keys, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+}
+
+std::optional<follow::MemberIndex> PodIndex::member_of(const Json& pod, const std::string& job_uid) const {
+  const auto* metadata = trainstep::find(pod, "metadata");
+  if (metadata == nullptr || !metadata->is_object() || of_another(*metadata, m_kind, job_uid)) return std::nullopt;
+  const auto* labels = trainstep::find(*metadata, "labels");
+  if (labels == nullptr || !labels->is_object()) return std::nullopt;
+  for (const auto& keys : m_keys) {
+    std::string selector;
+    for (const auto& key : keys) {
+      const auto* value = trainstep::find(*labels, key);
+      if (value == nullptr || !value->is_string()) break;
+      if (!selector.empty()) selector += ',';
+      selector += key + '=' + value->get_ref<const std::string&>();
+    }
+    if (const auto found = m_members.find(selector); found != m_members.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,28 @@
+// Which replica a pod is. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "follow/event.h"
+#include "kinds/kind.h"
+
+namespace trainstep::cluster {
+
+class PodIndex {
+ public:
+  // Members are the kind's replicas in their order, each by index: as in members_of() of rules.h.
+  PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, const std::string& job_name, const std::vector<kinds::Replicas>& replicas);
+  // By its labels; none: it is no replica of this job (its selector may cover more, or it belongs to an earlier job of this name).
+  [[nodiscard]] std::optional<follow::MemberIndex> member_of(const Json& pod, const std::string& job_uid) const;
+
+ private:
+  std::vector<std::vector<std::string>> m_keys;          // the label keys of each form of selector
+  std::map<std::string, follow::MemberIndex> m_members;  // by selector
+  std::string m_kind;
+};
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,15 @@
+// A plan as the state machine wants it. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "follow/job_follower.h"
+#include "kinds/kind.h"
+#include "plan/plan.h"
+
+namespace trainstep::cluster {
+
+// The kind's replicas in their order, each by index, are the members.
+follow::Rules rules_of(const plan::Plan& plan);
+follow::JobRules job_rules_of(const plan::Plan& plan);
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/session.h"
+
+#include <fmt/format.h>
+
+#include "cluster/rules.h"
+
+namespace trainstep::cluster {
+
+Session::Session(Loop& loop, kube::Client& client, SessionOptions options, std::vector<run::Listener*> listeners)
+    : m_loop(loop), m_client(client), m_options(std::move(options)), m_listeners(std::move(listeners)) {}
+
+Session::~Session() { *m_alive = false; }
+
+void Session::say(const std::string& text) {
+  for (auto* listener : m_listeners) listener->say(m_loop.now(), text);
+}
+
+void Session::begin(std::function<void(Done)> done) {
+  m_done = std::move(done);
+  m_began = m_loop.now();
+  const auto know_it = [this, alive = m_alive](Result<Facts> facts) {
+    if (*alive) know(std::move(facts));
+  };
+  if (!m_options.pod.empty()) return find_facts(m_client, m_options.name_space, m_options.pod, know_it);
+  Facts facts;
+  facts.name_space = m_options.name_space;
+  m_loop.post([know_it, facts]() mutable { know_it(std::move(facts)); });
+}
+
+void Session::know(Result<Facts> facts) {
+  if (m_over) return;
+  if (!facts) return finish_early(result::from_error(facts.error()));
+  m_facts = std::move(*facts);
+  for (const auto& notice : m_facts.notices) say(notice);
+  auto plan = m_options.make_plan(m_facts);
+  if (!plan) return finish_early(result::from_error(plan.error()));
+  m_plan = std::move(*plan);
+  run();
+}
+
+void Session::run() {
+  say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
+  m_backend = std::make_unique<ClusterBackend>(m_client, *m_plan, m_facts, m_options.name_space, m_options.attempt);
+  m_runner =
+      std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), job_rules_of(*m_plan)));
+  m_runner->begin([this](run::Outcome outcome) {
+    m_over = true;
+    m_own_life.reset();
+    m_done({std::move(outcome), &*m_plan});
+  });
+  m_own_life = std::make_unique<OwnLife>(m_client, m_facts, [this](const std::string& what) { m_runner->tell(follow::CancelSeen{what}); });
+}
+
+void Session::request_stop(int signal) {
+  if (m_over) return;
+  if (!m_runner) return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
+  if (m_own_life)
+    if (auto eviction = m_own_life->eviction()) m_runner->tell(follow::EvictionSeen{std::move(*eviction), m_facts.retried});
+  m_runner->request_stop(signal);
+}
+
+void Session::finish_early(result::Verdict verdict) {
+  m_over = true;
+  run::Outcome outcome;
+  outcome.verdict = std::move(verdict);
+  outcome.started = m_began;
+  outcome.ended = m_loop.now();
+  m_loop.post([this, alive = m_alive, outcome = std::move(outcome)]() mutable {
+    if (*alive) m_done({std::move(outcome), m_plan ? &*m_plan : nullptr});
+  });
+}
+
+void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
+  if (m_backend) return m_backend->conclude(verdict, std::move(done));
+  m_loop.post([done = std::move(done)] { done(""); });
+}
+
+}  // namespace trainstep::cluster

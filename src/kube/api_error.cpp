@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/api_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace trainstep::kube {
+namespace {
+
+constexpr std::size_t longest_message = 4096;
+
+std::string text_of(const Json& object, std::string_view key) {
+  const auto* value = object.is_object() ? find(object, key) : nullptr;
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+// An answer that is no Status, for instance a proxy's page, as a part of our sentence.
+std::string one_line(std::string_view body) {
+  std::string result;
+  for (const auto c : trim(body)) {
+    const auto printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7F ? c : ' ';
+    if (printable != ' ' || (!result.empty() && result.back() != ' ')) result += printable;
+    if (result.size() == 200) return result + "…";
+  }
+  return result;
+}
+
+// `pods "train-1" is forbidden: …` → `forbidden: …`: our own sentence has named the object already.
+std::string without_object(std::string message, const Json& details) {
+  const auto cut = [&message](const std::string& prefix) {
+    const auto found = message.starts_with(prefix);
+    if (found) message.erase(0, prefix.size());
+    return found;
+  };
+  const auto group = text_of(details, "group");
+  const auto kind = text_of(details, "kind");
+  const auto name = text_of(details, "name");
+  const auto full = group.empty() ? kind : kind + "." + group;
+  if (kind.empty() || !(cut(full + " \"" + name + "\" ") || cut(kind + " \"" + name + "\" ") || cut(full + " is "))) return message;
+  cut("is ");
+  return message;
+}
+
+// 403 is said by the authorizer, whose words name the user, and by admission (quota, policies, webhooks), where the object is what is wrong.
+bool by_admission(const std::string& message) {
+  const auto holds = [&message](std::string_view part) { return message.find(part) != std::string::npos; };
+  return !holds("User \"") && (holds(" is forbidden: ") || holds(" denied the request"));
+}
+
+ErrorKind kind_of(int status, const std::string& message) {
+  if (status == 403) return by_admission(message) ? ErrorKind::input : ErrorKind::denied;
+  if (status == 401) return ErrorKind::denied;
+  if (status == 404) return ErrorKind::not_found;
+  if (status == 409 || status == 410) return ErrorKind::conflict;
+  if (status == 408 || status == 429 || status >= 500) return ErrorKind::unavailable;
+  return ErrorKind::input;
+}
+
+}  // namespace
+
+bool retryable(const ApiError& error) {
+  if (error.status == 0) return error.error.kind == ErrorKind::unavailable || error.error.kind == ErrorKind::timeout;
+  return error.status == 408 || error.status == 429 || (error.status >= 500 && error.status != 501 && error.status != 505);
+}
+
+ApiError api_error(const std::string& what, int status, const std::string& body, std::optional<Duration> retry_after) {
+  ApiError result;
+  result.status = status;
+  result.retry_after = retry_after;
+  const auto read = parse_json(body, "the answer");
+  if (!read || text_of(*read, "kind") != "Status") {
+    const auto text = one_line(body);
+    result.error = {kind_of(status, body), fmt::format("{}: HTTP {}{}{}", what, status, text.empty() ? "" : ": ", text)};
+    return result;
+  }
+  result.reason = text_of(*read, "reason");
+  if (const auto* details = find(*read, "details"); details != nullptr && details->is_object()) result.details = *details;
+  if (!retry_after && result.details.is_object()) {
+    if (const auto* seconds = find(result.details, "retryAfterSeconds"); seconds != nullptr && seconds->is_number_unsigned())
+      result.retry_after = std::chrono::seconds(std::min<std::uint64_t>(seconds->get<std::uint64_t>(), 3600));
+  }
+  const auto message = text_of(*read, "message");
+  auto shown = without_object(message, result.details);
+  if (shown.empty()) shown = result.reason.empty() ? fmt::format("HTTP {}", status) : fmt::format("HTTP {} {}", status, result.reason);
+  if (shown.size() > longest_message) shown = shown.substr(0, longest_message) + "…";
+  result.error = {kind_of(status, message), what + ": " + shown};
+  return result;
+}
+
+}  // namespace trainstep::kube

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/client.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "kube/retry.h"
+
+namespace trainstep::kube {
+namespace {
+
+constexpr Duration try_limit{36'000};
+constexpr std::size_t body_limit = std::size_t{64} << 20U;
+constexpr std::uint64_t unsent = std::uint64_t{1} << 63U;  // ids of our own, that no transport gives
+
+bool is_success(int status) { return status >= 200 && status < 300; }
+
+}  // namespace
+
+// All pages of a collection as they come.
+struct Client::Listing {
+  Shape shape;
+  Json items = Json::array();
+  std::string version;
+  int expired = 0;  // continue tokens
+};
+
+struct Client::Call {
+  http::Request request;
+  std::string what;
+  Done done;
+  int tries = 0;
+  bool refused = false;  // the last answer was 401
+  bool late = false;     // no further try
+  http::Transport::Id exchange = 0;
+  Loop::TimerId pause = 0;
+  Loop::TimerId limit = 0;
+  std::optional<ApiError> error;  // while it pauses
+  std::unique_ptr<Listing> listing;
+};
+
+Client::Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed)
+    : m_loop(loop), m_transport(transport), m_credentials(std::move(credentials)), m_random(seed), m_troubles(loop) {}
+
+Client::~Client() {
+  while (!m_calls.empty()) cancel(m_calls.begin()->first);
+  for (const auto id : m_streams) m_transport.cancel(id);
+  for (const auto& [id, timer] : m_unsent) m_loop.cancel(timer);
+}
+
+http::Request Client::request(const std::string& method, const Path& path, const http::Query& query) const {
+  http::Request result;
+  result.method = method;
+  result.url = m_credentials->server.with_path(path.segments());
+  result.url.query = query;
+  result.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}, {"Accept", "application/json"}};
+  result.endpoint = m_credentials->endpoint;
+  result.limit = try_limit;
+  result.body_limit = body_limit;
+  return result;
+}
+
+Client::CallId Client::begin(http::Request request, std::string what, Retry retry, Done done) {
+  const auto id = m_next++;
+  auto& call = m_calls.emplace(id, std::make_unique<Call>()).first->second;
+  call->request = std::move(request);
+  call->what = std::move(what);
+  call->done = std::move(done);
+  if (retry.at_most) call->limit = m_loop.after(*retry.at_most, [this, id] { too_late(id); });
+  send(id);
+  return id;
+}
+
+void Client::send(CallId id) {
+  auto& call = *m_calls.at(id);
+  call.pause = 0;
+  ++call.tries;
+  auto token = m_credentials->token->token(m_loop.now());
+  if (!token) {
+    call.error = ApiError{in_context(call.what, std::move(token.error())), 0, {}, {}, {}};
+    call.pause = m_loop.after(Duration(0), [this, id] { failed(id, *std::exchange(m_calls.at(id)->error, {})); });
+    return;
+  }
+  auto sent = call.request;
+  if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
+  call.exchange =
+      m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](const auto& response) { answered(id, response); }});
+}
+
+ApiError Client::error_of(const std::string& what, const Result<http::Response>& response) const {
+  if (!response) return {in_context(what, response.error()), 0, {}, {}, {}};
+  auto error = api_error(what, response->status, response->body, retry_after(*response, m_loop.now()));
+  if (error.status == 401) error.error.message += fmt::format(" (the API server does not accept who we are: {})", m_credentials->description);
+  return error;
+}
+
+Answer Client::read(const std::string& what, const Result<http::Response>& response) const {
+  if (!response || !is_success(response->status)) return tl::unexpected(error_of(what, response));
+  if (response->body.empty()) return Json();
+  auto value = parse_json(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
+  if (value) return std::move(*value);
+  // Whatever wrote this, it was no API server: as good as no answer.
+  auto error = in_context(what, std::move(value.error()));
+  error.kind = ErrorKind::unavailable;
+  return tl::unexpected(ApiError{std::move(error), 0, {}, {}, {}});
+}
+
+void Client::answered(CallId id, const Result<http::Response>& response) {
+  auto& call = *m_calls.at(id);
+  call.exchange = 0;
+  auto answer = read(call.what, response);
+  const auto again = !answer && answer.error().status == 401 && !std::exchange(call.refused, answer.error().status == 401);
+  if (answer || answer.error().status != 401) call.refused = call.refused && !answer && answer.error().status == 0;
+  if (again) {
+    m_credentials->token->refused();
+    send(id);
+  } else if (answer) {
+    succeeded(id, std::move(*answer));
+  } else {
+    failed(id, std::move(answer.error()));
+  }
+}
+
+void Client::failed(CallId id, ApiError error) {
+  auto& call = *m_calls.at(id);
+  const auto expired = error.status == 410 && call.listing != nullptr;
+  if (error.status == 0 || retryable(error)) {
+    if (call.tries > 1) m_troubles.failing(&call, error);
+  } else {
+    m_troubles.works(&call);
+  }
+  if (call.late || !(expired || retryable(error))) {
+    if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
+    return finish(id, tl::unexpected(std::move(error)));
+  }
+  if (expired) {
+    call.listing->items = Json::array();
+    std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "continue"; });
+    // Whoever cannot read all pages in time reads it in one.
+    if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
+  }
+  const auto wait = pause(call.tries, error.retry_after);
+  call.error = std::move(error);
+  call.pause = m_loop.after(wait, [this, id] { send(id); });
+}
+
+void Client::too_late(CallId id) {
+  auto& call = *m_calls.at(id);
+  call.limit = 0;
+  call.late = true;
+  if (call.exchange != 0) return;
+  m_loop.cancel(call.pause);
+  if (!call.error->retry_after) return send(id);
+  auto error = *std::move(call.error);
+  failed(id, std::move(error));
+}
+
+void Client::succeeded(CallId id, Json value) {
+  auto& call = *m_calls.at(id);
+  m_troubles.works(&call);
+  if (call.listing == nullptr) return finish(id, std::move(value));
+  auto whole = next_page(call, std::move(value));
+  if (!whole) return failed(id, std::move(whole.error()));
+  if (!whole->is_null()) return finish(id, std::move(*whole));
+  call.tries = 0;
+  send(id);
+}
+
+void Client::finish(CallId id, Answer answer) {
+  auto call = std::move(m_calls.extract(id).mapped());
+  m_loop.cancel(call->limit);
+  m_loop.cancel(call->pause);
+  m_troubles.forget(call.get());
+  if (call->done) call->done(std::move(answer));  // last: it may destroy this
+}
+
+void Client::cancel(CallId id) {
+  auto found = m_calls.extract(id);
+  if (found.empty()) return;
+  const auto& call = *found.mapped();
+  if (call.exchange != 0) m_transport.cancel(call.exchange);
+  m_loop.cancel(call.limit);
+  m_loop.cancel(call.pause);
+  m_troubles.forget(&call);
+}
+
+Duration Client::pause(int tries, std::optional<Duration> floor) { return retry_pause(tries, floor, m_random); }
+
+}  // namespace trainstep::kube

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/troubles.h"
+
+namespace trainstep::kube {
+
+Troubles::~Troubles() { m_loop.cancel(m_timer); }
+
+void Troubles::failing(const void* who, const ApiError& error) {
+  m_failing[who] = error.status != 0;
+  m_reason = error.error.message;
+  if (!m_told) tell_soon();
+}
+
+void Troubles::works(const void* who) {
+  m_failing.erase(who);
+  std::erase_if(m_failing, [](const auto& entry) { return !entry.second; });
+  if (m_told && m_failing.empty()) tell_soon();
+}
+
+void Troubles::tell_soon() {
+  if (m_timer == 0) m_timer = m_loop.after(Duration(0), [this] { tell(); });
+}
+
+void Troubles::tell() {
+  m_timer = 0;
+  if (m_told == !m_failing.empty()) return;
+  m_told = !m_told;
+  if (!m_tell) return;
+  const auto call = m_tell;  // whoever is called may destroy this
+  call(m_told ? m_reason : std::string());
+}
+
+}  // namespace trainstep::kube
