@@ -31,7 +31,7 @@ Started start(const std::string& script, Variables environment = {{"PATH", "/usr
   return {child->pid, line};
 }
 
-TEST_CASE("descendants are found through every generation, also in sessions of their own") {
+TEST_CASE("descendants are found through every generation, also in sessions of their own", "[subreaper]") {
   become_subreaper();
   const auto tree = start("setsid sh -c 'sleep 1000 & echo $!; wait' & wait");
   const auto grandchild = std::stoi(tree.line);
@@ -43,7 +43,7 @@ TEST_CASE("descendants are found through every generation, also in sessions of t
   CHECK_FALSE(alive(grandchild));
 }
 
-TEST_CASE("orphans that ignore every signal end too, strangers are spared") {
+TEST_CASE("orphans that ignore every signal end too, strangers are spared", "[subreaper]") {
   become_subreaper();
   const auto stranger = start("echo; exec sleep 1000");
   const auto orphan = start("trap '' TERM INT HUP; setsid sleep 1000 & echo $!");

@@ -71,7 +71,7 @@ TEST_CASE("the guard's exit code is the program's") {
   CHECK(guarded.exit_code() == 42);
 }
 
-TEST_CASE("what the program leaves running ends before the guard does") {
+TEST_CASE("what the program leaves running ends before the guard does", "[subreaper]") {
   Guarded guarded([](int, int out) {
     put(out, std::to_string(start_sleeper()));
     return 0;
@@ -81,7 +81,7 @@ TEST_CASE("what the program leaves running ends before the guard does") {
   CHECK_FALSE(alive(sleeper));
 }
 
-TEST_CASE("a killed program is exit code 3, and nothing of it stays") {
+TEST_CASE("a killed program is exit code 3, and nothing of it stays", "[subreaper]") {
   Guarded guarded([](int, int out) {
     put(out, std::to_string(start_sleeper()));
     ::raise(SIGKILL);
@@ -128,7 +128,7 @@ TEST_CASE("stop signals for the guard reach the program, none is lost before it 
   CHECK(guarded.exit_code() == 9);
 }
 
-TEST_CASE("processes that were there before are none of the guard's business") {
+TEST_CASE("processes that were there before are none of the guard's business", "[subreaper]") {
   become_subreaper();
   std::array<int, 2> out{};
   REQUIRE(::pipe(out.data()) == 0);
