@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "kube/client_call.h"
 #include "kube/retry.h"
 
 namespace trainstep::kube {
@@ -12,33 +13,10 @@ namespace {
 
 constexpr Duration try_limit{36'000};
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
-constexpr std::uint64_t unsent = std::uint64_t{1} << 63U;  // ids of our own, that no transport gives
 
 bool is_success(int status) { return status >= 200 && status < 300; }
 
 }  // namespace
-
-// All pages of a collection as they come.
-struct Client::Listing {
-  Shape shape;
-  Json items = Json::array();
-  std::string version;
-  int expired = 0;  // continue tokens
-};
-
-struct Client::Call {
-  http::Request request;
-  std::string what;
-  Done done;
-  int tries = 0;
-  bool refused = false;  // the last answer was 401
-  bool late = false;     // no further try
-  http::Transport::Id exchange = 0;
-  Loop::TimerId pause = 0;
-  Loop::TimerId limit = 0;
-  std::optional<ApiError> error;  // while it pauses
-  std::unique_ptr<Listing> listing;
-};
 
 Client::Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed)
     : m_loop(loop), m_transport(transport), m_credentials(std::move(credentials)), m_random(seed), m_troubles(loop) {}
@@ -84,8 +62,7 @@ void Client::send(CallId id) {
   }
   auto sent = call.request;
   if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
-  call.exchange =
-      m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](const auto& response) { answered(id, response); }});
+  call.exchange = m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](const auto& response) { answered(id, response); }});
 }
 
 ApiError Client::error_of(const std::string& what, const Result<http::Response>& response) const {
@@ -110,8 +87,9 @@ void Client::answered(CallId id, const Result<http::Response>& response) {
   auto& call = *m_calls.at(id);
   call.exchange = 0;
   auto answer = read(call.what, response);
-  const auto again = !answer && answer.error().status == 401 && !std::exchange(call.refused, answer.error().status == 401);
-  if (answer || answer.error().status != 401) call.refused = call.refused && !answer && answer.error().status == 0;
+  const auto status = answer ? 200 : answer.error().status;
+  const auto again = status == 401 && !call.refused;
+  if (status != 0) call.refused = status == 401;
   if (again) {
     m_credentials->token->refused();
     send(id);

@@ -34,8 +34,8 @@ struct Path {
 
 enum class Propagation { foreground, background, orphan };
 
-// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor. No try begins later; one that is under way
-// then is awaited, 36 s at most: an API server answers writes within 34 s.
+// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor. No try begins later; one that is under
+// way then is awaited, 36 s at most: an API server answers writes within 34 s.
 struct Retry {
   std::optional<Duration> at_most;  // unset: until it is cancelled
 };
@@ -88,6 +88,7 @@ class Client {
   // A stream's end that was no 2xx, as an error; a 401 names how we authenticate.
   [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response) const;
   [[nodiscard]] Loop& loop() { return m_loop; }
+  [[nodiscard]] const Credentials& credentials() const { return *m_credentials; }
 
  private:
   struct Call;
@@ -110,8 +111,8 @@ class Client {
   Troubles m_troubles;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   CallId m_next = 1;
-  std::set<http::Transport::Id> m_streams;                     // under way
-  std::map<http::Transport::Id, Loop::TimerId> m_unsent;       // streams for which there is no token
+  std::set<http::Transport::Id> m_streams;                // under way
+  std::map<http::Transport::Id, Loop::TimerId> m_unsent;  // streams for which there is no token
 };
 
 }  // namespace trainstep::kube

@@ -1,0 +1,31 @@
+// What a Client knows of a call under way.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kube/client.h"
+
+namespace trainstep::kube {
+
+// All pages of a collection as they come.
+struct Client::Listing {
+  Shape shape;
+  Json items = Json::array();
+  std::string version;
+  int expired = 0;  // continue tokens
+};
+
+struct Client::Call {
+  http::Request request;
+  std::string what;
+  Done done;
+  int tries = 0;
+  bool refused = false;  // the last answer was 401
+  bool late = false;     // no further try
+  http::Transport::Id exchange = 0;
+  Loop::TimerId pause = 0;
+  Loop::TimerId limit = 0;
+  std::optional<ApiError> error;  // while it pauses
+  std::unique_ptr<Listing> listing;
+};
+
+}  // namespace trainstep::kube

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "kube/client.h"
+
+namespace trainstep::kube {
+
+http::Transport::Id Client::stream(const Path& path, const http::Query& query, const std::string& accept, Duration silence,
+                                   http::Transport::Handler handler) {
+  auto sent = request("GET", path, query);
+  sent.limit.reset();
+  sent.silence = silence;
+  for (auto& header : sent.headers)
+    if (header.name == "Accept") header.value = accept;
+  auto token = m_credentials->token->token(m_loop.now());
+  if (!token) {
+    constexpr auto own = http::Transport::Id{1} << 63U;  // no transport comes that far
+    const auto id = own | m_next++;
+    m_unsent[id] = m_loop.after(Duration(0), [this, id, error = std::move(token.error()), done = std::move(handler.done)] {
+      const auto call = done;
+      const auto why = error;
+      m_unsent.erase(id);
+      call(why);
+    });
+    return id;
+  }
+  if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
+  const auto id = std::make_shared<http::Transport::Id>(0);
+  auto done = [this, id, call = std::move(handler.done)](Result<http::Response> response) {
+    m_streams.erase(*id);
+    if (response && response->status == 401) m_credentials->token->refused();
+    call(std::move(response));  // last: it may destroy this
+  };
+  *id = m_transport.start(std::move(sent), {std::move(handler.head), std::move(handler.data), std::move(done)});
+  m_streams.insert(*id);
+  return *id;
+}
+
+void Client::cancel_stream(http::Transport::Id id) {
+  if (const auto found = m_unsent.extract(id); !found.empty()) return m_loop.cancel(found.mapped());
+  if (m_streams.erase(id) != 0) m_transport.cancel(id);
+}
+
+}  // namespace trainstep::kube

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "kube/client_call.h"
+
+namespace trainstep::kube {
+namespace {
+
+constexpr auto page_size = "50";
+constexpr auto accept_metadata_list = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
+void set_header(http::Request& request, const std::string& name, const std::string& value) {
+  for (auto& header : request.headers)
+    if (header.name == name) {
+      header.value = value;
+      return;
+    }
+  request.headers.push_back({name, value});
+}
+
+void set_body(http::Request& request, const std::string& type, const Json& value) {
+  set_header(request, "Content-Type", type);
+  request.body = to_text(value);
+}
+
+// "create pytorchjobs/train-1": the collection's path does not know the name.
+std::string describe_new(const Path& path, const Json& object) {
+  const auto* metadata = object.is_object() ? find(object, "metadata") : nullptr;
+  const auto* name = metadata != nullptr && metadata->is_object() ? find(*metadata, "name") : nullptr;
+  return "create " + path.describe() + (name != nullptr && name->is_string() ? "/" + name->get<std::string>() : "");
+}
+
+std::string text_of(const Json& object, std::string_view key) {
+  const auto* value = object.is_object() ? find(object, key) : nullptr;
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+// The items of a built-in kind's list do not say what they are.
+void name_kind(Json& item, const std::string& version, const std::string& list_kind) {
+  constexpr std::string_view suffix = "List";
+  if (!item.is_object() || item.contains("kind") || !list_kind.ends_with(suffix)) return;
+  item["apiVersion"] = version;
+  item["kind"] = list_kind.substr(0, list_kind.size() - suffix.size());
+}
+
+}  // namespace
+
+Client::CallId Client::get(const Path& path, const http::Query& query, Retry retry, Done done) {
+  return begin(request("GET", path, query), "get " + path.describe(), retry, std::move(done));
+}
+
+Client::CallId Client::list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape) {
+  auto first = request("GET", path, query);
+  first.url.query.emplace_back("limit", page_size);
+  if (shape.metadata_only) set_header(first, "Accept", accept_metadata_list);
+  const auto id = begin(std::move(first), "list " + path.describe(), retry, std::move(done));
+  auto& listing = m_calls.at(id)->listing = std::make_unique<Listing>();
+  listing->shape = std::move(shape);
+  return id;
+}
+
+Client::CallId Client::create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done) {
+  http::Query query{{"fieldValidation", "Strict"}};
+  if (dry_run) query.emplace_back("dryRun", "All");
+  auto post = request("POST", path, query);
+  set_body(post, "application/json", object);
+  return begin(std::move(post), describe_new(path, object), retry, std::move(done));
+}
+
+Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry retry, Done done) {
+  auto sent = request("PATCH", path, {});
+  set_body(sent, "application/merge-patch+json", patch);
+  return begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
+}
+
+Client::CallId Client::apply(const Path& path, const Json& object, Retry retry, Done done) {
+  auto sent = request("PATCH", path, {{"fieldManager", "trainstep"}, {"force", "true"}});
+  set_body(sent, "application/apply-patch+yaml", object);  // JSON is YAML
+  return begin(std::move(sent), "apply " + path.describe(), retry, std::move(done));
+}
+
+Client::CallId Client::remove(const Path& path, Propagation propagation, const std::string& uid, Retry retry, Done done) {
+  constexpr const char* policies[] = {"Foreground", "Background", "Orphan"};
+  Json options{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"propagationPolicy", policies[static_cast<int>(propagation)]}};
+  if (!uid.empty()) options["preconditions"] = {{"uid", uid}};
+  auto sent = request("DELETE", path, {});
+  set_body(sent, "application/json", options);
+  return begin(std::move(sent), "delete " + path.describe(), retry, std::move(done));
+}
+
+Answer Client::next_page(Call& call, Json page) {
+  auto& listing = *call.listing;
+  const auto* items = page.is_object() ? find(page, "items") : nullptr;
+  if (!page.is_object() || !page.contains("items") || (items != nullptr && !items->is_array()))
+    return tl::unexpected(ApiError{{ErrorKind::unavailable, call.what + ": the answer is no list"}, 0, {}, {}, {}});
+  const auto version = text_of(page, "apiVersion");
+  const auto kind = text_of(page, "kind");
+  if (items != nullptr) {
+    for (auto& item : page["items"]) {
+      name_kind(item, version, kind);
+      if (listing.shape.trim) listing.shape.trim(item);
+      listing.items.push_back(std::move(item));
+    }
+  }
+  const auto* found = find(page, "metadata");
+  const auto metadata = found != nullptr ? *found : Json::object();
+  auto& query = call.request.url.query;
+  std::erase_if(query, [](const auto& pair) { return pair.first == "continue"; });
+  if (const auto token = text_of(metadata, "continue"); !token.empty()) {
+    query.emplace_back("continue", token);
+    return Json();
+  }
+  return Json{{"metadata", {{"resourceVersion", text_of(metadata, "resourceVersion")}}}, {"items", std::move(listing.items)}};
+}
+
+}  // namespace trainstep::kube

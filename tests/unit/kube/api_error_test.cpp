@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/api_error.h"
+
+#include "kube/client.h"
+#include "kube/retry.h"
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::kube;
+using namespace std::chrono_literals;
+
+TEST_CASE("what is worth another try") {
+  for (const auto status : {408, 429, 500, 502, 503, 504, 520}) CHECK(retryable(api_error("get x", status, "", {})));
+  for (const auto status : {301, 400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 501}) CHECK_FALSE(retryable(api_error("get x", status, "", {})));
+  for (const auto kind : {ErrorKind::unavailable, ErrorKind::timeout}) CHECK(retryable({{kind, ""}, 0, {}, {}, {}}));
+  for (const auto kind : {ErrorKind::denied, ErrorKind::input, ErrorKind::internal}) CHECK_FALSE(retryable({{kind, ""}, 0, {}, {}, {}}));
+}
+
+TEST_CASE("the server's own words become ours, with a kind") {
+  struct Case {
+    int status;
+    std::string reason;
+    std::string message;
+    Json details;
+    ErrorKind kind;
+    std::string expected;
+  };
+  const Json pods{{"name", "train-1"}, {"kind", "pods"}};
+  const Json jobs{{"name", "train-1"}, {"group", "kubeflow.org"}, {"kind", "pytorchjobs"}};
+  const Case cases[] = {
+      {403, "Forbidden", R"(pytorchjobs.kubeflow.org "train-1" is forbidden: User "me" cannot get resource)", jobs, ErrorKind::denied,
+       R"(get x: forbidden: User "me" cannot get resource)"},
+      {403,
+       "Forbidden",
+       R"(pods is forbidden: User "me" cannot list resource "pods")",
+       {{"kind", "pods"}},
+       ErrorKind::denied,
+       R"(get x: forbidden: User "me" cannot list resource "pods")"},
+      {403, "Forbidden", R"(pods "train-1" is forbidden: exceeded quota: gpus)", pods, ErrorKind::input, "get x: forbidden: exceeded quota: gpus"},
+      {403,
+       "",
+       R"(admission webhook "w.example" denied the request: no)",
+       {},
+       ErrorKind::input,
+       R"(get x: admission webhook "w.example" denied the request: no)"},
+      {404, "NotFound", R"(pytorchjobs.kubeflow.org "train-1" not found)", jobs, ErrorKind::not_found, "get x: not found"},
+      {409, "AlreadyExists", R"(pytorchjobs.kubeflow.org "train-1" already exists)", jobs, ErrorKind::conflict, "get x: already exists"},
+      {410, "Expired", "The provided continue parameter is too old", {}, ErrorKind::conflict, "get x: The provided continue parameter is too old"},
+      {422,
+       "Invalid",
+       R"(Pod "train-1" is invalid: spec: Required value)",
+       {{"kind", "Pod"}, {"name", "train-1"}},
+       ErrorKind::input,
+       "get x: invalid: spec: Required value"},
+      {400, "BadRequest", "strict decoding error", {}, ErrorKind::input, "get x: strict decoding error"},
+      {500, "InternalError", "failed calling webhook", {}, ErrorKind::unavailable, "get x: failed calling webhook"},
+      {503, "ServiceUnavailable", "", {}, ErrorKind::unavailable, "get x: HTTP 503 ServiceUnavailable"},
+  };
+  for (const auto& row : cases) {
+    const auto error = api_error("get x", row.status, kube::test::status_text(row.status, row.reason, row.message, row.details), {});
+    CHECK(error.error.message == row.expected);
+    CHECK(error.error.kind == row.kind);
+    CHECK(error.status == row.status);
+    CHECK(error.reason == row.reason);
+  }
+}
+
+TEST_CASE("an answer that is no Status is quoted in one line") {
+  struct Case {
+    std::string body;
+    std::string expected;
+  };
+  const Case cases[] = {{"", "get x: HTTP 502"},
+                        {"<html>\r\n  <b>Bad\x01gateway</b>\n</html>\n", "get x: HTTP 502: <html> <b>Bad gateway</b> </html>"},
+                        {R"({"kind": "Status"})", "get x: HTTP 502"},
+                        {R"({"kind": 5})", R"(get x: HTTP 502: {"kind": 5})"},
+                        {"[1]", "get x: HTTP 502: [1]"},
+                        {std::string(300, 'x'), "get x: HTTP 502: " + std::string(200, 'x') + "…"}};
+  for (const auto& [body, expected] : cases) CHECK(api_error("get x", 502, body, {}).error.message == expected);
+}
+
+TEST_CASE("the floor of the next try: the header's, else the Status's") {
+  const auto body = kube::test::status_text(429, "TooManyRequests", "slow down", {{"retryAfterSeconds", 7}});
+  CHECK(api_error("get x", 429, body, {}).retry_after == Duration(7s));
+  CHECK(api_error("get x", 429, body, Duration(3s)).retry_after == Duration(3s));
+  CHECK_FALSE(api_error("get x", 429, "", {}).retry_after);
+}
+
+TEST_CASE("Retry-After in its forms") {
+  const Time now = std::chrono::sys_days(std::chrono::year(1994) / 11 / 6) + 8h + 49min + 30s;
+  const auto date = "Sun, 06 Nov 1994 08:49:37 GMT";
+  struct Case {
+    std::string value;
+    std::string sent;
+    std::optional<Duration> expected;
+  };
+  const Case cases[] = {{"5", "", 5s},
+                        {" 0 ", "", 0s},
+                        {date, "", 7s},
+                        {date, date, 0s},
+                        {date, "x", 7s},
+                        {"Sun, 06 Nov 1994 08:00:00 GMT", "", 0s},
+                        {"999999999", "", 1h},
+                        {"-1", "", {}},
+                        {"soon", "", {}},
+                        {"99999999999", "", {}},
+                        {"Sun, 31 Feb 1994 08:49:37 GMT", "", {}},
+                        {"Sunday, 06-Nov-94 08:49:37 GMT", "", {}}};
+  for (const auto& row : cases) {
+    INFO(row.value);
+    http::Response response{429, {{"Retry-After", row.value}}, ""};
+    if (!row.sent.empty()) response.headers.push_back({"Date", row.sent});
+    CHECK(retry_after(response, now) == row.expected);
+  }
+  CHECK_FALSE(retry_after({429, {}, ""}, now));
+}
+
+TEST_CASE("pauses double to half a minute, spread, and never undercut the floor") {
+  std::mt19937_64 random(3);
+  const std::pair<int, Duration> wholes[] = {{1, 250ms}, {2, 500ms}, {3, 1s}, {7, 16s}, {8, 30s}, {9, 30s}, {1'000'000, 30s}};
+  for (const auto& [tries, whole] : wholes) {
+    for (int i = 0; i < 100; ++i) {
+      const auto pause = retry_pause(tries, {}, random);
+      CHECK((pause >= whole / 2 && pause <= whole));
+      const auto floored = retry_pause(tries, Duration(10s), random);
+      CHECK((floored >= 10s && floored <= 30s));
+    }
+  }
+}
+
+TEST_CASE("paths go over the wire and into messages") {
+  struct Case {
+    Path path;
+    std::vector<std::string> segments;
+    std::string described;
+  };
+  const Case cases[] = {
+      {{"v1", "", "", "", ""}, {"api", "v1"}, "v1"},
+      {{"v1", "pods", "ns", "", ""}, {"api", "v1", "namespaces", "ns", "pods"}, "pods"},
+      {{"v1", "pods", "ns", "p", "log"}, {"api", "v1", "namespaces", "ns", "pods", "p", "log"}, "pods/p/log"},
+      {{"v1", "nodes", "", "n", ""}, {"api", "v1", "nodes", "n"}, "nodes/n"},
+      {{"kubeflow.org/v1", "pytorchjobs", "ns", "train-1", "status"},
+       {"apis", "kubeflow.org", "v1", "namespaces", "ns", "pytorchjobs", "train-1", "status"},
+       "pytorchjobs/train-1/status"},
+  };
+  for (const auto& [path, segments, described] : cases) {
+    CHECK(path.segments() == segments);
+    CHECK(path.describe() == described);
+  }
+}

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/client.h"
+
+#include <optional>
+
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::kube;
+using namespace trainstep::kube::test;
+
+namespace {
+
+const Path jobs{"kubeflow.org/v1", "pytorchjobs", "ns", "", ""};
+const Path train{"kubeflow.org/v1", "pytorchjobs", "ns", "train-1", ""};
+const std::string jobs_path = "/base/apis/kubeflow.org/v1/namespaces/ns/pytorchjobs";
+
+struct Caller {
+  std::optional<Answer> answer;
+  int count = 0;
+  Time at;
+  Client::Done done(VirtualLoop& loop) {
+    return [this, &loop](Answer result) {
+      answer = std::move(result);
+      ++count;
+      at = loop.now();
+    };
+  }
+  [[nodiscard]] const ApiError& error() const {
+    REQUIRE(answer);
+    REQUIRE_FALSE(answer->has_value());
+    return answer->error();
+  }
+  [[nodiscard]] const Json& value() const {
+    REQUIRE(answer);
+    REQUIRE(answer->has_value());
+    return **answer;
+  }
+};
+
+Json page(const std::vector<std::string>& names, const std::string& token, const std::string& version = "7") {
+  Json items = Json::array();
+  for (const auto& name : names) items.push_back({{"metadata", {{"name", name}}}});
+  return {{"kind", "PodList"}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", version}, {"continue", token}}}, {"items", items}};
+}
+
+std::string names(const Json& list) {
+  std::string result;
+  for (const auto& item : list.at("items")) result += item.at("metadata").at("name").get<std::string>();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("each verb sends what the API server expects") {
+  Harness h;
+  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  const Json object{{"metadata", {{"name", "train-1"}}}};
+  h.client->get(train, {{"a", "b c"}}, {}, [](const Answer&) {});
+  h.client->create(jobs, object, false, {}, [](const Answer&) {});
+  h.client->create(jobs, object, true, {}, [](const Answer&) {});
+  h.client->merge_patch(train, object, {}, [](const Answer&) {});
+  h.client->apply(train, object, {}, [](const Answer&) {});
+  h.client->remove(train, Propagation::foreground, "u-1", {}, [](const Answer&) {});
+  h.client->remove(train, Propagation::orphan, "", {}, [](const Answer&) {});
+  const std::vector<std::vector<std::string>> expected = {
+      {"GET " + jobs_path + "/train-1 a=b c", "", ""},
+      {"POST " + jobs_path + " fieldValidation=Strict", "application/json", to_text(object)},
+      {"POST " + jobs_path + " fieldValidation=Strict&dryRun=All", "application/json", to_text(object)},
+      {"PATCH " + jobs_path + "/train-1", "application/merge-patch+json", to_text(object)},
+      {"PATCH " + jobs_path + "/train-1 fieldManager=trainstep&force=true", "application/apply-patch+yaml", to_text(object)},
+      {"DELETE " + jobs_path + "/train-1", "application/json",
+       R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground","preconditions":{"uid":"u-1"}})"},
+      {"DELETE " + jobs_path + "/train-1", "application/json", R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan"})"},
+  };
+  REQUIRE(h.server.asked().size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto& asked = h.server.asked()[i];
+    CHECK(std::vector{asked.line(), asked.header("Content-Type"), asked.request.body} == expected[i]);
+    CHECK(asked.header("Authorization") == "Bearer token-1");
+    CHECK(asked.header("User-Agent") == "trainstep/" TRAINSTEP_VERSION);
+    CHECK(asked.header("Accept") == "application/json");
+    CHECK(asked.request.limit.has_value());
+  }
+  h.loop.run();
+}
+
+TEST_CASE("the answer is the caller's, once, and never from within the asking call") {
+  Harness h;
+  Caller caller;
+  h.server.reply(Reply::text(R"({"kind": "Pod"})"));
+  h.client->get(train, {}, {}, caller.done(h.loop));
+  CHECK(caller.count == 0);
+  h.loop.run();
+  CHECK(caller.count == 1);
+  CHECK(caller.value().at("kind") == "Pod");
+  CHECK(h.server.open() == 0);
+}
+
+TEST_CASE("without a token nothing is sent, and that is told later") {
+  Harness h;
+  Caller caller;
+  h.tokens->problem = input_error("no such file");
+  h.client->get(train, {}, {}, caller.done(h.loop));
+  CHECK(caller.count == 0);
+  h.loop.run();
+  CHECK(caller.error().error.message == "get pytorchjobs/train-1: no such file");
+  CHECK(caller.error().error.kind == ErrorKind::input);
+  CHECK(h.server.asked().empty());
+}
+
+TEST_CASE("what may pass is tried again, what may not is told") {
+  struct Case {
+    std::string name;
+    Reply reply;
+    bool again;
+  };
+  const Case cases[] = {{"no answer", Reply::lost(), true},
+                        {"silence", Reply::silent(), true},
+                        {"cut", {.pieces = {{0ms, "{\"ki"}}, .end = Reply::End::cut}, true},
+                        {"no JSON", Reply::text("<html>"), true},
+                        {"408", Reply::text("", 408), true},
+                        {"429", Reply::text("", 429), true},
+                        {"500", Reply::text("", 500), true},
+                        {"503", Reply::text("", 503), true},
+                        {"400", Reply::text("", 400), false},
+                        {"403", Reply::text("", 403), false},
+                        {"404", Reply::text("", 404), false},
+                        {"409", Reply::text("", 409), false},
+                        {"422", Reply::text("", 422), false},
+                        {"302", Reply::text("", 302), false}};
+  for (const auto& row : cases) {
+    INFO(row.name);
+    Harness h;
+    Caller caller;
+    h.server.reply(row.reply);
+    h.server.reply(Reply::text("{}"));
+    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.count == 1);
+    CHECK(caller.answer->has_value() == row.again);
+    CHECK(h.server.asked().size() == (row.again ? 2 : 1));
+  }
+}
+
+TEST_CASE("pauses grow, and end at the caller's limit with the last reason") {
+  Harness h;
+  Caller caller;
+  h.server.serve([](const auto&) { return Reply::text("busy", 503); });
+  const auto begin = h.loop.now();
+  h.client->get(train, {}, {Duration(20s)}, caller.done(h.loop));
+  h.loop.run();
+  const auto& asked = h.server.asked();
+  REQUIRE(asked.size() > 5);
+  for (std::size_t i = 3; i + 1 < asked.size(); ++i) CHECK(asked[i].at - asked[i - 1].at <= 2 * (asked[i - 1].at - asked[i - 2].at) * 2);
+  CHECK(asked.back().at - begin == 20s);  // the last moment is used
+  CHECK(caller.at - begin <= 20s + 36s);
+  CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 503: busy (the last of " + std::to_string(asked.size()) + " tries)");
+}
+
+TEST_CASE("a limit of nothing is one try, which is awaited") {
+  Harness h;
+  Caller caller;
+  SECTION("answered") {
+    h.server.reply({.pieces = {{0ms, "{}"}}, .delay = 10s});
+    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.answer->has_value());
+  }
+  SECTION("never answered") {
+    const auto begin = h.loop.now();
+    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.error().error.kind == ErrorKind::timeout);
+    CHECK(caller.at - begin <= 40s);
+  }
+  CHECK(h.server.asked().size() == 1);
+}
+
+TEST_CASE("a day without the API server is waited for when the caller has all time") {
+  Harness h;
+  Caller caller;
+  const auto begin = h.loop.now();
+  h.server.serve([&](const auto& asked) { return asked.at - begin < 24h ? Reply::lost() : Reply::text("{}"); });
+  h.client->get(train, {}, {}, caller.done(h.loop));
+  h.loop.run();
+  CHECK(caller.answer->has_value());
+  CHECK(caller.at - begin < 24h + 31s);
+  CHECK(h.server.asked().size() < 24 * 60 * 5);
+}
+
+TEST_CASE("Retry-After is a floor, and no try is made that would undercut it") {
+  Harness h;
+  Caller caller;
+  h.server.reply({.status = 429, .headers = {{"retry-after", "20"}}});
+  h.server.reply(Reply::text("{}"));
+  SECTION("enough time") {
+    h.client->get(train, {}, {Duration(60s)}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.answer->has_value());
+    CHECK(h.server.asked()[1].at - h.server.asked()[0].at >= 20s);
+  }
+  SECTION("not enough") {
+    h.client->get(train, {}, {Duration(5s)}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.error().status == 429);
+    CHECK(h.server.asked().size() == 1);
+  }
+}
+
+TEST_CASE("a refused token is read anew, once") {
+  Harness h;
+  Caller caller;
+  h.server.reply(Reply::text("Unauthorized", 401));
+  SECTION("that helps") {
+    h.server.reply(Reply::text("{}"));
+    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.answer->has_value());
+    CHECK(h.server.asked()[1].header("Authorization") == "Bearer token-2");
+    CHECK(h.server.asked()[1].at - h.server.asked()[0].at < 10ms);
+  }
+  SECTION("that does not help") {
+    h.server.reply(Reply::text("Unauthorized", 401));
+    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.error().error.kind == ErrorKind::denied);
+    CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 401: Unauthorized (the API server does not accept who we are: in-cluster)");
+    CHECK(h.server.asked().size() == 2);
+  }
+  SECTION("again after it was good for a while") {
+    for (int i = 0; i < 5; ++i) {
+      h.server.reply(Reply::text("", 503));
+      h.server.reply(Reply::text("Unauthorized", 401));
+    }
+    h.server.reply(Reply::text("{}"));
+    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.answer->has_value());
+    CHECK(h.tokens->number == 7);
+  }
+  SECTION("a lost answer between two refusals changes nothing") {
+    h.server.reply(Reply::lost());
+    h.server.reply(Reply::text("Unauthorized", 401));
+    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.error().status == 401);
+    CHECK(h.server.asked().size() == 3);
+  }
+}
+
+TEST_CASE("a cancelled call is never answered") {
+  for (const auto wait : {0ms, 1ms, 100ms, 10'000ms}) {
+    Harness h;
+    Caller caller;
+    h.server.serve([](const auto&) { return Reply::text("", 503); });
+    const auto call = h.client->get(train, {}, {Duration(30s)}, caller.done(h.loop));
+    h.loop.run(wait);
+    h.client->cancel(call);
+    h.client->cancel(call);
+    const auto asked = h.server.asked().size();
+    h.loop.run();
+    CHECK(caller.count == 0);
+    CHECK(h.server.asked().size() == asked);
+    CHECK(h.server.open() == 0);
+  }
+}
+
+TEST_CASE("the client may be destroyed in the answer, and takes all other calls with it") {
+  Harness h;
+  int answers = 0;
+  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  for (int i = 0; i < 3; ++i)
+    h.client->get(train, {}, {Duration(10s)}, [&](const Answer&) {
+      ++answers;
+      h.client.reset();
+    });
+  h.client->stream(jobs, {}, "application/json", 60s, {.head = {}, .data = {}, .done = [&](const auto&) { ++answers; }});
+  h.loop.run();
+  CHECK(answers == 1);
+  CHECK(h.server.open() == 0);
+}
+
+TEST_CASE("a list is read in pages") {
+  Harness h;
+  Caller caller;
+  h.server.reply(Reply::text(to_text(page({"a", "b"}, "next/1"))));
+  h.server.reply(Reply::text("", 503));
+  h.server.reply(Reply::text(to_text(page({"c"}, "next/2"))));
+  h.server.reply(Reply::text(to_text(page({"d"}, ""))));
+  h.client->list(jobs, {{"labelSelector", "run=1"}}, {}, caller.done(h.loop));
+  h.loop.run();
+  CHECK(names(caller.value()) == "abcd");
+  CHECK(caller.value().at("metadata").at("resourceVersion") == "7");
+  CHECK(caller.value().at("items").at(3).at("kind") == "Pod");
+  CHECK(caller.value().at("items").at(3).at("apiVersion") == "v1");
+  std::vector<std::string> lines;
+  for (const auto& asked : h.server.asked()) lines.push_back(asked.line());
+  const auto first = "GET " + jobs_path + " labelSelector=run=1&limit=50";
+  CHECK(lines == std::vector{first, first + "&continue=next/1", first + "&continue=next/1", first + "&continue=next/2"});
+}
+
+TEST_CASE("an expired continue token begins the list anew, at last without pages") {
+  Harness h;
+  Caller caller;
+  h.server.reply(Reply::text(to_text(page({"a"}, "1"))));
+  h.server.reply(refusal(410, "Expired", "too old"));
+  h.server.reply(Reply::text(to_text(page({"b"}, "2", "8"))));
+  h.server.reply(refusal(410, "Expired", "too old"));
+  h.server.reply(Reply::text(to_text(page({"c", "d"}, "", "9"))));
+  h.client->list(jobs, {}, {}, caller.done(h.loop));
+  h.loop.run();
+  CHECK(names(caller.value()) == "cd");
+  CHECK(caller.value().at("metadata").at("resourceVersion") == "9");
+  CHECK(h.server.asked()[2].line() == "GET " + jobs_path + " limit=50");
+  CHECK(h.server.asked()[4].line() == "GET " + jobs_path);
+}
+
+TEST_CASE("lists of nothing, and answers that are no lists") {
+  struct Case {
+    std::string body;
+    bool list;
+  };
+  const Case cases[] = {{R"({"kind": "PodList", "metadata": {"resourceVersion": "3"}, "items": null})", true},
+                        {R"({"items": []})", true},
+                        {R"({"kind": "Pod"})", false},
+                        {R"({"items": 3})", false},
+                        {"[]", false},
+                        {"", false}};
+  for (const auto& [body, list] : cases) {
+    INFO(body);
+    Harness h;
+    Caller caller;
+    h.server.serve([text = body](const auto&) { return Reply::text(text); });
+    h.client->list(jobs, {}, {Duration(1s)}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(caller.answer->has_value() == list);
+    if (list) CHECK(caller.value().at("items").empty());
+  }
+}
+
+TEST_CASE("what the reader of a list does not need is dropped page by page") {
+  Harness h;
+  Caller caller;
+  h.server.reply(Reply::text(to_text(page({"a"}, ""))));
+  h.client->list(jobs, {}, {}, caller.done(h.loop), {.metadata_only = true, .trim = [](Json& item) { item["metadata"]["name"] = "x"; }});
+  h.loop.run();
+  CHECK(names(caller.value()) == "x");
+  CHECK(h.server.asked()[0].header("Accept").starts_with("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"));
+}
+
+TEST_CASE("trouble is told once, from the second failure on, and its end") {
+  Harness h;
+  Caller caller;
+  std::vector<std::string> told;
+  h.client->on_trouble([&](const std::string& reason) { told.push_back(reason); });
+  SECTION("a first failure is nothing to tell") {
+    h.server.reply(Reply::lost());
+    h.server.reply(Reply::text("{}"));
+    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(told.empty());
+  }
+  SECTION("once for all who have it") {
+    const auto begin = h.loop.now();
+    h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : Reply::text("{}"); });
+    for (int i = 0; i < 5; ++i) h.client->get(train, {}, {}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(told == std::vector<std::string>{"get pytorchjobs/train-1: the connection was cut", ""});
+  }
+  SECTION("an answer to someone else ends it when the server was not there, not when it answered with an error") {
+    const auto silent = GENERATE(true, false);
+    h.server.serve([&](const auto& asked) {
+      if (asked.request.method == "POST") return silent ? Reply::lost() : Reply::text("", 500);
+      return Reply::text("{}");
+    });
+    const auto call = h.client->create(jobs, Json::object(), false, {}, caller.done(h.loop));
+    h.loop.run(400ms);
+    REQUIRE(h.server.asked().size() >= 2);
+    h.client->get(train, {}, {}, [](const Answer&) {});
+    h.loop.run(100ms);
+    CHECK(told.size() == (silent ? 2 : 1));
+    h.client->cancel(call);
+  }
+  SECTION("giving up is not the end of the trouble, the next answer is") {
+    h.server.serve([&](const auto&) { return Reply::lost(); });
+    h.client->get(train, {}, {Duration(10s)}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(told.size() == 1);
+    h.server.serve([&](const auto&) { return Reply::text("", 404); });
+    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.loop.run();
+    CHECK(told == std::vector<std::string>{"get pytorchjobs/train-1: the connection was cut", ""});
+  }
+}
+
+TEST_CASE("the client may be destroyed when trouble is told") {
+  Harness h;
+  h.client->on_trouble([&](const std::string&) { h.client.reset(); });
+  h.server.serve([&](const auto&) { return Reply::lost(); });
+  h.client->get(train, {}, {}, [](const Answer&) {});
+  h.loop.run();
+  CHECK_FALSE(h.client);
+  CHECK(h.server.open() == 0);
+}
+
+TEST_CASE("a stream has no limit but silence, and a refused token is not used again") {
+  Harness h;
+  std::string body;
+  std::optional<int> status;
+  const auto handler = [&] {
+    return http::Transport::Handler{
+        .head = {}, .data = [&](std::string_view bytes) { body += bytes; }, .done = [&](const auto& r) { status = r->status; }};
+  };
+  h.server.reply(Reply::text("", 401));
+  h.server.reply({.pieces = {{1h, "a"}, {1h, "b"}}});
+  h.client->stream(jobs, {{"watch", "true"}}, "x/y", 2h, handler());
+  h.loop.run();
+  CHECK(status == 401);
+  h.client->stream(jobs, {{"watch", "true"}}, "x/y", 2h, handler());
+  h.loop.run();
+  CHECK(status == 200);
+  CHECK(body == "ab");
+  const auto& asked = h.server.asked()[1];
+  CHECK(asked.header("Authorization") == "Bearer token-2");
+  CHECK(asked.header("Accept") == "x/y");
+  CHECK_FALSE(asked.request.limit);
+  CHECK(asked.request.silence == Duration(2h));
+}
+
+TEST_CASE("a stream without a token ends later, or never when it was cancelled") {
+  Harness h;
+  h.tokens->problem = Error{ErrorKind::denied, "the plug-in says no"};
+  int ended = 0;
+  const http::Transport::Handler handler{.head = {}, .data = {}, .done = [&](const auto& response) { ended += response ? 100 : 1; }};
+  h.client->stream(jobs, {}, "", 1h, handler);
+  const auto second = h.client->stream(jobs, {}, "", 1h, handler);
+  CHECK(ended == 0);
+  h.client->cancel_stream(second);
+  h.loop.run();
+  CHECK(ended == 1);
+}
