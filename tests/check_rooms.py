@@ -11,7 +11,7 @@ import sys
 
 # header prefix → where it may be included: a folder, or a file; "one file" = all its headers in a single file of that folder
 THIRD_PARTY = {
-    "curl/": ("src/http/curl_transport.cpp", "this file"),
+    "curl/": ("src/http/curl_", "any file"),
     "yaml-cpp/": ("src/data/", "one file"),
     "openssl/": ("src/data/", "one file"),
     "pugixml": ("src/data/", "one file"),

@@ -97,7 +97,7 @@ class Options {
 void set_headers(Options& options, Exchange& exchange, bool other_name) {
   bool agent = false;
   bool host = false;
-  bool type = exchange.request.body.empty();
+  bool type = false;
   for (const auto& [name, value] : exchange.request.headers) {
     options.append(exchange.headers, value.empty() ? name + ';' : name + ": " + value);
     agent |= lower(name) == "user-agent";

@@ -130,10 +130,11 @@ void CurlTransport::Engine::kick(curl_socket_t socket, int ready) {
   int left = 0;
   while (const auto* message = curl_multi_info_read(m_multi, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
-    const CURLcode code = message->data.result;
+    CURLcode code = message->data.result;
     void* user = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
     auto& exchange = *static_cast<Exchange*>(user);
+    if (code == CURLE_OK && !exchange.reader.complete()) code = CURLE_PARTIAL_FILE;
     finish(exchange, code == CURLE_OK ? std::nullopt : std::optional(error_of(exchange, code)));
   }
 }

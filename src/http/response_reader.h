@@ -24,6 +24,8 @@ class ResponseReader {
   enum class Piece { taken, caller, too_large };
   Piece body(std::string_view bytes);
 
+  // The head has come as a whole. libcurl takes a connection that ends within it for the end of an answer without a body.
+  [[nodiscard]] bool complete() const { return m_complete; }
   // Status and headers, as far as they have come; its body is empty.
   [[nodiscard]] const Response& head() const { return m_head; }
   // With the gathered body; once.
