@@ -99,6 +99,11 @@ class Cluster:
     # For tests
 
     @property
+    def options(self) -> dict:
+        """How it was started: nodes, mpi, without, programs."""
+        return json.loads((self.folder / "options.json").read_text())
+
+    @property
     def server(self) -> str:
         return f"https://127.0.0.1:{self.sandbox.port}"
 
@@ -107,9 +112,9 @@ class Cluster:
         """Requests as an administrator."""
         return Api(self.sandbox.port, *(self.authority.path(name) for name in ("ca.crt", "admin.crt", "admin.key")))
 
-    def kubectl(self, *arguments, input=None, timeout=60):  # pylint: disable=redefined-builtin
+    def kubectl(self, *arguments, input=None, timeout=60):
         """kubectl as an administrator: what it prints, as JSON where it can print that."""
-        words = [str(self.made("bin/kubectl")[0]), f"--kubeconfig={self.kubeconfig}", *arguments]
+        words = [str(self.programs / "bin/kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments]
         prints_json = arguments[0] in ("get", "create", "apply", "patch", "annotate", "label", "replace", "scale")
         words += ["--output=json"] if prints_json and not any(a.startswith(("-o", "--output", "--raw")) for a in arguments) else []
         text = input if input is None or isinstance(input, str) else json.dumps(input)
@@ -167,13 +172,14 @@ class Cluster:
 
     # For the modules that start the servers
 
-    def launch(self, name, *arguments, program=None, env=None):
-        self.sandbox.order("start", name=name, argv=[str(self.made(f"bin/{program or name}")[0]), *arguments], env=env)
+    def launch(self, name, *arguments, program=None, env=None, keep=False):
+        """Starts a server: the program of that name, or another one. One that is kept is started again whenever it ends by itself."""
+        self.sandbox.order("start", name=name, argv=[str(self.programs / "bin" / (program or name)), *arguments], env=env, keep=keep)
 
-    def made(self, path: str) -> list:
-        """The file that tests/cluster/build made, or the files of that folder."""
-        found = pathlib.Path(json.loads((self.folder / "options.json").read_text())["programs"], path)
-        return sorted(found.iterdir()) if found.is_dir() else [found]
+    @property
+    def programs(self) -> pathlib.Path:
+        """What tests/cluster/build made: bin/, crds/."""
+        return pathlib.Path(self.options["programs"])
 
     def kubeconfig_for(self, name: str) -> pathlib.Path:
         file = self.folder / f"{name}.kubeconfig"
@@ -193,7 +199,7 @@ class Cluster:
             try:
                 if condition():
                     return
-            except (ApiError, OSError) as error:
+            except (ApiError, ClusterError, OSError) as error:
                 reason = f": {error}"
             if self.status().get(name) is not None:
                 break

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that exist in the API alone: kwok keeps them ready and gives their pods the fates of fates.py."""
 import json
+import sys
 
 import control_plane
 import fates
+from sandbox import HERE
 
 LOG_PORT = 10250
 CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "1000", "nvidia.com/gpu": "8"}
@@ -22,6 +24,11 @@ def start(cluster):
         "kwok",
         *(f"--kubeconfig={cluster.kubeconfig_for('operators')}", f"--config={config}", "--manage-all-nodes=true"),
         *("--node-lease-duration-seconds=40", f"--cidr={control_plane.POD_NETWORK}", f"--node-ip={control_plane.NODE_ADDRESS}"),
+    )
+    cluster.launch(
+        "fake-logs",
+        *(str(HERE / "fake_logs.py"), control_plane.NODE_ADDRESS, str(LOG_PORT), str(cluster.sandbox.port), str(cluster.authority.folder)),
+        program=sys.executable,
     )
     for name in ("fake-0", "fake-1"):
         add(cluster, name)

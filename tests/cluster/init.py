@@ -18,8 +18,6 @@ import sys
 import urllib.error
 import urllib.request
 
-REAPING_SECONDS = 5
-
 
 class Servers:
     """Methods are orders; what they return is the answer."""
@@ -28,13 +26,15 @@ class Servers:
         self.gate = gate
         self.commands = {}  # name → (argv, environment) as last started
         self.running = {}  # name → Popen
+        self.kept = set()  # names of servers that are started again when they end by themselves
 
-    def start(self, name, argv=None, env=None):
-        """Starts a server; without argv the one of that name as it was last started."""
+    def start(self, name, argv=None, env=None, keep=False):
+        """Starts a server; without argv the one of that name as it was last started. With `keep` it is what a Deployment would make of it."""
         if name in self.running and self.running[name].poll() is None:
             return {"pid": self.running[name].pid}
         if argv:
             self.commands[name] = (argv, env or {})
+            self.kept |= {name} if keep else set()
         if name not in self.commands:
             return {"error": f"{name!r} was never started, only {', '.join(sorted(self.commands))}"}
         argv, env = self.commands[name]
@@ -50,7 +50,7 @@ class Servers:
             )
         return {"pid": self.running[name].pid}
 
-    def stop(self, name, signal_name="TERM", seconds=10):
+    def stop(self, name, signal_name="TERM", seconds=2):
         """Ends a server and waits until it has ended, by SIGKILL when it does not listen; STOP and CONT only pause it."""
         process = self.running.get(name)
         if process is None:
@@ -69,9 +69,14 @@ class Servers:
         """name → null while it runs, else its exit code"""
         return {name: process.poll() for name, process in self.running.items()}
 
+    def keep(self):
+        for name in self.kept & self.running.keys():
+            if self.running[name].poll() is not None:
+                self.start(name)
+
     def get(self, url):
         """Asks an address inside; whether a server answers is all that counts, so its certificate does not."""
-        trusting = ssl._create_unverified_context()  # pylint: disable=protected-access
+        trusting = ssl._create_unverified_context()
         try:
             with urllib.request.urlopen(url, timeout=1, context=trusting) as response:
                 return {"code": response.status}
@@ -94,7 +99,10 @@ class Servers:
 def answer(servers, connection):
     with connection, connection.makefile("rw") as stream:
         order = json.loads(stream.readline())
-        result = getattr(servers, order.pop("do"))(**order)
+        try:
+            result = getattr(servers, order.pop("do"))(**order)
+        except OSError as error:
+            result = {"error": str(error)}
         stream.write(json.dumps(result) + "\n")
 
 
@@ -110,15 +118,16 @@ def main():
         if stat.S_ISFIFO(os.fstat(lifeline).st_mode):
             events.register(lifeline, selectors.EVENT_READ)
         while True:
-            for key, _ in events.select(REAPING_SECONDS):
+            for key, _ in events.select(1):
                 if key.fileobj == lifeline:
                     return
                 try:
                     connection = orders.accept()[0]
-                    connection.settimeout(REAPING_SECONDS)
+                    connection.settimeout(5)
                     answer(servers, connection)
                 except (OSError, ValueError) as error:
                     print(f"an order failed: {error}", file=sys.stderr, flush=True)
+            servers.keep()
             servers.reap()
 
 

@@ -11,7 +11,7 @@ VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurati
 
 def define(cluster, mpi: str):
     """Creates the custom resources, also those that nobody will look after."""
-    files = [*cluster.made("crds/training-operator"), *cluster.made(f"crds/mpi-{mpi}")]
+    files = [file for name in ("training-operator", f"mpi-{mpi}") for file in (cluster.programs / "crds" / name).iterdir()]
     names = [cluster.api.create_from(DEFINITIONS, file)["metadata"]["name"] for file in files]
     for name in names:
         cluster.wait_for("apiserver", 30, lambda name=name: _established(cluster.api.get(f"{DEFINITIONS}/{name}")))
@@ -37,8 +37,9 @@ def start_training_operator(cluster, mpi: str):
         *("--kube-api-qps=100", "--kube-api-burst=200"),
         *(f"--pytorch-init-container-image={cluster.IMAGE}", f"--mpi-kubectl-delivery-image={cluster.KUBECTL_IMAGE}"),
         env={"KUBECONFIG": str(cluster.kubeconfig_for("operators"))},
+        keep=True,
     )
-    for file in cluster.made("crds/webhooks"):
+    for file in (cluster.programs / "crds/webhooks").iterdir():
         _create_webhooks(cluster, file)
 
 
@@ -56,10 +57,10 @@ def await_training_operator(cluster):
     cluster.wait_for("training-operator", 60, lambda: cluster.answers(f"http://127.0.0.1:{READY_PORT}/readyz"))
 
 
-def start_mpi_operator(cluster, mpi: str):  # pylint: disable=unused-argument
+def start_mpi_operator(cluster, mpi: str):
     cluster.api.create("/api/v1/namespaces", {"metadata": {"name": "mpi-operator"}})  # for its lease
     config = str(cluster.kubeconfig_for("operators"))
-    cluster.launch("mpi-operator", "-kube-api-qps=100", "-kube-api-burst=200", "-alsologtostderr", env={"KUBECONFIG": config})
+    cluster.launch("mpi-operator", "-kube-api-qps=100", "-kube-api-burst=200", "-alsologtostderr", env={"KUBECONFIG": config}, keep=True)
 
 
 def await_mpi_operator(cluster):

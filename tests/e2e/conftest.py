@@ -14,6 +14,10 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "styles"))
+sys.path.insert(0, str(ROOT / "tests/cluster"))
+
+# A real control plane, for tests that ask for it.
+from fixtures import cluster, namespace, pytest_generate_tests  # noqa: E402, F401
 
 
 @pytest.fixture(scope="session")

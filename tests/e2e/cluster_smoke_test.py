@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The test cluster itself: the real servers take what `trainstep render` makes, and the real operators bring it to the end that the test decided."""
+import time
+
+import pytest
+
+CLUSTER = [{"mpi": "v2beta1"}, {"mpi": "v1"}]
+KINDS = {
+    "Job": {"number_of_workers": 1},
+    "PyTorch": {"number_of_workers": 3},
+    "MPI": {"number_of_workers": 2},
+    "TF": {"number_of_workers": 2, "number_of_parameter_servers": 1},
+}
+PROGRAM = {"image": "localhost/trainstep-tests:1", "command": ["train"]}
+
+
+@pytest.fixture
+def submit(cluster, namespace, trainstep):
+    """submit("MPI", {"exit-code": "1"}) → (resource, name) of the job; what the pods do is said by annotations."""
+
+    def create(kind, fates=None):
+        api_version = ["--api-version", f"kubeflow.org/{cluster.options['mpi']}"] if kind == "MPI" else []
+        rendered = trainstep(
+            *("render", "--namespace", namespace.name, "--run-id", "smoke", *api_version),
+            *("--train-specification", PROGRAM, "--distribution-specification", {"distribution_type": kind, **KINDS[kind]}),
+            *("--job-options", {"annotations": {f"fate/{name}": value for name, value in (fates or {}).items()}}),
+            check=0,
+        )
+        made = cluster.kubectl("create", "--validate=strict", "-f", "-", input=rendered.stdout)
+        return made["kind"].lower(), made["metadata"]["name"]
+
+    return create
+
+
+def end_of(cluster, namespace, job):
+    """The condition that ends a job, as its operator writes it."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        status = cluster.kubectl("get", *job, "-n", namespace.name).get("status", {})
+        for condition in status.get("conditions", []):
+            if condition["type"] in ("Complete", "Succeeded", "Failed") and condition["status"] == "True":
+                return condition
+        time.sleep(0.2)
+    pytest.fail(f"no end after 60 s: {status}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_job_succeeds(cluster, namespace, submit, kind):
+    assert end_of(cluster, namespace, submit(kind))["type"] in ("Complete", "Succeeded")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fates, code, reason", [({"exit-code": "1"}, 1, "Error"), ({"reason": "OOMKilled"}, 137, "OOMKilled")])
+def test_job_fails_as_decided(cluster, namespace, submit, kind, fates, code, reason):
+    assert end_of(cluster, namespace, submit(kind, fates))["type"] == "Failed"
+    pods = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
+    ends = [status["state"].get("terminated") for pod in pods for status in pod["status"].get("containerStatuses", [])]
+    assert (code, reason) in [(end["exitCode"], end["reason"]) for end in ends if end]
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "CreateContainerConfigError"])
+def test_container_waits_until_the_test_lets_it_start(cluster, namespace, submit, reason):
+    job = submit("Job", {"waiting": reason})
+
+    def waits_for():
+        (pod,) = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
+        state = pod["status"].get("containerStatuses", [{"state": {}}])[0]["state"]
+        return pod["metadata"]["name"], state.get("waiting", {}).get("reason")
+
+    cluster.wait_for("kwok", 30, lambda: cluster.kubectl("get", "pods", "-n", namespace.name)["items"] and waits_for()[1] == reason)
+    cluster.kubectl("annotate", "pod", waits_for()[0], "-n", namespace.name, "fate/waiting-")
+    assert end_of(cluster, namespace, job)["type"] == "Complete"
+
+
+def test_evicted_worker_fails_alone(cluster, namespace, submit):
+    job = submit("PyTorch", {"run-ms": "forever"})
+    one = f"{job[1]}-worker-1"
+    cluster.wait_for("training-operator", 30, lambda: cluster.kubectl("get", "pod", one, "-n", namespace.name)["status"]["phase"] == "Running")
+    cluster.kubectl("annotate", "pod", one, "-n", namespace.name, "fate/run-ms=0", "fate/reason=Evicted", "--overwrite")
+    end_of(cluster, namespace, job)
+    status = cluster.kubectl("get", "pod", one, "-n", namespace.name)["status"]
+    assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
+
+
+def test_log_ends_with_the_container(cluster, namespace, submit):
+    submit("PyTorch", {"log-lines": "4", "log-every-ms": "300", "run-ms": "2000"})
+    cluster.kubectl("wait", "pod", "-n", namespace.name, "--for=jsonpath={.status.phase}=Running", "--all")
+    (master,) = (pod for pod in names(cluster, namespace) if "master" in pod)
+    assert cluster.kubectl("logs", master, "-n", namespace.name, "--follow") == "".join(f"line {i}\n" for i in range(4))
+
+
+def names(cluster, namespace):
+    return [pod["metadata"]["name"] for pod in cluster.kubectl("get", "pods", "-n", namespace.name)["items"]]
+
+
+def test_step_may_only_what_its_role_says(cluster, namespace):
+    mine = ("--token", namespace.token, "--kubeconfig", str(namespace.kubeconfig), "-n", namespace.name)
+    assert cluster.kubectl("auth", "can-i", "create", "jobs", *mine).strip() == "yes"
+    with pytest.raises(Exception, match="forbidden"):
+        cluster.kubectl("get", "secrets", *mine)
+    assert [event for event in cluster.requests(namespace.name) if event.get("objectRef", {}).get("resource") == "secrets"]
+
+
+def test_api_server_comes_back_with_everything(cluster, namespace, submit):
+    job = submit("Job", {"run-ms": "3000"})
+    cluster.stop_server("apiserver", "KILL")
+    with pytest.raises(Exception, match="connection reset|EOF|refused"):
+        cluster.kubectl("get", "nodes")
+    cluster.start_server("apiserver")
+    cluster.wait_for("apiserver", 30, lambda: cluster.api.get("/readyz") == "ok")
+    assert end_of(cluster, namespace, job)["type"] == "Complete"
