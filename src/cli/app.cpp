@@ -89,7 +89,10 @@ struct Commands {
     app.require_subcommand(1);
     app.footer(std::string(app_examples));
     run_flags.add_to(*run);
-    run->add_option("--cluster", command.cluster, "where to run: local (processes of this machine)")->group("Run")->type_name("");
+    run->add_option("--cluster", command.cluster, "where to train: local (processes of this machine) or kubernetes")->group("Run")->type_name("");
+    run->add_option("--context", command.context, "kubernetes: a context of the kubeconfig; default: the pod's own cluster, else the current context")
+        ->group("Run")
+        ->type_name("");
     run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name("");
     run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name("");
     run->add_option_function<std::string>(

@@ -13,7 +13,8 @@ namespace trainstep::cli {
 
 struct StepCommand {
   step::Flags flags;    // every flag of the interface that was given, and the words that belong to none
-  std::string cluster;  // run: "local"; empty: not said
+  std::string cluster;  // run: "local", "kubernetes"; empty: not said
+  std::string context;  // run: of the kubeconfig; empty: the current one
   std::string python;   // run
   std::string run_dir;  // run
   LogFormat log_format = LogFormat::text;

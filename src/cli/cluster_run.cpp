@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+#include <random>
+
+#include "base/poll_loop.h"
+#include "cli/app.h"
+#include "cli/hand_over.h"
+#include "cli/run_command.h"
+#include "cluster/routes.h"
+#include "cluster/session.h"
+#include "http/curl_transport.h"
+#include "kinds/kind.h"
+#include "kube/credentials.h"
+#include "process/signals.h"
+#include "step/identity.h"
+#include "step/targets.h"
+
+namespace trainstep::cli {
+namespace {
+
+std::string environment(const char* name) {
+  const auto* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+struct Place {
+  kube::Credentials credentials;
+  std::string name_space;
+  std::string pod;  // empty: we are in none of this cluster
+};
+
+Result<Place> find_place(const StepCommand& command, const step::Inputs& inputs) {
+  Place place;
+  std::optional<kube::Credentials> pod;
+  if (command.context.empty()) {
+    ASSIGN(pod, kube::in_cluster());
+  }
+  if (pod) {
+    place.credentials = std::move(*pod);
+    place.pod = environment("KFP_POD_NAME");
+    if (place.pod.empty()) place.pod = environment("HOSTNAME");
+  } else {
+    ASSIGN(place.credentials, kube::from_kubeconfig("", command.context));
+  }
+  place.name_space = inputs.request.name_space.empty() ? place.credentials.name_space : inputs.request.name_space;
+  if (place.name_space != place.credentials.name_space) place.pod.clear();  // the job's owner must live where the job does
+  return place;
+}
+
+std::uint64_t seed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32U) | device();
+}
+
+// Who this step is, over all its attempts (DESIGN §5): the folder of its outputs or its Workflow, and its node there.
+Result<plan::Plan> plan_as(plan::Request request, const cluster::Facts& facts, const std::string& name_space) {
+  const auto& place = request.identity.empty() && facts.workflow ? facts.workflow->uid : request.identity;
+  request.identity = step::identity(place, facts.node_name);
+  request.name_space = name_space;
+  ASSIGN(auto plan, plan::make_plan(request, kinds::names()));
+  TRY(kinds::check_options(plan));
+  TRY(cluster::check_routes(plan));
+  return plan;
+}
+
+class ClusterRun {
+ public:
+  ClusterRun(const StepCommand& command, const step::Inputs& inputs, Place place)
+      : m_inputs(inputs),
+        m_listeners(m_loop, command.log_format),
+        m_transport(m_loop),
+        m_client(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(place.credentials)), seed()),
+        m_session(m_loop, m_client, options(place), m_listeners.all()) {}
+
+  int operator()() {
+    const process::Signals signals(m_loop, [this](int signal) { m_session.request_stop(signal); });
+    int code = 0;
+    m_session.begin([&](cluster::Session::Done done) {
+      hand_over(m_loop, m_listeners.console(), m_inputs, done.plan, done.outcome);
+      code = result::exit_code(done.outcome.verdict);
+      m_session.conclude(done.outcome.verdict, [this](const std::string& problem) {
+        if (!problem.empty()) m_listeners.console().say(m_loop.now(), problem);
+        m_loop.stop();
+      });
+    });
+    m_loop.run();
+    m_listeners.console().finish();
+    return code;
+  }
+
+ private:
+  cluster::SessionOptions options(const Place& place) {
+    cluster::SessionOptions options;
+    options.name_space = place.name_space;
+    options.pod = place.pod;
+    options.where = m_client.credentials().description;
+    options.attempt = fmt::format("{:016x}", seed());
+    options.make_plan = [this, name_space = place.name_space](const cluster::Facts& facts) { return plan_as(m_inputs.request, facts, name_space); };
+    return options;
+  }
+
+  const step::Inputs& m_inputs;
+  PollLoop m_loop;
+  Listeners m_listeners;
+  http::CurlTransport m_transport;
+  kube::Client m_client;
+  cluster::Session m_session;
+};
+
+}  // namespace
+
+int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
+  // What can be known to be wrong without a server is said at once.
+  if (auto plan = plan::make_plan(inputs.request, kinds::names()); !plan) return report(plan.error());
+  if (auto checked = step::check_targets(inputs.targets); !checked) return report(checked.error());
+  auto place = find_place(command, inputs);
+  if (!place) return report(place.error());
+  return ClusterRun(command, inputs, std::move(*place))();
+}
+
+}  // namespace trainstep::cli

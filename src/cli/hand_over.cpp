@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/hand_over.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/files.h"
+#include "kinds/kind.h"
+#include "step/outputs.h"
+#include "step/report.h"
+#include "step/results.h"
+
+namespace trainstep::cli {
+namespace {
+
+std::string target_path(const step::Inputs& inputs, std::string_view name) {
+  for (const auto& target : inputs.targets)
+    if (target.name == name) return target.path;
+  return {};
+}
+
+}  // namespace
+
+void hand_over(Loop& loop, Console& console, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome) {
+  const step::FileReader reader = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
+  step::Story story{inputs,
+                    outcome,
+                    plan,
+                    plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
+                    step::final_metrics(outcome, reader),
+                    target_path(inputs, "report")};
+  if (auto written = step::write_outputs(story, reader); !written) {
+    if (story.succeeded()) outcome.verdict = result::lost_outputs(written.error());
+    if (written.error().kind != ErrorKind::input) story.report_place.clear();  // it could not be written either
+  }
+  for (const auto& line : step::summary(story)) console.say(loop.now(), line);
+}
+
+Listeners::Listeners(Loop& loop, LogFormat format) : m_console(loop, STDOUT_FILENO, format) {
+  if (const auto* path = std::getenv("ARGO_PROGRESS_FILE"); path != nullptr && *path != '\0') m_progress_file = std::make_unique<ProgressFile>(path);
+}
+
+std::vector<run::Listener*> Listeners::all() {
+  std::vector<run::Listener*> listeners{&m_console};
+  if (m_progress_file) listeners.push_back(m_progress_file.get());
+  return listeners;
+}
+
+}  // namespace trainstep::cli

@@ -1,0 +1,31 @@
+// What is the same at the end of every step, wherever it trained: outputs, report, the last words.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/loop.h"
+#include "cli/console.h"
+#include "plan/plan.h"
+#include "run/outcome.h"
+#include "step/inputs.h"
+
+namespace trainstep::cli {
+
+// Writes the step's outputs and tells how it ended. The verdict changes when outputs cannot be written. `plan` may be null.
+void hand_over(Loop& loop, Console& console, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome);
+
+// The console, and Argo's progress file where there is one.
+class Listeners {
+ public:
+  Listeners(Loop& loop, LogFormat format);
+  [[nodiscard]] Console& console() { return m_console; }
+  [[nodiscard]] std::vector<run::Listener*> all();
+
+ private:
+  Console m_console;
+  std::unique_ptr<ProgressFile> m_progress_file;
+};
+
+}  // namespace trainstep::cli

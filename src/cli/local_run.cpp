@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/poll_loop.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "cli/hand_over.h"
+#include "cli/run_command.h"
+#include "cli/step_command.h"
+#include "kinds/kind.h"
+#include "local/backend.h"
+#include "local/gang.h"
+#include "process/guard.h"
+#include "process/signals.h"
+#include "run/runner.h"
+#include "step/targets.h"
+
+namespace trainstep::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view usual_run_dir = "trainstep-runs";
+// How long the gang may take to end when the guard was killed: whoever does that wants an end.
+constexpr Duration orphaned_grace{5'000};
+
+follow::Rules rules_of(const plan::Plan& plan) {
+  follow::Rules rules;
+  for (const auto& member : local::gang(plan))
+    rules.members.push_back({member.name, member.primary, member.awaited, member.serves, !member.output_only});
+  rules.policy = plan.options.run_policy;
+  rules.limits = plan.options.limits;
+  if (plan.options.run_policy.active_deadline && !rules.limits.running) rules.limits.running = plan.options.run_policy.active_deadline;
+  if (!plan.options.logs.empty()) rules.logs = plan.options.logs;
+  if (rules.logs != std::vector<std::string>{"none"}) rules.logs.emplace_back("setup");  // warnings, and what is installed
+  return rules;
+}
+
+std::string opening(const plan::Plan& plan, const std::string& run_dir) {
+  std::vector<std::string> counts;
+  for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) counts.push_back(fmt::format("{} {}", replicas.count, replicas.type));
+  return fmt::format("version {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.kind, join(counts, ", "), plan.run_id, run_dir);
+}
+
+fs::path run_folder(const StepCommand& command, const plan::Plan& plan) {
+  return command.run_dir.empty() ? fs::path(usual_run_dir) / plan.job_name : fs::path(command.run_dir);
+}
+
+// Where the run and its outputs are to lie, before hours are spent on them.
+Result<void> check_places(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
+  std::error_code code;
+  static_cast<void>(fs::current_path(code));
+  if (code) return input_error("the working directory does not exist any more; start in another one");
+  TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
+  return step::check_targets(inputs.targets);
+}
+
+// One step with local processes, from a finished plan to its exit code.
+class LocalRun {
+ public:
+  LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan)
+      : m_inputs(inputs),
+        m_plan(plan),
+        m_run_dir(run_folder(command, plan)),
+        m_listeners(m_loop, command.log_format),
+        m_backend(m_loop, plan, local_options(command)),
+        m_runner(m_loop, m_backend, m_listeners.all(), rules_of(plan)) {}
+
+  int operator()(int guard_fd) {
+    const process::Signals signals(m_loop, [this](int signal) { m_runner.request_stop(signal); });
+    if (guard_fd >= 0) {
+      m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
+        m_loop.forget(guard_fd);
+        m_runner.request_stop(SIGTERM);
+        m_loop.after(orphaned_grace, [this] { m_runner.request_stop(SIGINT); });  // the second one ends the grace
+      });
+    }
+    m_listeners.console().say(m_loop.now(), opening(m_plan, m_run_dir.string()));
+    int code = 0;
+    m_runner.begin([&](run::Outcome outcome) {
+      hand_over(m_loop, m_listeners.console(), m_inputs, &m_plan, outcome);
+      m_listeners.console().finish();
+      code = result::exit_code(outcome.verdict);
+      m_loop.stop();
+    });
+    m_loop.run();
+    return code;
+  }
+
+ private:
+  [[nodiscard]] local::LocalOptions local_options(const StepCommand& command) const {
+    local::LocalOptions options;
+    options.run_dir = fs::absolute(m_run_dir);
+    options.python = command.python;
+    return options;
+  }
+
+  const step::Inputs& m_inputs;
+  const plan::Plan& m_plan;
+  fs::path m_run_dir;
+  PollLoop m_loop;
+  Listeners m_listeners;
+  local::LocalBackend m_backend;
+  run::Runner m_runner;
+};
+
+}  // namespace
+
+int run_locally(const StepCommand& command, const step::Inputs& inputs) {
+  const auto plan = plan::make_plan(inputs.request, kinds::names());
+  if (!plan) return report(plan.error());
+  if (auto checked = kinds::check_options(*plan); !checked) return report(checked.error());
+  if (auto checked = local::check_gang(*plan); !checked) return report(checked.error());
+  if (auto checked = check_places(command, inputs, *plan); !checked) return report(checked.error());
+  return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan)(guard_fd); });
+}
+
+}  // namespace trainstep::cli
