@@ -63,6 +63,14 @@ std::optional<Duration> limit_of(const plan::Limits& limits, result::Phase phase
   return std::nullopt;
 }
 
+// A limit that the user has set for the phase in which it shows counts instead of the table's.
+std::optional<Duration> patience_for(Pending::Kind kind, const plan::Limits& limits) {
+  using enum Pending::Kind;
+  if (kind == image || kind == configuration) return limits.starting;
+  if (kind == claim) return limits.scheduling;
+  return kind == pods_refused ? limits.queued : std::nullopt;
+}
+
 }  // namespace
 
 JobFollower::JobFollower(Rules rules, JobRules job_rules)
@@ -293,17 +301,18 @@ void JobFollower::enter_phase(result::Phase phase, Time at) {
 }
 
 void JobFollower::look_at_pending(Time at) {
-  std::vector<std::optional<kinds::PodView>> pods;
   std::optional<Pending> found;
   if (m_judgement.state != State::suspended) {
+    std::vector<const kinds::PodView*> pods;
     pods.reserve(m_slots.size());
-    for (const auto& slot : m_slots) pods.push_back(slot.pod);
+    for (const auto& slot : m_slots) pods.push_back(slot.pod ? &*slot.pod : nullptr);
     found = pending_of(m_rules.members, pods, m_warnings);
   }
   if (!found) {
     m_pending.reset();
     return;
   }
+  if (const auto wanted = patience_for(found->kind, m_rules.limits); wanted && found->limit > Duration{}) found->limit = wanted;
   const bool same_kind = m_pending && m_pending->kind == found->kind;
   // A pull's message goes to and fro between trying and waiting; what the scheduler misses is news.
   const bool news = !same_kind || (!found->limit && m_pending->what != found->what);
@@ -459,6 +468,7 @@ void JobFollower::check_limits(Time at) {
   if (m_rules.limits.total && at - m_began >= *m_rules.limits.total) return passed("total", *m_rules.limits.total, false);
   const auto phase = m_timeline.current();
   if (!phase || m_over) return;
+  if (m_pending && m_pending->limit) return look_at_pending(at);  // it has a cause, which is told instead of the limit
   const auto limit = limit_of(m_rules.limits, *phase);
   if (!limit) return;
   const auto spent = m_timeline.in_current(at);

@@ -64,7 +64,7 @@ std::optional<Pending> of_warning(const Warning& warning) {
 
 }  // namespace
 
-std::optional<Pending> pending_of(const std::vector<Member>& members, const std::vector<std::optional<PodView>>& pods,
+std::optional<Pending> pending_of(const std::vector<Member>& members, const std::vector<const PodView*>& pods,
                                   const std::vector<Warning>& warnings) {
   std::optional<Pending> gravest;
   const auto take = [&](std::optional<Pending> pending) {
@@ -72,8 +72,8 @@ std::optional<Pending> pending_of(const std::vector<Member>& members, const std:
   };
   bool complete = true;
   for (MemberIndex i = 0; i < pods.size(); ++i) {
-    complete = complete && pods[i];
-    if (pods[i]) take(of_pod(members[i].name, *pods[i]));
+    complete = complete && pods[i] != nullptr;
+    if (pods[i] != nullptr) take(of_pod(members[i].name, *pods[i]));
   }
   // Old warnings mean nothing once all pods are there.
   if (!complete)

@@ -25,8 +25,8 @@ struct Warning {
   std::string object, reason, message;
 };
 
-// `pods`: by member; unset: it has none. What keeps the job from running, the gravest first in the order of Kind; none: nothing is known.
-std::optional<Pending> pending_of(const std::vector<Member>& members, const std::vector<std::optional<kinds::PodView>>& pods,
+// `pods`: by member; null: it has none. What keeps the job from running, the gravest first in the order of Kind; none: nothing is known.
+std::optional<Pending> pending_of(const std::vector<Member>& members, const std::vector<const kinds::PodView*>& pods,
                                   const std::vector<Warning>& warnings);
 
 }  // namespace trainstep::follow
