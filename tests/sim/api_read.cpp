@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <ctime>
 #include <limits>
 
 #include "sim/api_server.h"
+#include "sim/operators.h"
 
 namespace trainstep::sim {
 namespace {
@@ -20,15 +19,7 @@ std::uint64_t number_in(std::string_view text, std::uint64_t otherwise) {
 }
 
 // Whole seconds count, as the kubelet has it.
-Time since_time(std::string_view text) {
-  std::tm parts{};
-  if (std::sscanf(std::string(text).c_str(), "%d-%d-%dT%d:%d:%d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour, &parts.tm_min,
-                  &parts.tm_sec) != 6)
-    return Time{};
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return Time{std::chrono::seconds(::timegm(&parts))};
-}
+Time since_time(std::string_view text) { return Time{std::chrono::seconds(seconds_of(text))}; }
 
 const Json* container_status(const Json& pod, std::string_view container) {
   for (const auto* list : {"containerStatuses", "initContainerStatuses"}) {

@@ -26,6 +26,12 @@ const Json* dig(const Json& object, std::initializer_list<std::string_view> path
   return at;
 }
 
+const Json& part_of(const Json& object, std::initializer_list<std::string_view> path) {
+  static const Json nothing = Json::object();
+  const auto* found = dig(object, path);
+  return found != nullptr && found->is_object() ? *found : nothing;
+}
+
 std::string_view text_at(const Json& object, std::initializer_list<std::string_view> path) {
   const auto* found = dig(object, path);
   return found != nullptr && found->is_string() ? std::string_view(found->get_ref<const std::string&>()) : std::string_view();

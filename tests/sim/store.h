@@ -32,8 +32,12 @@ struct Resource {
 
 // The member at the end of the path, or nullptr.
 const Json* dig(const Json& object, std::initializer_list<std::string_view> path);
+const Json* dig(Json&& object, std::initializer_list<std::string_view> path) = delete;
+// The member, or an empty object.
+const Json& part_of(const Json& object, std::initializer_list<std::string_view> path);
 // The text there, or "".
 std::string_view text_at(const Json& object, std::initializer_list<std::string_view> path);
+std::string_view text_at(Json&& object, std::initializer_list<std::string_view> path) = delete;
 std::int64_t number_at(const Json& object, std::initializer_list<std::string_view> path, std::int64_t otherwise = 0);
 
 // An object as it stood at one moment; never changes. Its texts are made once, when somebody first reads them.

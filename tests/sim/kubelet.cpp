@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kubelet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/events.h"
+
+namespace trainstep::sim {
+namespace {
+
+Json condition(std::string_view type, bool holds, std::string_view reason, const std::string& message, Time at) {
+  Json result = {{"type", type}, {"status", holds ? "True" : "False"}, {"lastTransitionTime", to_rfc3339(at)}};
+  if (!reason.empty()) result["reason"] = reason;
+  if (!message.empty()) result["message"] = message;
+  return result;
+}
+
+void set_condition(Json& pod, Json wanted) {
+  auto& conditions = pod["status"]["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  for (auto& old : conditions)
+    if (old.at("type") == wanted.at("type")) {
+      old = std::move(wanted);
+      return;
+    }
+  conditions.push_back(std::move(wanted));
+}
+
+Json& container_status(Json& pod, const std::string& container) {
+  auto& statuses = pod["status"]["containerStatuses"];
+  if (!statuses.is_array() || statuses.empty())
+    statuses = Json::array({{{"name", container}, {"state", Json::object()}, {"lastState", Json::object()}, {"ready", false}, {"restartCount", 0}}});
+  return statuses[0];
+}
+
+}  // namespace
+
+Kubelet::Kubelet(Store& store, PodLogs& logs, Random random, Draw draw) : m_store(store), m_logs(logs), m_random(random), m_draw(std::move(draw)) {
+  m_store.listen([this](const Happening& happening) { heard(happening); });
+}
+
+void Kubelet::heard(const Happening& happening) {
+  const auto& pod = *happening.now;
+  if (pod.resource->plural != "pods") return;
+  const std::string uid(pod.uid());
+  if (happening.sort == Happening::Sort::added) {
+    const auto* containers = dig(pod.object, {"spec", "containers"});
+    if (containers == nullptr || containers->empty() || !text_at(pod.object, {"spec", "nodeName"}).empty()) return;  // not ours: the step's own pod
+    auto life = std::make_shared<Life>();
+    life->who = {std::string(pod.name()), uid, replica_of(pod.object), 0};
+    life->container = text_at(containers->front(), {"name"});
+    m_lives.emplace(uid, life);
+    draw(life);
+    later(m_random.between(Duration{10}, Duration{200}), life, [this, life] { schedule(life); });
+  } else if (happening.sort == Happening::Sort::deleted) {
+    m_store.loop().post([this, uid] { vanish(uid); });
+  } else if (pod.deleting() && !happening.before->deleting()) {
+    m_store.loop().after(m_random.between(Duration{5}, Duration{300}), [this, uid] { terminate(uid); });
+  }
+}
+
+void Kubelet::later(Duration delay, const LifePtr& life, std::function<void()> task) {
+  m_store.loop().after(delay, [life, turn = life->turn, task = std::move(task)] {
+    if (life->turn == turn) task();
+  });
+}
+
+void Kubelet::draw(const LifePtr& life) {
+  life->who.attempt = m_attempts[life->who.replica];
+  life->fate = m_draw(life->who);
+}
+
+void Kubelet::report(const LifePtr& life, const std::function<void(Json& pod)>& change) {
+  const auto now = m_store.loop().now();
+  if (now >= m_down_until) {
+    m_store.update(life->who.uid, change);
+    return;
+  }
+  // Reports wait for the kubelet, in their order.
+  m_store.loop().after(std::chrono::duration_cast<Duration>(m_down_until - now),
+                       [this, uid = life->who.uid, change] { m_store.update(uid, change); });
+}
+
+void Kubelet::schedule(const LifePtr& life) {
+  const auto& wait = life->fate.schedulable;
+  if (wait && *wait == Duration{0}) return bound(life);
+  const auto now = m_store.loop().now();
+  const std::string message =
+      "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available: 3 No preemption victims found.";
+  const auto pod = m_store.update(life->who.uid, [&](Json& changed) {
+    changed["status"]["phase"] = "Pending";
+    set_condition(changed, condition("PodScheduled", false, "Unschedulable", message, now));
+  });
+  if (pod == nullptr) return;
+  write_event(m_store, *pod, "Warning", "FailedScheduling", message);
+  if (wait) later(*wait, life, [this, life] { bound(life); });
+}
+
+void Kubelet::bound(const LifePtr& life) {
+  const auto node = fmt::format("node-{}", m_random.between(1, 3));
+  const auto now = m_store.loop().now();
+  const auto pod = m_store.update(life->who.uid, [&](Json& changed) {
+    changed["spec"]["nodeName"] = node;
+    changed["status"]["phase"] = "Pending";
+    set_condition(changed, condition("PodScheduled", true, "", "", now));
+    container_status(changed, life->container)["state"] = {{"waiting", {{"reason", "ContainerCreating"}}}};
+  });
+  if (pod == nullptr) return;
+  if (life->fate.start == PodFate::Start::runs) return later(life->fate.pulling, life, [this, life] { start(life); });
+  const auto [reason, message] =
+      life->fate.start == PodFate::Start::image_pull      ? std::pair{"ErrImagePull", "failed to pull and unpack image: not found"}
+      : life->fate.start == PodFate::Start::invalid_image ? std::pair{"InvalidImageName", "couldn't parse image name: invalid reference format"}
+                                                          : std::pair{"CreateContainerConfigError", "secret \"keys\" not found"};
+  const auto waiting = [this, life](const std::string& why, const std::string& what) {
+    report(life, [container = life->container, why, what](Json& changed) {
+      container_status(changed, container)["state"] = {{"waiting", {{"reason", why}, {"message", what}}}};
+    });
+  };
+  later(life->fate.pulling, life, [this, life, waiting, reason = std::string(reason), message = std::string(message)] {
+    waiting(reason, message);
+    if (const auto live = m_store.by_uid(life->who.uid)) write_event(m_store, *live, "Warning", "Failed", "Error: " + reason + ": " + message);
+    if (reason != "ErrImagePull") return;
+    later(Duration{12'000}, life, [waiting] { waiting("ImagePullBackOff", "Back-off pulling image"); });
+  });
+}
+
+void Kubelet::start(const LifePtr& life) {
+  life->running = true;
+  life->started = m_store.loop().now();
+  ++m_attempts[life->who.replica];
+  m_logs.of({life->who.uid, life->container, life->restarts});
+  const auto restarts = life->restarts;
+  report(life, [container = life->container, now = life->started, restarts](Json& changed) {
+    changed["status"]["phase"] = "Running";
+    if (!changed["status"].contains("startTime")) changed["status"]["startTime"] = to_rfc3339(now);
+    set_condition(changed, condition("Ready", true, "", "", now));
+    auto& status = container_status(changed, container);
+    status["state"] = {{"running", {{"startedAt", to_rfc3339(now)}}}};
+    status["ready"] = true;
+    status["restartCount"] = restarts;
+  });
+  write_lines(life);
+  const auto& fate = life->fate;
+  if (fate.rotated)
+    later(*fate.rotated, life, [this, life] {
+      const LogKey key{life->who.uid, life->container, life->restarts};
+      m_logs.rotate(key, 2);
+      const auto kept = m_logs.of(key).lines.size();
+      std::size_t seen = 0;
+      for (auto line = m_written.rbegin(); line != m_written.rend(); ++line)
+        if (line->pod == life->who.name && line->attempt == life->who.attempt && ++seen > kept) line->lost = true;
+    });
+  if (!fate.runs_for) return;
+  later(*fate.runs_for, life, [this, life] {
+    if (life->fate.end == PodFate::End::node_lost)
+      lose_node(life);
+    else
+      end(life, life->fate.end, life->fate.exit_code);
+  });
+}
+
+void Kubelet::write_lines(const LifePtr& life) {
+  for (std::size_t i = 0; i < life->fate.lines.size(); ++i)
+    later(life->fate.lines[i].after, life, [this, life, i] {
+      const auto& text = life->fate.lines[i].text;
+      const auto now = m_store.loop().now();
+      m_logs.write({life->who.uid, life->container, life->restarts}, {now, static_cast<int>(m_random.between(0, 999)) * 1000, text});
+      m_written.push_back({life->who.name, life->who.replica, life->who.attempt, text, now});
+    });
+}
+
+void Kubelet::end(const LifePtr& life, PodFate::End how, int code) {
+  life->running = false;
+  life->unreported = true;
+  ++life->turn;
+  const auto now = m_store.loop().now();
+  m_logs.end({life->who.uid, life->container, life->restarts});
+  if (how == PodFate::End::oom) code = 137;
+  // The kubelet looks once a second.
+  later(m_random.between(Duration{20}, Duration{1'100}), life, [this, life, how, code, now] { report_end(life, how, code, now); });
+}
+
+void Kubelet::report_end(const LifePtr& life, PodFate::End how, int code, Time finished) {
+  life->unreported = false;
+  const auto pod = m_store.by_uid(life->who.uid);
+  if (pod == nullptr) return;
+  const auto policy = text_at(pod->object, {"spec", "restartPolicy"});
+  const bool evicted = how == PodFate::End::evicted;
+  const bool restarts = !evicted && !pod->deleting() && (policy == "Always" || (policy == "OnFailure" && code != 0));
+  Json terminated = {{"exitCode", code},
+                     {"reason", how == PodFate::End::oom ? "OOMKilled"
+                                : code == 0              ? "Completed"
+                                                         : "Error"},
+                     {"startedAt", to_rfc3339(life->started)},
+                     {"finishedAt", to_rfc3339(finished)}};
+  if (!life->fate.message.empty()) terminated["message"] = life->fate.message;
+  report(life, [container = life->container, terminated, restarts, evicted, code, finished](Json& changed) {
+    set_condition(changed, condition("Ready", false, "ContainersNotReady", "", finished));
+    auto& status = container_status(changed, container);
+    status["ready"] = false;
+    if (restarts) {
+      status["state"] = {{"waiting", {{"reason", "CrashLoopBackOff"}, {"message", "back-off restarting failed container"}}}};
+      status["lastState"] = {{"terminated", terminated}};
+      return;
+    }
+    changed["status"]["phase"] = code == 0 && !evicted ? "Succeeded" : "Failed";
+    if (evicted) {
+      changed["status"]["reason"] = "Evicted";
+      changed["status"]["message"] = "The node was low on resource: memory.";
+      set_condition(changed, condition("DisruptionTarget", true, "TerminationByKubelet", "The node was low on resource: memory.", finished));
+      changed["status"].erase("containerStatuses");
+    } else {
+      status["state"] = {{"terminated", terminated}};
+    }
+  });
+  if (restarts) again(life);
+}
+
+// In place: after a pause that doubles from 10 s to 5 minutes; the first time at once.
+void Kubelet::again(const LifePtr& life) {
+  const auto pause = life->restarts == 0 ? Duration{200} : std::min(Duration{300'000}, Duration{5'000} * (1 << std::min(life->restarts, 6)));
+  later(pause, life, [this, life] {
+    ++life->restarts;
+    draw(life);
+    start(life);
+  });
+}
+
+bool Kubelet::evict(const std::string& pod_uid, const std::string& /*reason*/) {
+  const auto found = m_lives.find(pod_uid);
+  if (found == m_lives.end() || !found->second->running) return false;
+  end(found->second, PodFate::End::evicted, 137);
+  return true;
+}
+
+// The node is not heard of any more. After five minutes the pod is deleted by taint; nobody confirms that, until the pod garbage collector forces it.
+void Kubelet::lose_node(const LifePtr& life) {
+  life->running = false;
+  ++life->turn;
+  for (auto& line : m_written)
+    if (line.pod == life->who.name) line.lost = true;
+  const auto now = m_store.loop().now();
+  later(Duration{50'000}, life, [this, life, now] {
+    m_store.update(life->who.uid, [now](Json& changed) {
+      set_condition(changed, condition("Ready", false, "NodeNotReady", "", now));
+      changed["status"]["reason"] = "NodeLost";
+    });
+  });
+  later(Duration{350'000}, life, [this, life] {
+    m_store.update(life->who.uid, [this](Json& changed) {
+      auto& metadata = changed["metadata"];
+      if (metadata.contains("deletionTimestamp")) return;
+      metadata["deletionTimestamp"] = to_rfc3339(m_store.loop().now() + std::chrono::seconds(30));
+      metadata["deletionGracePeriodSeconds"] = 30;
+      set_condition(changed, condition("DisruptionTarget", true, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint",
+                                       m_store.loop().now()));
+    });
+  });
+  later(Duration{600'000}, life, [this, life] {
+    m_store.update(life->who.uid, [](Json& changed) { changed["status"]["phase"] = "Failed"; });
+    m_store.update(life->who.uid, [](Json& changed) { changed["metadata"]["deletionGracePeriodSeconds"] = 0; });
+  });
+}
+
+// SIGTERM, and the pod goes when its container has ended.
+void Kubelet::terminate(const std::string& uid) {
+  const auto found = m_lives.find(uid);
+  if (found == m_lives.end()) return;
+  const auto life = found->second;
+  const auto pod = m_store.by_uid(uid);
+  if (pod == nullptr || text_at(pod->object, {"status", "reason"}) == "NodeLost") return;
+  const auto grace = Duration{number_at(pod->object, {"metadata", "deletionGracePeriodSeconds"}) * 1000};
+  const bool was_running = life->running;
+  const auto stop = was_running ? std::min(life->fate.dies_after, grace) : Duration{0};
+  if (!was_running && !life->unreported) ++life->turn;
+  later(stop, life, [this, life, was_running, uid] {
+    if (was_running) end(life, PodFate::End::exits, 143);
+    m_store.loop().after(m_random.between(Duration{1'200}, Duration{2'000}),
+                         [this, uid] { m_store.update(uid, [](Json& changed) { changed["metadata"]["deletionGracePeriodSeconds"] = 0; }); });
+  });
+}
+
+void Kubelet::vanish(const std::string& uid) {
+  const auto found = m_lives.find(uid);
+  if (found == m_lives.end()) return;
+  ++found->second->turn;
+  m_lives.erase(found);
+  m_logs.forget(uid);
+}
+
+void Kubelet::restart(Time until) {
+  m_down_until = until;
+  m_logs.cut_all();
+}
+
+}  // namespace trainstep::sim

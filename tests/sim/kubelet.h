@@ -1,0 +1,102 @@
+// Scheduler and kubelets: what becomes of every pod, by the fate it has drawn.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/collector.h"
+#include "sim/pod_logs.h"
+#include "sim/store.h"
+
+namespace trainstep::sim {
+
+// Which pod asks for its fate.
+struct PodIdentity {
+  std::string name, uid;
+  std::string replica;  // "worker-1", "master-0", "launcher-0", "main-0": the same for all attempts
+  int attempt = 0;      // containers of this replica that were started before, in this pod or in others
+};
+
+struct PodFate {
+  enum class Start { runs, image_pull, invalid_image, config_missing };
+  enum class End { exits, oom, evicted, node_lost };
+  struct Line {
+    Duration after;  // the start
+    std::string text;
+  };
+  std::optional<Duration> schedulable{Duration{0}};  // no node before; unset: never
+  Duration pulling{500};
+  Start start = Start::runs;
+  std::optional<Duration> runs_for{Duration{1'000}};  // unset: until somebody ends it
+  End end = End::exits;
+  int exit_code = 0;
+  std::string message;              // termination message
+  std::vector<Line> lines;          // in order, none after runs_for
+  std::optional<Duration> rotated;  // after the start: only the last few lines are left
+  Duration dies_after{100};         // SIGTERM
+};
+
+// A line that a container has written, for whoever holds a step's output against it.
+struct WrittenLine {
+  std::string pod, replica;
+  int attempt = 0;
+  std::string text;
+  Time at;
+  bool lost = false;  // rotated away, or never readable
+};
+
+class Kubelet {
+ public:
+  using Draw = std::function<PodFate(const PodIdentity&)>;
+  // References must outlive it.
+  Kubelet(Store& store, PodLogs& logs, Random random, Draw draw);
+  // No status is reported until then, whoever follows a log is cut off; containers run on.
+  void restart(Time until);
+  [[nodiscard]] const std::vector<WrittenLine>& written() const { return m_written; }
+  // Ends the pod as an eviction does (node pressure, preemption); false: it does not run.
+  bool evict(const std::string& pod_uid, const std::string& reason);
+
+ private:
+  struct Life {
+    PodIdentity who;
+    PodFate fate;
+    std::string container;
+    bool running = false;
+    bool unreported = false;  // has ended, and nobody was told yet
+    int restarts = 0;         // in place
+    Time started;
+    int turn = 0;  // what was planned for an earlier turn is off
+  };
+  using LifePtr = std::shared_ptr<Life>;
+
+  void heard(const Happening& happening);
+  void later(Duration delay, const LifePtr& life, std::function<void()> task);
+  void schedule(const LifePtr& life);
+  void bound(const LifePtr& life);
+  void start(const LifePtr& life);
+  void write_lines(const LifePtr& life);
+  void end(const LifePtr& life, PodFate::End how, int code);
+  void report_end(const LifePtr& life, PodFate::End how, int code, Time finished);
+  void again(const LifePtr& life);
+  void lose_node(const LifePtr& life);
+  void terminate(const std::string& uid);
+  void vanish(const std::string& uid);
+  void report(const LifePtr& life, const std::function<void(Json& pod)>& change);
+  void draw(const LifePtr& life);
+
+  Store& m_store;
+  PodLogs& m_logs;
+  Random m_random;
+  Draw m_draw;
+  Time m_down_until;
+  std::map<std::string, LifePtr> m_lives;  // by the pod's uid
+  std::map<std::string, int> m_attempts;   // by replica
+  std::vector<WrittenLine> m_written;
+};
+
+}  // namespace trainstep::sim
