@@ -18,10 +18,13 @@ namespace trainstep::kube {
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
-  // Empty: none is needed. Errors: input (the file or plug-in is broken), denied.
+  // Empty: none is needed. Errors: input (the file or plug-in is broken), denied; unavailable once it has given a token before. A plug-in may take
+  // 60 s, and everything waits for it, as kubectl does.
   virtual Result<std::string> token(Time now) = 0;
   // The server has refused the last one.
   virtual void refused() = 0;
+  // Not null: counts instead of Credentials::endpoint, as of the last token(); an exec plug-in may give a client certificate instead of a token.
+  [[nodiscard]] virtual std::shared_ptr<const http::Endpoint> endpoint() const { return nullptr; }
 };
 
 struct Credentials {

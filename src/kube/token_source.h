@@ -1,0 +1,23 @@
+// The simple sources of tokens (credentials.h).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kube/credentials.h"
+
+namespace trainstep::kube {
+
+// Empty: no token is needed.
+std::unique_ptr<TokenSource> fixed_token(std::string token);
+
+// A file that somebody replaces, as the kubelet does. When it cannot be read for a while, the last token still serves.
+std::unique_ptr<TokenSource> file_token(std::filesystem::path path);
+
+// Without the white space around it. Errors (input): nothing is left, or it could not stand in a header; `what` names it, it is not shown.
+Result<std::string> checked_token(std::string_view text, std::string_view what);
+
+}  // namespace trainstep::kube
