@@ -34,7 +34,8 @@ def own_headers(source, known):
 
 
 def key(entry, known):
-    text = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + entry["command"].encode())
+    rules = b"".join((ROOT / name).read_bytes() for name in (".clang-tidy", "tests/.clang-tidy"))
+    text = hashlib.sha256(rules + entry["command"].encode())
     for path in own_headers(pathlib.Path(entry["file"]), known):
         text.update(path.read_bytes())
     return text.hexdigest()

@@ -29,6 +29,7 @@ follow::JobRules job_rules_of(const plan::Plan& plan) {
   const auto& resource = kinds::find(plan.kind).resources.front();
   rules.job = fmt::format("{}/{}", resource.plural, plan.job_name);
   rules.restarts_are_ours = resource.group_version == "kubeflow.org/v1" && plan.options.run_policy.restart_policy != "Never";
+  if (const auto& queued = plan.options.limits.queued; queued && *queued < rules.operator_absent) rules.operator_absent = *queued;
   rules.on_eviction = plan.options.on_eviction;
   return rules;
 }

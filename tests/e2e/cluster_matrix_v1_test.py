@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix for MPIJob v1, which a cluster serves instead of v2beta1."""
+import cluster_cells
+import pytest
+from cluster_cells import cells, denied  # noqa: F401
+
+CLUSTER = {"mpi": "v1"}
+CELLS = [("MPI", case) for case in cluster_cells.CASES]
+
+
+@pytest.mark.parametrize("kind, case", cluster_cells.named(CELLS))
+def test_cell(cells, kind, case):  # noqa: F811
+    cluster_cells.check(cells, kind, case)
