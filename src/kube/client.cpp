@@ -62,6 +62,7 @@ void Client::send(CallId id) {
   }
   auto sent = call.request;
   if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
+  if (auto own = m_credentials->token->endpoint()) sent.endpoint = std::move(own);
   call.exchange = m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](const auto& response) { answered(id, response); }});
 }
 

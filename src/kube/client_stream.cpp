@@ -25,6 +25,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
     return id;
   }
   if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
+  if (auto own = m_credentials->token->endpoint()) sent.endpoint = std::move(own);
   const auto id = std::make_shared<http::Transport::Id>(0);
   auto done = [this, id, call = std::move(handler.done)](Result<http::Response> response) {
     m_streams.erase(*id);
