@@ -7,7 +7,7 @@
 """
 import os
 import pathlib
-import re
+import shutil
 
 import pytest
 
@@ -24,11 +24,14 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="module")
 def cluster(request):
-    """A running Cluster; it ends with the module, and with this process if that is killed."""
-    name = re.sub(r"\W+", "-", pathlib.Path(request.module.__file__).stem)
-    with Cluster(ROOT / f"build/cluster/{name}-{os.getpid()}") as started:
+    """A running Cluster; it ends with the module, and with this process if that is killed. Its logs stay when a test fails."""
+    folder = ROOT / "build/cluster" / f"{pathlib.Path(request.module.__file__).stem}-{os.getpid()}"
+    failed = request.session.testsfailed
+    with Cluster(folder) as started:
         started.start(**request.param)
         yield started
+    if request.session.testsfailed == failed:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture

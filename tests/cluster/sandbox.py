@@ -41,7 +41,7 @@ class Sandbox:
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "log").mkdir(parents=True)
         os.makedirs("/tmp/k8s-webhook-server", exist_ok=True)  # init.py mounts over it
-        gate = socket.create_server(("127.0.0.1", 0), backlog=512)
+        gate = _listen()
         (self.folder / "port").write_text(str(gate.getsockname()[1]))
         theirs, ours = os.pipe() if lifeline else (os.open(os.devnull, os.O_RDONLY), None)
         with gate, self._orders("bind") as orders, open(self.folder / "log/init.log", "wb") as log:
@@ -133,6 +133,15 @@ class Sandbox:
             raise ClusterError(f"{self.folder}: no cluster runs there")
         children = pathlib.Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
         return int(children[0]) if children else None
+
+
+def _listen():
+    """At a free port, asked for by its number: only so does the socket keep it while it does not listen, see gate.py."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with contextlib.suppress(OSError):  # somebody else was faster
+            return socket.create_server(("127.0.0.1", port), backlog=512)
 
 
 def _start_time(pid):
