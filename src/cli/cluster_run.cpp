@@ -30,6 +30,7 @@ struct Place {
   kube::Credentials credentials;
   std::string name_space;
   std::string pod;  // empty: we are in none of this cluster
+  std::string description;
 };
 
 Result<Place> find_place(const StepCommand& command, const step::Inputs& inputs) {
@@ -45,6 +46,7 @@ Result<Place> find_place(const StepCommand& command, const step::Inputs& inputs)
   } else {
     ASSIGN(place.credentials, kube::from_kubeconfig("", command.context));
   }
+  place.description = place.credentials.description;
   place.name_space = inputs.request.name_space.empty() ? place.credentials.name_space : inputs.request.name_space;
   if (place.name_space != place.credentials.name_space) place.pod.clear();  // the job's owner must live where the job does
   return place;
@@ -72,8 +74,7 @@ class ClusterRun {
       : m_inputs(inputs),
         m_listeners(m_loop, command.log_format),
         m_transport(m_loop),
-        m_client(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(place.credentials)), seed()),
-        m_session(m_loop, m_client, options(place), m_listeners.all()) {}
+        m_session(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(place.credentials)), options(place), m_listeners.all()) {}
 
   int operator()() {
     const process::Signals signals(m_loop, [this](int signal) { m_session.request_stop(signal); });
@@ -96,9 +97,10 @@ class ClusterRun {
     cluster::SessionOptions options;
     options.name_space = place.name_space;
     options.pod = place.pod;
-    options.where = m_client.credentials().description;
-    options.attempt = fmt::format("{:016x}", seed());
-    options.make_plan = [this, name_space = place.name_space](const cluster::Facts& facts) { return plan_as(m_inputs.request, facts, name_space); };
+    options.where = place.description;
+    options.seed = seed();
+    options.remote_secret = m_inputs.request.cluster_configuration_secret;
+    options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) { return plan_as(m_inputs.request, facts, name_space); };
     return options;
   }
 
@@ -106,7 +108,6 @@ class ClusterRun {
   PollLoop m_loop;
   Listeners m_listeners;
   http::CurlTransport m_transport;
-  kube::Client m_client;
   cluster::Session m_session;
 };
 

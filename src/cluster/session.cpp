@@ -3,12 +3,25 @@
 
 #include <fmt/format.h>
 
+#include "cluster/remote.h"
 #include "cluster/rules.h"
 
 namespace trainstep::cluster {
+namespace {
 
-Session::Session(Loop& loop, kube::Client& client, SessionOptions options, std::vector<run::Listener*> listeners)
-    : m_loop(loop), m_client(client), m_options(std::move(options)), m_listeners(std::move(listeners)) {}
+// An API server that does not answer before there is a job is waited for so long.
+constexpr Duration patience{300'000};
+
+}  // namespace
+
+Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, SessionOptions options,
+                 std::vector<run::Listener*> listeners)
+    : m_loop(loop),
+      m_transport(transport),
+      m_home(loop, transport, std::move(credentials), options.seed),
+      m_options(std::move(options)),
+      m_listeners(std::move(listeners)),
+      m_job_name_space(m_options.name_space) {}
 
 Session::~Session() { *m_alive = false; }
 
@@ -22,7 +35,7 @@ void Session::begin(std::function<void(Done)> done) {
   const auto know_it = [this, alive = m_alive](Result<Facts> facts) {
     if (*alive) know(std::move(facts));
   };
-  if (!m_options.pod.empty()) return find_facts(m_client, m_options.name_space, m_options.pod, know_it);
+  if (!m_options.pod.empty()) return find_facts(m_home, m_options.name_space, m_options.pod, know_it);
   Facts facts;
   facts.name_space = m_options.name_space;
   m_loop.post([know_it, facts]() mutable { know_it(std::move(facts)); });
@@ -33,7 +46,28 @@ void Session::know(Result<Facts> facts) {
   if (!facts) return finish_early(result::from_error(facts.error()));
   m_facts = std::move(*facts);
   for (const auto& notice : m_facts.notices) say(notice);
-  auto plan = m_options.make_plan(m_facts);
+  m_job_facts = m_facts;
+  if (m_options.remote_secret.empty()) return plan_and_run();
+  m_job_facts.workflow.reset();
+  connect();
+}
+
+void Session::connect() {
+  const kube::Path secret{"v1", "secrets", m_options.name_space, m_options.remote_secret, ""};
+  m_home.get(secret, {}, {patience}, [this](kube::Answer answer) {
+    if (m_over) return;
+    if (!answer) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(answer.error().error))));
+    auto credentials = remote_credentials(*answer);
+    if (!credentials) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(credentials.error()))));
+    m_job_name_space = credentials->name_space;
+    m_options.where = credentials->description;
+    m_remote = std::make_unique<kube::Client>(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(*credentials)), m_options.seed + 1);
+    plan_and_run();
+  });
+}
+
+void Session::plan_and_run() {
+  auto plan = m_options.make_plan(m_facts, m_job_name_space);
   if (!plan) return finish_early(result::from_error(plan.error()));
   m_plan = std::move(*plan);
   run();
@@ -41,7 +75,8 @@ void Session::know(Result<Facts> facts) {
 
 void Session::run() {
   say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
-  m_backend = std::make_unique<ClusterBackend>(m_client, *m_plan, m_facts, m_options.name_space, m_options.attempt);
+  m_backend =
+      std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space, fmt::format("{:016x}", m_options.seed));
   m_runner =
       std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), job_rules_of(*m_plan)));
   m_runner->begin([this](run::Outcome outcome) {
@@ -49,7 +84,7 @@ void Session::run() {
     m_own_life.reset();
     m_done({std::move(outcome), &*m_plan});
   });
-  m_own_life = std::make_unique<OwnLife>(m_client, m_facts, [this](const std::string& what) { m_runner->tell(follow::CancelSeen{what}); });
+  m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { m_runner->tell(follow::CancelSeen{what}); });
 }
 
 void Session::request_stop(int signal) {

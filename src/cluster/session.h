@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,12 +18,13 @@
 namespace trainstep::cluster {
 
 struct SessionOptions {
-  std::string name_space;  // where the step is, and its job
-  std::string pod;         // our own; empty: we are in none
-  std::string where;       // "in-cluster", "context x": for the story
-  std::string attempt;     // random
-  // What to run, once it is known who we are. Errors: input.
-  std::function<Result<plan::Plan>(const Facts& facts)> make_plan;
+  std::string name_space;     // where the step is, and its job
+  std::string pod;            // our own; empty: we are in none
+  std::string where;          // "in-cluster", "context x": for the story
+  std::uint64_t seed = 0;     // random: tells this process from others, and spreads its retries
+  std::string remote_secret;  // cluster_configuration_secret: the job is made in the cluster that it names; empty: in this one
+  // What to run, once it is known who we are and where the job is to be. Errors: input.
+  std::function<Result<plan::Plan>(const Facts& facts, const std::string& job_name_space)> make_plan;
 };
 
 class Session {
@@ -32,7 +34,8 @@ class Session {
     const plan::Plan* plan = nullptr;  // null: the step ended before there was one
   };
   // References must outlive it.
-  Session(Loop& loop, kube::Client& client, SessionOptions options, std::vector<run::Listener*> listeners);
+  Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, SessionOptions options,
+          std::vector<run::Listener*> listeners);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -46,17 +49,23 @@ class Session {
 
  private:
   void know(Result<Facts> facts);
+  void connect();
+  void plan_and_run();
   void run();
   void finish_early(result::Verdict verdict);
   void say(const std::string& text);
 
   Loop& m_loop;
-  kube::Client& m_client;
+  http::Transport& m_transport;
+  kube::Client m_home;                     // of the cluster where the step is
+  std::unique_ptr<kube::Client> m_remote;  // of the job's, where that is another one
   SessionOptions m_options;
   std::vector<run::Listener*> m_listeners;
   std::function<void(Done)> m_done;
   Time m_began;
   Facts m_facts;
+  Facts m_job_facts;  // what counts for the job: another cluster knows nothing of our Workflow
+  std::string m_job_name_space;
   std::optional<plan::Plan> m_plan;
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
