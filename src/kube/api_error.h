@@ -22,8 +22,8 @@ struct ApiError {
 
 using Answer = tl::expected<Json, ApiError>;
 
-// Whether the same request may succeed later: no answer, 408, 429, 500 with a webhook that cannot be reached, 502, 503, 504, and 500 otherwise
-// (API servers answer so while they start); no other.
+// Whether the same request may succeed later: no answer, 408, 429 and 5xx (a webhook that cannot be reached is a 500, and API servers answer so while
+// they start) but 501 and 505; no other.
 bool retryable(const ApiError& error);
 
 // A response that is no 2xx. `what`: "create pytorchjobs/train-1", for the message.

@@ -23,10 +23,10 @@ namespace trainstep::kube {
 // A resource, a collection or an object of it: "/apis/GROUP/VERSION/namespaces/NS/PLURAL/NAME/SUB" (core: "/api/v1/…").
 struct Path {
   std::string group_version;  // "v1", "batch/v1", "kubeflow.org/v1"
-  std::string plural;         // empty: the group version itself (discovery)
-  std::string name_space;     // empty: cluster scope
-  std::string name;           // empty: the collection
-  std::string subresource;    // "log", "status"; empty: none
+  std::string plural{};       // empty: the group version itself (discovery)
+  std::string name_space{};   // empty: cluster scope
+  std::string name{};         // empty: the collection
+  std::string subresource{};  // "log", "status"; empty: none
   [[nodiscard]] std::vector<std::string> segments() const;
   // "pytorchjobs/train-1", for messages.
   [[nodiscard]] std::string describe() const;
@@ -42,8 +42,8 @@ struct Retry {
 
 // What is asked for of a collection.
 struct Shape {
-  bool metadata_only = false;       // PartialObjectMetadata
-  std::function<void(Json&)> trim;  // optional: takes from each object what its reader does not need, before the next ones are read
+  bool metadata_only = false;         // PartialObjectMetadata
+  std::function<void(Json&)> trim{};  // optional: takes from each object what its reader does not need, before the next ones are read
 };
 
 class Client {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,18 @@ namespace trainstep::kube {
 
 struct WatchOptions {
   Path path;  // the collection
-  std::string label_selector;
-  std::string field_selector;
+  std::string label_selector{};
+  std::string field_selector{};
   bool metadata_only = false;   // as PartialObjectMetadata: a step does not need its Workflow's megabytes
   Duration timeout{1'800'000};  // timeoutSeconds of one connection: what a server commonly allows
   Duration silence{60'000};     // added to `timeout`: a connection silent for longer than both is dead
+  // Optional: takes from each object what its reader does not need.
+  std::function<void(Json&)> trim{};
 };
 
 // Listing (paged), then watching from its resourceVersion with bookmarks; a connection that ends is opened again from the last version seen, 410 and
-// a lost place mean listing again. Never gives up but on an answer that trying again cannot help (403, 404 of the resource), which is `failed`.
+// a lost place mean listing again. Never gives up but on an answer that trying again cannot help (401, 403, 404 and other 4xx), which is `failed`: at
+// once as long as it never watched; later after some five minutes of nothing else, as API servers that start answer so for a while.
 class Watch {
  public:
   struct Sink {
@@ -33,14 +37,14 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();  // ends it; no callback comes any more
-  // A sign of life from the server has been seen since: list or watch answered.
-  [[nodiscard]] bool synced() const { return m_synced; }
+  // A list has been received.
+  [[nodiscard]] bool synced() const;
   // When the server was last heard of on this watch (bytes of any kind); unset: never.
-  [[nodiscard]] std::optional<Time> heard() const { return m_heard; }
+  [[nodiscard]] std::optional<Time> heard() const;
 
  private:
-  bool m_synced = false;
-  std::optional<Time> m_heard;
+  struct State;
+  std::shared_ptr<State> m_state;  // held while a callback runs, which may destroy the watch
 };
 
 }  // namespace trainstep::kube

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/watch.h"
+
+#include <utility>
+
+#include "http/lines.h"
+#include "kube/watch_event.h"
+
+namespace trainstep::kube {
+namespace {
+
+constexpr Duration steady_after{30'000};  // a connection that lived so long is no reason to pause longer
+constexpr int patience = 20;              // refusals in a row: some five minutes
+constexpr int vain_limit = 2;             // failures at one version, before the place counts as lost
+constexpr auto accept = "application/json";
+constexpr auto accept_metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+}  // namespace
+
+struct Watch::State : std::enable_shared_from_this<Watch::State> {
+  State(Client& the_client, WatchOptions the_options, Sink the_sink)
+      : client(the_client), options(std::move(the_options)), sink(std::move(the_sink)), what("watch " + options.path.describe()) {}
+
+  // A member function as a callback, for as long as the watch is there.
+  template <typename... Arguments>
+  auto here(void (State::*member)(Arguments...)) {
+    return [weak = weak_from_this(), member](auto&&... arguments) {
+      const auto self = weak.lock();
+      if (self != nullptr && !self->closed) ((*self).*member)(std::forward<decltype(arguments)>(arguments)...);
+    };
+  }
+  [[nodiscard]] http::Query selectors() const;
+  void list();
+  void listed(Answer answer);
+  void connect();
+  void head(const http::Response& response);
+  void data(std::string_view bytes);
+  bool take(const http::Lines::Line& line);
+  bool tell(WatchEvent event);
+  void done(Result<http::Response> response);
+  void steady();
+  void in_trouble(const ApiError& error);
+  void again(const std::optional<ApiError>& error);
+  void go_on();
+  void close();
+
+  Client& client;
+  WatchOptions options;
+  Sink sink;
+  std::string what;
+  http::Lines lines;
+  std::string version;
+  std::optional<Time> heard;
+  std::optional<ApiError> broken;  // why what comes on this connection is of no use any more
+  Client::CallId call = 0;
+  http::Transport::Id stream = 0;
+  Loop::TimerId pause = 0;
+  Loop::TimerId steady_timer = 0;
+  bool synced = false;
+  bool opened = false;  // a watch was answered
+  bool lost = true;     // the place: list
+  bool closed = false;
+  int tries = 0;     // connections since there was progress
+  int vain = 0;      // of them, those that the server spoilt
+  int refusals = 0;  // in a row
+};
+
+http::Query Watch::State::selectors() const {
+  http::Query query;
+  if (!options.label_selector.empty()) query.emplace_back("labelSelector", options.label_selector);
+  if (!options.field_selector.empty()) query.emplace_back("fieldSelector", options.field_selector);
+  return query;
+}
+
+void Watch::State::list() {
+  call = client.list(options.path, selectors(), {}, here(&State::listed), {.metadata_only = options.metadata_only, .trim = options.trim});
+}
+
+void Watch::State::listed(Answer answer) {
+  call = 0;
+  if (answer || answer.error().status != 0) heard = client.loop().now();
+  if (!answer) return in_trouble(answer.error());
+  version = resource_version(*answer);
+  lost = version.empty();
+  synced = true;
+  vain = 0;
+  std::vector<Json> items;
+  items.reserve((*answer)["items"].size());
+  for (auto& item : (*answer)["items"]) items.push_back(std::move(item));
+  if (sink.synced) sink.synced(std::move(items));
+  if (!closed) connect();
+}
+
+void Watch::State::connect() {
+  auto query = selectors();
+  const auto seconds = std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(options.timeout).count(), 1);
+  query.insert(query.end(), {{"watch", "true"}, {"allowWatchBookmarks", "true"}, {"timeoutSeconds", std::to_string(seconds)}});
+  if (!version.empty()) query.emplace_back("resourceVersion", version);
+  lines.reset();
+  stream = client.stream(options.path, query, options.metadata_only ? accept_metadata : accept, options.timeout + options.silence,
+                         {here(&State::head), here(&State::data), here(&State::done)});
+}
+
+void Watch::State::head(const http::Response& response) {
+  heard = client.loop().now();
+  if (response.status / 100 != 2) return;
+  opened = true;
+  refusals = 0;
+  client.works(this);
+  steady_timer = client.loop().after(steady_after, here(&State::steady));
+}
+
+void Watch::State::steady() { tries = vain = 0; }
+
+void Watch::State::data(std::string_view bytes) {
+  heard = client.loop().now();
+  if (lines.feed(bytes, [this](const auto& line) { return take(line); }) || closed) return;
+  client.cancel_stream(std::exchange(stream, 0));
+  in_trouble(*std::exchange(broken, {}));
+}
+
+// False: no more of this connection; either `broken` says why or the watch is closed.
+bool Watch::State::take(const http::Lines::Line& line) {
+  if (line.first && line.last && line.text.empty()) return true;
+  auto event = line.first && line.last ? read_watch_event(line.text) : Error{ErrorKind::unavailable, "an event is far too long"};
+  if (!event) {
+    ++vain;
+    event.error().kind = ErrorKind::unavailable;
+    broken = ApiError{in_context(what, std::move(event.error())), 0, {}, {}, {}};
+    return false;
+  }
+  if (event->type != WatchEvent::Type::error) return tell(std::move(*event));
+  broken = watch_error(what, event->object);
+  return false;
+}
+
+bool Watch::State::tell(WatchEvent event) {
+  if (!event.version.empty() && event.version != version) {
+    version = event.version;
+    tries = vain = 0;
+  }
+  if (event.type == WatchEvent::Type::bookmark) return true;
+  if (options.trim) options.trim(event.object);
+  const auto& told = event.type == WatchEvent::Type::deleted ? sink.deleted : sink.changed;
+  if (told) told(std::move(event.object));
+  return !closed;
+}
+
+void Watch::State::done(Result<http::Response> response) {
+  stream = 0;
+  if (response && response->status / 100 == 2) return again({});
+  in_trouble(client.error_of(what, response));
+}
+
+void Watch::State::in_trouble(const ApiError& error) {
+  if (error.status != 0 && error.status != 401) ++vain;
+  if (error.status == 410 || vain >= vain_limit) lost = true;
+  if (error.status == 410 || retryable(error)) return again(error);
+  if (error.status >= 400 && error.status != 401) lost = true;  // 400: the version is none of this server's
+  if (error.status != 0) ++refusals;
+  const auto limit = opened ? patience : error.status == 401 ? 2 : 1;  // after the first 401 the token is read anew
+  if ((opened || error.status != 0) && refusals < limit) return again(error);
+  close();
+  if (sink.failed) sink.failed(error);
+}
+
+void Watch::State::again(const std::optional<ApiError>& error) {
+  client.loop().cancel(steady_timer);
+  ++tries;
+  if (error && tries > 1) client.failing(this, *error);
+  const auto floor = error ? error->retry_after : std::nullopt;
+  pause = client.loop().after(client.pause(tries, floor), here(&State::go_on));
+}
+
+void Watch::State::go_on() { lost ? list() : connect(); }
+
+void Watch::State::close() {
+  closed = true;
+  if (call != 0) client.cancel(call);
+  if (stream != 0) client.cancel_stream(stream);
+  client.loop().cancel(pause);
+  client.loop().cancel(steady_timer);
+  client.forget(this);
+}
+
+Watch::Watch(Client& client, WatchOptions options, Sink sink) : m_state(std::make_shared<State>(client, std::move(options), std::move(sink))) {
+  m_state->list();
+}
+
+Watch::~Watch() {
+  if (!m_state->closed) m_state->close();
+}
+
+bool Watch::synced() const { return m_state->synced; }
+std::optional<Time> Watch::heard() const { return m_state->heard; }
+
+}  // namespace trainstep::kube
