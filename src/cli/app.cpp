@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/examples.h"
+#include "cli/replay_command.h"
 #include "cli/step_command.h"
 #include "result/verdict.h"
 
@@ -77,6 +78,16 @@ struct Commands {
   CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, hand back model, metrics and report.");
   CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
 
+  CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
+  std::string record;
+
+  void add_format(CLI::App& to) {
+    to.add_option_function<std::string>(
+          "--log-format", [this](const std::string& word) { choose_format(word); }, "text or json")
+        ->group("Run")
+        ->type_name("");
+  }
+
   void choose_format(const std::string& word) {
     const auto wanted = lower(word);
     if (wanted != "text" && wanted != "json")
@@ -95,10 +106,10 @@ struct Commands {
         ->type_name("");
     run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name("");
     run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name("");
-    run->add_option_function<std::string>(
-           "--log-format", [this](const std::string& word) { choose_format(word); }, "text or json")
+    run->add_option("--record", command.record, "write the run's events to this file, without secrets; trainstep replay tells its story again")
         ->group("Run")
         ->type_name("");
+    add_format(*run);
     run->footer(std::string(run_examples));
     render_flags.add_to(*render);
     render->add_flag("--explain", command.explain, "behind every value, the input that set it")->group("Render");
@@ -106,10 +117,14 @@ struct Commands {
         ->group("Render")
         ->type_name("");
     render->footer(std::string(render_examples));
+    replay->add_option("FILE", record, "what run --record has written")->required()->type_name("");
+    add_format(*replay);
+    replay->footer(std::string(replay_examples));
   }
 };
 
 int dispatch(Commands& commands) {
+  if (commands.replay->parsed()) return run_replay(commands.record, commands.command.log_format);
   if (commands.run->parsed()) {
     commands.command.flags = commands.run_flags.given(*commands.run);
     return run_run(commands.command);
@@ -138,7 +153,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
     case CLI::ExitCodes::RequiredError: {
       const auto words = commands.app.remaining();
       const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
-      return unknown + "the first word must be a command: run or render";
+      return unknown + "the first word must be a command: run, render or replay";
     }
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"

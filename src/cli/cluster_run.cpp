@@ -70,9 +70,9 @@ Result<plan::Plan> plan_as(plan::Request request, const cluster::Facts& facts, c
 
 class ClusterRun {
  public:
-  ClusterRun(const StepCommand& command, const step::Inputs& inputs, Place place)
+  ClusterRun(const StepCommand& command, const step::Inputs& inputs, Place place, std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
-        m_listeners(m_loop, command.log_format),
+        m_listeners(m_loop, command.log_format, std::move(recorder)),
         m_transport(m_loop),
         m_session(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(place.credentials)), options(place), m_listeners.all()) {}
 
@@ -119,7 +119,9 @@ int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
   if (auto checked = step::check_targets(inputs.targets); !checked) return report(checked.error());
   auto place = find_place(command, inputs);
   if (!place) return report(place.error());
-  return ClusterRun(command, inputs, std::move(*place))();
+  auto recorder = recorder_for(command);
+  if (!recorder) return report(recorder.error());
+  return ClusterRun(command, inputs, std::move(*place), std::move(*recorder))();
 }
 
 }  // namespace trainstep::cli

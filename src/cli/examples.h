@@ -32,4 +32,10 @@ Examples:
   trainstep render --explain --train-specification @samples/mpi/train_specification.v1.yaml \
     --distribution-specification '{"distribution_type": "MPI", "number_of_workers": 3, "worker_cpus": "8"}')help";
 
+inline constexpr std::string_view replay_examples = R"help(
+Examples:
+  # record a run, and look at it again: what a bug report needs
+  trainstep run --record run.jsonl --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
+  trainstep replay run.jsonl)help";
+
 }  // namespace trainstep::cli

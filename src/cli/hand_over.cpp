@@ -37,13 +37,15 @@ void hand_over(Loop& loop, Console& console, const step::Inputs& inputs, const p
   for (const auto& line : step::summary(story)) console.say(loop.now(), line);
 }
 
-Listeners::Listeners(Loop& loop, LogFormat format) : m_console(loop, STDOUT_FILENO, format) {
+Listeners::Listeners(Loop& loop, LogFormat format, std::unique_ptr<Recorder> recorder)
+    : m_console(loop, STDOUT_FILENO, format), m_recorder(std::move(recorder)) {
   if (const auto* path = std::getenv("ARGO_PROGRESS_FILE"); path != nullptr && *path != '\0') m_progress_file = std::make_unique<ProgressFile>(path);
 }
 
 std::vector<run::Listener*> Listeners::all() {
   std::vector<run::Listener*> listeners{&m_console};
   if (m_progress_file) listeners.push_back(m_progress_file.get());
+  if (m_recorder) listeners.push_back(m_recorder.get());
   return listeners;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/loop.h"
 #include "cli/console.h"
+#include "cli/recorder.h"
 #include "plan/plan.h"
 #include "run/outcome.h"
 #include "step/inputs.h"
@@ -16,16 +17,17 @@ namespace trainstep::cli {
 // Writes the step's outputs and tells how it ended. The verdict changes when outputs cannot be written. `plan` may be null.
 void hand_over(Loop& loop, Console& console, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome);
 
-// The console, and Argo's progress file where there is one.
+// The console, Argo's progress file where there is one, the record if it is wanted (may be null).
 class Listeners {
  public:
-  Listeners(Loop& loop, LogFormat format);
+  Listeners(Loop& loop, LogFormat format, std::unique_ptr<Recorder> recorder);
   [[nodiscard]] Console& console() { return m_console; }
   [[nodiscard]] std::vector<run::Listener*> all();
 
  private:
   Console m_console;
   std::unique_ptr<ProgressFile> m_progress_file;
+  std::unique_ptr<Recorder> m_recorder;
 };
 
 }  // namespace trainstep::cli

@@ -60,11 +60,11 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
 // One step with local processes, from a finished plan to its exit code.
 class LocalRun {
  public:
-  LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan)
+  LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan, std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
         m_plan(plan),
         m_run_dir(run_folder(command, plan)),
-        m_listeners(m_loop, command.log_format),
+        m_listeners(m_loop, command.log_format, std::move(recorder)),
         m_backend(m_loop, plan, local_options(command)),
         m_runner(m_loop, m_backend, m_listeners.all(), rules_of(plan)) {}
 
@@ -114,7 +114,9 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   if (auto checked = kinds::check_options(*plan); !checked) return report(checked.error());
   if (auto checked = local::check_gang(*plan); !checked) return report(checked.error());
   if (auto checked = check_places(command, inputs, *plan); !checked) return report(checked.error());
-  return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan)(guard_fd); });
+  auto recorder = recorder_for(command);
+  if (!recorder) return report(recorder.error());
+  return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder))(guard_fd); });
 }
 
 }  // namespace trainstep::cli

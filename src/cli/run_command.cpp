@@ -24,6 +24,11 @@ Result<Place> place_of(const StepCommand& command, const step::Inputs& inputs) {
 
 }  // namespace
 
+Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command) {
+  if (command.record.empty()) return std::unique_ptr<Recorder>();
+  return Recorder::open(command.record);
+}
+
 int run_run(const StepCommand& command) {
   const auto inputs = read_inputs(command);
   if (!inputs) return report(inputs.error());

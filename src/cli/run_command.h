@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
+#include "cli/recorder.h"
 #include "cli/step_command.h"
 
 namespace trainstep::cli {
+
+// What --record asks for; null: nothing.
+Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command);
 
 // Both return the exit code.
 int run_locally(const StepCommand& command, const step::Inputs& inputs);

@@ -17,6 +17,7 @@ struct StepCommand {
   std::string context;  // run: of the kubeconfig; empty: the current one
   std::string python;   // run
   std::string run_dir;  // run
+  std::string record;   // run: a file for the events; empty: none
   LogFormat log_format = LogFormat::text;
   bool explain = false;     // render
   std::string api_version;  // render: "kubeflow.org/v1"; empty: the best

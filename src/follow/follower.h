@@ -22,6 +22,7 @@ class Follower : public Machine {
   explicit Follower(Rules rules) : Machine(std::move(rules)) {}
   std::vector<Action> begin(Time at) override;
   std::vector<Action> handle(const Event& event) override;
+  [[nodiscard]] Json record_head(Time began) const override;
 
  private:
   void on(const Prepared&, Time at);

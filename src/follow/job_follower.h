@@ -33,6 +33,7 @@ class JobFollower : public Machine {
   JobFollower(Rules rules, JobRules job_rules);
   std::vector<Action> begin(Time at) override;
   std::vector<Action> handle(const Event& event) override;
+  [[nodiscard]] Json record_head(Time began) const override;
 
  private:
   using AttemptKey = std::pair<MemberIndex, std::string>;

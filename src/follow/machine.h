@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/json.h"
 #include "follow/event.h"
 #include "follow/rules.h"
 #include "result/metrics.h"
@@ -38,6 +39,9 @@ class Machine {
   // The first orders; `at` is when the step began.
   virtual std::vector<Action> begin(Time at) = 0;
   virtual std::vector<Action> handle(const Event& event) = 0;
+
+  // What record.h writes as the first line.
+  [[nodiscard]] virtual Json record_head(Time began) const = 0;
 
   [[nodiscard]] const Rules& rules() const { return m_rules; }
   [[nodiscard]] const std::vector<MemberState>& members() const { return m_members; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "follow/machine.h"
 #include "result/metrics.h"
 #include "result/timeline.h"
 
@@ -21,6 +22,9 @@ class Listener {
   virtual void output(Time /*at*/, const std::string& /*member*/, std::string_view /*lines*/) {}
   // Epochs done, of how many.
   virtual void progress(Time /*at*/, int /*done*/, int /*of*/) {}
+  // The run begins, with this machine; and every event, before it is handled: for a record.
+  virtual void begins(const follow::Machine& /*machine*/, Time /*at*/) {}
+  virtual void event(const follow::Event& /*event*/) {}
   // After each event: for a live line. `latest` are the newest metrics.
   virtual void state(Time /*at*/, const result::Timeline& /*timeline*/, const result::MetricReader& /*metrics*/) {}
 };

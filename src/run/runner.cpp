@@ -18,6 +18,7 @@ Runner::~Runner() { cancel_timers(); }
 void Runner::begin(std::function<void(Outcome)> done) {
   m_done = std::move(done);
   m_started = m_loop.now();
+  for (auto* listener : m_listeners) listener->begins(*m_machine, m_started);
   perform(m_machine->begin(m_started));
   m_backend.prepare([this](const follow::Event& event) { handle(event); });
 }
@@ -27,6 +28,7 @@ void Runner::request_stop(int signal) { handle({m_loop.now(), follow::StopReques
 void Runner::tell(decltype(follow::Event::what) what) { handle({m_loop.now(), std::move(what)}); }
 
 void Runner::handle(const follow::Event& event) {
+  for (auto* listener : m_listeners) listener->event(event);
   perform(m_machine->handle(event));
   for (auto* listener : m_listeners) listener->state(event.at, m_machine->timeline(), m_machine->metrics());
 }

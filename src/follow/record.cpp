@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "follow/follower.h"
+
+namespace trainstep::follow {
+namespace {
+
+using kinds::ContainerView;
+using kinds::Judgement;
+using kinds::PodView;
+using kinds::Termination;
+
+// One description of each value, used in both directions: Out writes its members into an object, In reads them from one.
+struct Out {
+  Json object = Json::object();
+  void operator()(const char* key, const std::string& value) {
+    if (!value.empty()) object[key] = value;
+  }
+  void operator()(const char* key, bool value) {
+    if (value) object[key] = true;
+  }
+  void operator()(const char* key, int value) { object[key] = value; }
+  void operator()(const char* key, std::size_t value) { object[key] = value; }
+  void operator()(const char* key, Duration value) { object[key] = value.count(); }
+  void operator()(const char* key, Time value) { object[key] = value.time_since_epoch().count(); }
+  void operator()(const char* key, const std::vector<std::string>& value) { object[key] = value; }
+  template <typename Value>
+  void operator()(const char* key, const std::optional<Value>& value) {
+    if (value) (*this)(key, *value);
+  }
+  template <typename Value>
+  void operator()(const char* key, const std::vector<Value>& values) {
+    auto list = Json::array();
+    for (const auto& value : values) list.push_back(written(value));
+    object[key] = std::move(list);
+  }
+  template <typename Value>
+  void operator()(const char* key, const Value& value) {
+    object[key] = written(value);
+  }
+  template <typename Value>
+  static Json written(const Value& value) {
+    Out out;
+    describe(out, const_cast<Value&>(value));  // describe() writes only when it is given an In
+    return std::move(out.object);
+  }
+};
+
+struct In {
+  const Json& object;
+  bool fits = true;
+
+  [[nodiscard]] const Json* at(const char* key) const { return object.is_object() ? trainstep::find(object, key) : nullptr; }
+  void operator()(const char* key, std::string& value) {
+    const auto* json = at(key);
+    if (json != nullptr && json->is_string()) value = json->get<std::string>();
+  }
+  void operator()(const char* key, bool& value) {
+    const auto* json = at(key);
+    value = json != nullptr && json->is_boolean() && json->get<bool>();
+  }
+  void operator()(const char* key, int& value) { value = static_cast<int>(number(key)); }
+  void operator()(const char* key, std::size_t& value) { value = static_cast<std::size_t>(number(key)); }
+  void operator()(const char* key, Duration& value) { value = Duration(number(key)); }
+  void operator()(const char* key, Time& value) { value = Time(Duration(number(key))); }
+  void operator()(const char* key, std::vector<std::string>& value) {
+    const auto* json = at(key);
+    if (json == nullptr || !json->is_array()) return;
+    value.clear();
+    for (const auto& item : *json)
+      if (item.is_string()) value.push_back(item.get<std::string>());
+  }
+  template <typename Value>
+  void operator()(const char* key, std::optional<Value>& value) {
+    if (at(key) == nullptr) return value.reset();
+    value.emplace();
+    (*this)(key, *value);
+  }
+  template <typename Value>
+  void operator()(const char* key, std::vector<Value>& values) {
+    const auto* json = at(key);
+    values.clear();
+    if (json == nullptr || !json->is_array()) return;
+    for (const auto& item : *json) {
+      In in{item};
+      describe(in, values.emplace_back());
+      fits = fits && in.fits;
+    }
+  }
+  template <typename Value>
+  void operator()(const char* key, Value& value) {
+    static const Json none = Json::object();
+    const auto* json = at(key);
+    In in{json != nullptr ? *json : none};
+    describe(in, value);
+    fits = fits && in.fits;
+  }
+
+ private:
+  std::int64_t number(const char* key) {
+    const auto* json = at(key);
+    if (json != nullptr && json->is_number_integer()) return json->get<std::int64_t>();
+    fits = false;
+    return 0;
+  }
+};
+
+// An enumeration as its number.
+template <typename Io, typename Enum>
+void number(Io& io, const char* key, Enum& value, Enum last) {
+  int code = static_cast<int>(value);
+  io(key, code);
+  value = static_cast<Enum>(std::clamp(code, 0, static_cast<int>(last)));
+}
+
+template <typename Io>
+void describe(Io& io, Termination& v) {
+  io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("started", v.started), io("finished", v.finished);
+}
+template <typename Io>
+void describe(Io& io, ContainerView& v) {
+  io("name", v.name), number(io, "state", v.state, ContainerView::State::terminated), io("reason", v.reason), io("message", v.message);
+  io("termination", v.termination), io("last", v.last), io("started", v.started), io("restarts", v.restarts);
+}
+template <typename Io>
+void describe(Io& io, PodView& v) {
+  io("name", v.name), io("uid", v.uid), io("created", v.created), io("node", v.node), io("phase", v.phase), io("reason", v.reason);
+  io("message", v.message), io("deleting", v.deleting), io("unschedulable", v.unschedulable), io("disruption", v.disruption);
+  io("init_containers", v.init_containers), io("containers", v.containers);
+}
+template <typename Io>
+void describe(Io& io, Judgement& v) {
+  number(io, "state", v.state, Judgement::State::failed), io("reason", v.reason), io("message", v.message);
+}
+template <typename Io>
+void describe(Io& io, Ending& v) {
+  io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("vanished", v.vanished), io("disrupted", v.disrupted);
+}
+template <typename Io>
+void describe(Io& io, Member& v) {
+  io("name", v.name), io("primary", v.primary), io("awaited", v.awaited), io("serves", v.serves), io("started", v.started),
+      io("container", v.container);
+}
+template <typename Io>
+void describe(Io& io, plan::RunPolicy& v) {
+  io("restart_policy", v.restart_policy), io("backoff_limit", v.backoff_limit), io("active_deadline", v.active_deadline),
+      io("stop_grace", v.stop_grace);
+}
+template <typename Io>
+void describe(Io& io, plan::Limits& v) {
+  io("queued", v.queued), io("scheduling", v.scheduling), io("starting", v.starting), io("running", v.running), io("finishing", v.finishing);
+  io("total", v.total);
+}
+template <typename Io>
+void describe(Io& io, Rules& v) {
+  io("members", v.members), io("policy", v.policy), io("limits", v.limits), io("logs", v.logs), io("failure_grace", v.failure_grace);
+  io("linger", v.linger), io("heartbeat", v.heartbeat);
+}
+template <typename Io>
+void describe(Io& io, JobRules& v) {
+  io("job", v.job), io("restarts_are_ours", v.restarts_are_ours), io("on_eviction", v.on_eviction), io("operator_absent", v.operator_absent);
+  io("settle", v.settle), io("log_end", v.log_end);
+}
+template <typename Io>
+void describe(Io& io, Error& v) {
+  number(io, "kind", v.kind, ErrorKind::internal), io("message", v.message);
+}
+
+// --- events: a name and its members ---
+template <typename Io>
+void describe(Io&, Prepared&) {}
+template <typename Io>
+void describe(Io& io, MemberStarted& v) {
+  io("member", v.member), io("place", v.place);
+}
+template <typename Io>
+void describe(Io& io, MemberEnded& v) {
+  io("member", v.member), io("ending", v.ending);
+}
+template <typename Io>
+void describe(Io& io, BackendFailed& v) {
+  io("error", v.error);
+}
+template <typename Io>
+void describe(Io& io, StopRequested& v) {
+  io("signal", v.signal);
+}
+template <typename Io>
+void describe(Io& io, TimerFired& v) {
+  io("timer", v.timer);
+}
+template <typename Io>
+void describe(Io& io, Told& v) {
+  io("text", v.text);
+}
+template <typename Io>
+void describe(Io& io, JobFound& v) {
+  io("adopted", v.adopted);
+}
+template <typename Io>
+void describe(Io& io, JobSeen& v) {
+  io("judgement", v.judgement);
+}
+template <typename Io>
+void describe(Io&, JobGone&) {}
+template <typename Io>
+void describe(Io& io, PodSeen& v) {
+  io("member", v.member), io("pod", v.pod);
+}
+template <typename Io>
+void describe(Io& io, PodGone& v) {
+  io("member", v.member), io("uid", v.uid);
+}
+template <typename Io>
+void describe(Io& io, WarningSeen& v) {
+  io("object", v.object), io("reason", v.reason), io("message", v.message);
+}
+template <typename Io>
+void describe(Io& io, LogComplete& v) {
+  io("member", v.member), io("attempt", v.attempt);
+}
+template <typename Io>
+void describe(Io& io, CancelSeen& v) {
+  io("what", v.what);
+}
+template <typename Io>
+void describe(Io& io, EvictionSeen& v) {
+  io("what", v.what), io("retry_follows", v.retry_follows);
+}
+template <typename Io>
+void describe(Io& io, ServerTrouble& v) {
+  io("reason", v.reason);
+}
+// Its text is lent: read_event() takes it from the line itself.
+void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)); }
+void describe(In& io, MemberOutput& v) {
+  io("member", v.member);
+  const auto* lines = io.at("lines");
+  if (lines != nullptr && lines->is_string()) v.lines = lines->get_ref<const std::string&>();
+}
+
+using What = decltype(Event::what);
+// In the order of the variant.
+constexpr const char* event_names[] = {"prepared", "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
+                                       "timer",    "told",           "job_found",    "job",          "job_gone",       "pod",
+                                       "pod_gone", "warning",        "log_complete", "cancel",       "eviction",       "server_trouble"};
+static_assert(std::size(event_names) == std::variant_size_v<What>);
+
+template <std::size_t Index>
+bool read_as(std::size_t index, In& in, What& what) {
+  if (index != Index) return false;
+  describe(in, what.emplace<Index>());
+  return true;
+}
+
+template <std::size_t... Indices>
+void read_what(std::size_t index, In& in, What& what, std::index_sequence<Indices...>) {
+  (read_as<Indices>(index, in, what) || ...);
+}
+
+}  // namespace
+
+Json record_of(const Rules& rules, const JobRules* job_rules, Time began) {
+  Json line = {{"trainstep", TRAINSTEP_VERSION}, {"machine", job_rules != nullptr ? "job" : "gang"}, {"at", began.time_since_epoch().count()}};
+  line["rules"] = Out::written(rules);
+  if (job_rules != nullptr) line["job_rules"] = Out::written(*job_rules);
+  return line;
+}
+
+Json Follower::record_head(Time began) const { return record_of(m_rules, nullptr, began); }
+Json JobFollower::record_head(Time began) const { return record_of(m_rules, &m_job_rules, began); }
+
+Json record_of(const Event& event) {
+  auto line = std::visit([](const auto& what) { return Out::written(what); }, event.what);
+  line["at"] = event.at.time_since_epoch().count();
+  line["event"] = event_names[event.what.index()];
+  return line;
+}
+
+Result<Replay> read_head(const Json& line) {
+  const auto* version = line.is_object() ? trainstep::find(line, "trainstep") : nullptr;
+  if (version == nullptr) return input_error("the first line is not that of a record");
+  In in{line};
+  Replay replay;
+  Rules rules;
+  JobRules job_rules;
+  std::string machine;
+  in("machine", machine), in("at", replay.began), in("rules", rules);
+  if (machine == "job") in("job_rules", job_rules);
+  if (!in.fits || (machine != "job" && machine != "gang")) return input_error("the record is of another version: " + to_text(*version));
+  if (machine == "job")
+    replay.machine = std::make_unique<JobFollower>(std::move(rules), std::move(job_rules));
+  else
+    replay.machine = std::make_unique<Follower>(std::move(rules));
+  return replay;
+}
+
+Result<Event> read_event(const Json& line, std::size_t members) {
+  In in{line};
+  Event event;
+  std::string name;
+  in("at", event.at), in("event", name);
+  const auto* const found = std::ranges::find(event_names, name);
+  if (found == std::end(event_names)) return input_error(fmt::format("the event \"{}\" is not known", name.substr(0, 100)));
+  read_what(static_cast<std::size_t>(found - std::begin(event_names)), in, event.what, std::make_index_sequence<std::variant_size_v<What>>{});
+  const bool exists = std::visit(
+      [&](const auto& what) {
+        if constexpr (requires { what.member; }) return what.member < members;
+        return true;
+      },
+      event.what);
+  if (!in.fits || !exists) return input_error(fmt::format("the event \"{}\" is not complete", name));
+  return event;
+}
+
+}  // namespace trainstep::follow

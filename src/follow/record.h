@@ -1,0 +1,30 @@
+// A run as a file: the rules and every event, as lines of JSON. Given to the same state machine again, they make the same story and verdict.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/result.h"
+#include "data/json.h"
+#include "follow/event.h"
+#include "follow/job_follower.h"
+#include "follow/machine.h"
+
+namespace trainstep::follow {
+
+// The first line: {"trainstep": VERSION, "machine": "job" or "gang", "at": MS, "rules": …}. Times are milliseconds since 1970.
+Json record_of(const Rules& rules, const JobRules* job_rules, Time began);
+// A line for each event: {"at": MS, "event": NAME, …}.
+Json record_of(const Event& event);
+
+struct Replay {
+  std::unique_ptr<Machine> machine;
+  Time began;
+};
+// Errors (input): the line is none of these, or of another version's shape.
+Result<Replay> read_head(const Json& line);
+// The text of MemberOutput lives in `line`, which must outlive the event. `members`: how many there are.
+Result<Event> read_event(const Json& line, std::size_t members);
+
+}  // namespace trainstep::follow
