@@ -32,8 +32,9 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-Duration take_fraction(std::string_view& text) {
+std::optional<Duration> take_fraction(std::string_view& text) {
   if (!take(text, '.')) return Duration{};
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
   Duration::rep milliseconds = 0;
   for (Duration::rep unit = 100; !text.empty() && text.front() >= '0' && text.front() <= '9'; unit /= 10, text.remove_prefix(1))
     milliseconds += unit * (text.front() - '0');
@@ -48,7 +49,7 @@ std::optional<Duration> take_zone(std::string_view& text) {
   const auto hours = take_number(text, 2);
   if (!hours || !take(text, ':')) return std::nullopt;
   const auto minutes = take_number(text, 2);
-  if (!minutes) return std::nullopt;
+  if (!minutes || *hours > 23 || *minutes > 59) return std::nullopt;
   const Duration ahead = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
   return behind ? -ahead : ahead;
 }
@@ -70,8 +71,8 @@ std::optional<Time> from_rfc3339(std::string_view text) {
   const auto [year, month, day, hour, minute, second] = fields;
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
-  if (!ahead || !text.empty() || !date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second) + fraction -
+  if (!fraction || !ahead || !text.empty() || !date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second) + *fraction -
          *ahead;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <string_view>
 
 namespace trainstep::kinds {
@@ -25,12 +26,19 @@ std::optional<int> number(const Json* object, std::string_view key) {
 
 std::optional<Time> time(const Json* object, std::string_view key) { return from_rfc3339(text(object, key)); }
 
-// Where the runtime tells no signal, OOMKilled is one all the same: the kernel's SIGKILL.
+// The runtime's interface has no field for a signal (CRI ContainerStatus): it is an exit code of 128 + signal. Programs use such codes for nothing
+// else.
+std::optional<int> signal_of(int exit_code) {
+  constexpr std::array<int, 8> deadly{SIGINT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM};
+  const auto* const found = std::ranges::find(deadly, exit_code - 128);
+  return found == deadly.end() ? std::nullopt : std::optional(*found);
+}
+
 Termination read_termination(const Json* object) {
   Termination termination;
   termination.exit_code = number(object, "exitCode").value_or(0);
   termination.signal = number(object, "signal");
-  if (termination.signal == 0) termination.signal.reset();
+  if (termination.signal.value_or(0) == 0) termination.signal = signal_of(termination.exit_code);
   termination.reason = text(object, "reason");
   termination.started = time(object, "startedAt");
   termination.finished = time(object, "finishedAt");
@@ -64,6 +72,16 @@ std::vector<ContainerView> read_containers(const Json* status, std::string_view 
   return views;
 }
 
+// Only the specification tells sidecars from init containers.
+void mark_sidecars(const Json* spec, std::vector<ContainerView>& init_containers) {
+  const auto* list = member(spec, "initContainers");
+  if (list == nullptr || !list->is_array()) return;
+  for (const auto& container : *list) {
+    const auto view = std::ranges::find(init_containers, text(&container, "name"), &ContainerView::name);
+    if (view != init_containers.end() && text(&container, "restartPolicy") == "Always") view->sidecar = true;
+  }
+}
+
 void read_conditions(const Json* status, PodView& pod) {
   const auto* conditions = member(status, "conditions");
   if (conditions == nullptr || !conditions->is_array()) return;
@@ -85,7 +103,8 @@ const ContainerView* PodView::container(const std::string& container_name) const
 bool PodView::disrupted() const {
   constexpr std::array<std::string_view, 8> reasons{
       "Evicted", "NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "UnexpectedAdmissionError", "NodeAffinity"};
-  return !disruption.empty() || std::ranges::find(reasons, reason) != reasons.end();
+  // "OutOfcpu", "OutOfpods", …: the kubelet had no room for what the scheduler sent.
+  return !disruption.empty() || std::ranges::find(reasons, reason) != reasons.end() || reason.starts_with("OutOf");
 }
 
 PodView read_pod(const Json& object) {
@@ -96,12 +115,14 @@ PodView read_pod(const Json& object) {
   pod.uid = text(metadata, "uid");
   pod.created = time(metadata, "creationTimestamp");
   pod.deleting = member(metadata, "deletionTimestamp") != nullptr;
-  pod.node = text(member(&object, "spec"), "nodeName");
+  const auto* spec = member(&object, "spec");
+  pod.node = text(spec, "nodeName");
   pod.phase = text(status, "phase");
   pod.reason = text(status, "reason");
   pod.message = text(status, "message");
   read_conditions(status, pod);
   pod.init_containers = read_containers(status, "initContainerStatuses");
+  mark_sidecars(spec, pod.init_containers);
   pod.containers = read_containers(status, "containerStatuses");
   return pod;
 }

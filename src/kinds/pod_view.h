@@ -13,7 +13,7 @@ namespace trainstep::kinds {
 
 struct Termination {
   int exit_code = 0;
-  std::optional<int> signal;              // told by the runtime, or an exit code of 128 + signal where the reason says so
+  std::optional<int> signal;              // the runtimes tell it as an exit code of 128 + signal, which stays in exit_code
   std::string reason;                     // "OOMKilled", "Error", "Completed", …
   std::optional<Time> started, finished;  // whole seconds, the kubelet's clock
 };
@@ -28,6 +28,7 @@ struct ContainerView {
   std::optional<Termination> last;         // of the attempt before a restart in place
   std::optional<Time> started;             // of running
   int restarts = 0;
+  bool sidecar = false;  // an init container that runs beside the others (restartPolicy Always)
 };
 
 struct PodView {

@@ -27,3 +27,59 @@ TEST_CASE("durations are written for people") {
                                                     {100h, "100 h 00 min"}};
   for (const auto& [duration, text] : cases) CHECK(describe(duration) == text);
 }
+
+TEST_CASE("times are read as RFC 3339: any zone, any number of decimals, cut below a millisecond") {
+  const Time at{1795248930s};
+  const std::pair<const char*, Time> cases[] = {
+      {"2026-11-21T08:15:30Z", at},
+      {"2026-11-21T08:15:30z", at},
+      {"2026-11-21T08:15:30.5Z", at + 500ms},
+      {"2026-11-21T08:15:30.123456789Z", at + 123ms},
+      {"2026-11-21T08:15:30.999999999Z", at + 999ms},
+      {"2026-11-21T08:15:30.0012345678901234567890Z", at + 1ms},
+      {"2026-11-21T09:15:30+01:00", at},
+      {"2026-11-21T02:45:30.250-05:30", at + 250ms},
+      {"2026-11-20T23:59:60Z", Time{1795219200s}},  // a leap second
+      {"1970-01-01T00:00:00Z", Time{}},
+      {"1969-12-31T23:59:59Z", Time{-1s}},
+      {"2024-02-29T00:00:00Z", Time{1709164800s}},
+  };
+  for (const auto& [text, time] : cases) {
+    CAPTURE(text);
+    CHECK(from_rfc3339(text) == time);
+  }
+}
+
+TEST_CASE("what was written as RFC 3339 reads back the same") {
+  for (const auto time : {Time{}, Time{1795248930s}, Time{4102444800s}}) CHECK(from_rfc3339(to_rfc3339(time)) == time);
+}
+
+TEST_CASE("what is no RFC 3339 is no time") {
+  for (const auto* text : {"",
+                           "now",
+                           "2026-11-21",
+                           "2026-11-21T08:15:30",
+                           "2026-11-21 08:15:30Z",
+                           "2026-11-21T08:15Z",
+                           "2026-13-21T08:15:30Z",
+                           "2026-02-29T08:15:30Z",
+                           "2026-00-10T08:15:30Z",
+                           "2026-11-00T08:15:30Z",
+                           "2026-11-21T24:15:30Z",
+                           "2026-11-21T08:60:30Z",
+                           "2026-11-21T08:15:61Z",
+                           "2026-11-21T08:15:30Zx",
+                           " 2026-11-21T08:15:30Z",
+                           "2026-11-21T08:15:30+0100",
+                           "2026-11-21T08:15:30+01",
+                           "2026-11-21T08:15:30.Z",
+                           "2026-11-21T-8:15:30Z",
+                           "2026-11-21T+8:15:30Z",
+                           "2026-11-21T08:15:30+25:00",
+                           "2026-11-21T08:15:30+01:60",
+                           "26-11-21T08:15:30Z",
+                           "2026-1-21T08:15:30Z"}) {
+    CAPTURE(text);
+    CHECK_FALSE(from_rfc3339(text));
+  }
+}
