@@ -50,7 +50,7 @@ Result<std::string> pem_in(const KubeEntry& entry, const std::string& key) {
 Result<bool> flag_in(const KubeEntry& entry, std::string_view key) {
   const auto* value = find(entry.value, key);
   if (value == nullptr) return false;
-  if (!value->is_boolean()) return input_error(fmt::format("{}: {} is a {} and must be true or false", entry.where, key, type_name(*value)));
+  if (!value->is_boolean()) return input_error(fmt::format("{}: {} must be true or false, found: {}", entry.where, key, type_name(*value)));
   return value->get<bool>();
 }
 

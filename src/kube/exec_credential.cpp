@@ -14,14 +14,14 @@ constexpr std::string_view group = "client.authentication.k8s.io/";
 Result<std::string> text_of(const Json& object, std::string_view key, const std::string& where) {
   const auto* value = find(object, key);
   if (value == nullptr) return std::string();
-  if (!value->is_string()) return input_error(fmt::format("{}.{} is a {} and must be text", where, key, type_name(*value)));
+  if (!value->is_string()) return input_error(fmt::format("{}.{} must be text, found: {}", where, key, type_name(*value)));
   return value->get<std::string>();
 }
 
 Result<std::vector<Json>> list_of(const Json& object, std::string_view key, const std::string& where) {
   const auto* value = find(object, key);
   if (value == nullptr) return std::vector<Json>();
-  if (!value->is_array()) return input_error(fmt::format("{}.{} is a {} and must be a list", where, key, type_name(*value)));
+  if (!value->is_array()) return input_error(fmt::format("{}.{} must be a list, found: {}", where, key, type_name(*value)));
   return std::vector<Json>(value->begin(), value->end());
 }
 
@@ -34,7 +34,7 @@ Result<void> check_version(const std::string& version, const std::string& where)
 Result<void> read_arguments(const Json& exec, const std::string& where, ExecPlugin& plugin) {
   ASSIGN(const auto arguments, list_of(exec, "args", where));
   for (const auto& argument : arguments) {
-    if (!argument.is_string()) return input_error(fmt::format("{}.args holds a {}, and must hold texts only", where, type_name(argument)));
+    if (!argument.is_string()) return input_error(fmt::format("{}.args must hold texts only, found: {}", where, type_name(argument)));
     plugin.arguments.push_back(argument.get<std::string>());
   }
   ASSIGN(const auto variables, list_of(exec, "env", where));
@@ -50,7 +50,7 @@ Result<void> read_arguments(const Json& exec, const std::string& where, ExecPlug
 }  // namespace
 
 Result<ExecPlugin> read_exec_plugin(const Json& exec, const std::string& where, const std::string& folder, const Json& cluster) {
-  if (!exec.is_object()) return input_error(fmt::format("{} is a {} and must be an object", where, type_name(exec)));
+  if (!exec.is_object()) return input_error(fmt::format("{} must be an object, found: {}", where, type_name(exec)));
   ExecPlugin plugin;
   ASSIGN(plugin.api_version, text_of(exec, "apiVersion", where));
   TRY(check_version(plugin.api_version, where));

@@ -32,13 +32,13 @@ Result<Entries> read_entries(const Json& config, const std::string& what, const 
   Entries entries;
   const auto* items = find(config, list);
   if (items == nullptr) return entries;
-  if (!items->is_array()) return input_error(fmt::format("{}: {} is a {} and must be a list", what, list, type_name(*items)));
+  if (!items->is_array()) return input_error(fmt::format("{}: {} must be a list, found: {}", what, list, type_name(*items)));
   for (const auto& item : *items) {
     const auto* name = find(item, "name");
     if (name == nullptr || !name->is_string()) return input_error(fmt::format("{}: an item of {} has no name", what, list));
     const auto* value = find(item, member);
     KubeEntry entry{value == nullptr ? Json::object() : *value, fmt::format("{}: {} '{}'", what, member, name->get<std::string>()), folder};
-    if (!entry.value.is_object()) return input_error(fmt::format("{} is a {} and must be an object", entry.where, type_name(entry.value)));
+    if (!entry.value.is_object()) return input_error(fmt::format("{} must be an object, found: {}", entry.where, type_name(entry.value)));
     entries.emplace(name->get<std::string>(), std::move(entry));  // of two with one name the first counts, as everywhere here
   }
   return entries;
@@ -75,7 +75,7 @@ void Kubeconfig::merge(Kubeconfig other) {
 
 Result<Kubeconfig> parse_kubeconfig(const std::string& text, const std::string& what, const std::filesystem::path& folder) {
   ASSIGN(const auto config, parse_yaml(text, what));
-  if (!config.is_object()) return input_error(fmt::format("{}: a {}, and no kubeconfig, which is an object", what, type_name(config)));
+  if (!config.is_object()) return input_error(fmt::format("{}: a kubeconfig is an object, found: {}", what, type_name(config)));
   Kubeconfig result;
   result.files = what;
   ASSIGN(result.clusters, read_entries(config, what, "clusters", "cluster", folder));
@@ -128,7 +128,7 @@ Result<KubeContext> choose_context(const Kubeconfig& config, const std::string& 
 Result<std::string> text_in(const KubeEntry& entry, std::string_view key) {
   const auto* value = find(entry.value, key);
   if (value == nullptr) return std::string();
-  if (!value->is_string()) return input_error(fmt::format("{}: {} is a {} and must be text (in quotes)", entry.where, key, type_name(*value)));
+  if (!value->is_string()) return input_error(fmt::format("{}: {} must be text in quotes, found: {}", entry.where, key, type_name(*value)));
   return value->get<std::string>();
 }
 
