@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/record.h"
+
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::follow;
+
+namespace {
+
+const Time t0{Duration{1'700'000'000'000}};
+
+kinds::PodView full_pod() {
+  kinds::PodView pod;
+  pod.name = "p";
+  pod.uid = "u";
+  pod.created = t0;
+  pod.node = "n";
+  pod.phase = "Failed";
+  pod.reason = "Evicted";
+  pod.message = "low on memory";
+  pod.deleting = true;
+  pod.unschedulable = "0/3 nodes";
+  pod.disruption = "TerminationByKubelet";
+  kinds::ContainerView container;
+  container.name = "train";
+  container.state = kinds::ContainerView::State::terminated;
+  container.termination = kinds::Termination{137, 9, "OOMKilled", t0, t0 + Duration{5}};
+  container.last = kinds::Termination{1, std::nullopt, "Error", std::nullopt, std::nullopt};
+  container.restarts = 2;
+  pod.containers = {container};
+  pod.init_containers = {kinds::ContainerView{}};
+  return pod;
+}
+
+Rules rules() {
+  Rules rules;
+  rules.members = {{"master-0", true, true, false, true}, {"worker-0", false, false, false, true}};
+  rules.limits.running = Duration{60'000};
+  rules.policy.backoff_limit = 3;
+  return rules;
+}
+
+std::vector<Event> one_of_each() {
+  std::vector<Event> events;
+  const auto add = [&](auto what) { events.push_back({t0 + Duration{static_cast<Duration::rep>(events.size())}, std::move(what)}); };
+  add(Prepared{});
+  add(MemberStarted{1, "pid 7"});
+  add(MemberOutput{1, "a\nb \"c\"\n"});
+  add(MemberEnded{0, Ending{1, 15, "why", true, true}});
+  add(BackendFailed{{ErrorKind::denied, "no"}});
+  add(StopRequested{15});
+  add(TimerFired{4});
+  add(Told{"text"});
+  add(JobFound{true});
+  add(JobSeen{{kinds::Judgement::State::failed, "r", "m"}});
+  add(JobGone{});
+  add(PodSeen{1, full_pod()});
+  add(PodGone{0, "u"});
+  add(WarningSeen{"o", "r", "m"});
+  add(LogComplete{0, "u/0"});
+  add(CancelSeen{"what"});
+  add(EvictionSeen{"what", true});
+  add(ServerTrouble{""});
+  return events;
+}
+
+}  // namespace
+
+TEST_CASE("every event comes back from its line as it was") {
+  const auto events = one_of_each();
+  REQUIRE(events.size() == std::variant_size_v<decltype(Event::what)>);
+  for (const auto& event : events) {
+    const auto text = to_text(record_of(event));
+    const auto line = parse_json(text, "line");
+    REQUIRE(line);
+    const auto again = read_event(*line, 2);
+    REQUIRE(again);
+    CHECK(to_text(record_of(*again)) == text);
+    CHECK(again->what.index() == event.what.index());
+  }
+}
+
+TEST_CASE("a record makes the same machine again") {
+  const JobFollower job(rules(), JobRules{.job = "jobs/x", .restarts_are_ours = true});
+  const auto head = job.record_head(t0);
+  const auto again = read_head(head);
+  REQUIRE(again);
+  CHECK(again->began == t0);
+  CHECK(to_text(again->machine->record_head(t0)) == to_text(head));
+}
+
+TEST_CASE("what is no record is refused, whatever it holds") {
+  CHECK_FALSE(read_head(Json::array()));
+  CHECK_FALSE(read_head(Json::object({{"trainstep", "9"}})));
+  CHECK_FALSE(read_event(Json::object({{"at", 1}, {"event", "moon"}}), 2));
+  CHECK_FALSE(read_event(Json::object({{"at", 1}, {"event", "pod"}}), 2));
+  CHECK_FALSE(read_event(Json::object({{"at", 1}, {"event", "member_started"}, {"member", 2}}), 2));
+  CHECK_FALSE(read_event(Json("text"), 2));
+}
