@@ -62,7 +62,8 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   bool closed = false;
   int tries = 0;     // connections since there was progress
   int vain = 0;      // of them, those that the server spoilt
-  int refusals = 0;  // in a row
+  int refusals = 0;  // since the last watch that was answered
+  int unauthorized = 0;
 };
 
 http::Query Watch::State::selectors() const {
@@ -83,7 +84,7 @@ void Watch::State::listed(Answer answer) {
   version = resource_version(*answer);
   lost = version.empty();
   synced = true;
-  vain = 0;
+  vain = unauthorized = 0;
   std::vector<Json> items;
   items.reserve((*answer)["items"].size());
   for (auto& item : (*answer)["items"]) items.push_back(std::move(item));
@@ -105,7 +106,7 @@ void Watch::State::head(const http::Response& response) {
   heard = client.loop().now();
   if (response.status / 100 != 2) return;
   opened = true;
-  refusals = 0;
+  refusals = unauthorized = 0;
   client.works(this);
   steady_timer = client.loop().after(steady_after, here(&State::steady));
 }
@@ -157,9 +158,9 @@ void Watch::State::in_trouble(const ApiError& error) {
   if (error.status == 410 || vain >= vain_limit) lost = true;
   if (error.status == 410 || retryable(error)) return again(error);
   if (error.status >= 400 && error.status != 401) lost = true;  // 400: the version is none of this server's
-  if (error.status != 0) ++refusals;
-  const auto limit = opened ? patience : error.status == 401 ? 2 : 1;  // after the first 401 the token is read anew
-  if ((opened || error.status != 0) && refusals < limit) return again(error);
+  if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);
+  // After a first 401 the token is read anew.
+  if (opened ? std::max(refusals, unauthorized) < patience : error.status == 401 && unauthorized == 1) return again(error);
   close();
   if (sink.failed) sink.failed(error);
 }
