@@ -1,7 +1,7 @@
 # CURL::libcurl for the static release: Debian's source package of curl, HTTP and HTTPS only. tools/build_curl.sh makes it when the first target that
 # links it is built, and keeps it in the cache (tools/lib.sh) by version and flags.
 execute_process(
-  COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh --where
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh --where ${TRAINSTEP_ARCH}
   OUTPUT_VARIABLE LEAN_CURL
   OUTPUT_STRIP_TRAILING_WHITESPACE
   COMMAND_ERROR_IS_FATAL ANY)
@@ -10,7 +10,7 @@ find_package(Threads REQUIRED)
 
 add_custom_command(
   OUTPUT ${LEAN_CURL}/lib/libcurl.a
-  COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh ${TRAINSTEP_ARCH}
   COMMENT "Building the lean libcurl"
   USES_TERMINAL)
 add_custom_target(lean_curl DEPENDS ${LEAN_CURL}/lib/libcurl.a)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the lean static libcurl of the release: Debian's source package of curl (so that its security patches are in), HTTP and HTTPS only.
-#   tools/build_curl.sh           builds it unless it is there
-#   tools/build_curl.sh --where   prints its folder: curl-VERSION-HASH in the cache of tools/lib.sh; the hash is that of this file
+#   tools/build_curl.sh [ARCH]           builds it unless it is there; ARCH: for another architecture, with what tools/sysroot.sh has unpacked
+#   tools/build_curl.sh --where [ARCH]   prints its folder: curl-VERSION-HASH[-ARCH] in the cache of tools/lib.sh; the hash is that of this file
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -16,17 +16,34 @@ configure_flags=(
 )
 compiler_flags="-O2 -ffunction-sections -fdata-sections"
 
+where=
+if [[ ${1:-} == --where ]]; then
+  where=yes
+  shift
+fi
+arch=${1:-}
+
 # The version that apt would install now; what is built already stays valid until that changes.
 version=$(dpkg-query -W -f '${Version}' libcurl4-openssl-dev 2>/dev/null || true)
 [[ $version ]] || version=$(apt-cache policy libcurl4-openssl-dev | sed -n 's/ *Candidate: //p')
 [[ $version ]] || die "apt knows no libcurl4-openssl-dev: run ./dev build"
 hash=$(sha256sum tools/build_curl.sh | cut -c1-12)
-target=$cache/curl-$version-$hash
-if [[ ${1:-} == --where ]]; then
+target=$cache/curl-$version-$hash${arch:+-$arch}
+if [[ $where ]]; then
   echo "$target"
   exit
 fi
 [[ -f $target/lib/libcurl.a ]] && exit
+
+surroundings=(LIBS=)
+if [[ $arch ]]; then
+  declare -A machines=([arm64]=aarch64-linux-gnu [ppc64el]=powerpc64le-linux-gnu)
+  machine=${machines[$arch]}
+  sysroot=$root/build/deps/sysroot-$arch/usr
+  [[ -d $sysroot ]] || die "run tools/sysroot.sh $arch first"
+  configure_flags+=(--host="$machine" --with-openssl="$sysroot" --enable-ares="$sysroot")
+  surroundings+=(PKG_CONFIG=false "CPPFLAGS=-isystem $sysroot/include/$machine -isystem $sysroot/include" "LDFLAGS=-L$sysroot/lib/$machine -Wl,-rpath-link,$sysroot/lib/$machine")
+fi
 
 work=$cache/curl.work.$$
 rm -rf "$work"
@@ -44,7 +61,7 @@ cd "$work/source"
   # An older patch level leaves the archive when a newer one comes: then the newer one is right.
   apt-get "${apt[@]}" source "curl=$version" || apt-get "${apt[@]}" source curl
   cd curl-*/
-  CFLAGS=$compiler_flags LIBS= ./configure --prefix="$target" "${configure_flags[@]}"
+  env "CFLAGS=$compiler_flags" "${surroundings[@]}" ./configure --prefix="$target" "${configure_flags[@]}"
   make -j"$(nproc)" -C lib V=0
   make -C lib install
   make -C include install
