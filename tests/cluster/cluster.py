@@ -17,11 +17,14 @@ import uuid
 import control_plane
 import fake_nodes
 import operators
+import real_node
 from api import Api, ApiError
 from certificates import Authority
 from sandbox import HERE, ClusterError, Sandbox
 
 ROOT = HERE.parents[1]
+
+NODES = {"kwok": fake_nodes, "real": real_node}
 
 # The least that a step may do in its namespace.
 STEP_RULES = [
@@ -48,6 +51,7 @@ class Namespace:
 class Cluster:
     IMAGE = "localhost/trainstep-tests:1"  # of the pods on a real node
     KUBECTL_IMAGE = "localhost/trainstep-tests-kubectl:1"
+    PAUSE_IMAGE = "localhost/trainstep-tests-pause:1"
 
     def __init__(self, folder=ROOT / "build/cluster/default"):
         self.folder = pathlib.Path(folder).resolve()
@@ -77,24 +81,25 @@ class Cluster:
         self.authority.create()
         control_plane.certify(self.authority)
         self.authority.kubeconfig(self.kubeconfig, self.server, self.authority.certificate_user("admin"))
-        if nodes == "kwok":
-            fake_nodes.connect(self)
+        node = NODES[nodes]
+        node.certify(self.authority)
+        node.connect(self)
         control_plane.start(self)
         control_plane.start_controllers(self)
         operators.define(self, mpi)
         wanted = [name for name in ("training-operator", *(["mpi-operator"] if mpi == "v2beta1" else [])) if name not in without]
         for name in wanted:
             operators.START[name](self, mpi)
-        if nodes == "kwok":
-            fake_nodes.start(self)
+        node.start(self)
         for name in wanted:
             operators.AWAIT[name](self)
         self.wait_for("controller-manager", 60, lambda: self.api.get("/api/v1/namespaces/default/serviceaccounts/default"))
-        self.wait_for("scheduler", 60, lambda: nodes == "none" or self._nodes_ready())
+        self.wait_for(node.SERVER, 60, self._nodes_ready)
 
     def stop(self):
         """Ends everything; the folder keeps the logs."""
         self.sandbox.close()
+        real_node.remove_cgroups(self.folder)
 
     # For tests
 

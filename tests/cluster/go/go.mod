@@ -9,7 +9,6 @@ require (
 	github.com/spf13/cobra v1.10.2
 	go.etcd.io/etcd/server/v3 v3.6.8
 	k8s.io/component-base v0.36.3
-	k8s.io/kubectl v0.36.3
 	k8s.io/kubernetes v1.36.3
 )
 
@@ -226,6 +225,7 @@ require (
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 	k8s.io/kube-proxy v0.0.0 // indirect
 	k8s.io/kube-scheduler v0.34.7 // indirect
+	k8s.io/kubectl v0.36.3 // indirect
 	k8s.io/kubelet v0.36.3 // indirect
 	k8s.io/metrics v0.36.3 // indirect
 	k8s.io/mount-utils v0.0.0 // indirect
@@ -251,6 +251,7 @@ require (
 tool (
 	github.com/kubeflow/mpi-operator/cmd/mpi-operator
 	github.com/kubeflow/training-operator/cmd/training-operator.v1
+	k8s.io/kubernetes/cmd/kubectl
 	sigs.k8s.io/kwok/cmd/kwok
 )
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubernetes is every server of a Kubernetes control plane, its store etcd, the node's programs and kubectl, linked into one file: they
-// share nearly all of their code. The name that it is called by chooses the program.
+// Command kubernetes is every server of a Kubernetes control plane, its store etcd, and the node's programs, linked into one file: they share nearly
+// all of their code. The name that it is called by chooses the program.
 package main
 
 import (
@@ -18,8 +18,6 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version"
 
 	"k8s.io/component-base/cli"
-	kubectl "k8s.io/kubectl/pkg/cmd"
-	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -43,8 +41,6 @@ func main() {
 		os.Exit(cli.Run(command()))
 	case name == "etcd":
 		etcdmain.Main(os.Args)
-	case name == "kubectl":
-		kubectlutil.CheckErr(cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()))
 	default:
 		fmt.Fprintf(os.Stderr, "no program of the name %q: call this file through a link named after a program of Kubernetes\n", name)
 		os.Exit(2)
