@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/examples.h"
+#include "cli/jobs_command.h"
 #include "cli/replay_command.h"
 #include "cli/step_command.h"
 #include "result/verdict.h"
@@ -78,8 +79,19 @@ struct Commands {
   CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, hand back model, metrics and report.");
   CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
 
+  CLI::App* list = app.add_subcommand("list", "List the jobs that steps have made in a namespace.");
+  CLI::App* attach = app.add_subcommand("attach", "Follow a run that was started earlier to its end; the exit code is its.");
+  CLI::App* logs = app.add_subcommand("logs", "Print the log of a run's replica, to its end.");
+  CLI::App* stop = app.add_subcommand("stop", "Delete a run's job, and wait until its pods are gone.");
+  JobsCommand jobs;
   CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
   std::string record;
+
+  void add_jobs_flags(CLI::App& to) {
+    to.add_option("--context", jobs.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")->type_name("");
+    to.add_option("--namespace", jobs.name_space, "default: that of the pod or the context")->type_name("");
+    to.footer(std::string(jobs_examples));
+  }
 
   void add_format(CLI::App& to) {
     to.add_option_function<std::string>(
@@ -117,6 +129,9 @@ struct Commands {
         ->group("Render")
         ->type_name("");
     render->footer(std::string(render_examples));
+    for (auto* command_of_jobs : {list, attach, logs, stop}) add_jobs_flags(*command_of_jobs);
+    for (auto* of_one : {attach, logs, stop}) of_one->add_option("RUN", jobs.run, "run id, or the job's name")->required()->type_name("");
+    logs->add_option("REPLICA", jobs.replica, "worker-1, ps-0, …; default: the primary replica")->type_name("");
     replay->add_option("FILE", record, "what run --record has written")->required()->type_name("");
     add_format(*replay);
     replay->footer(std::string(replay_examples));
@@ -124,6 +139,10 @@ struct Commands {
 };
 
 int dispatch(Commands& commands) {
+  if (commands.list->parsed()) return run_list(commands.jobs);
+  if (commands.attach->parsed()) return run_attach(commands.jobs);
+  if (commands.logs->parsed()) return run_logs(commands.jobs);
+  if (commands.stop->parsed()) return run_stop(commands.jobs);
   if (commands.replay->parsed()) return run_replay(commands.record, commands.command.log_format);
   if (commands.run->parsed()) {
     commands.command.flags = commands.run_flags.given(*commands.run);
@@ -153,7 +172,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
     case CLI::ExitCodes::RequiredError: {
       const auto words = commands.app.remaining();
       const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
-      return unknown + "the first word must be a command: run, render or replay";
+      return unknown + "the first word must be a command: run, render, list, attach, logs, stop or replay";
     }
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"

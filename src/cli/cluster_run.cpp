@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <optional>
-#include <random>
-
 #include "base/poll_loop.h"
 #include "cli/app.h"
+#include "cli/cluster_place.h"
 #include "cli/hand_over.h"
 #include "cli/run_command.h"
 #include "cluster/routes.h"
@@ -21,42 +18,6 @@
 namespace trainstep::cli {
 namespace {
 
-std::string environment(const char* name) {
-  const auto* value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
-struct Place {
-  kube::Credentials credentials;
-  std::string name_space;
-  std::string pod;  // empty: we are in none of this cluster
-  std::string description;
-};
-
-Result<Place> find_place(const StepCommand& command, const step::Inputs& inputs) {
-  Place place;
-  std::optional<kube::Credentials> pod;
-  if (command.context.empty()) {
-    ASSIGN(pod, kube::in_cluster());
-  }
-  if (pod) {
-    place.credentials = std::move(*pod);
-    place.pod = environment("KFP_POD_NAME");
-    if (place.pod.empty()) place.pod = environment("HOSTNAME");
-  } else {
-    ASSIGN(place.credentials, kube::from_kubeconfig("", command.context));
-  }
-  place.description = place.credentials.description;
-  place.name_space = inputs.request.name_space.empty() ? place.credentials.name_space : inputs.request.name_space;
-  if (place.name_space != place.credentials.name_space) place.pod.clear();  // the job's owner must live where the job does
-  return place;
-}
-
-std::uint64_t seed() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
-
 // Who this step is, over all its attempts (DESIGN §5): the folder of its outputs or its Workflow, and its node there.
 Result<plan::Plan> plan_as(plan::Request request, const cluster::Facts& facts, const std::string& name_space) {
   const auto& place = request.identity.empty() && facts.workflow ? facts.workflow->uid : request.identity;
@@ -70,7 +31,7 @@ Result<plan::Plan> plan_as(plan::Request request, const cluster::Facts& facts, c
 
 class ClusterRun {
  public:
-  ClusterRun(const StepCommand& command, const step::Inputs& inputs, Place place, std::unique_ptr<Recorder> recorder)
+  ClusterRun(const StepCommand& command, const step::Inputs& inputs, ClusterPlace place, std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
         m_listeners(m_loop, command.log_format, std::move(recorder)),
         m_transport(m_loop),
@@ -93,12 +54,12 @@ class ClusterRun {
   }
 
  private:
-  cluster::SessionOptions options(const Place& place) {
+  cluster::SessionOptions options(const ClusterPlace& place) {
     cluster::SessionOptions options;
     options.name_space = place.name_space;
     options.pod = place.pod;
     options.where = place.description;
-    options.seed = seed();
+    options.seed = random_seed();
     options.remote_secret = m_inputs.request.cluster_configuration_secret;
     options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) { return plan_as(m_inputs.request, facts, name_space); };
     return options;
@@ -117,7 +78,7 @@ int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
   // What can be known to be wrong without a server is said at once.
   if (auto plan = plan::make_plan(inputs.request, kinds::names()); !plan) return report(plan.error());
   if (auto checked = step::check_targets(inputs.targets); !checked) return report(checked.error());
-  auto place = find_place(command, inputs);
+  auto place = find_cluster(command.context, inputs.request.name_space);
   if (!place) return report(place.error());
   auto recorder = recorder_for(command);
   if (!recorder) return report(recorder.error());

@@ -32,6 +32,13 @@ Examples:
   trainstep render --explain --train-specification @samples/mpi/train_specification.v1.yaml \
     --distribution-specification '{"distribution_type": "MPI", "number_of_workers": 3, "worker_cpus": "8"}')help";
 
+inline constexpr std::string_view jobs_examples = R"help(
+Examples:
+  # what runs in a namespace, one run's log, and its end
+  trainstep list --namespace team-a
+  trainstep logs --namespace team-a my-run worker-1
+  trainstep stop --namespace team-a my-run)help";
+
 inline constexpr std::string_view replay_examples = R"help(
 Examples:
   # record a run, and look at it again: what a bug report needs

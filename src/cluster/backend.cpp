@@ -39,8 +39,14 @@ std::string counts(const plan::Plan& plan) {
 
 }  // namespace
 
-ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt)
-    : m_client(client), m_plan(plan), m_facts(facts), m_name_space(std::move(name_space)), m_attempt(std::move(attempt)) {}
+ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt,
+                               std::optional<Submitted> existing)
+    : m_client(client),
+      m_plan(plan),
+      m_facts(facts),
+      m_name_space(std::move(name_space)),
+      m_attempt(std::move(attempt)),
+      m_existing(std::move(existing)) {}
 
 ClusterBackend::~ClusterBackend() {
   m_client.cancel(m_call);
@@ -55,6 +61,10 @@ kube::Path ClusterBackend::job_path() const {
 void ClusterBackend::prepare(Sink sink) {
   m_sink = std::move(sink);
   m_client.on_trouble([this](const std::string& reason) { emit(follow::ServerTrouble{reason}); });
+  if (m_existing) {
+    m_timer = m_client.loop().after(Duration{}, [this] { submitted(std::move(*m_existing)); });
+    return;
+  }
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, m_attempt,
       Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }});

@@ -23,7 +23,9 @@ namespace trainstep::cluster {
 class ClusterBackend : public run::Backend {
  public:
   // References must outlive it. `name_space`: of the job; `attempt`: random, tells this process from others.
-  ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt);
+  // With `existing` (attach) that job is followed, none is made.
+  ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt,
+                 std::optional<Submitted> existing = std::nullopt);
   ~ClusterBackend() override;
 
   void prepare(Sink sink) override;
@@ -61,6 +63,7 @@ class ClusterBackend : public run::Backend {
   const Facts& m_facts;
   std::string m_name_space, m_attempt;
   Sink m_sink;
+  std::optional<Submitted> m_existing;
   std::unique_ptr<Submission> m_submission;
   std::optional<Submitted> m_submitted;
   std::string m_uid;

@@ -36,7 +36,7 @@ void Session::begin(std::function<void(Done)> done) {
     if (*alive) know(std::move(facts));
   };
   if (!m_options.pod.empty()) return find_facts(m_home, m_options.name_space, m_options.pod, know_it);
-  Facts facts;
+  auto facts = m_options.facts.value_or(Facts{});
   facts.name_space = m_options.name_space;
   m_loop.post([know_it, facts]() mutable { know_it(std::move(facts)); });
 }
@@ -75,8 +75,8 @@ void Session::plan_and_run() {
 
 void Session::run() {
   say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
-  m_backend =
-      std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space, fmt::format("{:016x}", m_options.seed));
+  m_backend = std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space,
+                                               fmt::format("{:016x}", m_options.seed), std::move(m_options.existing));
   m_runner =
       std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), job_rules_of(*m_plan)));
   m_runner->begin([this](run::Outcome outcome) {

@@ -18,11 +18,13 @@
 namespace trainstep::cluster {
 
 struct SessionOptions {
-  std::string name_space;     // where the step is, and its job
-  std::string pod;            // our own; empty: we are in none
-  std::string where;          // "in-cluster", "context x": for the story
-  std::uint64_t seed = 0;     // random: tells this process from others, and spreads its retries
-  std::string remote_secret;  // cluster_configuration_secret: the job is made in the cluster that it names; empty: in this one
+  std::string name_space;             // where the step is, and its job
+  std::string pod;                    // our own; empty: we are in none
+  std::string where;                  // "in-cluster", "context x": for the story
+  std::uint64_t seed = 0;             // random: tells this process from others, and spreads its retries
+  std::optional<Submitted> existing;  // attach: this job is followed, none is made
+  std::optional<Facts> facts;         // attach: instead of what our own pod says
+  std::string remote_secret;          // cluster_configuration_secret: the job is made in the cluster that it names; empty: in this one
   // What to run, once it is known who we are and where the job is to be. Errors: input.
   std::function<Result<plan::Plan>(const Facts& facts, const std::string& job_name_space)> make_plan;
 };

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster_place.h"
+
+#include <cstdlib>
+#include <optional>
+#include <random>
+
+namespace trainstep::cli {
+namespace {
+
+std::string environment(const char* name) {
+  const auto* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+}  // namespace
+
+Result<ClusterPlace> find_cluster(const std::string& context, const std::string& name_space) {
+  ClusterPlace place;
+  std::optional<kube::Credentials> pod;
+  if (context.empty()) {
+    ASSIGN(pod, kube::in_cluster());
+  }
+  if (pod) {
+    place.credentials = std::move(*pod);
+    place.pod = environment("KFP_POD_NAME");
+    if (place.pod.empty()) place.pod = environment("HOSTNAME");
+  } else {
+    ASSIGN(place.credentials, kube::from_kubeconfig("", context));
+  }
+  place.description = place.credentials.description;
+  place.name_space = name_space.empty() ? place.credentials.name_space : name_space;
+  if (place.name_space != place.credentials.name_space) place.pod.clear();
+  return place;
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32U) | device();
+}
+
+}  // namespace trainstep::cli

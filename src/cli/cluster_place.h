@@ -1,0 +1,24 @@
+// Which cluster and namespace a command talks to, and who we are there.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kube/credentials.h"
+
+namespace trainstep::cli {
+
+struct ClusterPlace {
+  kube::Credentials credentials;
+  std::string name_space;
+  std::string pod;  // our own; empty: we are in none, or in another namespace than the job will be (an owner must live beside what it owns)
+  std::string description;
+};
+
+// `context` empty: the pod's own cluster, else the kubeconfig's current one. `name_space` empty: the pod's or the context's. Errors: input.
+Result<ClusterPlace> find_cluster(const std::string& context, const std::string& name_space);
+
+std::uint64_t random_seed();
+
+}  // namespace trainstep::cli

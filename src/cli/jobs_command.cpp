@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/jobs_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/poll_loop.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "cli/cluster_place.h"
+#include "cli/hand_over.h"
+#include "cluster/jobs.h"
+#include "cluster/pod_index.h"
+#include "cluster/rules.h"
+#include "cluster/session.h"
+#include "http/curl_transport.h"
+#include "kube/log_stream.h"
+#include "process/signals.h"
+
+namespace trainstep::cli {
+namespace {
+
+constexpr Duration patience{30'000};
+constexpr Duration look_again{500};
+
+std::string text(const Json& object, const char* pointer) {
+  const Json::json_pointer place(pointer);
+  return object.contains(place) && object.at(place).is_string() ? object.at(place).get<std::string>() : std::string();
+}
+
+std::string shown_name(const cluster::Submitted& job) { return fmt::format("{}/{}", job.resource.plural, text(job.object, "/metadata/name")); }
+
+std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan) {
+  using enum kinds::Judgement::State;
+  if (!text(job.object, "/metadata/deletionTimestamp").empty()) return "deleting";
+  switch (kinds::find(plan.kind).judge(job.object).state) {
+    case pending:
+      return "pending";
+    case suspended:
+      return "suspended";
+    case running:
+      return "running";
+    case restarting:
+      return "restarting";
+    case succeeded:
+      return "succeeded";
+    case failed:
+      return "failed";
+    case unknown:
+      break;
+  }
+  return "created";
+}
+
+// A connection to the cluster, and the loop that everything waits on.
+class Connection {
+ public:
+  explicit Connection(ClusterPlace place)
+      : name_space(place.name_space),
+        description(place.description),
+        transport(loop),
+        credentials(std::make_shared<kube::Credentials>(std::move(place.credentials))),
+        client(loop, transport, credentials, random_seed()) {}
+
+  Result<std::vector<cluster::Submitted>> find(const std::string& run) {
+    Result<std::vector<cluster::Submitted>> found = internal_error("no answer");
+    cluster::find_jobs(client, name_space, run, [&](Result<std::vector<cluster::Submitted>> result) {
+      found = std::move(result);
+      loop.stop();
+    });
+    loop.run();
+    return found;
+  }
+  // Exactly one.
+  Result<cluster::Submitted> find_one(const std::string& run) {
+    ASSIGN(auto jobs, find(run));
+    if (jobs.empty())
+      return Error{ErrorKind::not_found, fmt::format("no job of run \"{}\" in namespace {}; trainstep list shows what is there", run, name_space)};
+    if (jobs.size() > 1) return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; give the name of one", jobs.size(), run)};
+    return std::move(jobs.front());
+  }
+
+  std::string name_space, description;
+  PollLoop loop;
+  http::CurlTransport transport;
+  std::shared_ptr<kube::Credentials> credentials;
+  kube::Client client;
+};
+
+Result<std::unique_ptr<Connection>> connect(const JobsCommand& command) {
+  ASSIGN(auto place, find_cluster(command.context, command.name_space));
+  return std::make_unique<Connection>(std::move(place));
+}
+
+Result<int> list(const JobsCommand& command) {
+  ASSIGN(const auto connection, connect(command));
+  ASSIGN(const auto jobs, connection->find(""));
+  std::fputs(fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", "RUN", "KIND", "JOB", "STATE", "SINCE").c_str(), stdout);
+  for (const auto& job : jobs) {
+    ASSIGN(const auto plan, cluster::plan_of(job));
+    std::fputs(fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", plan.run_id, plan.kind, plan.job_name, state_of(job, plan),
+                           text(job.object, "/metadata/creationTimestamp"))
+                   .c_str(),
+               stdout);
+  }
+  return 0;
+}
+
+Result<int> attach(const JobsCommand& command) {
+  ASSIGN(const auto connection, connect(command));
+  ASSIGN(auto job, connection->find_one(command.run));
+  ASSIGN(const auto plan, cluster::plan_of(job));
+  auto& loop = connection->loop;
+  Listeners listeners(loop, command.log_format, nullptr);
+  int code = result::exit_code({result::VerdictClass::interrupted, "", std::nullopt, true, SIGTERM});
+  // Who looks on from a shell only looks away: the job is its step's.
+  const process::Signals signals(loop, [&](int) {
+    listeners.console().say(loop.now(), "detached; the job runs on");
+    loop.stop();
+  });
+  cluster::SessionOptions options;
+  options.name_space = connection->name_space;
+  options.where = connection->description;
+  options.seed = random_seed();
+  options.make_plan = [&plan](const cluster::Facts&, const std::string&) -> Result<plan::Plan> { return plan; };
+  options.facts = cluster::facts_of(job);
+  options.existing = std::move(job);
+  cluster::Session session(loop, connection->transport, connection->credentials, std::move(options), listeners.all());
+  const step::Inputs no_inputs;
+  session.begin([&](cluster::Session::Done done) {
+    hand_over(loop, listeners.console(), no_inputs, done.plan, done.outcome);
+    code = result::exit_code(done.outcome.verdict);
+    loop.stop();  // the clean-up is the step's
+  });
+  loop.run();
+  listeners.console().finish();
+  return code;
+}
+
+// The logs of the pods of one job, each to its end.
+class LogReader {
+ public:
+  LogReader(Connection& connection, const JobsCommand& command)
+      : m_connection(connection), m_console(connection.loop, STDOUT_FILENO, command.log_format) {}
+
+  Result<void> read(const cluster::Submitted& job, const plan::Plan& plan, const std::string& wanted) {
+    const auto& kind = kinds::find(plan.kind);
+    const auto rules = cluster::rules_of(plan);
+    const cluster::PodIndex index(kind, job.resource, plan.job_name, kind.replicas(plan));
+    Result<Json> pods = internal_error("no answer");
+    m_connection.client.list({"v1", "pods", m_connection.name_space, "", ""}, {{"labelSelector", kind.pods(plan.job_name, job.resource, "", -1)}},
+                             {patience}, [&](kube::Answer answer) {
+                               if (answer)
+                                 pods = std::move(*answer);
+                               else
+                                 pods = std::move(answer.error().error);
+                               m_connection.loop.stop();
+                             });
+    m_connection.loop.run();
+    if (!pods) return std::move(pods.error());
+    for (const auto& pod : pods->at("items")) {
+      const auto member = index.member_of(pod, text(job.object, "/metadata/uid"));
+      if (!member) continue;
+      const auto& known = rules.members.at(*member);
+      if (wanted.empty() ? known.primary : known.name == wanted) follow(kinds::read_pod(pod), known.name);
+    }
+    if (m_streams.empty())
+      return Error{ErrorKind::not_found, fmt::format("{} has no pod of {}", shown_name(job), wanted.empty() ? "its primary replica" : wanted)};
+    m_connection.loop.run();
+    m_console.finish();
+    return {};
+  }
+
+ private:
+  void follow(const kinds::PodView& pod, const std::string& member) {
+    kube::LogStream::Sink sink;
+    sink.lines = [this, member](std::string_view lines) { m_console.output(m_connection.loop.now(), member, lines); };
+    sink.lost = [this](const std::string& what) { m_console.say(m_connection.loop.now(), what); };
+    sink.complete = [this] {
+      if (--m_open == 0) m_connection.loop.stop();
+    };
+    ++m_open;
+    const auto container = pod.containers.empty() ? std::string() : pod.containers.front().name;
+    m_streams.push_back(std::make_unique<kube::LogStream>(m_connection.client, kube::LogSource{m_connection.name_space, pod.name, container, false},
+                                                          std::move(sink)));
+    if (pod.over()) m_streams.back()->ended();
+  }
+
+  Connection& m_connection;
+  Console m_console;
+  std::vector<std::unique_ptr<kube::LogStream>> m_streams;
+  int m_open = 0;
+};
+
+Result<int> logs(const JobsCommand& command) {
+  ASSIGN(const auto connection, connect(command));
+  ASSIGN(const auto job, connection->find_one(command.run));
+  ASSIGN(const auto plan, cluster::plan_of(job));
+  LogReader reader(*connection, command);
+  TRY(reader.read(job, plan, command.replica));
+  return 0;
+}
+
+Result<int> stop(const JobsCommand& command) {
+  ASSIGN(const auto connection, connect(command));
+  ASSIGN(const auto job, connection->find_one(command.run));
+  const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection->name_space,
+                        text(job.object, "/metadata/name"), ""};
+  std::optional<Error> problem;
+  std::function<void()> look = [&] {
+    connection->client.get(path, {}, {patience}, [&](kube::Answer answer) {
+      if (answer && text(*answer, "/metadata/uid") == text(job.object, "/metadata/uid")) {
+        connection->loop.after(look_again, look);
+        return;
+      }
+      if (!answer && answer.error().status != 404) problem = std::move(answer.error().error);
+      connection->loop.stop();
+    });
+  };
+  connection->client.remove(path, kube::Propagation::foreground, text(job.object, "/metadata/uid"), {patience}, [&](kube::Answer answer) {
+    if (answer || answer.error().status == 404) return look();
+    problem = std::move(answer.error().error);
+    connection->loop.stop();
+  });
+  connection->loop.run();
+  if (problem) return std::move(*problem);
+  std::fputs(fmt::format("{} and its pods are deleted\n", shown_name(job)).c_str(), stdout);
+  return 0;
+}
+
+int finish(Result<int> code) { return code ? *code : report(code.error()); }
+
+}  // namespace
+
+int run_list(const JobsCommand& command) { return finish(list(command)); }
+int run_attach(const JobsCommand& command) { return finish(attach(command)); }
+int run_logs(const JobsCommand& command) { return finish(logs(command)); }
+int run_stop(const JobsCommand& command) { return finish(stop(command)); }
+
+}  // namespace trainstep::cli

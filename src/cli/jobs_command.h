@@ -1,0 +1,25 @@
+// For people at a shell: list, attach, logs, stop.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/console.h"
+
+namespace trainstep::cli {
+
+struct JobsCommand {
+  std::string context;     // of the kubeconfig; empty: the pod's own cluster, else the current one
+  std::string name_space;  // empty: the pod's or the context's
+  std::string run;         // run id or job name
+  std::string replica;     // logs: "worker-1"; empty: the primary
+  LogFormat log_format = LogFormat::text;
+};
+
+// All return the exit code.
+int run_list(const JobsCommand& command);
+int run_attach(const JobsCommand& command);
+int run_logs(const JobsCommand& command);
+int run_stop(const JobsCommand& command);
+
+}  // namespace trainstep::cli

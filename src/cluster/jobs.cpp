@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cluster/ownership.h"
+#include "kinds/object.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration patience{10'000};
+
+const Json* at(const Json* object, std::string_view key) {
+  return object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
+}
+
+std::string text(const Json* object, std::string_view key) {
+  const auto* value = at(object, key);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+int number(const Json* object, std::string_view key, int otherwise) {
+  const auto* value = at(object, key);
+  return value != nullptr && value->is_number_integer() ? value->get<int>() : otherwise;
+}
+
+// One list after the other; a resource that is not served has no jobs.
+struct Search {
+  std::vector<kinds::Resource> resources;
+  std::vector<Submitted> found;
+  std::string name_space, run;
+  std::function<void(Result<std::vector<Submitted>>)> done;
+};
+
+bool matches(const Json& object, const std::string& run) {
+  const auto* metadata = at(&object, "metadata");
+  return run.empty() || text(metadata, "name") == run || text(at(metadata, "labels"), run_label) == run;
+}
+
+void next(kube::Client& client, const std::shared_ptr<Search>& search) {
+  if (search->resources.empty()) return search->done(std::move(search->found));
+  const auto resource = search->resources.back();
+  search->resources.pop_back();
+  const kube::Path path{std::string(resource.group_version), std::string(resource.plural), search->name_space, "", ""};
+  client.list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {patience}, [&client, search, resource](kube::Answer answer) {
+    if (!answer && answer.error().status != 404) return search->done(std::move(answer.error().error));
+    const auto* items = answer ? at(&*answer, "items") : nullptr;
+    if (items != nullptr && items->is_array())
+      for (const auto& item : *items)
+        if (matches(item, search->run)) search->found.push_back({resource, item, true});
+    next(client, search);
+  });
+}
+
+void read_replicas(const Json& spec, plan::Distribution& distribution) {
+  if (!spec.is_object()) return;
+  for (const auto& [key, types] : spec.items()) {
+    if (!key.ends_with("ReplicaSpecs")) continue;
+    const auto count = [&types = types](const char* type) {
+      const auto* replicas = at(&types, type);
+      return replicas == nullptr ? 0 : number(replicas, "replicas", 1);
+    };
+    distribution.workers = count("Worker");
+    if (distribution.type == "PyTorch") {
+      if (count("Master") == 0) distribution.elastic = plan::Elastic{distribution.workers, distribution.workers, std::nullopt};
+      distribution.workers += count("Master");
+    }
+    if (distribution.type == "TF") distribution.parameter_servers = count("Chief") == 0 ? 0 : count("PS");
+  }
+}
+
+}  // namespace
+
+void find_jobs(kube::Client& client, const std::string& name_space, const std::string& run,
+               std::function<void(Result<std::vector<Submitted>>)> done) {
+  const auto search = std::make_shared<Search>();
+  for (const auto& kind : kinds::all()) search->resources.insert(search->resources.end(), kind.resources.begin(), kind.resources.end());
+  search->name_space = name_space;
+  search->run = run;
+  search->done = std::move(done);
+  next(client, search);
+}
+
+Result<plan::Plan> plan_of(const Submitted& job) {
+  const auto is_its = [&](const kinds::Kind& kind) {
+    return std::ranges::any_of(kind.resources, [&](const kinds::Resource& one) {
+      return one.plural == job.resource.plural && one.group_version == job.resource.group_version;
+    });
+  };
+  const auto kind = std::ranges::find_if(kinds::all(), is_its);
+  if (kind == kinds::all().end()) return input_error(fmt::format("{} is no kind of job that is known here", job.resource.plural));
+  const auto* metadata = at(&job.object, "metadata");
+  const auto* spec = at(&job.object, "spec");
+  plan::Plan plan;
+  plan.kind = kind->name;
+  plan.job_name = text(metadata, "name");
+  plan.name_space = text(metadata, "namespace");
+  plan.run_id = text(at(metadata, "labels"), run_label);
+  plan.spec_hash = text(at(metadata, "annotations"), kinds::spec_hash_annotation);
+  plan.distribution.type = plan.kind;
+  plan.distribution.indexed = text(spec, "completionMode") == "Indexed";
+  if (plan.distribution.indexed) plan.distribution.workers = number(spec, "completions", 1);
+  if (spec != nullptr) read_replicas(*spec, plan.distribution);
+  return plan;
+}
+
+Facts facts_of(const Submitted& job) {
+  Facts facts = read_facts(job.object);  // owners and namespace are written alike on pods and jobs
+  facts.pod.clear();
+  facts.pod_uid.clear();
+  return facts;
+}
+
+}  // namespace trainstep::cluster
