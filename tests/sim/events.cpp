@@ -7,13 +7,12 @@ namespace trainstep::sim {
 
 std::string replica_of(const Json& pod) {
   const auto label = [&pod](std::string_view name) { return std::string(text_at(pod, {"metadata", "labels", name})); };
-  const auto or_zero = [](std::string index) { return index.empty() ? "0" : index; };
-  if (const auto type = label("training.kubeflow.org/replica-type"); !type.empty())
-    return type + "-" + or_zero(label("training.kubeflow.org/replica-index"));
-  if (const auto role = label("training.kubeflow.org/job-role"); !role.empty())
-    return role + "-" + or_zero(label("training.kubeflow.org/replica-index"));
+  auto type = label("training.kubeflow.org/replica-type");
+  if (type.empty()) type = label("training.kubeflow.org/job-role");
+  if (type == "launcher") return type;
+  if (const auto index = label("training.kubeflow.org/replica-index"); !type.empty()) return type + "-" + (index.empty() ? "0" : index);
   if (const auto index = label("batch.kubernetes.io/job-completion-index"); !index.empty()) return "worker-" + index;
-  return "main-0";
+  return "main";
 }
 
 void write_event(Store& store, const Version& object, std::string_view type, std::string_view reason, const std::string& message) {

@@ -9,7 +9,7 @@
 
 namespace trainstep::sim {
 
-// "worker-1" from the labels that the operators put on their pods.
+// "worker-1", "launcher", "main" (of a Job of one pod), from the labels that the operators put on their pods.
 std::string replica_of(const Json& pod);
 
 // A v1 Event about `object`.

@@ -18,7 +18,7 @@ namespace trainstep::sim {
 // Which pod asks for its fate.
 struct PodIdentity {
   std::string name, uid;
-  std::string replica;  // "worker-1", "master-0", "launcher-0", "main-0": the same for all attempts
+  std::string replica;  // "worker-1", "master-0", "launcher", "main": the same for all attempts
   int attempt = 0;      // containers of this replica that were started before, in this pod or in others
 };
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace trainstep::sim {
+
+using Class = result::VerdictClass;
+
+bool Oracle::any_job_succeeded() const {
+  return std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), [](const JobRecord& job) { return job.succeeded; });
+}
+
+std::set<Class> Oracle::by_fate() const {
+  switch (m_world.m_scenario.fate) {
+    case Fate::succeeds:
+    case Fate::restarts:
+    case Fate::unschedulable_a_while:
+    case Fate::quota_a_while:
+    case Fate::webhook_down_a_while:
+    case Fate::suspended:
+    case Fate::preempted:
+      return {Class::succeeded};
+    case Fate::user_error:
+    case Fate::out_of_memory:
+    case Fate::backoff_exhausted:
+      return {Class::user};
+    case Fate::image_pull:
+    case Fate::invalid_image:
+    case Fate::config_missing:
+    case Fate::webhook_denies:
+    case Fate::stranger:
+      return {Class::input};
+    case Fate::unschedulable:
+      return {Class::capacity, Class::timeout};
+    case Fate::hangs:
+      return {Class::timeout};
+    case Fate::evicted:
+      return {Class::capacity};
+    case Fate::node_lost:
+      return any_job_succeeded() ? std::set{Class::succeeded} : std::set{Class::capacity, Class::system};
+    case Fate::operator_absent:
+    case Fate::deleted_by_somebody:
+      return {Class::system};
+  }
+  return {};
+}
+
+std::set<Class> Oracle::allowed() const {
+  auto result = by_fate();
+  const auto& life = m_world.m_lives.back();
+  if (life.signalled || (m_world.m_scenario.step_fate == StepFate::cancelled && m_world.m_acted)) result.insert(Class::cancelled);
+  // A job that vanished between two lives cannot be known: the next one trains anew.
+  if (m_world.m_jobs.size() > 1 && any_job_succeeded()) result.insert(Class::succeeded);
+  // No answer within the limits for asking who we are and for creating.
+  const auto& absences = m_world.m_scenario.absences;
+  const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {
+    return absence.party == Absence::Party::api_server && absence.length >= Duration{200'000};
+  });
+  if (m_world.m_jobs.empty() && long_absence) result.insert(Class::system);
+  return result;
+}
+
+void Oracle::check_verdict(std::vector<std::string>& violations) const {
+  const auto& verdict = m_world.m_lives.back().verdict;
+  if (!verdict) return;
+  const auto may = allowed();
+  if (!may.contains(verdict->verdict_class)) {
+    std::string names;
+    for (const auto one : may) names += fmt::format("{}{}", names.empty() ? "" : " or ", result::name(one));
+    violations.push_back(fmt::format("the verdict must be {}, but is {}", names, result::describe(*verdict)));
+  }
+  if (verdict->verdict_class == Class::succeeded && !any_job_succeeded()) violations.emplace_back("the step says succeeded, but no job has");
+  check_first_failure(*verdict, violations);
+}
+
+void Oracle::check_first_failure(const result::Verdict& verdict, std::vector<std::string>& violations) const {
+  const auto& scenario = m_world.m_scenario;
+  if (scenario.fate != Fate::user_error || verdict.verdict_class != Class::user) return;
+  const auto& first = verdict.first_failure;
+  if (!first) return violations.emplace_back("the verdict does not name the replica that failed first"), void();
+  if (first->replica != scenario.victim) violations.push_back(fmt::format("first failed {}, the verdict names {}", scenario.victim, first->replica));
+  if (first->exit_code != scenario.exit_code)
+    violations.push_back(fmt::format("{} ended with {}, the verdict says {}", scenario.victim, scenario.exit_code,
+                                     first->exit_code ? std::to_string(*first->exit_code) : "nothing"));
+}
+
+// Lines with " try " in them are unique in their world. Within one life none comes twice, those of one attempt come in their order; of the last
+// attempt of the primary replica all come that could be read to the end.
+void Oracle::check_lines(std::vector<std::string>& violations) const {
+  const auto& written = m_world.m_cluster.kubelet.written();
+  std::map<std::string_view, std::size_t> known;
+  int last_attempt = -1;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (written[i].text.find(" try ") != std::string::npos) known.emplace(written[i].text, i);
+    if (written[i].replica == m_world.m_scenario.primary) last_attempt = std::max(last_attempt, written[i].attempt);
+  }
+  std::set<std::size_t> printed;
+  for (const auto& life : m_world.m_lives) {
+    printed.clear();
+    std::map<std::pair<std::string, int>, std::size_t> latest;
+    for (const auto& line : life.lines) {
+      const auto found = known.find(line.text);
+      if (found == known.end()) {
+        if (line.text.find(" try ") != std::string::npos) violations.push_back("printed, but never written: " + line.text);
+        continue;
+      }
+      const auto& its = written[found->second];
+      if (!printed.insert(found->second).second) violations.push_back(fmt::format("life {}: printed twice: {}", life.number, line.text));
+      if (its.replica != line.member) violations.push_back(fmt::format("printed as {}'s: {}", line.member, line.text));
+      const auto [before, first] = latest.try_emplace({its.replica, its.attempt}, found->second);
+      if (!first && before->second > found->second) violations.push_back(fmt::format("life {}: printed out of order: {}", life.number, line.text));
+      before->second = std::max(before->second, found->second);
+    }
+  }
+  const auto& verdict = m_world.m_lives.back().verdict;
+  if (!verdict || (verdict->verdict_class != Class::succeeded && verdict->verdict_class != Class::user)) return;
+  const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_fate == StepFate::lives;
+  for (const auto& [text, i] : known) {
+    const auto& line = written[i];
+    const bool due = line.replica == m_world.m_scenario.primary && (whole || line.attempt == last_attempt) && !line.lost &&
+                     m_world.m_pods_at_end.contains(line.pod);
+    if (due && !printed.contains(i)) violations.push_back("never printed: " + line.text);
+  }
+}
+
+std::string Oracle::why_not_another() const {
+  for (const auto& job : m_world.m_jobs) {
+    if (job.deleted_by_world || job.reported || (job.deleted_by_step && !job.succeeded)) continue;
+    return fmt::format("another job is made although {} {}", job.name,
+                       job.succeeded ? "has succeeded"
+                       : job.failed  ? "has failed unreported"
+                                     : "exists");
+  }
+  return {};
+}
+
+void Oracle::check_leaks(std::vector<std::string>& violations) const {
+  const auto& scenario = m_world.m_scenario;
+  const auto& verdict = m_world.m_lives.back().verdict;
+  if (verdict && verdict->verdict_class == Class::interrupted) return;
+  // Under KFP v2 a cancelled step has no time for a second try: the Workflow's end is the backstop (check_empty).
+  if (scenario.step_fate == StepFate::cancelled && m_world.m_acted && !scenario.calm) return;
+  const auto end = m_world.m_loop.now() - std::chrono::minutes(30);
+  if (m_world.api_server_away(end)) return;
+  for (const auto& pod : m_world.m_cluster.training_pods())
+    if (const auto phase = phase_of(*pod); phase == "Running" || phase == "Pending")
+      violations.push_back(fmt::format("left behind: pod {} ({})", pod->name(), phase));
+  for (const auto& job : m_world.m_jobs) {
+    if (job.gone) continue;
+    if (!job.succeeded && !job.failed) violations.push_back(fmt::format("left behind: job {}, which is not over", job.name));
+    if (job.succeeded && !scenario.workflow && verdict && verdict->verdict_class == Class::succeeded)
+      violations.push_back(fmt::format("left behind: job {}, which no Workflow takes along", job.name));
+  }
+  for (const auto& job : m_world.m_jobs)
+    if (job.succeeded && job.deleted_by_step && scenario.workflow && !m_world.m_acted)
+      violations.push_back(fmt::format("the step has deleted {}, which has succeeded and belongs to a Workflow", job.name));
+  if (scenario.fate == Fate::stranger && !m_world.m_stranger.empty() && m_world.m_cluster.store.by_uid(m_world.m_stranger) == nullptr)
+    violations.emplace_back("the stranger's job was deleted");
+}
+
+void Oracle::check_empty(std::vector<std::string>& violations) const {
+  if (!m_world.m_scenario.workflow) return;
+  const auto& store = m_world.m_cluster.store;
+  for (const auto& resource : store.resources()) {
+    if (resource.plural == "events" || resource.plural == "workflows") continue;
+    for (const auto& object : store.list(resource, ""))
+      if (object->uid() != m_world.m_stranger && !object->owned_by(m_world.m_stranger))
+        violations.push_back(fmt::format("outlives its Workflow: {} {}", resource.plural, object->name()));
+  }
+}
+
+}  // namespace trainstep::sim

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/scenario.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+namespace trainstep::sim {
+namespace {
+
+constexpr std::array<std::string_view, fates> fate_names = {"succeeds",
+                                                            "user error",
+                                                            "out of memory",
+                                                            "restarts",
+                                                            "backoff exhausted",
+                                                            "image cannot be pulled",
+                                                            "image name invalid",
+                                                            "Secret missing",
+                                                            "unschedulable for a while",
+                                                            "unschedulable",
+                                                            "quota for a while",
+                                                            "operator absent",
+                                                            "webhook denies",
+                                                            "webhook down for a while",
+                                                            "evicted",
+                                                            "node lost",
+                                                            "hangs",
+                                                            "suspended, then resumed",
+                                                            "preempted, then resumed",
+                                                            "deleted by somebody",
+                                                            "name taken by a stranger"};
+
+Duration seconds(std::int64_t count) { return Duration{count * 1000}; }
+
+// Short mostly, long sometimes.
+Duration some_time(Random& random) {
+  if (random.chance(0.6)) return random.between(seconds(1), seconds(90));
+  return random.chance(0.8) ? random.between(seconds(60), seconds(3'600)) : random.between(seconds(3'600), seconds(60'000));
+}
+
+void draw_job(Scenario& scenario, Random& random, const Wishes& wishes) {
+  scenario.kind = wishes.kind.value_or(random.pick<std::string>({"Job", "Job", "PyTorch", "PyTorch", "PyTorch", "MPI", "MPI", "TF", "TF"}));
+  scenario.installed.mpi_v2beta1 = wishes.mpi_v2beta1.value_or(random.chance(0.5));
+  scenario.workers = static_cast<int>(random.chance(0.9) ? random.between(1, 4) : random.between(5, 12));
+  scenario.distribution = {{"distribution_type", scenario.kind}};
+  std::vector<std::string> replicas;
+  const auto add = [&replicas](const char* type, int from, int count) {
+    for (int i = from; i < from + count; ++i) replicas.push_back(fmt::format("{}-{}", type, i));
+  };
+  if (scenario.kind == "Job") {
+    const bool indexed = scenario.workers > 1;
+    if (indexed) scenario.distribution["indexed"] = true;
+    if (indexed) add("worker", 0, scenario.workers);
+    if (!indexed) replicas = {"main"};
+  } else if (scenario.kind == "PyTorch") {
+    replicas = {"master-0"};
+    add("worker", 0, scenario.workers - 1);
+  } else if (scenario.kind == "MPI") {
+    replicas = {"launcher"};
+  } else {
+    const bool servers = random.chance(0.5);
+    scenario.distribution["number_of_parameter_servers"] = servers ? 1 : 0;
+    if (servers) replicas = {"chief-0"};
+    add("worker", 0, scenario.workers);
+  }
+  if (scenario.workers > 1 || scenario.kind != "Job") scenario.distribution["number_of_workers"] = scenario.workers;
+  scenario.primary = replicas.front();
+  scenario.victim = replicas[static_cast<std::size_t>(random.next() % replicas.size())];
+}
+
+void draw_fate(Scenario& scenario, Random& random, const Wishes& wishes) {
+  scenario.fate = wishes.fate.value_or(random.chance(0.25) ? Fate::succeeds : static_cast<Fate>(random.between(0, fates - 1)));
+  if (scenario.kind == "Job" && scenario.fate == Fate::operator_absent) scenario.fate = Fate::user_error;
+  scenario.installed.operators_run = scenario.fate != Fate::operator_absent;
+  scenario.exit_code = static_cast<int>(random.chance(0.7) ? random.between(1, 3) : random.between(4, 127));
+  scenario.length = random.between(seconds(5), seconds(120)) + (random.chance(0.2) ? some_time(random) : Duration{0});
+  scenario.acts_at = random.between(Duration{0}, scenario.length);
+  scenario.acts_for = some_time(random);
+  if (scenario.fate == Fate::webhook_down_a_while) scenario.acts_for = random.between(seconds(1), seconds(120));
+  if (scenario.fate == Fate::deleted_by_somebody) scenario.acts_at = random.between(seconds(1), scenario.length / 2);
+  if (scenario.fate == Fate::restarts) scenario.options["run_policy"] = {{"restart_policy", "OnFailure"}, {"backoff_limit", 3}};
+  if (scenario.fate == Fate::backoff_exhausted) scenario.options["run_policy"] = {{"restart_policy", "OnFailure"}, {"backoff_limit", 1}};
+  if (scenario.fate == Fate::unschedulable) scenario.options["limits"] = {{"scheduling", "10m"}};
+  if (scenario.fate == Fate::hangs) scenario.options["limits"] = {{"running", "20m"}};
+}
+
+void draw_step(Scenario& scenario, Random& random, const Wishes& wishes) {
+  const auto lot = random.between(0, 9);
+  const auto drawn = lot < 5 ? StepFate::lives : lot < 8 ? StepFate::killed : lot == 8 ? StepFate::cancelled : StepFate::evicted;
+  scenario.step_fate = wishes.kill ? StepFate::killed : wishes.step_fate.value_or(drawn);
+  scenario.workflow = scenario.step_fate != StepFate::lives || random.chance(0.7);
+  if (scenario.step_fate == StepFate::killed) {
+    scenario.kill_at = static_cast<int>(random.between(1, 30));
+    scenario.kill_after = random.chance(0.5);
+  }
+  if (wishes.kill) std::tie(scenario.kill_at, scenario.kill_after) = *wishes.kill;
+  scenario.death = random.chance(0.7) ? random.between(Duration{47}, Duration{961}) : seconds(30);
+  scenario.token_life = random.chance(0.3) ? seconds(60) : seconds(3'600);
+  scenario.token_kept = random.chance(0.5);
+  if (random.chance(0.2)) scenario.skew = random.between(seconds(-7'200), seconds(7'200));
+}
+
+void draw_faults(Scenario& scenario, Random& random, const Wishes& wishes) {
+  scenario.calm = wishes.calm.value_or(random.chance(0.3));
+  if (scenario.calm) return;
+  const auto most = random.pick({0.005, 0.02, 0.02, 0.1});
+  auto& faults = scenario.faults;
+  for (auto* chance : {&faults.slow, &faults.lost_request, &faults.lost_reply, &faults.swallowed, &faults.cut, &faults.stalled, &faults.too_many,
+                       &faults.server_error, &faults.gateway, &faults.twice})
+    if (random.chance(0.5)) *chance = most * static_cast<double>(random.between(1, 100)) / 100.0;
+  faults.cut *= 5;
+  faults.delay = random.pick({Duration{1}, Duration{3}, Duration{40}});
+  const auto horizon = scenario.length * 2;
+  while (random.chance(0.35))
+    scenario.absences.push_back({random.pick({Absence::Party::controllers, Absence::Party::kubelet, Absence::Party::api_server}),
+                                 random.between(Duration{0}, horizon), random.between(Duration{100}, seconds(60))});
+  if (random.chance(0.1)) scenario.absences.push_back({Absence::Party::api_server, random.between(Duration{0}, horizon), some_time(random)});
+  while (random.chance(0.2)) scenario.clock_jumps.emplace_back(random.between(Duration{0}, horizon), random.between(seconds(-4'000), seconds(4'000)));
+}
+
+// Unique in its world, so that each can be counted.
+void add_lines(PodFate& fate, Random& random, const PodIdentity& who, Duration until) {
+  const auto count = random.between(1, 8);
+  auto at = Duration{0};
+  for (int i = 0; i < count; ++i) {
+    at = random.chance(0.3) ? at : random.between(at, until);  // several at one time, too
+    fate.lines.push_back({at, fmt::format("{} try {} line {} loss={}\n", who.replica, who.attempt, i, random.between(0, 9))});
+  }
+  if (fate.exit_code != 0 && fate.end == PodFate::End::exits && fate.runs_for) {
+    fate.lines.push_back({*fate.runs_for, "Traceback (most recent call last):\n"});
+    fate.lines.push_back({*fate.runs_for, "  File \"train.py\", line 7, in <module>\n"});
+    fate.lines.push_back({*fate.runs_for, fmt::format("ValueError: {} try {}\n", who.replica, who.attempt)});
+  }
+}
+
+void harm(const Scenario& scenario, Random& random, const PodIdentity& who, PodFate& fate) {
+  const auto early = scenario.length / 2;
+  const bool fails = scenario.fate == Fate::user_error || scenario.fate == Fate::out_of_memory || scenario.fate == Fate::evicted ||
+                     scenario.fate == Fate::backoff_exhausted;
+  if (who.replica != scenario.victim) {
+    // The others wait for the one that has gone, or notice it.
+    if (fails && fate.runs_for && random.chance(0.5)) fate.runs_for.reset();
+    if (fails && fate.runs_for) *fate.runs_for = early * 2 + seconds(30);
+    return;
+  }
+  if (fails || (scenario.fate == Fate::restarts && who.attempt == 0)) {
+    fate.runs_for = early;
+    fate.exit_code = scenario.exit_code;
+  }
+  if (scenario.fate == Fate::out_of_memory) fate.end = PodFate::End::oom;
+  if (scenario.fate == Fate::evicted) fate.end = PodFate::End::evicted;
+  if (scenario.fate == Fate::node_lost && who.attempt == 0) {
+    fate.runs_for = early;
+    fate.end = PodFate::End::node_lost;
+  }
+  if (scenario.fate == Fate::image_pull) fate.start = PodFate::Start::image_pull;
+  if (scenario.fate == Fate::invalid_image) fate.start = PodFate::Start::invalid_image;
+  if (scenario.fate == Fate::config_missing) fate.start = PodFate::Start::config_missing;
+  if (scenario.fate == Fate::unschedulable) fate.schedulable.reset();
+  if (scenario.fate == Fate::unschedulable_a_while) fate.schedulable = scenario.acts_for;
+}
+
+}  // namespace
+
+std::string_view name(Fate fate) { return fate_names.at(static_cast<std::size_t>(fate)); }
+
+std::string_view name(StepFate fate) {
+  return fate == StepFate::lives ? "lives" : fate == StepFate::killed ? "is killed" : fate == StepFate::cancelled ? "is cancelled" : "is evicted";
+}
+
+std::string Scenario::describe() const {
+  return fmt::format("seed {}: {}{} of {}, {} ({}), the step {}{}{}{}", seed, kind, kind == "MPI" ? installed.mpi_v2beta1 ? " v2beta1" : " v1" : "",
+                     workers, sim::name(fate), victim, sim::name(step_fate),
+                     kill_at == 0 ? "" : fmt::format(" {} call {}", kill_after ? "after" : "before", kill_at), workflow ? "" : ", no Workflow",
+                     calm ? ", calm" : "");
+}
+
+Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
+  Random random(seed * 0x2545f4914f6cdd1dU + 1);
+  Scenario scenario;
+  scenario.seed = seed;
+  draw_job(scenario, random, wishes);
+  draw_fate(scenario, random, wishes);
+  draw_step(scenario, random, wishes);
+  draw_faults(scenario, random, wishes);
+  return scenario;
+}
+
+PodFate pod_fate(const Scenario& scenario, Random& random, const PodIdentity& who) {
+  PodFate fate;
+  fate.pulling = random.chance(0.8) ? random.between(Duration{100}, Duration{4'000}) : random.between(seconds(4), seconds(120));
+  fate.runs_for = scenario.length + random.between(Duration{0}, Duration{500});
+  const bool serves = who.replica.starts_with("ps-") || (scenario.kind == "MPI" && who.replica != "launcher");
+  if (serves || scenario.fate == Fate::hangs) fate.runs_for.reset();
+  fate.dies_after = random.chance(0.9) ? random.between(Duration{10}, Duration{3'000}) : seconds(29);
+  harm(scenario, random, who, fate);
+  add_lines(fate, random, who, fate.runs_for.value_or(scenario.length));
+  if (!scenario.calm && random.chance(0.05)) fate.rotated = random.between(Duration{0}, scenario.length);
+  return fate;
+}
+
+}  // namespace trainstep::sim

@@ -1,0 +1,104 @@
+// What a seed draws: which job, what becomes of it and of the step, and what goes wrong around them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/cluster.h"
+#include "sim/network.h"
+
+namespace trainstep::sim {
+
+// What becomes of the training.
+enum class Fate {
+  succeeds,
+  user_error,  // `victim` ends with `exit_code`, all others hang or fail later
+  out_of_memory,
+  restarts,           // `victim` fails once and is restarted
+  backoff_exhausted,  // … fails every time
+  image_pull,
+  invalid_image,
+  config_missing,  // a Secret that does not exist
+  unschedulable_a_while,
+  unschedulable,  // with a limit
+  quota_a_while,
+  operator_absent,
+  webhook_denies,
+  webhook_down_a_while,
+  evicted,  // `victim`, with restart policy Never
+  node_lost,
+  hangs,      // with a limit on running
+  suspended,  // at first, as a queue does it; resumed later
+  preempted,  // suspended while it runs, resumed later
+  deleted_by_somebody,
+  stranger,  // the name is taken by somebody else's job
+};
+inline constexpr int fates = 21;
+std::string_view name(Fate fate);
+
+// What becomes of the step's process.
+enum class StepFate {
+  lives,
+  killed,     // SIGKILL before or after its `kill_at`th call; started again
+  cancelled,  // the pipeline's run is terminated
+  evicted,    // its pod is deleted, another one follows
+};
+std::string_view name(StepFate fate);
+
+// A party that is away for a while, from `at` (after the world's begin) on.
+struct Absence {
+  enum class Party { controllers, kubelet, api_server };
+  Party party = Party::controllers;
+  Duration at, length;
+};
+
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::string kind = "Job";  // distribution_type
+  Installed installed;
+  int workers = 1;
+  Fate fate = Fate::succeeds;
+  StepFate step_fate = StepFate::lives;
+  std::string victim;  // a replica, as kinds::replica_name has it
+  std::string primary;
+  int exit_code = 1;
+  bool workflow = true;                // the step belongs to one
+  bool calm = false;                   // nothing goes wrong but the fates
+  Json distribution = Json::object();  // distribution_specification
+  Json options = Json::object();       // job_options
+  Faults faults;
+  std::vector<Absence> absences;
+  Duration length{60'000};                                 // of the training
+  Duration acts_at{20'000};                                // after the job's creation: when somebody deletes, suspends, cancels, evicts
+  Duration acts_for{60'000};                               // how long a suspension, a quota, … lasts
+  int kill_at = 0;                                         // the step's call, 0: never
+  bool kill_after = false;                                 // when the server has done it; else before it is sent
+  Duration skew{0};                                        // the step's clock against the cluster's
+  std::vector<std::pair<Duration, Duration>> clock_jumps;  // when, by how much
+  Duration token_life{3'600'000};
+  bool token_kept = false;  // the step reads its token again only when it is refused
+  Duration death{300};      // SIGTERM → SIGKILL
+  [[nodiscard]] std::string describe() const;
+};
+
+// What a test wants; what is unset is drawn.
+struct Wishes {
+  std::optional<std::string> kind = {};
+  std::optional<bool> mpi_v2beta1 = {};
+  std::optional<Fate> fate = {};
+  std::optional<StepFate> step_fate = {};
+  std::optional<bool> calm = {};
+  std::optional<std::pair<int, bool>> kill = {};  // call, after its effect
+};
+
+Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes);
+
+// What becomes of one attempt of one replica.
+PodFate pod_fate(const Scenario& scenario, Random& random, const PodIdentity& who);
+
+}  // namespace trainstep::sim

@@ -1,0 +1,191 @@
+// The cluster's side: what is there at first, and what happens to the job.
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/oracle.h"
+
+namespace trainstep::sim {
+namespace {
+
+Json suspension(const Resource& resource, bool suspended) {
+  if (resource.built_in) return {{"suspend", suspended}};
+  return {{"runPolicy", {{"suspend", suspended}}}};
+}
+
+// What a reader of the story wants of a status.
+std::string summary(const Version& object) {
+  const auto& status = part_of(object.object, {"status"});
+  auto text = std::string(text_at(status, {"phase"}));
+  if (const auto* conditions = dig(status, {"conditions"}); conditions != nullptr && object.resource->plural != "pods")
+    for (const auto& condition : *conditions)
+      if (text_at(condition, {"status"}) == "True") text += fmt::format(" {}", text_at(condition, {"type"}));
+  if (const auto* statuses = dig(status, {"containerStatuses"}); statuses != nullptr && !statuses->empty())
+    text += " " + (*statuses)[0].at("state").dump();
+  if (object.resource->plural == "events") text += fmt::format("{}: {}", text_at(object.object, {"reason"}), text_at(object.object, {"message"}));
+  return object.deleting() ? text + " (deleting)" : text;
+}
+
+bool is_stranger(const Version& object) { return !text_at(object.object, {"metadata", "labels", "stranger"}).empty(); }
+
+}  // namespace
+
+World::World(std::uint64_t seed, Options options)
+    : m_scenario(draw_scenario(seed, options.wishes)),
+      m_options(std::move(options)),
+      m_story(m_loop, m_options.story),
+      m_random(seed ^ 0xabcdef12345U),
+      m_cluster(m_loop, m_random.split(), m_scenario.installed,
+                [this](const PodIdentity& who) {
+                  auto fate = pod_fate(m_scenario, m_random, who);
+                  m_story.tell("fate", "{} (try {} of {}): {} after {}", who.name, who.attempt, who.replica, fate.exit_code,
+                               fate.runs_for ? trainstep::describe(*fate.runs_for) : "a stop");
+                  return fate;
+                }),
+      m_network(m_loop, m_cluster.server, m_story, m_random.split(), m_scenario.faults) {
+  m_began = m_loop.now();
+  set_up_cluster();
+  set_up_accidents();
+}
+
+World::~World() = default;
+
+bool World::is_job(const Resource& resource) const {
+  if (m_scenario.kind == "Job") return resource.group_version == "batch/v1" && resource.plural == "jobs";
+  return !resource.built_in && resource.plural == (m_scenario.kind == "PyTorch" ? "pytorchjobs" : m_scenario.kind == "TF" ? "tfjobs" : "mpijobs");
+}
+
+void World::set_up_cluster() {
+  m_cluster.server.admit([this](const Resource& resource, Json& object, bool) { return admit(resource, object); });
+  m_cluster.store.listen([this](const Happening& happening) {
+    if (m_options.story)
+      m_story.tell("object", "{} {}/{} {}",
+                   happening.sort == Happening::Sort::added     ? "added"
+                   : happening.sort == Happening::Sort::deleted ? "deleted"
+                                                                : "changed",
+                   happening.now->resource->plural, happening.now->name(), summary(*happening.now));
+    if (is_job(*happening.now->resource) && !is_stranger(*happening.now)) job_heard(happening);
+  });
+  if (m_scenario.workflow)
+    m_workflow =
+        m_cluster.store.create(*m_cluster.store.resource("argoproj.io/v1alpha1", "workflows"), {{"apiVersion", "argoproj.io/v1alpha1"},
+                                                                                                {"kind", "Workflow"},
+                                                                                                {"metadata", {{"name", "wf"}, {"namespace", "lab"}}},
+                                                                                                {"spec", Json::object()}});
+  m_scenario.token_kept = m_scenario.token_kept && !m_scenario.calm;
+  rotate_token();
+}
+
+// What happens by the clock and not by what the step does.
+void World::set_up_accidents() {
+  for (const auto& absence : m_scenario.absences) {
+    if (absence.party == Absence::Party::api_server) {
+      const auto sort = m_random.pick({Outage::Sort::refused, Outage::Sort::silent, Outage::Sort::unavailable});
+      m_network.add_outage({m_began + absence.at, m_began + absence.at + absence.length, sort});
+      m_loop.after(absence.at, [this] { m_cluster.store.compact(m_cluster.store.number() - static_cast<std::uint64_t>(m_random.between(0, 5))); });
+      continue;
+    }
+    m_loop.after(absence.at, [this, absence] {
+      const bool controllers = absence.party == Absence::Party::controllers;
+      m_story.tell("world", "{} away for {}", controllers ? "controllers" : "kubelets", trainstep::describe(absence.length));
+      if (controllers)
+        m_cluster.stop_controllers(m_loop.now() + absence.length);
+      else
+        m_cluster.kubelet.restart(m_loop.now() + absence.length);
+    });
+  }
+  for (const auto& [at, by] : m_scenario.clock_jumps)
+    m_loop.after(at, [this, jump = by] {
+      if (m_step_loop) m_step_loop->jump(jump);
+    });
+  m_cluster.server.options().expired_as_http = m_random.chance(0.3);
+  if (m_scenario.fate == Fate::quota_a_while)
+    m_cluster.refuse_pods([this](const Json&) -> std::optional<std::string> {
+      if (m_jobs.empty() || m_loop.now() > m_began + m_scenario.acts_for) return std::nullopt;
+      return "exceeded quota: gpus, requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=8, limited: requests.nvidia.com/gpu=8";
+    });
+}
+
+// The old token is good for a little while yet, as bound tokens are.
+void World::rotate_token() {
+  m_token = fmt::format("token-{}", ++m_tokens);
+  auto& good = m_cluster.server.tokens();
+  good.insert(m_token);
+  m_loop.after(m_scenario.token_life + Duration{10'000}, [&good, old = m_token] { good.erase(old); });
+  m_loop.after(m_scenario.token_life, [this] { rotate_token(); });
+}
+
+std::optional<Reply> World::admit(const Resource& resource, Json& object) {
+  if (!is_job(resource)) return std::nullopt;
+  if (m_scenario.fate == Fate::webhook_denies) return webhook_denied("validator.example.org", "spec.template: team label is missing");
+  if (m_scenario.fate == Fate::webhook_down_a_while && m_loop.now() < m_began + m_scenario.acts_for)
+    return webhook_unreachable("validator.example.org");
+  if (m_scenario.fate == Fate::suspended) object["spec"].merge_patch(suspension(resource, true));
+  if (m_scenario.fate == Fate::stranger && m_stranger.empty()) {
+    Json taken = {{"apiVersion", resource.group_version},
+                  {"kind", resource.kind},
+                  {"metadata", {{"name", text_at(object, {"metadata", "name"})}, {"namespace", "lab"}, {"labels", {{"stranger", "yes"}}}}},
+                  {"spec", object.at("spec")}};
+    taken["spec"].merge_patch(suspension(resource, true));
+    m_stranger = m_cluster.store.create(resource, std::move(taken))->uid();
+  }
+  return std::nullopt;
+}
+
+void World::job_heard(const Happening& happening) {
+  const auto& job = *happening.now;
+  if (happening.sort == Happening::Sort::added) return job_created(happening.now);
+  const auto record = std::find_if(m_jobs.begin(), m_jobs.end(), [&job](const JobRecord& its) { return its.uid == job.uid(); });
+  if (record == m_jobs.end()) return;
+  const auto& status = part_of(job.object, {"status"});
+  const bool final = job.resource->group_version != "kubeflow.org/v2beta1" || status.contains("completionTime");
+  if (final && (has_condition(status, "Complete") || has_condition(status, "SuccessCriteriaMet") || has_condition(status, "Succeeded")))
+    record->succeeded = true;
+  if (final && (has_condition(status, "Failed") || has_condition(status, "FailureTarget"))) record->failed = true;
+  const auto outcome = text_at(job.object, {"metadata", "annotations", "trainstep.dev/outcome"});
+  if (!outcome.empty() && outcome != "succeeded") record->reported = true;
+  if (happening.sort == Happening::Sort::deleted) record->gone = true;
+  const bool deleted_now = happening.sort == Happening::Sort::deleted || (job.deleting() && !happening.before->deleting());
+  if (!deleted_now || record->deleted_by_world || record->deleted_by_step) return;
+  (m_world_deletes ? record->deleted_by_world : record->deleted_by_step) = true;
+}
+
+void World::job_created(const VersionPtr& job) {
+  if (const auto why = Oracle(*this).why_not_another(); !why.empty()) m_violations.push_back(why);
+  const std::string uid(job->uid());
+  m_jobs.push_back({.uid = uid, .name = std::string(job->name())});
+  if (m_jobs.size() > 1) return;
+  const auto act = m_scenario.acts_at;
+  if (m_scenario.fate == Fate::suspended) m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
+  if (m_scenario.fate == Fate::preempted)
+    m_loop.after(act, [this, uid] {
+      set_suspended(uid, true);
+      m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
+    });
+  if (m_scenario.fate == Fate::deleted_by_somebody)
+    m_loop.after(act, [this, uid] {
+      const auto live = m_cluster.store.by_uid(uid);
+      if (live == nullptr || live->deleting()) return;
+      m_story.tell("world", "somebody deletes the job");
+      m_world_deletes = true;
+      m_cluster.collector.remove(live, m_random.pick({Propagation::foreground, Propagation::background}));
+      m_world_deletes = false;
+    });
+  if (m_scenario.step_fate == StepFate::cancelled) m_loop.after(act, [this] { cancel_run(); });
+  if (m_scenario.step_fate == StepFate::evicted) m_loop.after(act, [this] { evict_step(); });
+}
+
+void World::set_suspended(const std::string& uid, bool suspended) {
+  const auto job = m_cluster.store.by_uid(uid);
+  if (job == nullptr || job->deleting()) return;
+  const auto& status = part_of(job->object, {"status"});
+  for (const auto* end : {"Complete", "Succeeded", "Failed"})
+    if (has_condition(status, end)) return;
+  m_story.tell("world", "the queue {} the job", suspended ? "suspends" : "resumes");
+  m_cluster.store.update(uid, [&](Json& changed) { changed["spec"].merge_patch(suspension(*job->resource, suspended)); });
+}
+
+}  // namespace trainstep::sim

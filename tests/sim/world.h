@@ -1,0 +1,143 @@
+// The simulated world that a whole step is run against: cluster, network and pipeline in one process, on virtual time, from a seed. It knows what is
+// true, so that the step's words and deeds can be held against it. README.md tells how a step is connected.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/credentials.h"
+#include "result/verdict.h"
+#include "sim/scenario.h"
+
+namespace trainstep::sim {
+
+// A process of the step, as the world sees it.
+class Step {
+ public:
+  virtual ~Step() = default;  // may come at any time: that is SIGKILL
+  virtual void begin() = 0;
+  virtual void signal(int number) = 0;
+};
+
+// What one process of the step finds around it, and whom it tells what it does. Valid for this life only.
+struct Surroundings {
+  const Scenario& scenario;
+  Loop& loop;  // its clock may be wrong
+  http::Transport& transport;
+  std::shared_ptr<kube::Credentials> credentials;
+  std::string name_space;
+  std::string pod;                                                              // its own
+  std::string attempt;                                                          // random, of this process
+  std::uint64_t seed = 0;                                                       // for its jitter
+  std::function<void(std::string_view text)> say;                               // a line of the step's story
+  std::function<void(std::string_view member, std::string_view lines)> output;  // whole lines of a replica, each with its newline
+  std::function<void(const result::Verdict& verdict)> exit;                     // the process ends, as its last deed; from the loop
+};
+using Factory = std::function<std::unique_ptr<Step>(const Surroundings& surroundings)>;
+
+// One life of the step.
+struct Life {
+  struct Line {
+    std::string member, text;
+  };
+  int number = 0;
+  std::vector<Line> lines;
+  std::optional<result::Verdict> verdict;  // unset: it was killed
+  bool signalled = false;
+};
+
+// A job that was created for the step.
+struct JobRecord {
+  std::string uid, name;
+  bool succeeded = false, failed = false;  // as the operator has decided; found out without the code under test
+  bool reported = false;                   // the step has told its pipeline of a failure, and noted that on the job
+  bool deleted_by_world = false;
+  bool deleted_by_step = false;
+  bool gone = false;
+};
+
+class World {
+ public:
+  struct Options {
+    Wishes wishes;
+    bool story = false;  // tell everything
+    Duration longest = std::chrono::hours(24 * 20);
+    int most_tasks = 3'000'000;
+  };
+  explicit World(std::uint64_t seed) : World(seed, Options{}) {}
+  World(std::uint64_t seed, Options options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Runs the step, as many lives as its fate gives it, then lets things settle and takes the Workflow away. Returns what was promised and not kept;
+  // empty: all is well. Call it once.
+  std::vector<std::string> run(const Factory& factory);
+
+  [[nodiscard]] const Scenario& scenario() const { return m_scenario; }
+  [[nodiscard]] const std::vector<Life>& lives() const { return m_lives; }
+  [[nodiscard]] const std::vector<JobRecord>& jobs() const { return m_jobs; }
+  // How many API calls the step has made, in all its lives.
+  [[nodiscard]] int calls() const { return m_network.calls(); }
+  [[nodiscard]] std::string story() const { return m_scenario.describe() + "\n" + m_story.text(); }
+  // The parts, for tests that want more than a seed draws.
+  [[nodiscard]] SimLoop& loop() { return m_loop; }
+  [[nodiscard]] Cluster& cluster() { return m_cluster; }
+  [[nodiscard]] Network& network() { return m_network; }
+  // What a token file would hold now.
+  [[nodiscard]] const std::string& token() const { return m_token; }
+
+ private:
+  friend class Oracle;
+  struct Pod {
+    std::string name, uid;
+  };
+
+  void set_up_cluster();
+  void set_up_accidents();
+  std::optional<Reply> admit(const Resource& resource, Json& object);
+  void job_heard(const Happening& happening);
+  void job_created(const VersionPtr& job);
+  void set_suspended(const std::string& uid, bool suspended);
+  void rotate_token();
+  void begin_life(const Factory& factory);
+  void die();
+  void bury();
+  void cancel_run();
+  void evict_step();
+  void send_signal();
+  void settle();
+  void make_pod();
+  [[nodiscard]] bool api_server_away(Time at, Duration at_least = {}) const;
+  [[nodiscard]] bool is_job(const Resource& resource) const;
+
+  SimLoop m_loop;
+  Scenario m_scenario;
+  Options m_options;
+  Story m_story;
+  Random m_random;
+  Cluster m_cluster;
+  Network m_network;
+  std::string m_token;
+  int m_tokens = 0;
+  Time m_began;
+  VersionPtr m_workflow;
+  Pod m_pod;
+  std::vector<JobRecord> m_jobs;
+  std::string m_stranger;  // its uid
+  std::vector<Life> m_lives;
+  std::vector<std::string> m_violations;
+  std::unique_ptr<StepLoop> m_step_loop;
+  std::unique_ptr<Step> m_step;
+  bool m_dying = false, m_exited = false, m_another = false, m_acted = false;
+  bool m_world_deletes = false;         // it is not the step that deletes now
+  std::set<std::string> m_pods_at_end;  // that existed when the step ended
+};
+
+}  // namespace trainstep::sim
