@@ -78,7 +78,8 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_uid = uid_of(m_submitted->object);
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
-  emit(follow::JobFound{m_submitted->adopted});
+  // operators.md §8, trap 2: the v1 operator does not.
+  emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1"});
   if (m_removal_wanted) return remove_and_report();
   look_at_job(m_submitted->object);
   watch_all();
@@ -184,14 +185,15 @@ void ClusterBackend::look_at_event(const Json& object) {
   if (job && text(about, "uid") != m_uid) return;  // of an earlier job of this name
   const auto* created = metadata_of(object);
   if (created == nullptr) return;
-  emit(follow::WarningSeen{fmt::format("{} {}", text(about, "kind"), text(about, "name")), text(&object, "reason"), text(&object, "message")});
+  emit(follow::WarningSeen{fmt::format("{} {}", text(about, "kind"), text(about, "name")), text(&object, "reason"), text(&object, "message"),
+                           text(created, "resourceVersion")});
 }
 
 void ClusterBackend::follow_log(const follow::FollowLog& order) {
   kube::LogStream::Sink sink;
   const auto member = order.member;
   const auto attempt = order.attempt;
-  sink.lines = [this, member](std::string_view lines) { emit(follow::MemberOutput{member, lines}); };
+  sink.lines = [this, member, attempt](std::string_view lines) { emit(follow::MemberOutput{member, lines, attempt}); };
   sink.lost = [this, pod = order.pod](const std::string& what) { tell(fmt::format("log of {}: {}", pod, what)); };
   sink.complete = [this, member, attempt] { emit(follow::LogComplete{member, attempt}); };
   m_logs[{member, attempt}] =

@@ -38,6 +38,7 @@ struct MemberStarted {
 struct MemberOutput {
   MemberIndex member;
   std::string_view lines;
+  std::string_view attempt = {};  // in a cluster: as FollowLog named it
 };  // whole lines, each with its newline; valid during handle() only
 struct MemberEnded {
   MemberIndex member;
@@ -59,6 +60,7 @@ struct Told {
 };  // the backend's own line of the story: where, as whom, what was created
 struct JobFound {
   bool adopted;
+  bool backoff_is_kept = false;  // the resource that is served here has a controller that keeps backoffLimit
 };  // it exists under our name; `adopted`: an earlier attempt of this step made it
 struct JobSeen {
   kinds::Judgement judgement;
@@ -76,6 +78,7 @@ struct WarningSeen {
   std::string object;  // "pytorchjob/train-1"
   std::string reason;  // "FailedCreate", "ValidationError"
   std::string message;
+  std::string version = {};  // of the event object: the same one is told again after every list
 };  // a Warning event of the job or of what it is made of
 struct LogComplete {
   MemberIndex member;
@@ -133,7 +136,9 @@ struct FollowLog {
 struct EndLog {
   MemberIndex member;
   std::string attempt;
-  bool restarted;  // its container runs again already: the rest is the previous one's log
+  // Its container runs again already: what the server calls the container's log is the next attempt's, and the rest of this one is the previous
+  // container's log. May come after an order without it, while the rest is still being read.
+  bool restarted;
 };  // its container has ended: read the rest, then LogComplete
 struct RemoveJob {};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
 struct Finish {

@@ -66,7 +66,7 @@ void Follower::on(const MemberStarted& started, Time at) {
   say("running");
 }
 
-void Follower::on(const MemberOutput& output, Time at) { take_output(output, at); }
+void Follower::on(const MemberOutput& output, Time at) { take_output(output, at, m_members[output.member].tail); }
 
 void Follower::on(const MemberEnded& ended, Time at) {
   auto& state = m_members[ended.member];

@@ -14,8 +14,8 @@
 namespace trainstep::follow {
 
 struct JobRules {
-  std::string job;                      // "pytorchjob/train-1", for messages
-  bool restarts_are_ours = false;       // the operator does not keep backoffLimit (operators.md §8, trap 2): we count
+  std::string job;                      // "pytorchjobs/train-1", for messages
+  bool restarts_are_ours = false;       // a v1 operator does not keep backoffLimit (operators.md §8, trap 2): we count, unless JobFound knows better
   std::string on_eviction = "default";  // job_options.on_eviction
   Duration operator_absent{120'000};    // no status, no pods, no event for so long: nobody cares for such jobs here
   Duration settle{5'000};               // how long the pods' own end may come later than the job's
@@ -25,9 +25,11 @@ struct JobRules {
 // Decides by these rules:
 //   the job's own status, as its kind judges it, is the only thing that makes a success or a failure; a pod's end never is
 //   limits: each phase has its own clock; passing queued or scheduling is a lack of capacity, all others are time-outs
-//   pending: follow/pending.h; operator absent: system
+//   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
 //   a job that is gone before its end was seen: unknown (system)
 //   cancel: RemoveJob before anything else; eviction with a next attempt to come: the job is left alone (interrupted)
+//   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
+// The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_phases.cpp phases, pending and limits, job_verdict.cpp the end.
 class JobFollower : public Machine {
  public:
   JobFollower(Rules rules, JobRules job_rules);
@@ -36,10 +38,28 @@ class JobFollower : public Machine {
   [[nodiscard]] Json record_head(Time began) const override;
 
  private:
-  using AttemptKey = std::pair<MemberIndex, std::string>;
+  // limit_phase + n belongs to phase n.
+  enum Timer : int { limit_total, operator_absent, pending_over, settle_over, logs_over, heartbeat, limit_phase };
+
+  // What is known of a member beyond MemberState: its pods.
   struct Slot {
     std::optional<kinds::PodView> pod;  // the newest
-    std::string attempt;                // empty: none has begun
+    std::string attempt;                // of the newest pod: whose log it is, "UID/RESTARTS"; empty: none has begun
+    bool began = false;                 // the program has, in this pod
+    bool ended = false;                 // the end of `attempt`, or of a pod in which none began, has been seen
+    int failures = 0;                   // of this pod's attempts
+    std::optional<Pending> pending;     // why the pod does not run
+    std::string earlier_attempt;
+    std::optional<MemberState> earlier;  // the last attempt that failed and was replaced by a newer one
+  };
+  struct Log {
+    bool ending = false;    // EndLog was ordered
+    bool complete = false;  // and answered
+  };
+  // Who is to be named as the first that failed: a member's current or earlier attempt.
+  struct Culprit {
+    MemberIndex member;
+    const MemberState* state;
   };
 
   void on(const Told& told, Time at);
@@ -49,7 +69,7 @@ class JobFollower : public Machine {
   void on(const PodSeen& seen, Time at);
   void on(const PodGone& gone, Time at);
   void on(const WarningSeen& seen, Time at);
-  void on(const MemberOutput& output, Time at) { take_output(output, at); }
+  void on(const MemberOutput& output, Time at);
   void on(const LogComplete& complete, Time at);
   void on(const CancelSeen& seen, Time at);
   void on(const EvictionSeen& seen, Time at);
@@ -59,41 +79,74 @@ class JobFollower : public Machine {
   void on(const TimerFired& fired, Time at);
   template <typename Other>  // what only happens to a gang of ours
   void on(const Other&, Time) {}
+  void suspended();
+  void beat(Time at);
 
   // pods
+  void look_at_pod(MemberIndex member, Time at);
+  void look_at_attempt(MemberIndex member, const kinds::ContainerView& container, Time at);
+  void look_at_pending(MemberIndex member);
   void attempt_begins(MemberIndex member, const kinds::ContainerView& container, Time at);
   void attempt_ends(MemberIndex member, Ending ending, Time at);
-  void look_at_pod(MemberIndex member, Time at);
+  void tell_failure(MemberIndex member);
+  void count_failures(MemberIndex member);
+  void replaced(MemberIndex member);
+  void leave_pod(MemberIndex member);
   void open_log(MemberIndex member);
+  void open_init_log(MemberIndex member);
   void end_log(MemberIndex member, bool restarted);
+  [[nodiscard]] std::string goes_on_beside() const;
+
   // what it all means
   void evaluate(Time at);
   void enter_phase(result::Phase phase, Time at);
   [[nodiscard]] result::Phase phase_now() const;
-  void look_at_pending(Time at);
+  [[nodiscard]] bool awaited_have_succeeded() const;
+  [[nodiscard]] PendingClock::Present present() const;
+  void check_pending(Time at);
+  void tell_pending(const PendingClock::Present& present);
+  void check_operator(Time at);
   void check_restarts(Time at);
   void check_limits(Time at);
+
   // the end
   void job_ended(Time at);
+  void conclude_now(Time at);
   void conclude_when_settled(Time at);
+  [[nodiscard]] bool end_is_known(MemberIndex member) const;
+  [[nodiscard]] bool ends_may_come() const;
+  [[nodiscard]] bool logs_may_come() const;
+  void end_logs_of_awaited();
   [[nodiscard]] result::Verdict failure_verdict() const;
-  [[nodiscard]] std::optional<MemberIndex> first_to_fail() const;
+  [[nodiscard]] result::Verdict unexplained_failure() const;
+  [[nodiscard]] std::optional<Culprit> first_to_fail() const;
   void decide(result::Verdict verdict, Time at, bool remove);
   void finish();
 
   JobRules m_job_rules;
   std::vector<Slot> m_slots;
-  std::map<AttemptKey, bool> m_logs;  // opened ones → complete
+  std::map<std::pair<MemberIndex, std::string>, Log> m_logs;  // opened ones
   kinds::Judgement m_judgement;
+  struct Warning {
+    WarningSeen seen;
+    std::optional<Pending> pending;
+    bool stale = false;  // all pods have been there since
+  };
   std::vector<Warning> m_warnings;
-  std::optional<Pending> m_pending;
-  Time m_pending_since;
+  PendingClock m_pending_clock;
+  std::optional<Pending> m_pending;     // the gravest, as it was told last
+  std::optional<Time> m_pending_check;  // when the timer for it fires
   std::optional<Time> m_found;
   std::optional<EvictionSeen> m_eviction;
-  bool m_over = false;      // the job's own status is final
-  bool m_settled = false;   // nothing more is waited for after its end
+  bool m_restarts_are_ours = false;
+  bool m_unreachable = false;  // the API server: what is known may be old
+  bool m_over = false;         // the job's own status is final, or we have given it up
+  bool m_gave_up = false;      // it has failed more often than it may: it goes on until it is deleted
+  bool m_ends_awaited = true;  // the pods' own ends may come after the job's
+  bool m_logs_awaited = true;
   bool m_removing = false;  // RemoveJob was ordered
-  int m_restarts = 0;
+  int m_failures = 0;       // of attempts, that count against backoff_limit
+  int m_failures_told = 0;
 };
 
 }  // namespace trainstep::follow

@@ -50,8 +50,8 @@ class Machine {
   [[nodiscard]] bool finished() const { return m_finished; }
 
  protected:
-  // A member's output: shown if it is wanted, read for metrics if it is the primary's; its end is kept for the triage.
-  void take_output(const MemberOutput& output, Time at);
+  // A member's output: shown if it is wanted, read for metrics if it is the primary's; its end is kept in `tail` for the triage.
+  void take_output(const MemberOutput& output, Time at, result::Tail& tail);
   [[nodiscard]] bool shown(MemberIndex member) const { return m_shown[member]; }
   void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
   void start_timer(int timer, const std::optional<Duration>& delay) {

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+#include <utility>
+
+#include "base/text.h"
 
 namespace trainstep::follow {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 using Kind = Pending::Kind;
 using kinds::ContainerView;
 using kinds::PodView;
+using result::VerdictClass;
 
 constexpr Duration at_once{0};
 constexpr Duration minutes_2{120'000};
@@ -23,62 +26,107 @@ bool any_of(const std::array<std::string_view, Size>& words, std::string_view wo
   return std::ranges::find(words, word) != words.end();
 }
 
-std::string with(std::string text, const std::string& message) { return message.empty() ? text : std::move(text) + ": " + message; }
+bool says(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
+
+std::string with(std::string text, std::string_view message) {
+  message = trim(message);
+  return message.empty() ? text : fmt::format("{}: {}", text, message);
+}
 
 // The kubelet's words (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
 std::optional<Pending> of_container(const std::string& member, const ContainerView& container) {
-  constexpr std::array<std::string_view, 4> pulls{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "RegistryUnavailable"};
+  constexpr std::array<std::string_view, 5> pulls{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError",
+                                                  "RegistryUnavailable"};
   constexpr std::array<std::string_view, 2> settings{"CreateContainerConfigError", "CreateContainerError"};
   if (container.state != ContainerView::State::waiting) return std::nullopt;
   if (container.reason == "InvalidImageName")
-    return Pending{Kind::image_name, with(fmt::format("{}: the image's name is invalid", member), container.message), at_once};
+    return Pending{Kind::image_name, member, with(": the image's name is invalid", container.message), at_once};
   if (any_of(pulls, container.reason))
-    return Pending{Kind::image, with(fmt::format("{}: the image cannot be pulled", member), container.message), minutes_5};
+    return Pending{
+        Kind::image, member,
+        with(": the image cannot be pulled", container.message) + " (is its name right? a private registry needs job_options.image_pull_secrets)",
+        minutes_5};
   if (any_of(settings, container.reason))
-    return Pending{Kind::configuration, with(fmt::format("{}: the container cannot be made", member), container.message), minutes_2};
+    return Pending{Kind::configuration, member, with(": the container cannot be made", container.message), minutes_2};
   return std::nullopt;
 }
 
-std::optional<Pending> of_pod(const std::string& member, const PodView& pod) {
-  if (pod.over()) return std::nullopt;
-  for (const auto* containers : {&pod.init_containers, &pod.containers})
-    for (const auto& container : *containers)
-      if (auto pending = of_container(member, container)) return pending;
-  if (pod.unschedulable.empty() || !pod.node.empty()) return std::nullopt;
-  // The scheduler's words for a claim that does not exist (pkg/scheduler/framework/plugins/volumebinding).
-  const bool claim =
-      pod.unschedulable.find("persistentvolumeclaim \"") != std::string::npos && pod.unschedulable.find("not found") != std::string::npos;
-  if (claim) return Pending{Kind::claim, fmt::format("{}: {}", member, pod.unschedulable), minutes_5};
-  return Pending{Kind::unschedulable, fmt::format("{} finds no place: {}", member, pod.unschedulable), std::nullopt};
+// An init container that fails is started again by itself, unless its pod is not to be; how often, the job's kind says.
+std::optional<Pending> of_init_container(const std::string& member, const ContainerView& container) {
+  if (container.sidecar || container.state != ContainerView::State::waiting || !container.last || container.last->exit_code == 0) return std::nullopt;
+  return Pending{Kind::initializing, member,
+                 fmt::format(": init container {} fails (exit code {}), it is tried again", container.name, container.last->exit_code), std::nullopt};
 }
 
-std::optional<Pending> of_warning(const Warning& warning) {
-  constexpr std::array<std::string_view, 3> refusals{"ValidationError", "MPIJobFailedValidation", "InvalidSpec"};
-  if (any_of(refusals, warning.reason))
-    return Pending{Kind::refused, fmt::format("the operator refuses {}: {}", warning.object, warning.message), at_once};
-  if (!warning.reason.starts_with("FailedCreate")) return std::nullopt;
-  if (warning.message.find("exceeded quota") != std::string::npos)
-    return Pending{Kind::quota, fmt::format("quota: {}", warning.message), std::nullopt};
-  return Pending{Kind::pods_refused, fmt::format("pods of {} cannot be made: {}", warning.object, warning.message), minutes_2};
+// "Error creating: pods "train-1-x7k2p" is forbidden: exceeded quota: …": the name of the pod that was not made is another each time.
+std::string_view told_by(std::string_view message) {
+  constexpr std::string_view quota = "exceeded quota";
+  if (const auto found = message.find(quota); found != std::string_view::npos) return message.substr(found);
+  constexpr std::string_view head = "Error creating: ";
+  return message.starts_with(head) ? message.substr(head.size()) : message;
 }
 
 }  // namespace
 
-std::optional<Pending> pending_of(const std::vector<Member>& members, const std::vector<const PodView*>& pods,
-                                  const std::vector<Warning>& warnings) {
-  std::optional<Pending> gravest;
-  const auto take = [&](std::optional<Pending> pending) {
-    if (pending && (!gravest || pending->kind < gravest->kind)) gravest = std::move(pending);
-  };
-  bool complete = true;
-  for (MemberIndex i = 0; i < pods.size(); ++i) {
-    complete = complete && pods[i] != nullptr;
-    if (pods[i] != nullptr) take(of_pod(members[i].name, *pods[i]));
+std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
+  if (pod.over() || pod.deleting) return std::nullopt;
+  for (const auto* containers : {&pod.init_containers, &pod.containers})
+    for (const auto& container : *containers)
+      if (auto pending = of_container(member.name, container)) return pending;
+  for (const auto& container : pod.init_containers)
+    if (auto pending = of_init_container(member.name, container)) return pending;
+  if (pod.unschedulable.empty() || !pod.node.empty()) return std::nullopt;
+  // The scheduler's words for a claim that does not exist (pkg/scheduler/framework/plugins/volumebinding).
+  if (says(pod.unschedulable, "persistentvolumeclaim \"") && says(pod.unschedulable, "not found"))
+    return Pending{Kind::claim, member.name, ": " + pod.unschedulable, minutes_5};
+  return Pending{Kind::unschedulable, member.name, " finds no place: " + pod.unschedulable, std::nullopt};
+}
+
+std::optional<Pending> pending_of(const WarningSeen& warning) {
+  constexpr std::array<std::string_view, 3> refusals{"ValidationError", "MPIJobFailedValidation", "InvalidSpec"};
+  if (any_of(refusals, warning.reason)) return Pending{Kind::refused, warning.object, with(": its operator refuses it", warning.message), at_once};
+  if (!warning.reason.starts_with("FailedCreate")) return std::nullopt;
+  const auto message = told_by(warning.message);
+  if (says(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
+  // No answer of a webhook is an answer; a denial ("admission webhook "x" denied the request") is one.
+  if (says(message, "failed calling webhook") || says(message, "Internal error occurred"))
+    return Pending{Kind::webhook, warning.object, with(": its pods cannot be made", message), minutes_5, VerdictClass::system};
+  return Pending{Kind::pods_refused, warning.object, with(": its pods are refused", message), minutes_2};
+}
+
+std::optional<Duration> limit_of(const Pending& pending, const plan::Limits& limits) {
+  if (!pending.limit || *pending.limit == at_once) return pending.limit;
+  using enum Pending::Kind;
+  const auto kind = pending.kind;
+  const auto wanted = kind == image || kind == configuration ? limits.starting : kind == claim ? limits.scheduling : limits.queued;
+  return wanted ? wanted : pending.limit;
+}
+
+void PendingClock::see(const Present& present, Time at) {
+  for (std::size_t kind = 0; kind < present.size(); ++kind) {
+    auto& since = m_since.at(kind);
+    if (present.at(kind) == nullptr)
+      since.reset();
+    else if (!since)
+      since = at;
   }
-  // Old warnings mean nothing once all pods are there.
-  if (!complete)
-    for (const auto& warning : warnings) take(of_warning(warning));
-  return gravest;
+}
+
+void PendingClock::restart(Time at) {
+  for (auto& since : m_since)
+    if (since) since = at;
+}
+
+PendingClock::Due PendingClock::next(const Present& present, const plan::Limits& limits, Time at) const {
+  Due due;
+  for (std::size_t kind = 0; kind < present.size(); ++kind) {
+    const auto* pending = present.at(kind);
+    const auto limit = pending != nullptr ? limit_of(*pending, limits) : std::nullopt;
+    if (!limit) continue;
+    const auto lasted = at - *m_since.at(kind);
+    if (due.pending == nullptr || *limit - lasted < due.left) due = {pending, lasted, *limit - lasted};
+  }
+  return due;
 }
 
 }  // namespace trainstep::follow

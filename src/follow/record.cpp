@@ -124,12 +124,13 @@ void number(Io& io, const char* key, Enum& value, Enum last) {
 
 template <typename Io>
 void describe(Io& io, Termination& v) {
-  io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("started", v.started), io("finished", v.finished);
+  io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("message", v.message);
+  io("started", v.started), io("finished", v.finished);
 }
 template <typename Io>
 void describe(Io& io, ContainerView& v) {
   io("name", v.name), number(io, "state", v.state, ContainerView::State::terminated), io("reason", v.reason), io("message", v.message);
-  io("termination", v.termination), io("last", v.last), io("started", v.started), io("restarts", v.restarts);
+  io("termination", v.termination), io("last", v.last), io("started", v.started), io("restarts", v.restarts), io("sidecar", v.sidecar);
 }
 template <typename Io>
 void describe(Io& io, PodView& v) {
@@ -204,7 +205,7 @@ void describe(Io& io, Told& v) {
 }
 template <typename Io>
 void describe(Io& io, JobFound& v) {
-  io("adopted", v.adopted);
+  io("adopted", v.adopted), io("backoff_is_kept", v.backoff_is_kept);
 }
 template <typename Io>
 void describe(Io& io, JobSeen& v) {
@@ -222,7 +223,7 @@ void describe(Io& io, PodGone& v) {
 }
 template <typename Io>
 void describe(Io& io, WarningSeen& v) {
-  io("object", v.object), io("reason", v.reason), io("message", v.message);
+  io("object", v.object), io("reason", v.reason), io("message", v.message), io("version", v.version);
 }
 template <typename Io>
 void describe(Io& io, LogComplete& v) {
@@ -241,11 +242,13 @@ void describe(Io& io, ServerTrouble& v) {
   io("reason", v.reason);
 }
 // Its text is lent: read_event() takes it from the line itself.
-void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)); }
+void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
 void describe(In& io, MemberOutput& v) {
   io("member", v.member);
   const auto* lines = io.at("lines");
   if (lines != nullptr && lines->is_string()) v.lines = lines->get_ref<const std::string&>();
+  const auto* attempt = io.at("attempt");
+  if (attempt != nullptr && attempt->is_string()) v.attempt = attempt->get_ref<const std::string&>();
 }
 
 using What = decltype(Event::what);

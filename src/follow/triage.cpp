@@ -32,7 +32,10 @@ void explain(result::FirstFailure& failure, std::vector<std::string> lines) {
 }  // namespace
 
 result::FirstFailure first_failure(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member) {
-  const auto& state = members[member];
+  return failure_of(rules, members, member, members[member]);
+}
+
+result::FirstFailure failure_of(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member, const MemberState& state) {
   result::FirstFailure failure;
   failure.replica = rules.members[member].name;
   failure.signal = state.ending->signal;

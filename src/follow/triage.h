@@ -15,6 +15,9 @@ namespace trainstep::follow {
 // tells.
 result::FirstFailure first_failure(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member);
 
+// The same of `state`, which may be an earlier attempt of that member.
+result::FirstFailure failure_of(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member, const MemberState& state);
+
 result::Verdict failed_verdict(result::FirstFailure failure, int restarts);
 
 // Calls take(line, near_end) for each line of `lines` (whole lines, each with its newline, given without it); near_end: it is among the last 200,

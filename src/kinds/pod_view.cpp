@@ -40,6 +40,7 @@ Termination read_termination(const Json* object) {
   termination.signal = number(object, "signal");
   if (termination.signal.value_or(0) == 0) termination.signal = signal_of(termination.exit_code);
   termination.reason = text(object, "reason");
+  termination.message = text(object, "message");
   termination.started = time(object, "startedAt");
   termination.finished = time(object, "finishedAt");
   return termination;

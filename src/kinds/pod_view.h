@@ -14,8 +14,9 @@ namespace trainstep::kinds {
 struct Termination {
   int exit_code = 0;
   std::optional<int> signal;              // the runtimes tell it as an exit code of 128 + signal, which stays in exit_code
-  std::string reason;                     // "OOMKilled", "Error", "Completed", …
+  std::string reason;                     // "OOMKilled", "Error", "Completed", "StartError", …
   std::optional<Time> started, finished;  // whole seconds, the kubelet's clock
+  std::string message{};                  // why it could not start, or what the program left in its termination message
 };
 
 struct ContainerView {

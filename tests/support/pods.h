@@ -101,6 +101,8 @@ inline Json node_lost() {
   result["conditions"].push_back(condition("Ready", "False", "", ""));
   return result;
 }
+// The Job controller deletes the pods of a job that is over its deadline.
+inline Json deadline_pod() { return failed(143); }
 inline Json crash_loop(int restarts, int code, const std::string& finished = "2026-11-21T08:01:00Z") {
   return status("Running", Json::array({container(waiting("CrashLoopBackOff", "back-off 10s restarting failed container=train pod=train-1"), restarts,
                                                   terminated(code, "", finished))}));

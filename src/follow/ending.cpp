@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/ending.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+
+namespace trainstep::follow {
+namespace {
+
+using kinds::ContainerView;
+using kinds::PodView;
+using kinds::Termination;
+
+// Kubernetes' reasons of a DisruptionTarget condition (docs: concepts/workloads/pods/disruptions).
+std::string disruption_text(const std::string& reason) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known{{
+      {"PreemptionByScheduler", "made room for a pod of higher priority"},
+      {"DeletionByTaintManager", "its node was lost or tainted"},
+      {"EvictionByEvictionAPI", "its node was drained"},
+      {"DeletionByPodGC", "its node is gone"},
+      {"TerminationByKubelet", "its node ended it"},
+  }};
+  const auto* const found = std::ranges::find(known, std::string_view(reason), &std::pair<std::string_view, std::string_view>::first);
+  return found == known.end() ? reason : fmt::format("{} ({})", found->second, reason);
+}
+
+std::string disruption_of(const PodView& pod) {
+  const auto message = trim(pod.message);
+  if (pod.reason.empty()) return disruption_text(pod.disruption);
+  return message.empty() ? pod.reason : fmt::format("{}: {}", pod.reason, message);
+}
+
+void take_termination(Ending& ending, const Termination& termination) {
+  ending.exit_code = termination.exit_code;
+  ending.signal = termination.signal;
+  // Nobody saw it end (a node that was shut off): the code is made up.
+  if (termination.reason == "ContainerStatusUnknown") {
+    ending.vanished = true;
+    ending.signal.reset();
+  }
+  if (termination.reason == "Error" || termination.reason == "Completed") return;
+  // Of these the message is the runtime's: why the program could not be started. Elsewhere it is what the program left there.
+  const bool not_started = termination.reason == "StartError" || termination.reason == "ContainerCannotRun";
+  ending.reason =
+      not_started && !termination.message.empty() ? fmt::format("{}: {}", termination.reason, trim(termination.message)) : termination.reason;
+}
+
+}  // namespace
+
+const ContainerView* failed_init_container(const PodView& pod) {
+  const ContainerView* first = nullptr;
+  for (const auto& container : pod.init_containers) {
+    const auto* end = container.termination ? &*container.termination : container.last ? &*container.last : nullptr;
+    if (container.sidecar || container.state == ContainerView::State::running || end == nullptr || end->exit_code == 0) continue;
+    if (first == nullptr) first = &container;
+  }
+  return first;
+}
+
+Ending ending_of(const PodView& pod, const Termination* termination) {
+  Ending ending;
+  const auto* init = termination == nullptr ? failed_init_container(pod) : nullptr;
+  if (termination != nullptr) {
+    take_termination(ending, *termination);
+  } else if (init != nullptr) {
+    take_termination(ending, init->termination ? *init->termination : *init->last);
+    ending.reason = fmt::format("init container {} failed{}{}", init->name, ending.reason.empty() ? "" : ": ", ending.reason);
+  } else {
+    ending.vanished = pod.phase != "Succeeded";
+  }
+  if (ending.succeeded()) return ending;
+  ending.disrupted = pod.disrupted() && !ending.reason.starts_with("OOMKilled");
+  if (ending.disrupted)
+    ending.reason = disruption_of(pod);
+  else if (ending.reason.empty() && !pod.reason.empty())
+    ending.reason = disruption_of(pod);
+  return ending;
+}
+
+bool stopped_by_deletion(const PodView& pod, const Ending& ending) {
+  return pod.deleting && !ending.succeeded() && !ending.disrupted && !ending.reason.starts_with("OOMKilled");
+}
+
+}  // namespace trainstep::follow

@@ -1,0 +1,174 @@
+// JobFollower: phases, what keeps the job from running, and limits.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "follow/job_follower.h"
+
+namespace trainstep::follow {
+
+using Life = MemberState::Life;
+using State = kinds::Judgement::State;
+
+namespace {
+
+std::optional<Duration> limit_of(const plan::Limits& limits, result::Phase phase) {
+  using enum result::Phase;
+  switch (phase) {
+    case queued:
+      return limits.queued;
+    case scheduling:
+      return limits.scheduling;
+    case starting:
+      return limits.starting;
+    case running:
+      return limits.running;
+    case finishing:
+      return limits.finishing;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void JobFollower::evaluate(Time at) {
+  if (m_verdict || !m_found) return;
+  if (m_over) return conclude_when_settled(at);
+  if (m_judgement.state == State::succeeded || m_judgement.state == State::failed) return job_ended(at);
+  enter_phase(phase_now(), at);
+  check_pending(at);
+  if (!m_verdict) check_restarts(at);
+}
+
+result::Phase JobFollower::phase_now() const {
+  using enum result::Phase;
+  if (m_judgement.state == State::suspended) return queued;
+  std::size_t there = 0, placed = 0;
+  bool primary_there = false, primary_began = false;
+  for (MemberIndex i = 0; i < m_slots.size(); ++i) {
+    const auto& slot = m_slots[i];
+    if (!slot.pod) continue;
+    ++there;
+    if (!slot.pod->node.empty()) ++placed;
+    primary_there = primary_there || m_rules.members[i].primary;
+    primary_began = primary_began || (m_rules.members[i].primary && slot.began);
+  }
+  if (awaited_have_succeeded()) return finishing;
+  if (primary_began) return running;
+  if (there == 0) return queued;
+  // An MPI launcher is made when all workers are ready: until then its pod is not missing.
+  const auto wanted = m_slots.size() - (primary_there || m_slots.size() == 1 ? 0 : 1);
+  return placed < wanted ? scheduling : starting;
+}
+
+bool JobFollower::awaited_have_succeeded() const {
+  bool any = false;
+  for (MemberIndex i = 0; i < m_members.size(); ++i) {
+    if (!m_rules.members[i].awaited) continue;
+    if (m_members[i].life != Life::succeeded) return false;
+    any = true;
+  }
+  return any;
+}
+
+void JobFollower::enter_phase(result::Phase phase, Time at) {
+  if (m_timeline.current() == phase) return;
+  const auto before = m_timeline.current();
+  const auto took = m_timeline.in_current(at);
+  m_timeline.enter(phase, at);
+  start_timer(limit_phase + static_cast<int>(phase), limit_of(m_rules.limits, phase));
+  if (phase == result::Phase::finishing) return;
+  say(before ? fmt::format("{} (after {} {})", name(phase), describe(took), name(*before)) : std::string(name(phase)));
+}
+
+PendingClock::Present JobFollower::present() const {
+  PendingClock::Present present{};
+  const auto take = [&](const std::optional<Pending>& pending) {
+    if (!pending) return;
+    auto& place = present.at(static_cast<std::size_t>(pending->kind));
+    if (place == nullptr) place = &*pending;
+  };
+  for (const auto& slot : m_slots) take(slot.pending);
+  for (const auto& warning : m_warnings)
+    if (!warning.stale) take(warning.pending);
+  return present;
+}
+
+void JobFollower::check_pending(Time at) {
+  // Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them.
+  if (std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod.has_value(); }))
+    for (auto& warning : m_warnings) warning.stale = true;
+  const auto seen = m_judgement.state == State::suspended ? PendingClock::Present{} : present();
+  m_pending_clock.see(seen, at);
+  const auto due = m_unreachable ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
+  if (due.pending != nullptr && due.left <= Duration{}) {
+    m_pending = *due.pending;
+    const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; it has been so for {}", describe(due.lasted));
+    return decide(
+        {due.pending->verdict_class, due.pending->what() + lasted, std::nullopt, due.pending->verdict_class == result::VerdictClass::system, 0}, at,
+        true);
+  }
+  tell_pending(seen);
+  if (due.pending == nullptr || m_pending_check == at + due.left) return;
+  m_pending_check = at + due.left;
+  start_timer(pending_over, due.left);
+}
+
+void JobFollower::tell_pending(const PendingClock::Present& present) {
+  const auto gravest = std::ranges::find_if(present, [](const Pending* pending) { return pending != nullptr; });
+  if (gravest == present.end()) return m_pending.reset();
+  const auto& now = **gravest;
+  // A pull's message goes to and fro between trying and waiting; what the scheduler misses is news, but not for the next pod again.
+  const bool news = !m_pending || m_pending->kind != now.kind || (!now.limit && m_pending->cause != now.cause);
+  m_pending = now;
+  if (!news) return;
+  const auto limit = follow::limit_of(now, m_rules.limits);
+  say(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
+}
+
+void JobFollower::check_operator(Time at) {
+  const bool pods = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod.has_value(); });
+  if (m_over || m_unreachable || m_judgement.state != State::unknown || pods || !m_warnings.empty()) return;
+  decide({result::VerdictClass::system,
+          fmt::format("nobody cares for {}: no status, no pods, no event for {}; is the operator of this kind running?", m_job_rules.job,
+                      describe(m_job_rules.operator_absent)),
+          std::nullopt, true, 0},
+         at, true);
+}
+
+void JobFollower::check_restarts(Time at) {
+  if (!m_restarts_are_ours || m_failures <= m_rules.policy.backoff_limit) return;
+  // These exit codes its operator takes for permanent, and ends the job by itself.
+  if (const auto first = first_to_fail(); m_rules.policy.restart_policy == "ExitCode" && first) {
+    const auto code = first->state->ending->exit_code;
+    if (code > 0 && code < 128) return;
+  }
+  m_gave_up = true;
+  m_judgement = {State::failed, "BackoffLimitExceeded", fmt::format("job_options.run_policy.backoff_limit is {}", m_rules.policy.backoff_limit)};
+  job_ended(at);
+}
+
+void JobFollower::check_limits(Time at) {
+  const auto passed = [&](std::string_view phase, Duration limit, bool capacity) {
+    const bool deadline = phase == "running" && limit == m_rules.policy.active_deadline;
+    decide({capacity ? result::VerdictClass::capacity : result::VerdictClass::timeout,
+            fmt::format("the limit of {} for {} (job_options.{}) has passed{}", describe(limit), phase == "total" ? "the whole step" : phase,
+                        deadline ? "run_policy.active_deadline" : fmt::format("limits.{}", phase), m_pending ? "; " + m_pending->what() : ""),
+            std::nullopt, capacity, 0},
+           at, true);
+  };
+  if (m_over) return;  // what remains is short and has its own limit
+  if (m_rules.limits.total && at - m_began >= *m_rules.limits.total) return passed("total", *m_rules.limits.total, false);
+  const auto phase = m_timeline.current();
+  if (!phase) return;
+  evaluate(at);  // what has a cause ends by its cause, which is told instead of the limit
+  if (m_verdict || m_over || m_timeline.current() != phase) return;
+  const auto limit = limit_of(m_rules.limits, *phase);
+  if (!limit) return;
+  const auto spent = m_timeline.in_current(at);
+  if (spent < *limit) return start_timer(limit_phase + static_cast<int>(*phase), *limit - spent);
+  passed(name(*phase), *limit, *phase == result::Phase::queued || *phase == result::Phase::scheduling);
+}
+
+}  // namespace trainstep::follow

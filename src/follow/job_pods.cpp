@@ -1,0 +1,221 @@
+// JobFollower: pods, the attempts in them, and their logs.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "follow/ending.h"
+#include "follow/job_follower.h"
+#include "follow/triage.h"
+
+namespace trainstep::follow {
+
+using Life = MemberState::Life;
+using kinds::ContainerView;
+using State = kinds::Judgement::State;
+
+namespace {
+
+std::string attempt_name(const kinds::PodView& pod, const ContainerView& container) { return fmt::format("{}/{}", pod.uid, container.restarts); }
+
+// The container of the program; where a patch has renamed it, the first.
+const ContainerView* program_container(const kinds::PodView& pod, const std::string& name) {
+  if (const auto* container = pod.container(name)) return container;
+  return pod.containers.empty() ? nullptr : &pod.containers.front();
+}
+
+// It has ended, and the kubelet will start it again.
+bool waits_to_restart(const ContainerView& container) { return container.state == ContainerView::State::waiting && container.last; }
+
+const kinds::Termination* end_of(const ContainerView& container) {
+  if (container.state == ContainerView::State::terminated) return container.termination ? &*container.termination : nullptr;
+  return waits_to_restart(container) ? &*container.last : nullptr;
+}
+
+// Attempts that failed in this pod so far: it only grows.
+int failures_in(const ContainerView& container) {
+  const auto* end = end_of(container);
+  return container.restarts + (end != nullptr && (end->exit_code != 0 || end->signal) ? 1 : 0);
+}
+
+}  // namespace
+
+void JobFollower::on(const PodSeen& seen, Time at) {
+  auto& slot = m_slots.at(seen.member);
+  if (slot.pod && slot.pod->uid != seen.pod.uid) {
+    if (seen.pod.created < slot.pod->created) return;  // of an earlier attempt
+    leave_pod(seen.member);
+  }
+  slot.pod = seen.pod;
+  look_at_pod(seen.member, at);
+  look_at_pending(seen.member);
+  evaluate(at);
+}
+
+void JobFollower::on(const PodGone& gone, Time at) {
+  auto& slot = m_slots.at(gone.member);
+  if (!slot.pod || slot.pod->uid != gone.uid) return;
+  if (slot.began && !slot.ended) {
+    slot.pod->deleting = true;
+    auto ending = ending_of(*slot.pod, nullptr);
+    if (ending.reason.empty()) ending.reason = "its pod was deleted";
+    attempt_ends(gone.member, std::move(ending), at);
+  }
+  leave_pod(gone.member);
+  slot.pod.reset();
+  evaluate(at);
+}
+
+// What was said of it is kept; what comes next is another pod's.
+void JobFollower::leave_pod(MemberIndex member) {
+  auto& slot = m_slots[member];
+  end_log(member, false);
+  replaced(member);
+  slot.attempt.clear();
+  slot.began = slot.ended = false;
+  slot.failures = 0;
+  slot.pending.reset();
+}
+
+void JobFollower::look_at_pod(MemberIndex member, Time at) {
+  auto& slot = m_slots[member];
+  const auto& pod = *slot.pod;
+  m_members[member].place = pod.node;
+  if (const auto* container = program_container(pod, m_rules.members[member].container)) look_at_attempt(member, *container, at);
+  count_failures(member);
+  if (slot.ended || !pod.over()) return;
+  if (!slot.began && failed_init_container(pod) != nullptr) open_init_log(member);
+  attempt_ends(member, ending_of(pod, nullptr), at);
+}
+
+void JobFollower::look_at_attempt(MemberIndex member, const ContainerView& container, Time at) {
+  auto& slot = m_slots[member];
+  const auto* end = end_of(container);
+  if (end == nullptr && container.state != ContainerView::State::running) return;
+  if (!slot.began || slot.attempt != attempt_name(*slot.pod, container)) {
+    if (slot.began) {  // started again in place
+      if (!slot.ended && container.last) attempt_ends(member, ending_of(*slot.pod, &*container.last), container.last->finished.value_or(at));
+      end_log(member, true);
+      replaced(member);
+    }
+    attempt_begins(member, container, at);
+  }
+  if (end != nullptr && !slot.ended) attempt_ends(member, ending_of(*slot.pod, end), end->finished.value_or(at));
+}
+
+void JobFollower::attempt_begins(MemberIndex member, const ContainerView& container, Time at) {
+  auto& slot = m_slots[member];
+  auto& state = m_members[member];
+  const bool first_of_pod = !slot.began;
+  const int missed = first_of_pod ? container.restarts : 0;
+  if (state.attempts + missed > 0) say(fmt::format("{} starts again (attempt {})", m_rules.members[member].name, state.attempts + missed + 1));
+  slot.attempt = attempt_name(*slot.pod, container);
+  slot.began = true;
+  slot.ended = false;
+  state.attempts += 1 + missed;
+  state.life = Life::running;
+  state.ending.reset();
+  state.ended.reset();
+  state.tail.clear();
+  const auto* end = end_of(container);
+  state.started = (end != nullptr ? end->started : container.started).value_or(at);
+  m_last_sign_of_life = at;
+  if (shown(member) || m_rules.members[member].primary) open_log(member);
+}
+
+void JobFollower::attempt_ends(MemberIndex member, Ending ending, Time at) {
+  auto& slot = m_slots[member];
+  auto& state = m_members[member];
+  const bool stopped = stopped_by_deletion(*slot.pod, ending);
+  slot.ended = true;
+  if (stopped && m_judgement.state == State::suspended) {  // no end of anything
+    state.life = Life::waiting;
+    return end_log(member, false);
+  }
+  state.life = ending.succeeded() ? Life::succeeded : stopped ? Life::stopped : Life::failed;
+  if (state.attempts == 0) state.attempts = 1;
+  state.ending = std::move(ending);
+  state.ended = at;
+  m_last_sign_of_life = at;
+  if (state.life == Life::failed) tell_failure(member);
+  end_log(member, false);
+}
+
+// A gang dies together: after the first few, the others are only counted (failure_verdict). Its log is read for whoever may be the first.
+void JobFollower::tell_failure(MemberIndex member) {
+  constexpr int told_one_by_one = 5;
+  if (!m_over && ++m_failures_told <= told_one_by_one) say(describe(first_failure(m_rules, m_members, member)));
+  if (!m_over && m_failures_told == told_one_by_one + 1) say("more replicas fail");
+  const auto first = first_to_fail();
+  if (first && first->member == member && m_slots[member].began) open_log(member);
+}
+
+// What counts against backoff_limit where its operator does not: not what happened to the pod from outside.
+void JobFollower::count_failures(MemberIndex member) {
+  auto& slot = m_slots[member];
+  const auto& pod = *slot.pod;
+  int now = 0;
+  if (const auto* container = program_container(pod, m_rules.members[member].container)) now += failures_in(*container);
+  for (const auto& container : pod.init_containers)
+    if (!container.sidecar) now += failures_in(container);
+  if (now > slot.failures && !pod.disrupted() && !pod.deleting) m_failures += now - slot.failures;
+  slot.failures = std::max(slot.failures, now);
+}
+
+// A failed attempt makes room for the next: it stays known, as the job may be given up because of it.
+void JobFollower::replaced(MemberIndex member) {
+  auto& slot = m_slots[member];
+  auto& state = m_members[member];
+  if (!slot.ended || state.life != Life::failed) return;
+  slot.earlier = state;
+  slot.earlier_attempt = slot.attempt;
+}
+
+void JobFollower::look_at_pending(MemberIndex member) {
+  auto& slot = m_slots[member];
+  auto pending = pending_of(m_rules.members[member], *slot.pod);
+  // Between two tries the kubelet only says that it waits; what it said of the try tells more.
+  const bool only_waits = pending && slot.pending && pending->kind == Pending::Kind::image && slot.pending->kind == pending->kind &&
+                          pending->cause.find("Back-off pulling image") != std::string::npos;
+  if (!only_waits) slot.pending = std::move(pending);
+}
+
+void JobFollower::open_log(MemberIndex member) {
+  const auto& slot = m_slots[member];
+  if (!m_logs.try_emplace({member, slot.attempt}).second) return;
+  const auto& wanted = m_rules.members[member].container;
+  const auto* container = program_container(*slot.pod, wanted);
+  m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container == nullptr ? wanted : container->name, false});
+}
+
+// Why the program could not begin is written there.
+void JobFollower::open_init_log(MemberIndex member) {
+  auto& slot = m_slots[member];
+  const auto* container = failed_init_container(*slot.pod);
+  slot.attempt = fmt::format("{}/{}", slot.pod->uid, container->name);
+  if (!m_logs.try_emplace({member, slot.attempt}).second) return;
+  say(fmt::format("{}: the log of its init container {} follows", m_rules.members[member].name, container->name));
+  m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container->name, false});
+}
+
+void JobFollower::end_log(MemberIndex member, bool restarted) {
+  const auto& attempt = m_slots[member].attempt;
+  const auto log = m_logs.find({member, attempt});
+  if (log == m_logs.end() || log->second.complete || (log->second.ending && !restarted)) return;
+  log->second.ending = true;
+  m_actions.emplace_back(EndLog{member, attempt, restarted});
+}
+
+// Programs that have ended well in pods that have not: what the pods wait for.
+std::string JobFollower::goes_on_beside() const {
+  for (MemberIndex i = 0; i < m_slots.size(); ++i) {
+    if (m_members[i].life != Life::succeeded || !m_slots[i].pod || m_slots[i].pod->over()) continue;
+    for (const auto& container : m_slots[i].pod->containers)
+      if (container.state == ContainerView::State::running)
+        return fmt::format("; the program of {} has ended, but its pod waits for the container {}", m_rules.members[i].name, container.name);
+  }
+  return {};
+}
+
+}  // namespace trainstep::follow

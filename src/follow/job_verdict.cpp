@@ -1,0 +1,150 @@
+// JobFollower: the end, and what it is made of.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "follow/job_follower.h"
+#include "follow/triage.h"
+
+namespace trainstep::follow {
+
+using Life = MemberState::Life;
+using State = kinds::Judgement::State;
+using result::VerdictClass;
+
+namespace {
+
+bool mentions(const kinds::Judgement& judgement, std::string_view words) {
+  return judgement.reason.find(words) != std::string::npos || judgement.message.find(words) != std::string::npos;
+}
+
+// Within one second, which is as exact as the kubelet tells: out of memory and disruption make others fail, not the other way round; who is ended by
+// SIGTERM follows somebody.
+std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds>, int> rank(const MemberState& state) {
+  const auto& ending = *state.ending;
+  const bool cause = ending.reason.starts_with("OOMKilled") || ending.disrupted;
+  const bool follows = !cause && (ending.signal == SIGTERM || ending.exit_code == 128 + SIGTERM);
+  return {std::chrono::floor<std::chrono::seconds>(*state.ended), follows ? 2 : cause ? 0 : 1};
+}
+
+}  // namespace
+
+void JobFollower::job_ended(Time at) {
+  m_over = true;
+  enter_phase(result::Phase::finishing, at);
+  start_timer(settle_over, m_job_rules.settle);
+  start_timer(logs_over, m_job_rules.log_end);
+  conclude_when_settled(at);
+}
+
+// Nobody has time for the rest of the logs.
+void JobFollower::conclude_now(Time at) {
+  m_ends_awaited = m_logs_awaited = false;
+  conclude_when_settled(at);
+}
+
+// The watches of job and pods are two: what the pods say may come a moment after the job's own word.
+void JobFollower::conclude_when_settled(Time at) {
+  if (!m_over || m_verdict || ends_may_come()) return;
+  if (const auto first = first_to_fail(); m_judgement.state == State::failed && first && m_slots[first->member].pod && m_slots[first->member].began &&
+                                          first->state == &m_members[first->member]) {
+    open_log(first->member);
+    end_log(first->member, false);
+  }
+  if (logs_may_come()) return;
+  decide(m_judgement.state == State::succeeded ? result::Verdict{VerdictClass::succeeded, "", std::nullopt, false, 0} : failure_verdict(), at,
+         m_gave_up);
+}
+
+bool JobFollower::end_is_known(MemberIndex member) const {
+  const auto life = m_members[member].life;
+  return life == Life::succeeded || life == Life::failed || life == Life::stopped;
+}
+
+bool JobFollower::ends_may_come() const {
+  if (!m_ends_awaited) return false;
+  if (m_judgement.state == State::failed) return !first_to_fail();
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    if ((m_rules.members[i].awaited || m_rules.members[i].primary) && !end_is_known(i)) return true;
+  return false;
+}
+
+// Logs of replicas that still run (servers, workers after the master) end with their pods, not before: they are not waited for.
+bool JobFollower::logs_may_come() const {
+  return m_logs_awaited && std::ranges::any_of(m_logs, [](const auto& entry) { return entry.second.ending && !entry.second.complete; });
+}
+
+// Their ends were not heard of, but the job has ended: what they have written by now is all.
+void JobFollower::end_logs_of_awaited() {
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    if (m_rules.members[i].awaited || m_rules.members[i].primary) end_log(i, false);
+}
+
+std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
+  const auto find = [&](auto of_member, auto before) {
+    std::optional<Culprit> found;
+    for (MemberIndex i = 0; i < m_members.size(); ++i) {
+      const MemberState* state = of_member(i);
+      if (state == nullptr || !state->ending || !state->ended) continue;
+      if (!found || before(*state, *found->state)) found = {i, state};
+    }
+    return found;
+  };
+  const auto earlier = [](const MemberState& a, const MemberState& b) { return rank(a) < rank(b); };
+  const auto in_life = [&](Life life) { return [&, life](MemberIndex i) { return m_members[i].life == life ? &m_members[i] : nullptr; }; };
+  if (auto failed = find(in_life(Life::failed), earlier)) return failed;
+  // All that failed were started again: the last failure is the one that was too much.
+  const auto replaced = [&](MemberIndex i) { return m_slots[i].earlier ? &*m_slots[i].earlier : nullptr; };
+  if (auto last = find(replaced, [](const MemberState& a, const MemberState& b) { return *a.ended > *b.ended; })) return last;
+  return find(in_life(Life::stopped), earlier);
+}
+
+result::Verdict JobFollower::unexplained_failure() const {
+  const bool evicted = mentions(m_judgement, "Evicted");
+  const auto& [state, reason, message] = m_judgement;
+  const auto because = reason.empty() ? message : message.empty() ? reason : fmt::format("{}: {}", reason, message);
+  return {evicted ? VerdictClass::capacity : VerdictClass::user,
+          because.empty() ? fmt::format("{} failed, and nothing says why", m_job_rules.job) : fmt::format("{} failed: {}", m_job_rules.job, because),
+          std::nullopt, evicted, 0};
+}
+
+result::Verdict JobFollower::failure_verdict() const {
+  if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
+    return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
+  const auto first = first_to_fail();
+  if (!first) return unexplained_failure();
+  auto verdict = failed_verdict(failure_of(m_rules, m_members, first->member, *first->state), first->state->attempts - 1);
+  if (first->state->ending->disrupted || first->state->life == Life::stopped) {
+    verdict.verdict_class = VerdictClass::capacity;
+    verdict.message = "a replica was taken away from the job";
+    verdict.retry_can_help = true;
+  }
+  const auto others =
+      std::ranges::count_if(m_members, [&](const MemberState& state) { return state.life == Life::failed && &state != first->state; });
+  if (others > 0) verdict.message += fmt::format("; {} other replica{} failed after it", others, others == 1 ? "" : "s");
+  if (m_gave_up) verdict.message += fmt::format("; {}", m_judgement.message);
+  return verdict;
+}
+
+void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
+  if (m_verdict) return;
+  if (remove) {  // first of all: there may be only milliseconds
+    m_removing = true;
+    m_actions.emplace_back(RemoveJob{});
+  }
+  m_verdict = std::move(verdict);
+  m_timeline.enter(result::Phase::finishing, at);
+  if (!remove) return finish();
+  if (m_verdict->verdict_class != VerdictClass::cancelled) return say("the job is deleted");
+  say(fmt::format("{}: the job is deleted", m_verdict->message.empty() ? result::signal_name(m_verdict->signal) + " received" : m_verdict->message));
+}
+
+void JobFollower::finish() {
+  if (m_finished) return;
+  m_finished = true;
+  m_actions.emplace_back(Finish{*m_verdict});
+}
+
+}  // namespace trainstep::follow
