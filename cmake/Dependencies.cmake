@@ -8,6 +8,9 @@ find_package(fmt REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(tl-expected REQUIRED)
+find_library(CARES_LIBRARY cares REQUIRED)
+add_library(cares UNKNOWN IMPORTED)
+set_target_properties(cares PROPERTIES IMPORTED_LOCATION ${CARES_LIBRARY})
 target_link_libraries(settings INTERFACE nlohmann_json::nlohmann_json fmt::fmt-header-only tl::expected)
 
 # One precompiled header for all rooms. ccache wants -fpch-preprocess to look into it.

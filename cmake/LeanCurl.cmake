@@ -5,8 +5,6 @@ execute_process(
   OUTPUT_VARIABLE LEAN_CURL
   OUTPUT_STRIP_TRAILING_WHITESPACE
   COMMAND_ERROR_IS_FATAL ANY)
-find_library(CARES_ARCHIVE cares REQUIRED)
-find_package(Threads REQUIRED)
 
 add_custom_command(
   OUTPUT ${LEAN_CURL}/lib/libcurl.a
@@ -22,5 +20,5 @@ set_target_properties(
   PROPERTIES IMPORTED_LOCATION ${LEAN_CURL}/lib/libcurl.a
              INTERFACE_INCLUDE_DIRECTORIES ${LEAN_CURL}/include
              INTERFACE_COMPILE_DEFINITIONS CURL_STATICLIB
-             INTERFACE_LINK_LIBRARIES "OpenSSL::SSL;OpenSSL::Crypto;${CARES_ARCHIVE};Threads::Threads")
+             INTERFACE_LINK_LIBRARIES "OpenSSL::SSL;OpenSSL::Crypto")
 add_dependencies(CURL::libcurl lean_curl)

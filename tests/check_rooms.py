@@ -12,6 +12,7 @@ import sys
 # header prefix → where it may be included: a folder, or a file; "one file" = all its headers in a single file of that folder
 THIRD_PARTY = {
     "curl/": ("src/http/curl_", "any file"),
+    "ares": ("src/http/", "one file"),
     "yaml-cpp/": ("src/data/", "one file"),
     "openssl/": ("src/data/", "one file"),
     "pugixml": ("src/data/", "one file"),

@@ -6,7 +6,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 configure_flags=(
-  --disable-shared --enable-static --with-openssl --enable-ares --without-zlib --disable-debug --disable-dependency-tracking --enable-symbol-hiding
+  --disable-shared --enable-static --with-openssl --disable-ares --disable-threaded-resolver --without-zlib --disable-debug --disable-dependency-tracking --enable-symbol-hiding
   --without-nghttp2 --without-nghttp3 --without-ngtcp2 --without-brotli --without-zstd --without-libidn2 --without-libpsl --without-librtmp
   --without-libssh2 --without-libssh --without-libgsasl --without-gssapi --without-ca-path --without-ca-bundle
   --disable-ftp --disable-file --disable-ldap --disable-ldaps --disable-rtsp --disable-dict --disable-telnet --disable-tftp --disable-pop3
@@ -41,7 +41,7 @@ if [[ $arch ]]; then
   machine=${machines[$arch]}
   sysroot=$root/build/deps/sysroot-$arch/usr
   [[ -d $sysroot ]] || die "run tools/sysroot.sh $arch first"
-  configure_flags+=(--host="$machine" --with-openssl="$sysroot" --enable-ares="$sysroot")
+  configure_flags+=(--host="$machine" --with-openssl="$sysroot")
   surroundings+=(PKG_CONFIG=false "CPPFLAGS=-isystem $sysroot/include/$machine -isystem $sysroot/include" "LDFLAGS=-L$sysroot/lib/$machine -Wl,-rpath-link,$sysroot/lib/$machine")
 fi
 

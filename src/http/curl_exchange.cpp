@@ -127,10 +127,9 @@ void set_method(Options& options, const Request& request) {
 // A name to expect instead of the host stands in the URL, where certificate and SNI are taken from; where to connect is said apart.
 void set_address(Options& options, Exchange& exchange, const Endpoint& endpoint, bool other_name) {
   const auto& url = exchange.request.url;
-  const auto proxy = endpoint.proxy.empty() ? proxy_for(url, process_environment()) : endpoint.proxy;
-  exchange.by_proxy = !proxy.empty();
+  const auto& route = exchange.route;
   options.set(CURLOPT_PROTOCOLS_STR, "http,https");
-  options.set(CURLOPT_PROXY, proxy.c_str());
+  options.set(CURLOPT_PROXY, route.proxy.c_str());
   options.set(CURLOPT_NOPROXY, "");
   options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   options.set(CURLOPT_PATH_AS_IS, 1L);
@@ -141,6 +140,9 @@ void set_address(Options& options, Exchange& exchange, const Endpoint& endpoint,
     options.set(CURLOPT_CONNECT_TO, exchange.connect_to.get());
   }
   options.set(CURLOPT_URL, shown.text().c_str());
+  if (exchange.addresses.empty()) return;
+  options.append(exchange.resolved, route.host + ':' + std::to_string(route.port) + ":[" + join(exchange.addresses, "],[") + ']');
+  options.set(CURLOPT_RESOLVE, exchange.resolved.get());
 }
 
 void set_tls(Options& options, const Endpoint& endpoint) {
@@ -163,7 +165,6 @@ void set_connection(Options& options, const Request& request) {
   options.set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   options.set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::max<Duration::rep>(request.connect_limit.count(), 1)));
   options.set(CURLOPT_NOSIGNAL, 1L);
-  options.set(CURLOPT_QUICK_EXIT, 1L);  // a name that is being resolved by a thread of Debian's libcurl is not waited for
   options.set(CURLOPT_BUFFERSIZE, 16'384L);
   options.set(CURLOPT_MAXAGE_CONN, 600L);  // whether an older one still lives is asked the kernel, which probes it
   options.set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -215,10 +216,14 @@ std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* user
 
 }  // namespace
 
-CURLcode open(Exchange& exchange) {
+const Endpoint& endpoint_of(const Request& request) {
   static const Endpoint defaults;
+  return request.endpoint ? *request.endpoint : defaults;
+}
+
+CURLcode open(Exchange& exchange) {
   const auto& request = exchange.request;
-  const auto& endpoint = request.endpoint ? *request.endpoint : defaults;
+  const auto& endpoint = endpoint_of(request);
   const bool other_name = request.url.scheme == "https" && !endpoint.server_name.empty() && endpoint.server_name != request.url.host;
   if (has_line_break(request)) {
     std::strcpy(exchange.error_text.data(), "there is a line break in one of its headers");
@@ -245,7 +250,7 @@ Error error_of(const Exchange& exchange, CURLcode code) {
   if (exchange.broken_off) return failure(*exchange.broken_off, exchange.request, {});
   std::string detail = exchange.error_text.front() != '\0' ? exchange.error_text.data() : curl_easy_strerror(code);
   auto fault = fault_of(code);
-  if (fault == Fault::connection && exchange.by_proxy) fault = Fault::proxy;
+  if (fault == Fault::connection && !exchange.route.proxy.empty()) fault = Fault::proxy;
   if (fault == Fault::cut && detail.starts_with("CONNECT tunnel")) fault = Fault::proxy;
   long number = 0;
   if (fault == Fault::connection && curl_easy_getinfo(exchange.easy.get(), CURLINFO_OS_ERRNO, &number) == CURLE_OK && number != 0)

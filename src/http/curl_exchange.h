@@ -10,10 +10,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "http/failure.h"
 #include "http/response_reader.h"
+#include "http/route.h"
 #include "http/transport.h"
 
 namespace trainstep::http {
@@ -47,16 +49,21 @@ struct Exchange {
   Events& events;
   std::optional<Error> error;       // it is over, without an answer
   std::optional<Fault> broken_off;  // why a callback has ended the transfer
-  bool by_proxy = false;
+  Route route;
+  std::vector<std::string> addresses;  // of route.host, unless that is one
   CurlList headers;
   CurlList connect_to;
+  CurlList resolved;
   std::array<char, CURL_ERROR_SIZE> error_text{};
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();  // must not mind that somebody sets the clock
   curl_off_t sent = 0;
+  std::optional<Loop::TimerId> resolving;
   std::optional<Loop::TimerId> limit;
   std::optional<Loop::TimerId> silence;
   EasyHandle easy;  // the first to go: it refers to the others
 };
+
+const Endpoint& endpoint_of(const Request& request);
 
 // Makes the exchange's handle, ready to be added to a multi handle.
 CURLcode open(Exchange& exchange);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "http/curl_exchange.h"
+#include "http/resolver.h"
 
 namespace trainstep::http {
 namespace {
@@ -38,6 +39,9 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
 
  private:
   void kick(curl_socket_t socket, int ready);
+  void resolve(Exchange& exchange);
+  void resolved(Id id, const Result<Resolver::Addresses>& addresses);
+  void begin(Exchange& exchange);
   void set_timers(Exchange& exchange);
   void look_for_silence(Exchange& exchange);
   void finish(Exchange& exchange, std::optional<Error> error = {});
@@ -49,6 +53,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
 
   PollLoop& m_loop;
   CURLM* m_multi;
+  std::optional<Resolver> m_resolver;
   std::map<Id, std::shared_ptr<Exchange>> m_exchanges;
   Events m_events;
   std::optional<Loop::TimerId> m_timer;
@@ -56,7 +61,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
   bool m_delivering = false;
 };
 
-CurlTransport::Engine::Engine(PollLoop& loop) : m_loop(loop) {
+CurlTransport::Engine::Engine(PollLoop& loop) : m_loop(loop), m_resolver(std::in_place, loop) {
   initialize_once();
   m_multi = curl_multi_init();
   curl_multi_setopt(m_multi, CURLMOPT_SOCKETFUNCTION, &on_socket);
@@ -69,6 +74,7 @@ void CurlTransport::Engine::close() {
   for (auto& [id, exchange] : m_exchanges) release(*exchange);
   m_exchanges.clear();
   m_events.clear();
+  m_resolver.reset();
   curl_multi_cleanup(m_multi);
   if (m_timer) m_loop.cancel(*m_timer);
 }
@@ -77,17 +83,52 @@ Transport::Id CurlTransport::Engine::start(Request request, Handler handler) {
   const Id id = m_next++;
   const auto exchange = std::make_shared<Exchange>(id, std::move(request), std::move(handler), m_events);
   m_exchanges.emplace(id, exchange);
-  const auto problem = open(*exchange);
-  if (problem != CURLE_OK || curl_multi_add_handle(m_multi, exchange->easy.get()) != CURLM_OK) {
-    finish(*exchange, error_of(*exchange, problem != CURLE_OK ? problem : CURLE_FAILED_INIT));
+  exchange->route = route_of(exchange->request.url, endpoint_of(exchange->request), process_environment());
+  set_timers(*exchange);
+  const auto known = exchange->route.numeric ? Resolver::Addresses() : m_resolver->known(exchange->route.host);
+  if (known) {
+    exchange->addresses = *known;
+    begin(*exchange);
   } else {
-    set_timers(*exchange);
-    kick(CURL_SOCKET_TIMEOUT, 0);  // on an open connection this writes the request
+    resolve(*exchange);
   }
   m_loop.post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->deliver();
   });
   return id;
+}
+
+void CurlTransport::Engine::resolve(Exchange& exchange) {
+  exchange.resolving = m_loop.after(exchange.request.connect_limit, [this, &exchange] {
+    finish(exchange, failure(Fault::connect_limit, exchange.request, {}));
+    deliver();
+  });
+  m_resolver->resolve(exchange.route.host, [weak = weak_from_this(), id = exchange.id](const Result<Resolver::Addresses>& addresses) {
+    if (const auto self = weak.lock()) self->resolved(id, addresses);
+  });
+}
+
+void CurlTransport::Engine::resolved(Id id, const Result<Resolver::Addresses>& addresses) {
+  const auto found = m_exchanges.find(id);
+  if (found == m_exchanges.end() || !found->second->resolving) return;  // cancelled, or too late
+  auto& exchange = *found->second;
+  m_loop.cancel(*std::exchange(exchange.resolving, {}));
+  if (addresses) {
+    exchange.addresses = *addresses;
+    begin(exchange);
+  } else {
+    auto reason = "the name '" + exchange.route.host + "' has no address (" + addresses.error().message + ')';
+    finish(exchange, failure(exchange.route.proxy.empty() ? Fault::name : Fault::proxy, exchange.request, std::move(reason)));
+  }
+  deliver();
+}
+
+// On an open connection this writes the request.
+void CurlTransport::Engine::begin(Exchange& exchange) {
+  const auto problem = open(exchange);
+  if (problem != CURLE_OK || curl_multi_add_handle(m_multi, exchange.easy.get()) != CURLM_OK)
+    return finish(exchange, error_of(exchange, problem != CURLE_OK ? problem : CURLE_FAILED_INIT));
+  kick(CURL_SOCKET_TIMEOUT, 0);
 }
 
 void CurlTransport::Engine::cancel(Id id) {
@@ -146,8 +187,8 @@ void CurlTransport::Engine::finish(Exchange& exchange, std::optional<Error> erro
 }
 
 void CurlTransport::Engine::release(Exchange& exchange) {
-  for (auto* timer : {&exchange.limit, &exchange.silence})
-    if (*timer) m_loop.cancel(**timer);
+  for (auto* timer : {&exchange.resolving, &exchange.limit, &exchange.silence})
+    if (*timer) m_loop.cancel(*std::exchange(*timer, {}));
   if (exchange.easy) curl_multi_remove_handle(m_multi, exchange.easy.get());
   exchange.easy.reset();
 }

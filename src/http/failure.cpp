@@ -54,7 +54,7 @@ Error failure(Fault fault, const Request& request, std::string detail) {
   if ((fault == Fault::cut || fault == Fault::tls || fault == Fault::other) && refuses_us(detail)) return refused_by_server(request, detail);
   switch (fault) {
     case Fault::name:
-      return with(ErrorKind::unavailable, request, fmt::format("the name '{}' has no address", request.url.host));
+      return with(ErrorKind::unavailable, request, detail);
     case Fault::proxy:
       return with(ErrorKind::unavailable, request, "no way through the proxy", detail);
     case Fault::connection:
