@@ -149,6 +149,17 @@ class Cluster:
             self.api.delete(f"/api/v1/namespaces/{name}")
             file.unlink()
 
+    def end_of(self, namespace: Namespace, job, seconds=60) -> dict:
+        """The condition that ends a job, (resource, name), as its operator writes it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            status = self.kubectl("get", *job, "-n", namespace.name).get("status", {})
+            for condition in status.get("conditions", []):
+                if condition["type"] in ("Complete", "Succeeded", "Failed") and condition["status"] == "True":
+                    return condition
+            time.sleep(0.1)
+        raise ClusterError(f"{'/'.join(job)} has not ended after {seconds} s: {json.dumps(status)}")
+
     def token(self, namespace: str, account="step", seconds=3600) -> str:
         """A token of a service account; the API server gives none for less than ten minutes."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"

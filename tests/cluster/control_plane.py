@@ -35,6 +35,7 @@ def start(cluster):
     """Returns when the API server is ready."""
     folder, key = cluster.folder, cluster.authority.path
     (folder / "audit.json").write_text(json.dumps(AUDIT))
+    cluster.sandbox.mount_memory(f"{folder}/etcd")
     cluster.launch(
         "etcd",
         *("--data-dir", f"{folder}/etcd", "--unsafe-no-fsync", "--log-level=warn"),

@@ -26,9 +26,8 @@ def connect(cluster):
     """The pods' bridge, which carries the API server's address, and containerd with the images; needs no API server yet."""
     images = _built_images()
     # Nothing of this is seen outside, and what mounts there are inside go to those who share them.
-    for path in ("/run", "/var/log", "/var/lib/cni"):
-        os.makedirs(path, exist_ok=True)
-        cluster.sandbox.run("mount", "-t", "tmpfs", "tmpfs", path)
+    for path in ("/run", "/var/log", "/var/lib/cni", f"{cluster.folder}/containerd", f"{cluster.folder}/kubelet"):
+        cluster.sandbox.mount_memory(path)
     cluster.sandbox.run("mount", "--make-rshared", "/")
     # A kubelet sets these, which are the whole machine's: it shall set copies.
     for name in ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"):
@@ -47,8 +46,8 @@ def connect(cluster):
     _write(cluster, "containerd.toml", _containerd(cluster))
     cluster.launch("containerd", "--config", f"{cluster.folder}/containerd.toml", program="/usr/bin/containerd")
     cluster.wait_for("containerd", 30, lambda: _is_ready(cluster))
-    for archive in sorted(images.glob("*.tar")):
-        import_image(cluster, archive)
+    for name in ("trainstep-tests-pause", "trainstep-tests", *(["trainstep-tests-kubectl"] if cluster.options["mpi"] == "v1" else [])):
+        import_image(cluster, images / f"{name}.tar")
 
 
 def _is_ready(cluster):
@@ -126,8 +125,6 @@ def _cni(cluster):
 
 
 def _containerd(cluster):
-    # One overlay on another is not possible.
-    on_overlay = subprocess.run(["stat", "-fc", "%T", cluster.folder], capture_output=True, text=True).stdout.strip() == "overlayfs"
     return f"""
 version = 2
 root = "{cluster.folder}/containerd"
@@ -144,8 +141,6 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "{cluster.folder}/cni"
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "{'native' if on_overlay else 'overlayfs'}"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]

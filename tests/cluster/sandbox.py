@@ -99,6 +99,11 @@ class Sandbox:
             raise ClusterError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
+    def mount_memory(self, path: str):
+        """A folder that is inside only, and gone at the end."""
+        os.makedirs(path, exist_ok=True)
+        self.run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", path)
+
     def enter(self, *command: str) -> list:
         """The command line that runs a command inside."""
         user = [] if os.getuid() == 0 else ["--user", "--preserve-credentials"]

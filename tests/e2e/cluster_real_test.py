@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from cluster_smoke_test import end_of
-
 CLUSTER = [{"nodes": "real", "mpi": "v2beta1"}, {"nodes": "real", "mpi": "v1"}]
 
 # The API by the address, name and token that every pod has.
@@ -99,7 +97,7 @@ def submit(cluster, namespace, trainstep):
 def test_program_of_this_kind_runs(cluster, namespace, submit, kind):
     program, distribution, printed, primary = CASES[kind]
     job = submit(kind, program, distribution)
-    end = end_of(cluster, namespace, job)
+    end = cluster.end_of(namespace, job)
     pods = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
     name = next(pod["metadata"]["name"] for pod in pods if primary in pod["metadata"]["name"])
     log = cluster.kubectl("logs", name, "-n", namespace.name)
@@ -109,7 +107,7 @@ def test_program_of_this_kind_runs(cluster, namespace, submit, kind):
 
 def test_program_that_takes_too_much_memory_is_killed(cluster, namespace, submit):
     job = submit("Job", "data = b'1' * (1 << 28)", {"number_of_workers": 1}, memory="64Mi")
-    assert end_of(cluster, namespace, job)["type"] == "Failed"
+    assert cluster.end_of(namespace, job)["type"] == "Failed"
     (pod,) = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
     end = pod["status"]["containerStatuses"][0]["state"]["terminated"]
     assert (end["exitCode"], end["reason"]) == (137, "OOMKilled")

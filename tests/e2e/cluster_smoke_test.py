@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test cluster itself: the real servers take what `trainstep render` makes, and the real operators bring it to the end that the test decided."""
-import time
-
 import pytest
 
 CLUSTER = [{"mpi": "v2beta1"}, {"mpi": "v1"}]
@@ -32,27 +30,15 @@ def submit(cluster, namespace, trainstep):
     return create
 
 
-def end_of(cluster, namespace, job):
-    """The condition that ends a job, as its operator writes it."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        status = cluster.kubectl("get", *job, "-n", namespace.name).get("status", {})
-        for condition in status.get("conditions", []):
-            if condition["type"] in ("Complete", "Succeeded", "Failed") and condition["status"] == "True":
-                return condition
-        time.sleep(0.2)
-    pytest.fail(f"no end after 60 s: {status}")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_job_succeeds(cluster, namespace, submit, kind):
-    assert end_of(cluster, namespace, submit(kind))["type"] in ("Complete", "Succeeded")
+    assert cluster.end_of(namespace, submit(kind))["type"] in ("Complete", "Succeeded")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fates, code, reason", [({"exit-code": "1"}, 1, "Error"), ({"reason": "OOMKilled"}, 137, "OOMKilled")])
 def test_job_fails_as_decided(cluster, namespace, submit, kind, fates, code, reason):
-    assert end_of(cluster, namespace, submit(kind, fates))["type"] == "Failed"
+    assert cluster.end_of(namespace, submit(kind, fates))["type"] == "Failed"
     pods = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
     ends = [status["state"].get("terminated") for pod in pods for status in pod["status"].get("containerStatuses", [])]
     assert (code, reason) in [(end["exitCode"], end["reason"]) for end in ends if end]
@@ -69,7 +55,7 @@ def test_container_waits_until_the_test_lets_it_start(cluster, namespace, submit
 
     cluster.wait_for("kwok", 30, lambda: cluster.kubectl("get", "pods", "-n", namespace.name)["items"] and waits_for()[1] == reason)
     cluster.kubectl("annotate", "pod", waits_for()[0], "-n", namespace.name, "fate/waiting-")
-    assert end_of(cluster, namespace, job)["type"] == "Complete"
+    assert cluster.end_of(namespace, job)["type"] == "Complete"
 
 
 def test_evicted_worker_fails_alone(cluster, namespace, submit):
@@ -77,20 +63,15 @@ def test_evicted_worker_fails_alone(cluster, namespace, submit):
     one = f"{job[1]}-worker-1"
     cluster.wait_for("training-operator", 30, lambda: cluster.kubectl("get", "pod", one, "-n", namespace.name)["status"]["phase"] == "Running")
     cluster.kubectl("annotate", "pod", one, "-n", namespace.name, "fate/run-ms=0", "fate/reason=Evicted", "--overwrite")
-    end_of(cluster, namespace, job)
+    cluster.end_of(namespace, job)
     status = cluster.kubectl("get", "pod", one, "-n", namespace.name)["status"]
     assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
 
 
 def test_log_ends_with_the_container(cluster, namespace, submit):
-    submit("PyTorch", {"log-lines": "4", "log-every-ms": "300", "run-ms": "2000"})
-    cluster.kubectl("wait", "pod", "-n", namespace.name, "--for=jsonpath={.status.phase}=Running", "--all")
-    (master,) = (pod for pod in names(cluster, namespace) if "master" in pod)
+    master = submit("PyTorch", {"log-lines": "4", "log-every-ms": "300", "run-ms": "2000"})[1] + "-master-0"
+    cluster.wait_for("kwok", 30, lambda: cluster.kubectl("get", "pod", master, "-n", namespace.name)["status"]["phase"] == "Running")
     assert cluster.kubectl("logs", master, "-n", namespace.name, "--follow") == "".join(f"line {i}\n" for i in range(4))
-
-
-def names(cluster, namespace):
-    return [pod["metadata"]["name"] for pod in cluster.kubectl("get", "pods", "-n", namespace.name)["items"]]
 
 
 def test_step_may_only_what_its_role_says(cluster, namespace):
@@ -110,4 +91,4 @@ def test_api_server_comes_back_with_everything(cluster, namespace, submit):
         cluster.api.get("/readyz")
     cluster.start_server("apiserver")
     cluster.wait_for("apiserver", 30, lambda: cluster.api.get("/readyz") == "ok")
-    assert end_of(cluster, namespace, job)["type"] == "Complete"
+    assert cluster.end_of(namespace, job)["type"] == "Complete"
