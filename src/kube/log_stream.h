@@ -18,28 +18,31 @@ struct LogSource {
   bool previous = false;  // of the attempt before a restart in place
 };
 
-// Follows with timestamps. sinceTime has whole seconds, so after a reconnect the overlap is recognised by time stamp and text; a line that was cut
-// by the end of a connection is read again as a whole. Lines of one time stamp that are equal are counted, not merged.
+// Follows with timestamps. sinceTime has whole seconds, so after a reconnect the overlap is recognised (log_cursor.h); a line that was cut by the end
+// of a connection is read again as a whole. Lines of more than 1 MiB come as several. A container that has not started yet is waited for; one that
+// has ended is, too, until ended() says so. The log of one attempt: a new attempt in the same container needs a new stream.
 class LogStream {
  public:
   struct Sink {
     // Whole lines without their time stamps, each with its newline (a last one without a newline gets it); valid during the call only.
     std::function<void(std::string_view lines)> lines;
-    // Something is missing: rotated away, or the container is gone ("lines between 08:15:30 and 08:16:02 were rotated away").
+    // Something is, or may be, missing: "lines between 08:15:30 and 08:16:02 may be missing: the log was rotated", "… : the pod is gone". UTC.
     std::function<void(const std::string& what)> lost;
-    // Everything the kubelet still serves has been given. Only after ended(), or when the log cannot be had (404: pod gone; then lost() came before).
+    // Everything the kubelet still serves has been given, nothing more comes. Only after ended(), or when the log cannot be had (the pod is gone, no
+    // permission; then lost() came before).
     std::function<void()> complete;
   };
   LogStream(Client& client, LogSource source, Sink sink);
   LogStream(const LogStream&) = delete;
   LogStream& operator=(const LogStream&) = delete;
   ~LogStream();  // no callback comes any more
-  // The container has ended: read what is left, then complete().
-  void ended();
+  // The container has ended: read what is left, then complete(). `restarted`: it runs again in place, so what is left is the log of the attempt
+  // before. A source that is `previous` has ended from the beginning.
+  void ended(bool restarted = false);
 
  private:
   struct State;
-  std::unique_ptr<State> m_state;
+  std::shared_ptr<State> m_state;  // held while a callback runs, which may destroy the stream
 };
 
 }  // namespace trainstep::kube

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/log_stream.h"
+
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::kube;
+using namespace trainstep::kube::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// "10:a\n" → as the kubelet sends it: ten seconds past 08:15.
+std::string stamped(const std::string& lines) {
+  std::string result;
+  for (std::size_t at = 0; at < lines.size();) {
+    const auto end = std::min(lines.find('\n', at), lines.size());
+    const auto line = lines.substr(at, end - at);
+    result += "2026-11-21T08:15:" + line.substr(0, 2) + ".000000000Z " + line.substr(3) + (end < lines.size() ? "\n" : "");
+    at = end + 1;
+  }
+  return result;
+}
+
+Reply log(const std::string& lines, Reply::End end = Reply::End::open) { return {.pieces = {{0ms, stamped(lines)}}, .end = end}; }
+
+Reply waiting() { return refusal(400, "BadRequest", "container \"c\" in pod \"p\" is waiting to start: ContainerCreating"); }
+Reply pod_gone() { return refusal(404, "NotFound", "pods \"p\" not found", {{"name", "p"}, {"kind", "pods"}}); }
+
+// Everything that was told, as words.
+struct Reader {
+  Harness h;
+  Words told;
+  std::unique_ptr<LogStream> stream;
+  void begin(bool previous = false) {
+    stream = std::make_unique<LogStream>(*h.client, LogSource{"ns", "p", "c", previous},
+                                         LogStream::Sink{.lines = [this](std::string_view lines) { told.emplace_back(lines); },
+                                                         .lost = [this](const std::string& what) { told.push_back("lost: " + what); },
+                                                         .complete = [this] { told.emplace_back("complete"); }});
+  }
+  // What was asked, without what is always asked.
+  [[nodiscard]] Words asked() const {
+    Words result;
+    for (const auto& asked : h.server.asked()) {
+      const auto since = asked.query("sinceTime");
+      result.push_back((asked.query("follow") == "true" ? "follow" : "read") + std::string(asked.query("previous") == "true" ? " previous" : "") +
+                       (since.empty() ? "" : " " + since.substr(11)));
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a log is followed, and what is left is read when the container has ended") {
+  Reader r;
+  r.h.server.reply({.pieces = {{0ms, stamped("10:a\n11:b")}, {0ms, "c\n"}, {0ms, stamped("12:d\r\n12:\n13:tor")}}, .end = Reply::End::open});
+  r.h.server.reply(log("11:bc\n12:d\r\n12:\n13:torn\n14:last words", Reply::End::whole));
+  r.begin();
+  CHECK(r.told.empty());
+  r.h.loop.run(60s);
+  CHECK(r.told == Words{"a\n", "bc\n", "d\r\n\n"});
+  r.stream->ended();
+  r.stream->ended();
+  CHECK(r.told.size() == 3);
+  r.h.loop.run();
+  CHECK(r.told == Words{"a\n", "bc\n", "d\r\n\n", "torn\n", "last words\n", "complete"});
+  REQUIRE(r.h.server.asked().size() == 2);
+  CHECK(r.h.server.asked()[0].cancelled);
+  CHECK(r.h.server.asked()[0].line() == "GET /base/api/v1/namespaces/ns/pods/p/log container=c&timestamps=true&follow=true");
+  CHECK(r.h.server.asked()[1].line() == "GET /base/api/v1/namespaces/ns/pods/p/log container=c&timestamps=true&sinceTime=2026-11-21T08:15:11Z");
+  CHECK(r.h.server.open() == 0);
+}
+
+TEST_CASE("lines come in batches, as the bytes do") {
+  Reader r;
+  r.h.server.reply(log("10:a\n10:b\n10:c\n"));
+  r.begin();
+  r.h.loop.run(1s);
+  CHECK(r.told == Words{"a\nb\nc\n"});
+}
+
+TEST_CASE("a container that has not started is waited for, one that never starts has no log") {
+  Reader r;
+  for (int i = 0; i < 20; ++i) r.h.server.reply(i % 3 == 0 ? refusal(404, "NotFound", "no such container", {{"kind", "pods/log"}}) : waiting());
+  SECTION("it starts") {
+    r.h.server.reply(log("10:a\n"));
+    r.begin();
+    r.h.loop.run(200s);
+    CHECK(r.told == Words{"a\n"});
+    for (std::size_t i = 1; i < r.h.server.asked().size(); ++i) CHECK(r.h.server.asked()[i].at - r.h.server.asked()[i - 1].at < 6s);
+  }
+  SECTION("it never does") {
+    r.begin();
+    r.h.loop.run(20s);
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"complete"});
+  }
+}
+
+TEST_CASE("a log that cannot be had is told, and that is the end") {
+  struct Case {
+    std::string name;
+    Reply reply;
+    std::string why;
+  };
+  const Case cases[] = {
+      {"pod gone", pod_gone(), "the pod is gone"},
+      {"forbidden", refusal(403, "Forbidden", "pods \"p\" is forbidden: no", {{"name", "p"}, {"kind", "pods"}}),
+       "read the log of pods/p: forbidden: no"},
+      {"no such container", refusal(400, "BadRequest", "container c is not valid for pod p"),
+       "read the log of pods/p: container c is not valid for pod p"},
+  };
+  for (const auto& row : cases) {
+    INFO(row.name);
+    for (const auto before : {false, true}) {
+      Reader r;
+      if (before) r.h.server.reply(log("10:a\n", Reply::End::cut));
+      r.h.server.serve([&](const auto&) { return row.reply; });
+      r.begin();
+      r.h.loop.run(1h);
+      if (before)
+        CHECK(r.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: " + row.why, "complete"});
+      else
+        CHECK(r.told == Words{"lost: no line could be read: " + row.why, "complete"});
+      CHECK(r.h.server.open() == 0);
+    }
+  }
+}
+
+TEST_CASE("how a connection fails decides how long the next one waits") {
+  struct Case {
+    std::string name;
+    Reply reply;
+    Duration least;
+    Duration most;
+  };
+  const Case cases[] = {{"cut", log("10:a\n", Reply::End::cut), 100ms, 300ms},
+                        {"cut in a line", log("10:a\n11:tor", Reply::End::cut), 100ms, 300ms},
+                        {"ended", log("10:a\n", Reply::End::whole), 2s, 2100ms},
+                        {"no answer", Reply::lost(), 100ms, 300ms},
+                        {"401", Reply::text("", 401), 100ms, 300ms},
+                        {"429", {.status = 429, .headers = {{"Retry-After", "20"}}}, 20s, 26s},
+                        {"500", Reply::text("", 500), 100ms, 300ms},
+                        {"silent", log("10:a\n"), 1h, 1h + 1s}};
+  for (const auto& row : cases) {
+    INFO(row.name);
+    Reader r;
+    r.h.server.reply(row.reply);
+    r.h.server.reply(log("10:a\n11:torn\n"));
+    r.begin();
+    r.h.loop.run(row.most);
+    REQUIRE(r.h.server.asked().size() == 2);
+    const auto pause = r.h.server.asked()[1].at - r.h.server.asked()[0].at;
+    CHECK(pause >= row.least);
+    CHECK(pause <= row.most);
+    std::string all;
+    for (const auto& word : r.told) all += word;
+    CHECK(all == "a\ntorn\n");
+  }
+}
+
+TEST_CASE("a server that ends each connection at once is not asked in a busy loop, and nothing comes twice") {
+  Reader r;
+  r.h.server.serve([](const auto&) { return log("10:a\n11:b\n", Reply::End::whole); });
+  r.begin();
+  r.h.loop.run(1h);
+  CHECK(r.told == Words{"a\nb\n"});
+  CHECK(r.h.server.asked().size() < 3600 / 15);
+}
+
+TEST_CASE("after the end, what never gets better is given up, and an API server that does not answer is waited for") {
+  Reader r;
+  const auto begin = r.h.loop.now();
+  r.h.server.reply(log("10:a\n"));
+  r.begin();
+  r.h.loop.run(1s);
+  SECTION("a node that is lost") {
+    r.h.server.serve([](const auto&) { return refusal(500, "InternalError", "dial tcp: i/o timeout"); });
+    r.stream->ended();
+    r.h.loop.run(10min);
+    CHECK(r.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: read the log of pods/p: dial tcp: i/o timeout", "complete"});
+    CHECK(r.h.server.asked().size() == 11);
+  }
+  SECTION("an API server that is away for a day") {
+    r.h.server.serve([&](const auto& asked) { return asked.at - begin < 24h ? Reply::lost() : log("10:a\n11:b\n", Reply::End::whole); });
+    Words trouble;
+    r.h.client->on_trouble([&](const std::string& reason) { trouble.push_back(reason); });
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "b\n", "complete"});
+    CHECK(trouble == Words{"read the log of pods/p: the connection was cut", ""});
+  }
+}
+
+TEST_CASE("a log that was rotated while nobody read is told as a loss") {
+  Reader r;
+  r.h.server.reply(log("10:a\n11:b\n", Reply::End::cut));
+  SECTION("lines are missing") {
+    r.h.server.reply(log("45:x\n46:y\n"));
+    r.begin();
+    r.h.loop.run(30s);
+    CHECK(r.told == Words{"a\nb\n", "lost: lines between 08:15:11 and 08:15:45 may be missing: the log was rotated", "x\ny\n"});
+  }
+  SECTION("the last line is still there") {
+    r.h.server.reply(log("11:b\n46:y\n"));
+    r.begin();
+    r.h.loop.run(30s);
+    CHECK(r.told == Words{"a\nb\n", "y\n"});
+  }
+  SECTION("nothing is there any more") {
+    r.h.server.reply(log("", Reply::End::whole));
+    r.begin();
+    r.stream->ended();
+    r.h.server.reply(log("", Reply::End::whole));
+    r.h.loop.run(30s);
+    // The first connection was cut by ended(), before it gave anything: there is nothing to miss.
+    CHECK(r.told == Words{"complete"});
+  }
+  SECTION("nothing is there any more at the end") {
+    r.h.server.serve([](const auto&) { return log("", Reply::End::whole); });
+    r.begin();
+    r.h.loop.run(1s);
+    r.stream->ended();
+    r.h.loop.run(30s);
+    CHECK(r.told == Words{"a\nb\n", "lost: lines after 08:15:11 may be missing: the log no longer holds the last line that was read", "complete"});
+  }
+}
+
+TEST_CASE("a container that starts again in place does not mix its lines with those of the attempt before") {
+  Reader r;
+  r.h.server.reply(log("10:a\n11:b\n", Reply::End::whole));
+  r.h.server.serve(
+      [](const auto& asked) { return asked.query("previous") == "true" ? log("11:b\n12:c\n", Reply::End::whole) : log("20:new 1\n21:new 2\n"); });
+  r.begin();
+  SECTION("that is known soon: the rest is read from the log of the attempt before") {
+    r.h.loop.run(6s);
+    CHECK(r.told == Words{"a\nb\n"});
+    r.stream->ended(true);
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\nb\n", "c\n", "complete"});
+    CHECK(r.asked().back() == "read previous 08:15:10Z");
+  }
+  SECTION("nobody says so: then it was rotated") {
+    r.h.loop.run(30s);
+    CHECK(r.told == Words{"a\nb\n", "lost: lines between 08:15:11 and 08:15:20 may be missing: the log was rotated", "new 1\nnew 2\n"});
+  }
+}
+
+TEST_CASE("the log of the attempt before is read to its end without being asked to") {
+  Reader r;
+  SECTION("there is one") {
+    r.h.server.reply(log("10:a\n11:b", Reply::End::whole));
+    r.begin(true);
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "b\n", "complete"});
+  }
+  SECTION("there is none") {
+    r.h.server.reply(refusal(400, "BadRequest", "previous terminated container \"c\" in pod \"p\" not found"));
+    r.begin(true);
+    r.h.loop.run();
+    CHECK(r.told ==
+          Words{"lost: no line could be read: read the log of pods/p: previous terminated container \"c\" in pod \"p\" not found", "complete"});
+  }
+  CHECK(r.asked() == Words{"read previous"});
+}
+
+TEST_CASE("what the kubelet says instead of a log is no line of it") {
+  Reader r;
+  r.h.server.reply(log("10:a\n", Reply::End::cut));
+  r.h.server.serve([](const auto&) { return Reply::text("unable to retrieve container logs for containerd://0123\n"); });
+  r.begin();
+  r.h.loop.run(1s);
+  r.stream->ended();
+  r.h.loop.run();
+  CHECK(r.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: unable to retrieve container logs for containerd://0123", "complete"});
+}
+
+TEST_CASE("lines of a kubelet that knows no time stamps come once, too") {
+  Reader r;
+  r.h.server.reply({.pieces = {{0ms, "a\nb\na\n"}}, .end = Reply::End::cut});
+  r.h.server.reply({.pieces = {{0ms, "a\nb\na\na\nc\n"}}, .end = Reply::End::open});
+  r.begin();
+  r.h.loop.run(10s);
+  CHECK(r.told == Words{"a\nb\na\n", "a\nc\n"});
+  CHECK(r.asked() == Words{"follow", "follow"});
+}
+
+TEST_CASE("a line without end comes in parts, each once") {
+  Reader r;
+  const std::string line = stamped("10:") + std::string(2'500'000, 'x');
+  r.h.server.reply({.pieces = {{0ms, line.substr(0, 2'400'000)}}, .end = Reply::End::cut});
+  r.h.server.reply({.pieces = {{0ms, line.substr(0, 7)}, {0ms, line.substr(7) + "\n" + stamped("11:b\n")}}, .end = Reply::End::open});
+  r.begin();
+  r.h.loop.run(10s);
+  std::string all;
+  for (const auto& word : r.told) all += word;
+  CHECK(std::count(all.begin(), all.end(), 'x') == 2'500'000);
+  CHECK(std::count(all.begin(), all.end(), '\n') == 4);
+  CHECK(all.ends_with("x\nb\n"));
+}
+
+TEST_CASE("a log stream may be destroyed, or told of the end, in each of its callbacks") {
+  for (const std::string at : {"lines", "lost", "complete"}) {
+    for (const auto destroy : {true, false}) {
+      INFO(at << destroy);
+      Harness h;
+      h.server.reply(log("10:a\n", Reply::End::cut));
+      h.server.serve([](const auto&) { return log("40:x\n41:y\n", Reply::End::whole); });
+      std::unique_ptr<LogStream> stream;
+      Words told;
+      const auto here = [&](const std::string& name) {
+        told.push_back(name);
+        if (name == at && destroy) {
+          stream.reset();
+          h.client.reset();
+        } else if (name == at) {
+          stream->ended();
+        }
+      };
+      stream = std::make_unique<LogStream>(*h.client, LogSource{"ns", "p", "c"},
+                                           LogStream::Sink{.lines = [&](std::string_view) { here("lines"); },
+                                                           .lost = [&](const std::string&) { here("lost"); },
+                                                           .complete = [&] { here("complete"); }});
+      h.loop.after(60s, [&] {
+        if (stream) stream->ended();
+      });
+      h.loop.run();
+      CHECK(h.server.open() == 0);
+      if (destroy)
+        CHECK(told.back() == at);
+      else
+        CHECK(told == Words{"lines", "lost", "lines", "complete"});
+    }
+  }
+}
+
+TEST_CASE("a log stream that is gone waits for nothing") {
+  for (const auto when : {0ms, 1ms, 2ms, 500ms, 5000ms}) {
+    Reader r;
+    r.h.server.serve([](const auto&) { return log("10:a\n", Reply::End::whole); });
+    r.begin();
+    r.h.loop.run(when);
+    r.stream.reset();
+    const auto asked = r.h.server.asked().size();
+    r.h.loop.run();
+    CHECK(r.h.server.asked().size() == asked);
+    CHECK(r.h.server.open() == 0);
+  }
+}
