@@ -24,6 +24,11 @@ void initialize_once() {
   if (::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
 }
 
+Result<Response> result_of(Exchange& exchange) {
+  if (exchange.error) return *exchange.error;
+  return exchange.reader.take();
+}
+
 }  // namespace
 
 // libcurl's callbacks only note what has come. Handlers are called when libcurl has returned, because they may start and cancel exchanges, which it
@@ -45,6 +50,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
   void set_timers(Exchange& exchange);
   void look_for_silence(Exchange& exchange);
   void finish(Exchange& exchange, std::optional<Error> error = {});
+  void stop(std::optional<Loop::TimerId>& timer);
   void release(Exchange& exchange);
   void deliver();
 
@@ -53,7 +59,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
 
   PollLoop& m_loop;
   CURLM* m_multi;
-  std::optional<Resolver> m_resolver;
+  std::unique_ptr<Resolver> m_resolver;
   std::map<Id, std::shared_ptr<Exchange>> m_exchanges;
   Events m_events;
   std::optional<Loop::TimerId> m_timer;
@@ -61,7 +67,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
   bool m_delivering = false;
 };
 
-CurlTransport::Engine::Engine(PollLoop& loop) : m_loop(loop), m_resolver(std::in_place, loop) {
+CurlTransport::Engine::Engine(PollLoop& loop) : m_loop(loop), m_resolver(std::make_unique<Resolver>(loop)) {
   initialize_once();
   m_multi = curl_multi_init();
   curl_multi_setopt(m_multi, CURLMOPT_SOCKETFUNCTION, &on_socket);
@@ -76,7 +82,7 @@ void CurlTransport::Engine::close() {
   m_events.clear();
   m_resolver.reset();
   curl_multi_cleanup(m_multi);
-  if (m_timer) m_loop.cancel(*m_timer);
+  stop(m_timer);
 }
 
 Transport::Id CurlTransport::Engine::start(Request request, Handler handler) {
@@ -112,7 +118,7 @@ void CurlTransport::Engine::resolved(Id id, const Result<Resolver::Addresses>& a
   const auto found = m_exchanges.find(id);
   if (found == m_exchanges.end() || !found->second->resolving) return;  // cancelled, or too late
   auto& exchange = *found->second;
-  m_loop.cancel(*std::exchange(exchange.resolving, {}));
+  stop(exchange.resolving);
   if (addresses) {
     exchange.addresses = *addresses;
     begin(exchange);
@@ -155,7 +161,7 @@ void CurlTransport::Engine::look_for_silence(Exchange& exchange) {
     exchange.sent = sent;
     exchange.heard = Clock::now();
   }
-  const auto left = std::chrono::ceil<Duration>(exchange.heard + *exchange.request.silence - Clock::now());
+  const auto left = std::chrono::ceil<Duration>(exchange.heard + exchange.request.silence.value_or(Duration{}) - Clock::now());
   if (left.count() > 0) {
     exchange.silence = m_loop.after(left, [this, &exchange] { look_for_silence(exchange); });
     return;
@@ -186,9 +192,13 @@ void CurlTransport::Engine::finish(Exchange& exchange, std::optional<Error> erro
   m_events.push_back({exchange.id, Event::What::done, {}});
 }
 
+void CurlTransport::Engine::stop(std::optional<Loop::TimerId>& timer) {
+  if (timer) m_loop.cancel(*timer);
+  timer.reset();
+}
+
 void CurlTransport::Engine::release(Exchange& exchange) {
-  for (auto* timer : {&exchange.resolving, &exchange.limit, &exchange.silence})
-    if (*timer) m_loop.cancel(*std::exchange(*timer, {}));
+  for (auto* timer : {&exchange.resolving, &exchange.limit, &exchange.silence}) stop(*timer);
   if (exchange.easy) curl_multi_remove_handle(m_multi, exchange.easy.get());
   exchange.easy.reset();
 }
@@ -212,7 +222,7 @@ void CurlTransport::Engine::deliver() {
         break;
       case Event::What::done:
         m_exchanges.erase(found);
-        if (exchange->handler.done) exchange->handler.done(exchange->error ? Result<Response>(*exchange->error) : exchange->reader.take());
+        if (exchange->handler.done) exchange->handler.done(result_of(*exchange));
         break;
     }
   }
@@ -235,8 +245,7 @@ int CurlTransport::Engine::on_socket(CURL*, curl_socket_t socket, int what, void
 
 int CurlTransport::Engine::on_timer(CURLM*, long timeout_ms, void* userdata) {
   auto& engine = *static_cast<Engine*>(userdata);
-  if (engine.m_timer) engine.m_loop.cancel(*engine.m_timer);
-  engine.m_timer.reset();
+  engine.stop(engine.m_timer);
   if (timeout_ms < 0) return 0;
   engine.m_timer = engine.m_loop.after(Duration(timeout_ms), [&engine] {
     engine.m_timer.reset();

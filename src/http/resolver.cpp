@@ -26,14 +26,14 @@ std::string text_of(const ares_addrinfo_node& node) {
 
 // One question, with a channel of its own: what the machine says about its servers is read anew each time, and nothing is held in between.
 struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
-  Lookup(PollLoop& its_loop, std::string its_name, std::function<void(const Result<Addresses>&)> told)
-      : loop(its_loop), name(std::move(its_name)), done(std::move(told)) {}
+  Lookup(PollLoop& loop, std::string name, std::function<void(const Result<Addresses>&)> told)
+      : m_loop(loop), m_name(std::move(name)), m_done(std::move(told)) {}
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
   ~Lookup() {
-    done = nullptr;
-    if (channel != nullptr) ares_destroy(channel);  // tells its descriptors, and that nothing comes
-    if (timer) loop.cancel(*timer);
+    m_done = nullptr;
+    if (m_channel != nullptr) ares_destroy(m_channel);  // tells its descriptors, and that nothing comes
+    if (m_timer) m_loop.cancel(*m_timer);
   }
 
   void start(const std::string& servers) {
@@ -42,41 +42,42 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
     options.tries = tries;
     options.sock_state_cb = &on_state;
     options.sock_state_cb_data = this;
-    const int problem = ares_init_options(&channel, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
-    if (problem != ARES_SUCCESS || (!servers.empty() && ares_set_servers_ports_csv(channel, servers.c_str()) != ARES_SUCCESS))
+    const int problem = ares_init_options(&m_channel, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
+    if (problem != ARES_SUCCESS || (!servers.empty() && ares_set_servers_ports_csv(m_channel, servers.c_str()) != ARES_SUCCESS))
       return tell(Error{ErrorKind::unavailable, ares_strerror(problem)});
     ares_addrinfo_hints hints{};
     hints.ai_family = AF_UNSPEC;
-    ares_getaddrinfo(channel, name.c_str(), nullptr, &hints, &on_answer, this);
+    ares_getaddrinfo(m_channel, m_name.c_str(), nullptr, &hints, &on_answer, this);
     set_timer();
   }
 
  private:
   void process(ares_socket_t readable, ares_socket_t writable) {
     const auto self = shared_from_this();
-    ares_process_fd(channel, readable, writable);
+    ares_process_fd(m_channel, readable, writable);
     set_timer();
   }
   void set_timer() {
-    if (timer) loop.cancel(*std::exchange(timer, {}));
+    if (m_timer) m_loop.cancel(*m_timer);
+    m_timer.reset();
     timeval left{};
-    if (ares_timeout(channel, nullptr, &left) == nullptr) return;
-    timer = loop.after(Duration(left.tv_sec * 1000 + left.tv_usec / 1000 + 1), [this] {
-      timer.reset();
+    if (ares_timeout(m_channel, nullptr, &left) == nullptr) return;
+    m_timer = m_loop.after(Duration(left.tv_sec * 1000 + left.tv_usec / 1000 + 1), [this] {
+      m_timer.reset();
       process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     });
   }
   // From the loop: within c-ares the channel must not go.
   void tell(Result<Addresses> addresses) {
-    loop.post([weak = weak_from_this(), found = std::move(addresses)] {
-      if (const auto self = weak.lock(); self && self->done) self->done(found);
+    m_loop.post([weak = weak_from_this(), found = std::move(addresses)] {
+      if (const auto self = weak.lock(); self && self->m_done) self->m_done(found);
     });
   }
 
   static void on_state(void* userdata, ares_socket_t socket, int readable, int writable) {
     auto& lookup = *static_cast<Lookup*>(userdata);
-    if (readable == 0 && writable == 0) return lookup.loop.forget(socket);
-    lookup.loop.watch(socket, {.readable = readable != 0, .writable = writable != 0}, [&lookup, socket](PollLoop::Ready ready) {
+    if (readable == 0 && writable == 0) return lookup.m_loop.forget(socket);
+    lookup.m_loop.watch(socket, {.readable = readable != 0, .writable = writable != 0}, [&lookup, socket](PollLoop::Ready ready) {
       lookup.process(ready.readable ? socket : ARES_SOCKET_BAD, ready.writable ? socket : ARES_SOCKET_BAD);
     });
   }
@@ -90,11 +91,11 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
     lookup.tell(Error{ErrorKind::unavailable, status == ARES_SUCCESS ? "it has no address" : ares_strerror(status)});
   }
 
-  PollLoop& loop;
-  std::string name;
-  std::function<void(const Result<Addresses>&)> done;
-  ares_channel channel = nullptr;
-  std::optional<Loop::TimerId> timer;
+  PollLoop& m_loop;
+  std::string m_name;
+  std::function<void(const Result<Addresses>&)> m_done;
+  ares_channel m_channel = nullptr;
+  std::optional<Loop::TimerId> m_timer;
 };
 
 Resolver::Resolver(PollLoop& loop, std::string servers) : m_loop(loop), m_servers(std::move(servers)) {}

@@ -88,8 +88,9 @@ bool excepted(std::string_view rule, const std::string& host, const std::optiona
 
 bool is_here(const std::string& host, const std::optional<Range>& address) {
   if (!address) return host == "localhost" || host.ends_with(".localhost");
-  static const std::array<Range, 2> here = {*parse_address("::1"), *parse_range("127.0.0.0/8")};
-  return std::any_of(here.begin(), here.end(), [&](const auto& range) { return contains(range, address->address); });
+  constexpr Range six{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 128};
+  constexpr Range four{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127}, 96 + 8};
+  return contains(six, address->address) || contains(four, address->address);
 }
 
 std::optional<std::string> first_of(const Environment& environment, std::initializer_list<const char*> names) {

@@ -37,12 +37,14 @@ std::vector<std::string> environment_of(const ExecPlugin& plugin) {
   for (const auto& [name, value] : plugin.environment) variables[name] = value;
   variables["KUBERNETES_EXEC_INFO"] = plugin.info;
   std::vector<std::string> block;
+  block.reserve(variables.size());
   for (const auto& [name, value] : variables) block.push_back(name + '=' + value);
   return block;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
+  result.reserve(texts.size() + 1);
   for (auto& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
@@ -116,7 +118,7 @@ class ExecToken : public TokenSource {
     auto credential = printed ? read_exec_credential(*printed, m_plugin) : Result<ExecCredential>(std::move(printed.error()));
     if (credential) return take(std::move(*credential));
     if (!m_credential) return std::move(credential.error());
-    if (!m_refused && now < *m_credential->expires) return m_credential->token;
+    if (!m_refused && now < m_credential->expires.value_or(now)) return m_credential->token;
     return Error{ErrorKind::unavailable, std::move(credential.error().message)};  // it has worked before, it may again
   }
   void refused() override { m_refused = true; }
@@ -131,9 +133,10 @@ class ExecToken : public TokenSource {
       endpoint.key_pem = credential.key_pem;
       m_endpoint = std::make_shared<const http::Endpoint>(std::move(endpoint));
     }
+    auto token = credential.token;
     m_credential = std::move(credential);
     m_refused = false;
-    return m_credential->token;
+    return token;
   }
 
   ExecPlugin m_plugin;
