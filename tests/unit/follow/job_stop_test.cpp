@@ -1,0 +1,199 @@
+// Cancel, eviction, and a backend that fails.
+#include "job_story.h"
+
+using namespace trainstep;
+using namespace trainstep::follow;
+using namespace trainstep::follow::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+namespace {
+
+bool removal_comes_first(const Story& story) {
+  return !story.of_last_event.empty() && std::holds_alternative<RemoveJob>(story.of_last_event.front());
+}
+
+}  // namespace
+
+TEST_CASE("a cancel removes the job before anything else, at every stage") {
+  const std::pair<std::string, std::function<void(Story&)>> stages[] = {
+      {"before there is a job", [](Story&) {}},
+      {"found", [](Story& story) { story.found(); }},
+      {"pending",
+       [](Story& story) {
+         story.found();
+         story.pod(0, unscheduled(), "", "");
+       }},
+      {"suspended",
+       [](Story& story) {
+         story.found();
+         story.job(Judged::suspended);
+       }},
+      {"running", [](Story& story) { story.all_run(); }},
+      {"a pod has failed",
+       [](Story& story) {
+         story.all_run();
+         story.pod(0, failed(1));
+       }},
+      {"the server is away",
+       [](Story& story) {
+         story.all_run();
+         story.event(ServerTrouble{"timeout"});
+       }},
+  };
+  for (const auto& [stage, reach] : stages) {
+    CAPTURE(stage);
+    for (const int signal : {SIGTERM, SIGINT}) {
+      Story story(single());
+      reach(story);
+      story.event(StopRequested{signal});
+      CHECK(removal_comes_first(story));
+      const auto verdict = story.verdict_after_removal();
+      CHECK(exit_code(verdict) == 128 + signal);
+      CHECK_THAT(describe(verdict), Contains("cancelled by " + result::signal_name(signal)));
+    }
+    Story seen(single());
+    reach(seen);
+    seen.event(CancelSeen{"the workflow was stopped"});
+    CHECK(removal_comes_first(seen));
+    CHECK(seen.said("the workflow was stopped: the job is deleted"));
+    CHECK(exit_code(seen.verdict_after_removal()) == 143);
+  }
+}
+
+TEST_CASE("a second SIGTERM, or a signal after a cancel was seen, changes nothing") {
+  for (const bool signal_first : {true, false}) {
+    Story story(single());
+    story.all_run();
+    if (signal_first)
+      story.event(StopRequested{SIGTERM});
+    else
+      story.event(CancelSeen{"the workflow was stopped"});
+    story.event(StopRequested{SIGTERM});
+    story.event(StopRequested{SIGINT});
+    story.event(CancelSeen{"again"});
+    CHECK(exit_code(story.verdict_after_removal()) == 143);
+  }
+}
+
+TEST_CASE("whatever happens while the job is being removed, the verdict stays, and the end of the removal is the end") {
+  Story story(single());
+  story.all_run();
+  story.event(StopRequested{SIGTERM});
+  story.deleting(0, failed(143));
+  story.job(Judged::failed);
+  story.gone(0);
+  story.pass(24h);
+  CHECK(exit_code(story.verdict_after_removal()) == 143);
+}
+
+TEST_CASE("a removal that could not be done is told, and is an end as well") {
+  Story story(single());
+  story.all_run();
+  story.event(StopRequested{SIGTERM});
+  story.event(BackendFailed{{ErrorKind::unavailable, "no answer for 25 s"}});
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 143);
+  CHECK(story.said("the job may still be there: no answer for 25 s"));
+}
+
+TEST_CASE("a stop after the job's end only ends the waiting for logs: the verdict is the job's") {
+  for (const bool well : {true, false}) {
+    for (const bool by_signal : {true, false}) {
+      CAPTURE(well, by_signal);
+      Story story(single());
+      story.all_run();
+      story.pod(0, well ? succeeded() : failed(3));
+      story.job(well ? Judged::succeeded : Judged::failed);
+      CHECK_FALSE(story.verdict());
+      if (by_signal)
+        story.event(StopRequested{SIGTERM});
+      else
+        story.event(CancelSeen{"x"});
+      REQUIRE(story.verdict());
+      CHECK(exit_code(*story.verdict()) == (well ? 0 : 1));
+      CHECK_FALSE(story.removed());
+    }
+  }
+}
+
+TEST_CASE("an eviction leaves the job running if another attempt follows, or if it is wanted") {
+  struct Row {
+    std::string option;
+    bool retry_follows;
+    int signal;
+    bool kept;
+  };
+  const Row rows[] = {
+      {"default", true, SIGTERM, true}, {"default", false, SIGTERM, false}, {"keep", true, SIGTERM, true},    {"keep", false, SIGTERM, true},
+      {"delete", true, SIGTERM, false}, {"delete", false, SIGTERM, false},  {"default", true, SIGINT, false},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.option, row.retry_follows, row.signal);
+    auto job = job_rules();
+    job.on_eviction = row.option;
+    Story story(single(), job);
+    story.all_run();
+    story.event(EvictionSeen{"this step's pod is evicted", row.retry_follows});
+    CHECK_FALSE(story.removed());
+    story.event(StopRequested{row.signal});
+    CHECK(story.removed() == !row.kept);
+    if (!row.kept) {
+      CHECK(removal_comes_first(story));
+      CHECK(exit_code(story.verdict_after_removal()) == 128 + row.signal);
+      continue;
+    }
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == 75);
+    CHECK(story.verdict()->retry_can_help);
+    CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is evicted; the job runs on for the next attempt"));
+  }
+}
+
+TEST_CASE("a SIGTERM of which nothing is known is a cancel") {
+  Story story(single());
+  story.all_run();
+  story.event(StopRequested{SIGTERM});
+  CHECK(story.removed());
+}
+
+TEST_CASE("a backend that fails before there is a job: its error is the verdict, and nothing is removed") {
+  struct Row {
+    ErrorKind kind;
+    int code;
+  };
+  for (const auto& row : {Row{ErrorKind::input, 2}, Row{ErrorKind::conflict, 2}, Row{ErrorKind::denied, 2}, Row{ErrorKind::unavailable, 3},
+                          Row{ErrorKind::internal, 3}}) {
+    Story story(single());
+    story.event(BackendFailed{{row.kind, "create pytorchjobs/digits: no"}});
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == row.code);
+    CHECK(story.verdict()->retry_can_help == (row.kind == ErrorKind::unavailable));
+    CHECK_THAT(story.verdict()->message, Contains("create pytorchjobs/digits: no"));
+    CHECK_FALSE(story.removed());
+  }
+}
+
+TEST_CASE("a job that cannot be followed any more is removed: nobody would look after it") {
+  Story story(single());
+  story.all_run();
+  story.event(BackendFailed{{ErrorKind::denied, "list pods: forbidden"}});
+  const auto verdict = story.verdict_after_removal();
+  CHECK(exit_code(verdict) == 2);
+  CHECK_THAT(verdict.message, Contains("list pods: forbidden"));
+}
+
+TEST_CASE("a backend that fails after the job's end does not change it") {
+  Story story(single());
+  story.all_run();
+  story.job(Judged::succeeded);
+  story.event(BackendFailed{{ErrorKind::unavailable, "x"}});
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 0);
+}
+
+TEST_CASE("the backend's own lines are told as they are") {
+  Story story(single());
+  story.event(Told{"created Job digits in namespace team-a"});
+  CHECK(story.said("created Job digits in namespace team-a"));
+}

@@ -1,0 +1,344 @@
+// What pending means: the table of docs/cluster.md.
+#include "follow/pending.h"
+
+#include "job_story.h"
+
+using namespace trainstep;
+using namespace trainstep::follow;
+using namespace trainstep::follow::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using Kind = Pending::Kind;
+
+namespace {
+
+std::optional<Pending> of_pod(Json status, const std::string& node = "node-1") {
+  return pending_of(Member{.name = "worker-1"}, kinds::read_pod(trainstep::test::pod("p", "1", std::move(status), node)));
+}
+
+Json waits(const std::string& reason, const std::string& message = "") {
+  return status("Pending", Json::array({container(waiting(reason, message))}));
+}
+
+std::optional<Pending> of_event(const std::string& reason, const std::string& message) {
+  return pending_of(WarningSeen{"PyTorchJob digits", reason, message});
+}
+
+}  // namespace
+
+TEST_CASE("pods that wait: why, and for how long that may last") {
+  struct Row {
+    Json status;
+    std::string node;
+    Kind kind;
+    std::optional<Duration> limit;
+    std::string what;
+  };
+  const Json sidecar_pull =
+      status("Pending",
+             Json::array({container(waiting("ContainerCreating")), container(waiting("ErrImagePull", "not found"), 0, Json::object(), "log-agent")}));
+  const Json init_pull =
+      status("Pending", Json::array({container(waiting("PodInitializing"))}),
+             Json::array({container(waiting("ImagePullBackOff", "Back-off pulling image \"alpine:3.10\""), 0, Json::object(), "init-pytorch")}));
+  const Json init_crash = status("Pending", Json::array({container(waiting("PodInitializing"))}),
+                                 Json::array({container(waiting("CrashLoopBackOff"), 2, terminated(1), "init-pytorch")}));
+  const Row rows[] = {
+      {waits("InvalidImageName", "couldn't parse image name \"a b\": invalid reference format"), "node-1", Kind::image_name, 0s,
+       "worker-1: the image's name is invalid: couldn't parse image name \"a b\""},
+      {waits("ErrImagePull", "rpc error: code = NotFound desc = not found"), "node-1", Kind::image, 5min,
+       "worker-1: the image cannot be pulled: rpc error"},
+      {waits("ImagePullBackOff"), "node-1", Kind::image, 5min, "image_pull_secrets"},
+      {waits("ErrImageNeverPull", "Container image \"x\" is not present with pull policy of Never"), "node-1", Kind::image, 5min,
+       "pull policy of Never"},
+      {sidecar_pull, "node-1", Kind::image, 5min, "not found"},
+      {init_pull, "node-1", Kind::image, 5min, "alpine:3.10"},
+      {waits("CreateContainerConfigError", "secret \"keys\" not found"), "node-1", Kind::configuration, 2min,
+       "worker-1: the container cannot be made: secret \"keys\" not found"},
+      {waits("CreateContainerError", "no command specified"), "node-1", Kind::configuration, 2min, "no command specified"},
+      {unscheduled("0/3 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/3 nodes are available"), "", Kind::claim, 5min,
+       "worker-1: 0/3 nodes are available: persistentvolumeclaim \"data\" not found"},
+      {unscheduled(), "", Kind::unschedulable, {}, "worker-1 finds no place: 0/5 nodes are available: 5 Insufficient cpu."},
+      {unscheduled("0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."), "", Kind::unschedulable, {}, "unbound immediate"},
+      {init_crash, "node-1", Kind::initializing, {}, "worker-1: init container init-pytorch fails (exit code 1), it is tried again"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.what);
+    const auto pending = of_pod(row.status, row.node);
+    REQUIRE(pending);
+    CHECK(pending->kind == row.kind);
+    CHECK(pending->limit == row.limit);
+    CHECK(pending->verdict_class == VerdictClass::input);
+    CHECK_THAT(pending->what(), Contains(row.what));
+  }
+}
+
+TEST_CASE("pods that only take their time, run, or have ended, are not pending") {
+  const auto restarting_sidecar =
+      status("Running", Json::array({container(running())}), Json::array({container(waiting("CrashLoopBackOff"), 3, terminated(1), "log-agent")}));
+  auto object = trainstep::test::pod("p", "1", restarting_sidecar);
+  object["spec"]["initContainers"] = Json::array({{{"name", "log-agent"}, {"restartPolicy", "Always"}}});
+  CHECK_FALSE(pending_of(Member{.name = "m"}, kinds::read_pod(object)));
+  for (const auto& pod : {creating(), runs(), succeeded(), failed(1), crash_loop(3, 1), evicted_early(), Json::object(), waits("PodInitializing"),
+                          status("Pending", Json::array())}) {
+    CAPTURE(pod.dump());
+    CHECK_FALSE(of_pod(pod));
+  }
+  CHECK_FALSE(of_pod(unscheduled(), "node-1"));  // its place was found meanwhile
+}
+
+TEST_CASE("warnings about pods that do not exist") {
+  struct Row {
+    std::string reason, message;
+    Kind kind;
+    std::optional<Duration> limit;
+    VerdictClass verdict_class;
+    std::string what;
+  };
+  using enum VerdictClass;
+  const Row rows[] = {
+      {"ValidationError", "Found validation errors: spec.mpiReplicaSpecs[Worker].replicas: Required value", Kind::refused, 0s, input,
+       "PyTorchJob digits: its operator refuses it: Found validation errors"},
+      {"MPIJobFailedValidation", "MPIJob is not valid because of …", Kind::refused, 0s, input, "its operator refuses it"},
+      {"FailedCreate",
+       "Error creating: pods \"digits-x7k2p\" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0",
+       Kind::quota,
+       {},
+       input,
+       "its pods wait for quota: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0"},
+      {"FailedCreatePod",
+       "Error creating: pods \"digits-master-0\" is forbidden: exceeded quota: gpus, requested: requests.nvidia.com/gpu=8",
+       Kind::quota,
+       {},
+       input,
+       "exceeded quota: gpus"},
+      {"FailedCreatePod", "Error creating: admission webhook \"policy.example\" denied the request: no latest tags", Kind::pods_refused, 2min, input,
+       "its pods are refused: admission webhook \"policy.example\" denied the request: no latest tags"},
+      {"FailedCreate",
+       "Error creating: pods \"digits-x7k2p\" is forbidden: violates PodSecurity \"restricted:latest\": allowPrivilegeEscalation != false",
+       Kind::pods_refused, 2min, input, "violates PodSecurity"},
+      {"FailedCreate",
+       "Error creating: Internal error occurred: failed calling webhook \"inject.example\": failed to call webhook: dial tcp 10.0.0.7:443: connect: "
+       "connection refused",
+       Kind::webhook, 5min, system, "its pods cannot be made: Internal error occurred"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.message);
+    const auto pending = of_event(row.reason, row.message);
+    REQUIRE(pending);
+    CHECK(pending->kind == row.kind);
+    CHECK(pending->limit == row.limit);
+    CHECK(pending->verdict_class == row.verdict_class);
+    CHECK_THAT(pending->what(), Contains(row.what));
+  }
+}
+
+TEST_CASE("other warnings are of no concern") {
+  for (const auto* reason : {"BackoffLimitExceeded", "ExitedWithCode", "SettedPodTemplateRestartPolicy", "PyTorchJobRestarting", ""})
+    CHECK_FALSE(of_event(reason, "pods exceeded quota"));
+}
+
+TEST_CASE("the user's limit of the phase in which it shows counts instead of the table's, but not for what is final at once") {
+  plan::Limits limits;
+  limits.queued = 11s, limits.scheduling = 12s, limits.starting = 13s;
+  CHECK(limit_of(*of_pod(waits("ErrImagePull")), limits) == 13s);
+  CHECK(limit_of(*of_pod(waits("CreateContainerConfigError")), limits) == 13s);
+  CHECK(limit_of(*of_pod(unscheduled("persistentvolumeclaim \"a\" not found"), ""), limits) == 12s);
+  CHECK(limit_of(*of_event("FailedCreate", "denied"), limits) == 11s);
+  CHECK(limit_of(*of_pod(waits("InvalidImageName")), limits) == 0s);
+  CHECK_FALSE(limit_of(*of_pod(unscheduled(), ""), limits));
+  CHECK(limit_of(*of_pod(waits("ErrImagePull")), {}) == 5min);
+}
+
+// --- as part of a job's story ---
+
+TEST_CASE("what is final at once ends the job at once") {
+  struct Row {
+    std::string words;
+    std::function<void(Story&)> happens;
+  };
+  for (const auto& row : {Row{"the image's name is invalid", [](Story& story) { story.pod(1, waits("InvalidImageName", "bad")); }},
+                          Row{"its operator refuses it", [](Story& story) { story.warning("ValidationError", "no"); }}}) {
+    CAPTURE(row.words);
+    Story story(gang(1));
+    story.found();
+    row.happens(story);
+    CHECK(story.of<RemoveJob>(story.of_last_event).size() == 1);
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 2);
+    CHECK_FALSE(verdict.retry_can_help);
+    CHECK_THAT(verdict.message, Contains(row.words));
+  }
+}
+
+TEST_CASE("what may pass is waited for, told once, and then it is final") {
+  struct Row {
+    Json pod;
+    Duration limit;
+    std::string words, node;
+  };
+  for (const auto& row : {Row{waits("ErrImagePull", "not found"), 5min, "the image cannot be pulled: not found", "node-1"},
+                          Row{waits("CreateContainerConfigError", "secret \"keys\" not found"), 2min, "secret \"keys\" not found", "node-1"},
+                          Row{unscheduled("persistentvolumeclaim \"data\" not found"), 5min, "persistentvolumeclaim \"data\" not found", ""}}) {
+    CAPTURE(row.words);
+    Story story(gang(1));
+    story.found();
+    story.job(Judged::pending);
+    story.pass(10min);  // is none of its time
+    story.pod(1, row.pod, "", row.node);
+    CHECK(story.times_said(row.words) == 1);
+    CHECK(story.said("waiting up to " + describe(row.limit) + " for it to change"));
+    for (Duration passed = 0s; passed < row.limit - 1s; passed += 1s) {
+      story.pass(1s);
+      if (passed == 20s) story.pod(1, row.pod, "", row.node);
+    }
+    CHECK(story.times_said(row.words) == 1);
+    CHECK_FALSE(story.removed());
+    story.pass(1s);
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 2);
+    CHECK_THAT(verdict.message, Contains(row.words) && Contains("it has been so for " + describe(row.limit)));
+  }
+}
+
+TEST_CASE("a trouble that goes away in time is forgotten, and begins anew when it comes back") {
+  Story story(single());
+  story.found();
+  for (int i = 0; i < 3; ++i) {
+    story.pod(0, waits("ErrImagePull", "toomanyrequests"));
+    story.pass(4min);
+    story.pod(0, creating());
+    story.pass(1s);
+  }
+  CHECK_FALSE(story.removed());
+  story.pod(0, runs());
+  story.pass(24h);
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("the cause that the registry gave stays while the kubelet only waits for its next try") {
+  Story story(single());
+  story.found();
+  story.pod(0, waits("ErrImagePull", "pull access denied"));
+  story.pass(10s);
+  story.pod(0, waits("ImagePullBackOff", "Back-off pulling image \"registry.example/train:1\""));
+  story.pass(5min);
+  CHECK_THAT(story.verdict_after_removal().message, Contains("pull access denied"));
+}
+
+TEST_CASE("two troubles at once have a clock each") {
+  Story story(gang(1));
+  story.found();
+  story.pod(0, waits("ErrImagePull", "not found"));
+  story.pass(4min);
+  story.pod(1, waits("CreateContainerConfigError", "secret missing"));
+  story.pass(59s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK_THAT(story.verdict_after_removal().message, Contains("master-0: the image cannot be pulled"));
+}
+
+TEST_CASE("no place, no quota: waited for as long as it takes, and told whenever it changes") {
+  Story story(gang(2));
+  story.found();
+  story.warning("FailedCreatePod", "pods \"digits-master-0\" is forbidden: exceeded quota: q, used: pods=9");
+  story.warning("FailedCreatePod", "pods \"digits-worker-1\" is forbidden: exceeded quota: q, used: pods=9");
+  CHECK(story.times_said("exceeded quota") == 1);
+  story.warning("FailedCreatePod", "pods \"digits-worker-1\" is forbidden: exceeded quota: q, used: pods=8");
+  CHECK(story.times_said("exceeded quota") == 2);
+  story.pass(48h);
+  for (MemberIndex i = 0; i < 3; ++i) story.pod(i, unscheduled(), "", "");
+  CHECK(story.times_said("finds no place") == 1);
+  story.pod(0, creating());  // the next one misses the same: no news
+  CHECK(story.times_said("finds no place") == 1);
+  story.pod(1, unscheduled("0/5 nodes are available: 5 Insufficient memory."), "", "");
+  CHECK(story.times_said("finds no place") == 2);
+  story.pass(48h);
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("pods that are refused by a policy: two minutes; by a webhook that does not answer: five, and it is not the user's fault") {
+  Story refused(single());
+  refused.found();
+  refused.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no");
+  refused.pass(2min);
+  CHECK(exit_code(refused.verdict_after_removal()) == 2);
+  Story silent(single());
+  silent.found();
+  silent.warning("FailedCreate", "Error creating: Internal error occurred: failed calling webhook \"w\"");
+  silent.pass(299s);
+  CHECK_FALSE(silent.removed());
+  silent.pass(1s);
+  const auto verdict = silent.verdict_after_removal();
+  CHECK(exit_code(verdict) == 3);
+  CHECK(verdict.retry_can_help);
+}
+
+TEST_CASE("warnings are of the past once all pods are there, even when a later list tells them again") {
+  Story story(single());
+  story.found();
+  story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no", "rv-1");
+  story.pass(1min);
+  story.pod(0, runs(), "a");
+  story.gone(0, "a");
+  story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no", "rv-1");
+  story.pass(1h);
+  CHECK_FALSE(story.removed());
+  story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no", "rv-2");
+  story.pass(2min);
+  CHECK(story.removed());
+}
+
+TEST_CASE("operator absent: no status, no pods, no event for two minutes") {
+  struct Row {
+    std::string what;
+    std::function<void(Story&)> sign;
+    bool absent;
+  };
+  const auto none = [](Story&) {};
+  for (const auto& row : {Row{"nothing", none, true}, Row{"a status", [](Story& story) { story.job(Judged::pending); }, false},
+                          Row{"a pod", [](Story& story) { story.pod(0, creating()); }, false},
+                          Row{"an event", [](Story& story) { story.warning("Whatever", ""); }, false},
+                          Row{"suspended", [](Story& story) { story.job(Judged::suspended); }, false},
+                          Row{"an empty status", [](Story& story) { story.job(Judged::unknown); }, true}}) {
+    CAPTURE(row.what);
+    Story story(single());
+    story.pass(1h);  // the create took its time
+    story.found();
+    row.sign(story);
+    story.pass(119s);
+    CHECK_FALSE(story.removed());
+    story.pass(1s);
+    REQUIRE(story.removed() == row.absent);
+    if (!row.absent) continue;
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 3);
+    CHECK(verdict.retry_can_help);
+    CHECK_THAT(verdict.message, Contains("nobody cares for pytorchjobs/digits") && Contains("is the operator of this kind running?"));
+  }
+}
+
+TEST_CASE("while the API server cannot be reached nothing is held against anybody, and afterwards everything gets its time again") {
+  Story absent(single());
+  absent.found();
+  absent.event(ServerTrouble{"connection refused"});
+  CHECK(absent.said("the API server cannot be reached (connection refused); the job runs on, trying again"));
+  absent.pass(24h);
+  absent.event(ServerTrouble{""});
+  CHECK(absent.said("the API server answers again"));
+  absent.pass(119s);
+  CHECK_FALSE(absent.removed());
+  absent.pass(1s);
+  CHECK(absent.removed());
+
+  Story pulling(single());
+  pulling.found();
+  pulling.pod(0, waits("ErrImagePull", "x"));
+  pulling.pass(4min);
+  pulling.event(ServerTrouble{"timeout"});
+  pulling.pass(1h);
+  pulling.event(ServerTrouble{""});
+  pulling.pass(299s);
+  CHECK_FALSE(pulling.removed());
+  pulling.pass(1s);
+  CHECK(pulling.removed());
+}
