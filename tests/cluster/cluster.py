@@ -9,6 +9,7 @@
 import contextlib
 import dataclasses
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -68,6 +69,8 @@ class Cluster:
     def start(self, nodes="kwok", mpi="v2beta1", without=(), lifeline=True):
         """Returns when everything is ready. `without` names operators to leave out. With a lifeline the cluster ends with this process, however that
         ends; without one, it stays until stop()."""
+        if nodes == "real" and os.getuid() != 0:
+            raise ClusterError("a real node needs root: containers are made there")
         programs = built_programs()
         self.sandbox.open(lifeline)
         try:

@@ -128,7 +128,7 @@ class FaultProxy:
 
     async def _connected(self, reader, writer):
         upstream = Upstream(self._cluster.sandbox.port, self._inward)
-        writer.transport.set_write_buffer_limits(0)  # drain() returns when all is on its way: what is sent before a cut arrives
+        writer.transport.set_write_buffer_limits(high=1, low=0)  # drain() returns when all is on its way: what is sent before a cut arrives
         early = b""  # a byte of the next request
         try:
             while True:

@@ -98,10 +98,11 @@ def remove_cgroups(folder: pathlib.Path):
 
 
 def _controllers():
+    """Where groups lie: in one tree (cgroup v2), or in one for each controller; runc also uses one that has none."""
     root = pathlib.Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         return [root]
-    return [path for path in root.iterdir() if path.is_dir() and not path.is_symlink() and path.name != "unified"]
+    return [path for path in root.iterdir() if path.is_dir() and not path.is_symlink()]
 
 
 def _built_images() -> pathlib.Path:
