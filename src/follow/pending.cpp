@@ -85,7 +85,8 @@ std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
 std::optional<Pending> pending_of(const WarningSeen& warning) {
   constexpr std::array<std::string_view, 3> refusals{"ValidationError", "MPIJobFailedValidation", "InvalidSpec"};
   if (any_of(refusals, warning.reason)) return Pending{Kind::refused, warning.object, with(": its operator refuses it", warning.message), at_once};
-  if (!warning.reason.starts_with("FailedCreate")) return std::nullopt;
+  // mpi-operator tells it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and tries again.
+  if (!warning.reason.starts_with("FailedCreate") && !says(warning.message, "pod created failed")) return std::nullopt;
   const auto message = told_by(warning.message);
   if (says(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
   // No answer of a webhook is an answer; a denial ("admission webhook "x" denied the request") is one.
