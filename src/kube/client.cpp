@@ -57,7 +57,7 @@ void Client::send(CallId id) {
   auto token = m_credentials->token->token(m_loop.now());
   if (!token) {
     call.error = ApiError{in_context(call.what, std::move(token.error())), 0, {}, {}, {}};
-    call.pause = m_loop.after(Duration(0), [this, id] { failed(id, *std::exchange(m_calls.at(id)->error, {})); });
+    call.pause = m_loop.after(Duration(0), [this, id] { failed(id, std::exchange(m_calls.at(id)->error, {}).value_or(ApiError{})); });
     return;
   }
   auto sent = call.request;
@@ -130,9 +130,9 @@ void Client::too_late(CallId id) {
   call.late = true;
   if (call.exchange != 0) return;
   m_loop.cancel(call.pause);
-  if (!call.error->retry_after) return send(id);
-  auto error = *std::move(call.error);
-  failed(id, std::move(error));
+  auto error = std::exchange(call.error, {}).value_or(ApiError{});
+  if (error.retry_after) return failed(id, std::move(error));
+  send(id);
 }
 
 void Client::succeeded(CallId id, Json value) {

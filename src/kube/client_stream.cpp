@@ -17,10 +17,8 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
     constexpr auto own = http::Transport::Id{1} << 63U;  // no transport comes that far
     const auto id = own | m_next++;
     m_unsent[id] = m_loop.after(Duration(0), [this, id, error = std::move(token.error()), done = std::move(handler.done)] {
-      const auto call = done;
-      const auto why = error;
       m_unsent.erase(id);
-      call(why);
+      done(error);  // last: it may destroy this
     });
     return id;
   }

@@ -102,7 +102,8 @@ void LogStream::State::open() {
   http::Query query{{"container", source.container}, {"timestamps", "true"}};
   if (!reading_rest) query.emplace_back("follow", "true");
   if (previous) query.emplace_back("previous", "true");
-  if (const auto since = cursor.since(); since.value_or(0) > 0) query.emplace_back("sinceTime", to_rfc3339(Time(std::chrono::seconds(*since))));
+  const auto since = cursor.since().value_or(0);
+  if (since > 0) query.emplace_back("sinceTime", to_rfc3339(Time(std::chrono::seconds(since))));
   stream = client.stream({"v1", "pods", source.name_space, source.pod, "log"}, query, "application/json, */*",
                          reading_rest ? read_silence : follow_silence, {here(&State::head), here(&State::data), here(&State::done)});
 }

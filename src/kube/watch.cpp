@@ -117,7 +117,7 @@ void Watch::State::data(std::string_view bytes) {
   heard = client.loop().now();
   if (lines.feed(bytes, [this](const auto& line) { return take(line); }) || closed) return;
   client.cancel_stream(std::exchange(stream, 0));
-  in_trouble(*std::exchange(broken, {}));
+  in_trouble(std::exchange(broken, {}).value_or(ApiError{}));
 }
 
 // False: no more of this connection; either `broken` says why or the watch is closed.

@@ -219,7 +219,9 @@ TEST_CASE("410 on each reconnect for hours is no busy loop either, and what ther
   Watcher w;
   int version = 0;
   w.h.server.serve([&](const auto& asked) {
-    return asked.query("watch") == "true" ? refusal(410, "Expired", "too old") : list({pod("a", std::to_string(++version))}, std::to_string(version));
+    if (asked.query("watch") == "true") return refusal(410, "Expired", "too old");
+    const auto now = std::to_string(++version);
+    return list({pod("a", now)}, now);
   });
   w.begin();
   w.h.loop.run(1h);
