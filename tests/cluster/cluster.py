@@ -46,7 +46,7 @@ class Namespace:
 
     name: str
     kubeconfig: pathlib.Path
-    token: str
+    token: str = dataclasses.field(repr=False)
 
 
 class Cluster:

@@ -67,7 +67,7 @@ TERMINATED = (
 
 
 def containers(state: str, ready: bool = False, restarts: str = "$restarts", last: str = "", field: str = "containerStatuses", of: str = "containers"):
-    last = f"\n  lastState: {last}" if last else ""
+    last = last or "{{ or $old.lastState dict | toJson }}"
     return f"""
 {field}:
 {{{{ range .spec.{of} }}}}
@@ -77,7 +77,8 @@ def containers(state: str, ready: bool = False, restarts: str = "$restarts", las
   ready: {str(ready).lower()}
   started: {str(ready).lower()}
   restartCount: {{{{ {restarts} }}}}
-  state: {state}{last}
+  state: {state}
+  lastState: {last}
 {{{{ end }}}}
 """
 
@@ -174,7 +175,7 @@ def stages(node_address: str, log_port: int) -> list:
         stage(
             "container-starts-again",
             [ALIVE, RUNNING, f'({STATE} == "waiting")'],
-            GO_VARIABLES + containers("{running: {startedAt: {{ $now | Quote }}}}", ready=True, last="{{ $old.lastState | toJson }}") + up,
+            GO_VARIABLES + containers("{running: {startedAt: {{ $now | Quote }}}}", ready=True) + up,
             delay='"500"',
         ),
         _pod_goes(),

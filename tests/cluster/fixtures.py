@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """pytest fixtures: a cluster for each module that asks for one, a namespace for each test.
 
-    CLUSTER = {"nodes": "kwok", "mpi": "v1"}  # of the module; arguments of Cluster.start, or a list of such, then its tests run once for each
+    CLUSTER = {"nodes": "kwok"}  # of the module: arguments of Cluster.start
 
+    def test_…(cluster, namespace): …
+
+    @pytest.mark.parametrize("cluster", [{"mpi": "v1"}], indirect=True)  # one test on a cluster of another sort
     def test_…(cluster, namespace): …
 """
 import os
@@ -14,21 +17,13 @@ import pytest
 from cluster import ROOT, Cluster
 
 
-def pytest_generate_tests(metafunc):
-    if "cluster" in metafunc.fixturenames:
-        options = getattr(metafunc.module, "CLUSTER", {})
-        options = options if isinstance(options, list) else [options]
-        names = ["-".join(map(str, each.values())) or "kwok" for each in options]
-        metafunc.parametrize("cluster", options, ids=names, indirect=True, scope="module")
-
-
 @pytest.fixture(scope="module")
 def cluster(request):
     """A running Cluster; it ends with the module, and with this process if that is killed. Its logs stay when a test fails."""
     folder = ROOT / "build/cluster" / f"{pathlib.Path(request.module.__file__).stem}-{os.getpid()}"
     failed = request.session.testsfailed
     with Cluster(folder) as started:
-        started.start(**request.param)
+        started.start(**getattr(request, "param", getattr(request.module, "CLUSTER", {})))
         yield started
     if request.session.testsfailed == failed:
         shutil.rmtree(folder)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-CLUSTER = [{"nodes": "real", "mpi": "v2beta1"}, {"nodes": "real", "mpi": "v1"}]
+CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
 
 # The API by the address, name and token that every pod has.
 API = """
@@ -121,3 +121,8 @@ def test_image_that_no_node_has_is_not_found(cluster, namespace, submit):
         return pod["status"].get("containerStatuses", [{"state": {}}])[0]["state"].get("waiting", {}).get("reason")
 
     cluster.wait_for("kubelet", 60, lambda: cluster.kubectl("get", "pods", "-n", namespace.name)["items"] and reason() in ("ErrImagePull", "ImagePullBackOff"))
+
+
+@pytest.mark.parametrize("cluster", [{"nodes": "real", "mpi": "v1"}], indirect=True, ids=["v1"])
+def test_program_of_an_mpi_job_of_the_training_operator_runs(cluster, namespace, submit):
+    test_program_of_this_kind_runs(cluster, namespace, submit, "MPI")

@@ -2,7 +2,8 @@
 """The test cluster itself: the real servers take what `trainstep render` makes, and the real operators bring it to the end that the test decided."""
 import pytest
 
-CLUSTER = [{"mpi": "v2beta1"}, {"mpi": "v1"}]
+# Of a cluster whose MPIJobs are served by the training-operator; all other tests have the mpi-operator.
+V1 = pytest.mark.parametrize("cluster", [{"mpi": "v1"}], indirect=True, ids=["v1"])
 KINDS = {
     "Job": {"number_of_workers": 1},
     "PyTorch": {"number_of_workers": 3},
@@ -14,14 +15,14 @@ PROGRAM = {"image": "localhost/trainstep-tests:1", "command": ["train"]}
 
 @pytest.fixture
 def submit(cluster, namespace, trainstep):
-    """submit("MPI", {"exit-code": "1"}) → (resource, name) of the job; what the pods do is said by annotations."""
+    """submit("MPI", {"exit-code": "1"}) → (resource, name) of the job; what the pods do is said by annotations, by short or whole names."""
 
-    def create(kind, fates=None):
+    def create(kind, fates=None, more=None, **options):
         api_version = ["--api-version", f"kubeflow.org/{cluster.options['mpi']}"] if kind == "MPI" else []
         rendered = trainstep(
             *("render", "--namespace", namespace.name, "--run-id", "smoke", *api_version),
             *("--train-specification", PROGRAM, "--distribution-specification", {"distribution_type": kind, **KINDS[kind]}),
-            *("--job-options", {"annotations": {f"fate/{name}": value for name, value in (fates or {}).items()}}),
+            *("--job-options", {"annotations": {**{f"fate/{name}": value for name, value in (fates or {}).items()}, **(more or {})}, **options}),
             check=0,
         )
         made = cluster.kubectl("create", "--validate=strict", "-f", "-", input=rendered.stdout)
@@ -42,6 +43,32 @@ def test_job_fails_as_decided(cluster, namespace, submit, kind, fates, code, rea
     pods = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
     ends = [status["state"].get("terminated") for pod in pods for status in pod["status"].get("containerStatuses", [])]
     assert (code, reason) in [(end["exitCode"], end["reason"]) for end in ends if end]
+
+
+def test_replica_has_a_fate_of_its_own(cluster, namespace, submit):
+    job = submit("PyTorch", {"run-ms": "3000"}, {"worker-1.fate/exit-code": "3", "worker-1.fate/run-ms": "0", "worker-1.fate/message": "no more"})
+    assert cluster.end_of(namespace, job)["type"] == "Failed"
+    status = cluster.kubectl("get", "pod", f"{job[1]}-worker-1", "-n", namespace.name)["status"]
+    end = status["containerStatuses"][0]["state"]["terminated"]
+    assert (end["exitCode"], end["message"]) == (3, "no more")
+
+
+def test_container_that_fails_twice_succeeds_then(cluster, namespace, submit):
+    options = {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 9}}  # it counts the restarts of all replicas
+    job = submit("PyTorch", {"failures": "2", "exit-code": "1", "run-ms": "300", "log-lines": "1"}, **options)
+    assert cluster.end_of(namespace, job)["type"] == "Succeeded"
+    master = cluster.kubectl("get", "pod", f"{job[1]}-master-0", "-n", namespace.name)
+    status = master["status"]["containerStatuses"][0]
+    assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (2, 1)
+    assert cluster.kubectl("logs", f"{job[1]}-master-0", "-n", namespace.name, "--previous") == "line 0\n"
+
+
+def test_pod_lingers_after_its_deletion(cluster, namespace, submit):
+    pod = submit("PyTorch", {"run-ms": "forever", "linger-ms": "3000"})[1] + "-worker-0"
+    cluster.wait_for("kwok", 30, lambda: cluster.kubectl("get", "pod", pod, "-n", namespace.name)["status"]["phase"] == "Running")
+    cluster.kubectl("delete", "pod", pod, "-n", namespace.name, "--wait=false")
+    assert "deletionTimestamp" in cluster.kubectl("get", "pod", pod, "-n", namespace.name)["metadata"]
+    cluster.kubectl("wait", "pod", pod, "-n", namespace.name, "--for=delete", "--timeout=20s")
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "CreateContainerConfigError"])
@@ -92,3 +119,9 @@ def test_api_server_comes_back_with_everything(cluster, namespace, submit):
     cluster.start_server("apiserver")
     cluster.wait_for("apiserver", 30, lambda: cluster.api.get("/readyz") == "ok")
     assert cluster.end_of(namespace, job)["type"] == "Complete"
+
+
+@V1
+@pytest.mark.parametrize("fates, end", [({}, "Succeeded"), ({"exit-code": "1"}, "Failed"), ({"reason": "OOMKilled"}, "Failed")])
+def test_mpi_job_of_the_training_operator_ends_as_decided(cluster, namespace, submit, fates, end):
+    assert cluster.end_of(namespace, submit("MPI", fates))["type"] == end

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "styles"))
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
 # A real control plane, for tests that ask for it.
-from fixtures import cluster, namespace, pytest_generate_tests  # noqa: E402, F401
+from fixtures import cluster, namespace  # noqa: E402, F401
 
 
 @pytest.fixture(scope="session")
