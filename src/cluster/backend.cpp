@@ -201,7 +201,7 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
 }
 
 void ClusterBackend::end_log(const follow::EndLog& order) {
-  if (const auto log = m_logs.find({order.member, order.attempt}); log != m_logs.end()) log->second->ended();
+  if (const auto log = m_logs.find({order.member, order.attempt}); log != m_logs.end()) log->second->ended(order.restarted);
 }
 
 void ClusterBackend::remove_job() {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <map>
 
 namespace trainstep::cluster {
@@ -51,6 +52,69 @@ std::vector<ClaimMount> mounts_of(const Json* spec) {
   return mounts;
 }
 
+// Argo gives each container of its pods the template that they are made from; a very large one lies elsewhere.
+Json argo_template(const Json* spec) {
+  for (const auto* key : {"containers", "initContainers"})
+    for (const auto& container : list(spec, key))
+      for (const auto& variable : list(&container, "env"))
+        if (text(&variable, "name") == "ARGO_TEMPLATE") return Json::parse(text(&variable, "value"), nullptr, false);
+  return {};
+}
+
+std::optional<int> whole_number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+// A number is one in JSON, or text.
+std::optional<int> whole_number(const Json* value) {
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) return whole_number(value->get_ref<const std::string&>());
+  return value->is_number_integer() ? whole_number(value->dump()) : std::nullopt;
+}
+
+// Argo's durations: "90" (seconds), "90s", "1h30m".
+std::optional<Duration> duration(std::string_view text) {
+  if (const auto seconds = whole_number(text)) return std::chrono::seconds(*seconds);
+  Duration sum{};
+  while (!text.empty()) {
+    const auto digits = text.find_first_not_of("0123456789");
+    const auto number = digits == std::string_view::npos ? std::nullopt : whole_number(text.substr(0, digits));
+    const auto unit = number ? text[digits] : ' ';
+    if (unit != 'h' && unit != 'm' && unit != 's') return std::nullopt;
+    sum += std::chrono::seconds(*number * (unit == 'h' ? 3600 : unit == 'm' ? 60 : 1));
+    text.remove_prefix(digits + 1);
+  }
+  return sum;
+}
+
+// "wf(0).root(0).train(1)" → 1: which attempt this is, of a node under a retry strategy (kfp.md §10).
+std::optional<int> attempt_of(std::string_view node_name) {
+  const auto open = node_name.rfind('(');
+  if (!node_name.ends_with(')') || open == std::string_view::npos) return std::nullopt;
+  return whole_number(node_name.substr(open + 1, node_name.size() - open - 2));
+}
+
+// In doubt none follows: then a lost step ends its job, which is better than a job that nobody looks after. The policies are those that try again
+// what was evicted (Argo's default is OnFailure); `limit` does not count the first attempt; maxDuration counts from the beginning of the first.
+void find_retries(const Json* spec, std::optional<Time> created, Facts& facts) {
+  const auto argo = argo_template(spec);
+  const auto* strategy = at(&argo, "retryStrategy");
+  const auto attempt = attempt_of(facts.node_name);
+  if (strategy == nullptr || !strategy->is_object() || !attempt || at(strategy, "expression") != nullptr) return;
+  const auto policy = text(strategy, "retryPolicy");
+  if (!policy.empty() && policy != "Always" && policy != "OnFailure") return;
+  const auto* limit = at(strategy, "limit");
+  if (limit != nullptr && whole_number(limit).value_or(0) <= *attempt) return;
+  if (const auto* longest = at(at(strategy, "backoff"), "maxDuration")) {
+    const auto time = longest->is_string() ? duration(longest->get_ref<const std::string&>()) : std::nullopt;
+    if (!time || *attempt > 0 || !created) return;
+    if (time->count() > 0) facts.retried_until = *created + *time;
+  }
+  facts.retried = true;
+}
+
 }  // namespace
 
 Facts read_facts(const Json& pod) {
@@ -64,8 +128,7 @@ Facts read_facts(const Json& pod) {
   facts.workflow = workflow_of(metadata);
   facts.pipeline_run = text(at(metadata, "labels"), "pipeline/runid");
   facts.mounts = mounts_of(at(&pod, "spec"));
-  // A node under a retryStrategy is named "…(0)", "…(1)" (kfp.md §10).
-  facts.retried = facts.node_name.ends_with(')');
+  find_retries(at(&pod, "spec"), from_rfc3339(text(metadata, "creationTimestamp")), facts);
   return facts;
 }
 

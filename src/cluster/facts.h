@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "data/json.h"
 #include "kube/client.h"
 
@@ -34,8 +35,9 @@ struct Facts {
   std::optional<Workflow> workflow;
   std::string pipeline_run;  // label pipeline/runid; empty outside KFP
   std::vector<ClaimMount> mounts;
-  bool retried = false;              // the pod carries Argo's word that this node is retried: another attempt follows a lost one
-  std::vector<std::string> notices;  // what could not be found out, and what follows from it
+  bool retried = false;               // another attempt is known to follow if this one is lost: the retry strategy says so, with attempts left …
+  std::optional<Time> retried_until;  // … until then, if this is set
+  std::vector<std::string> notices;   // what could not be found out, and what follows from it
 };
 
 // From the pod object as the API server gives it. Any JSON is allowed.

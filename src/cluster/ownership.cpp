@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/ownership.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "kinds/object.h"
 
 namespace trainstep::cluster {
@@ -13,15 +16,36 @@ std::string entry(const Json& object, std::string_view map, std::string_view key
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
+// A label's value: at most 63 characters, the last one a letter or digit.
+std::string label_value(std::string text) {
+  text.resize(std::min<std::size_t>(text.size(), 63));
+  while (!text.empty() && std::isalnum(static_cast<unsigned char>(text.back())) == 0) text.pop_back();
+  return text;
+}
+
+// The job and its pods: kinds/ renders the plan's labels into the same places.
+template <typename Take>
+void for_each_metadata(Json& object, Take take) {
+  take(object["metadata"]);
+  auto& spec = object["spec"];
+  if (!spec.is_object()) return;
+  if (spec.contains("template")) take(spec["template"]["metadata"]);
+  for (auto& [key, types] : spec.items())
+    if (key.ends_with("ReplicaSpecs") && types.is_object())
+      for (auto& type : types) take(type["template"]["metadata"]);
+}
+
 }  // namespace
 
 void stamp(Json& object, const Facts& facts, const std::string& name_space, const std::string& attempt) {
   auto& metadata = object["metadata"];
   metadata["namespace"] = name_space;
   metadata["annotations"][attempt_annotation] = attempt;
-  if (!facts.pipeline_run.empty()) metadata["labels"]["pipeline/runid"] = facts.pipeline_run;
+  for_each_metadata(object, [&](Json& of) {
+    if (!facts.pipeline_run.empty()) of["labels"]["pipeline/runid"] = facts.pipeline_run;
+    if (facts.workflow) of["labels"]["trainstep.dev/workflow"] = label_value(facts.workflow->name);
+  });
   if (!facts.workflow) return;
-  metadata["labels"]["trainstep.dev/workflow"] = facts.workflow->name.substr(0, 63);
   // No blockOwnerDeletion: that needs a right on the Workflow's finalizers (admission OwnerReferencesPermissionEnforcement).
   metadata["ownerReferences"] = Json::array(
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});

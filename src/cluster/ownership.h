@@ -17,7 +17,8 @@ inline constexpr std::string_view attempt_annotation =
     "trainstep.dev/created-by";                                                  // random for each process: tells our own lost reply from another's
 inline constexpr std::string_view outcome_annotation = "trainstep.dev/outcome";  // "succeeded", "user", …: the step has told its pipeline
 
-// Adds labels (pipeline run, workflow), annotations and the owner reference to the Workflow; never to a pod, which Argo may make anew.
+// Adds labels (pipeline run, workflow) to job and pods, and to the job its attempt and the owner reference to the Workflow; never to the step's pod,
+// which Argo may make anew.
 void stamp(Json& object, const Facts& facts, const std::string& name_space, const std::string& attempt);
 
 enum class Existing {

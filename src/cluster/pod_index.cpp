@@ -18,7 +18,11 @@ std::vector<std::string> keys_of(const std::string& selector) {
 bool of_another(const Json& metadata, const std::string& kind, const std::string& job_uid) {
   const auto* owners = trainstep::find(metadata, "ownerReferences");
   if (owners == nullptr || !owners->is_array()) return false;
-  return std::ranges::any_of(*owners, [&](const Json& owner) { return owner.value("kind", "") == kind && owner.value("uid", "") != job_uid; });
+  const auto is = [](const Json& owner, std::string_view key, const std::string& wanted) {
+    const auto* value = owner.is_object() ? trainstep::find(owner, key) : nullptr;
+    return value != nullptr && *value == wanted;
+  };
+  return std::ranges::any_of(*owners, [&](const Json& owner) { return is(owner, "kind", kind) && !is(owner, "uid", job_uid); });
 }
 
 }  // namespace
@@ -40,7 +44,7 @@ PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, con
 }
 
 std::optional<follow::MemberIndex> PodIndex::member_of(const Json& pod, const std::string& job_uid) const {
-  const auto* metadata = trainstep::find(pod, "metadata");
+  const auto* metadata = pod.is_object() ? trainstep::find(pod, "metadata") : nullptr;
   if (metadata == nullptr || !metadata->is_object() || of_another(*metadata, m_kind, job_uid)) return std::nullopt;
   const auto* labels = trainstep::find(*metadata, "labels");
   if (labels == nullptr || !labels->is_object()) return std::nullopt;

@@ -91,7 +91,9 @@ void Session::request_stop(int signal) {
   if (m_over) return;
   if (!m_runner) return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
   if (m_own_life)
-    if (auto eviction = m_own_life->eviction()) m_runner->tell(follow::EvictionSeen{std::move(*eviction), m_facts.retried});
+    if (auto eviction = m_own_life->eviction())
+      m_runner->tell(
+          follow::EvictionSeen{std::move(*eviction), m_facts.retried && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until)});
   m_runner->request_stop(signal);
 }
 

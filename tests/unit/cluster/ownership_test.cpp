@@ -1,0 +1,129 @@
+// Whose a job is.
+#include "cluster/ownership.h"
+
+#include "support/catch.h"
+#include "unit/kinds/example.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using kinds::test::at;
+using kinds::test::example;
+using kinds::test::rendered;
+
+namespace Catch {
+template <>
+struct StringMaker<Existing> {
+  static std::string convert(Existing existing) {
+    constexpr const char* names[] = {"ours", "earlier_attempt", "reported_failure", "going", "other_spec", "stranger"};
+    return names[static_cast<int>(existing)];
+  }
+};
+}  // namespace Catch
+
+namespace {
+
+Facts in_workflow(const std::string& name) {
+  Facts facts;
+  facts.pipeline_run = "run-7";
+  facts.workflow = Workflow{"argoproj.io/v1alpha1", name, "wf-uid"};
+  return facts;
+}
+
+Json stamped(const plan::Plan& plan, const Facts& facts, const std::string& attempt = "attempt-1", std::string_view version = {}) {
+  auto object = rendered(plan, version);
+  stamp(object, facts, "team-a", attempt);
+  return object;
+}
+
+Json with_condition(Json object, const std::string& type) {
+  object["status"]["conditions"] = Json::array({{{"type", type}, {"status", "True"}}});
+  return object;
+}
+
+}  // namespace
+
+TEST_CASE("a job is stamped with its namespace, its attempt, its pipeline's run and its workflow, which owns it") {
+  const auto object = stamped(example("PyTorch", 2), in_workflow("digits-x7k2p"));
+  CHECK(at(object, "/metadata/namespace") == "team-a");
+  CHECK(at(object, "/metadata/annotations/trainstep.dev~1created-by") == "attempt-1");
+  CHECK(at(object, "/metadata/labels/pipeline~1runid") == "run-7");
+  CHECK(at(object, "/metadata/labels/trainstep.dev~1workflow") == "digits-x7k2p");
+  CHECK(at(object, "/metadata/labels/trainstep.dev~1run") == "run-1");
+  REQUIRE(at(object, "/metadata/ownerReferences").size() == 1);
+  const Json owner = {{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "digits-x7k2p"}, {"uid", "wf-uid"}};
+  CHECK(at(object, "/metadata/ownerReferences/0") == owner);  // no blockOwnerDeletion: that needs another right
+}
+
+TEST_CASE("the pods of every kind carry the same labels") {
+  const std::pair<const char*, std::vector<std::string>> kinds[] = {
+      {"Job", {"/spec/template"}},
+      {"PyTorch", {"/spec/pytorchReplicaSpecs/Master/template", "/spec/pytorchReplicaSpecs/Worker/template"}},
+      {"MPI", {"/spec/mpiReplicaSpecs/Launcher/template", "/spec/mpiReplicaSpecs/Worker/template"}},
+      {"TF", {"/spec/tfReplicaSpecs/Chief/template", "/spec/tfReplicaSpecs/Worker/template", "/spec/tfReplicaSpecs/PS/template"}}};
+  for (const auto& [kind, templates] : kinds) {
+    const auto object = stamped(example(kind, kind == std::string("Job") ? 1 : 2), in_workflow("wf"));
+    for (const auto& place : templates) {
+      CAPTURE(kind, place);
+      CHECK(at(object, place + "/metadata/labels/pipeline~1runid") == "run-7");
+      CHECK(at(object, place + "/metadata/labels/trainstep.dev~1workflow") == "wf");
+      CHECK(at(object, place + "/metadata/labels/trainstep.dev~1run") == "run-1");
+      CHECK(at(object, place + "/metadata/ownerReferences").is_null());
+    }
+  }
+}
+
+TEST_CASE("without a workflow nobody owns it") {
+  const auto object = stamped(example("Job", 1), Facts{});
+  CHECK(at(object, "/metadata/ownerReferences").is_null());
+  CHECK(at(object, "/metadata/labels/trainstep.dev~1workflow").is_null());
+  CHECK(at(object, "/metadata/labels/pipeline~1runid").is_null());
+}
+
+TEST_CASE("a workflow's long name becomes a label that is allowed") {
+  const auto label = [](const std::string& name) {
+    return at(stamped(example("Job", 1), in_workflow(name)), "/metadata/labels/trainstep.dev~1workflow");
+  };
+  CHECK(label(std::string(100, 'a')) == std::string(63, 'a'));
+  CHECK(label(std::string(60, 'a') + "-.-b") == std::string(60, 'a'));
+}
+
+TEST_CASE("whose an existing job is") {
+  const auto plan = example("PyTorch", 2);
+  const auto& kind = kinds::find("PyTorch");
+  const auto earlier = stamped(plan, Facts{}, "attempt-0");
+  const auto judge = [&](const Json& object) { return judge_existing(object, plan, kind, "attempt-1"); };
+  const auto outcome = [&](Json object, const std::string& word) {
+    object["metadata"]["annotations"]["trainstep.dev/outcome"] = word;
+    return object;
+  };
+  auto stranger = earlier;
+  stranger["metadata"]["labels"]["trainstep.dev/run"] = "run-2";
+  auto unlabelled = earlier;
+  unlabelled["metadata"].erase("labels");
+  auto going = earlier;
+  going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+  auto strange_and_going = stranger;
+  strange_and_going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+  auto other_spec = earlier;
+  other_spec["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "other";
+  auto no_hash = earlier;
+  no_hash["metadata"]["annotations"].erase("trainstep.dev/spec-hash");
+
+  CHECK(judge(stamped(plan, Facts{}, "attempt-1")) == Existing::ours);
+  CHECK(judge(earlier) == Existing::earlier_attempt);
+  CHECK(judge(with_condition(earlier, "Running")) == Existing::earlier_attempt);
+  CHECK(judge(with_condition(earlier, "Succeeded")) == Existing::earlier_attempt);  // a step that died after the end only collects
+  CHECK(judge(with_condition(earlier, "Failed")) == Existing::earlier_attempt);     // nobody was told yet
+  CHECK(judge(outcome(with_condition(earlier, "Failed"), "user")) == Existing::reported_failure);
+  CHECK(judge(outcome(with_condition(other_spec, "Failed"), "user")) == Existing::reported_failure);  // tried again with other inputs
+  CHECK(judge(outcome(with_condition(earlier, "Succeeded"), "succeeded")) == Existing::earlier_attempt);
+  CHECK(judge(outcome(with_condition(earlier, "Running"), "timeout")) == Existing::earlier_attempt);
+  CHECK(judge(other_spec) == Existing::other_spec);
+  CHECK(judge(no_hash) == Existing::other_spec);
+  CHECK(judge(stranger) == Existing::stranger);
+  CHECK(judge(unlabelled) == Existing::stranger);
+  CHECK(judge(going) == Existing::going);
+  CHECK(judge(strange_and_going) == Existing::stranger);
+  for (const auto* text : {"{}", R"({"metadata": 1})", R"({"metadata": {"labels": []}})", R"({"metadata": {"labels": {"trainstep.dev/run": 1}}})"})
+    CHECK(judge(Json::parse(text)) == Existing::stranger);
+}

@@ -1,0 +1,121 @@
+// A plan as the state machine wants it; and which plans a cluster can carry out.
+#include "cluster/rules.h"
+
+#include "cluster/routes.h"
+#include "support/catch.h"
+#include "unit/kinds/example.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using kinds::test::example;
+
+namespace {
+
+struct Seen {
+  std::string name, container;
+  bool primary, awaited, serves;
+  bool operator==(const Seen&) const = default;
+};
+
+std::vector<Seen> members(const plan::Plan& plan) {
+  std::vector<Seen> seen;
+  for (const auto& member : rules_of(plan).members) seen.push_back({member.name, member.container, member.primary, member.awaited, member.serves});
+  return seen;
+}
+
+plan::StepPath path_of_step(const std::string& name) {
+  plan::StepPath path;
+  path.name = name;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("the members are the kind's replicas, with the containers that their programs run in") {
+  CHECK(members(example("Job", 1)) == std::vector<Seen>{{"main", "train", true, true, false}});
+  CHECK(members(example("PyTorch", 2)) ==
+        std::vector<Seen>{{"master-0", "pytorch", true, true, false}, {"worker-0", "pytorch", false, false, false}});
+  CHECK(members(example("MPI", 1)) == std::vector<Seen>{{"launcher", "mpi", true, true, false}, {"worker-0", "mpi", false, false, false}});
+  CHECK(members(example("TF", 1)) == std::vector<Seen>{{"chief-0", "tensorflow", true, true, false},
+                                                       {"worker-0", "tensorflow", false, false, true},
+                                                       {"ps-0", "tensorflow", false, false, true}});
+}
+
+TEST_CASE("of an indexed Job all are awaited, the first is the primary") {
+  auto plan = example("Job", 2);
+  plan.distribution.indexed = true;
+  CHECK(members(plan) == std::vector<Seen>{{"worker-0", "train", true, true, false}, {"worker-1", "train", false, true, false}});
+}
+
+TEST_CASE("a patch may put containers before ours, or rename it: the program's is found") {
+  auto plan = example("Job", 1);
+  plan.options.patch = Json::parse(R"([{"op": "add", "path": "/spec/template/spec/containers/0", "value": {"name": "agent", "image": "x"}}])");
+  CHECK(members(plan).front().container == "train");
+  plan.options.patch = Json::parse(R"([{"op": "replace", "path": "/spec/template/spec/containers/0/name", "value": "mine"}])");
+  CHECK(members(plan).front().container == "mine");
+}
+
+TEST_CASE("logs: the primary's unless others are wanted") {
+  auto plan = example("Job", 1);
+  CHECK(rules_of(plan).logs == std::vector<std::string>{"primary"});
+  plan.options.logs = {"all"};
+  CHECK(rules_of(plan).logs == std::vector<std::string>{"all"});
+}
+
+TEST_CASE("the shorter of deadline and limit for running counts") {
+  auto plan = example("PyTorch", 1);
+  CHECK_FALSE(rules_of(plan).limits.running);
+  plan.options.run_policy.active_deadline = 1h;
+  CHECK(rules_of(plan).limits.running == 1h);
+  plan.options.limits.running = 2h;
+  CHECK(rules_of(plan).limits.running == 1h);
+  plan.options.limits.running = 5min;
+  CHECK(rules_of(plan).limits.running == 5min);
+}
+
+TEST_CASE("restarts are ours to count where a v1 operator may be the one, and there are any") {
+  struct Row {
+    std::string kind, policy;
+    bool ours;
+  };
+  for (const auto& row : {Row{"PyTorch", "Never", false}, Row{"PyTorch", "OnFailure", true}, Row{"TF", "ExitCode", true},
+                          Row{"MPI", "OnFailure", true}, Row{"Job", "OnFailure", false}}) {
+    CAPTURE(row.kind, row.policy);
+    auto plan = example(row.kind, row.kind == "Job" ? 1 : 2);
+    plan.options.run_policy.restart_policy = row.policy;
+    CHECK(job_rules_of(plan).restarts_are_ours == row.ours);
+  }
+}
+
+TEST_CASE("messages name the job by its resource") {
+  CHECK(job_rules_of(example("PyTorch", 1)).job == "pytorchjobs/digits-0123456789");
+  CHECK(job_rules_of(example("Job", 1)).job == "jobs/digits-0123456789");
+}
+
+TEST_CASE("a path of the step cannot reach a cluster's pods, nor theirs the step: refused, with the parameter and the way out") {
+  auto plan = example("Job", 1);
+  plan.binding.inputs.push_back({"epochs", Json(3), std::nullopt, true});
+  plan.binding.outputs.push_back({.name = "model", .path = std::nullopt});
+  CHECK(check_routes(plan));
+  auto with_input = plan;
+  with_input.binding.inputs.push_back({"images", std::nullopt, path_of_step("train_dataset_dir"), true});
+  auto with_output = plan;
+  with_output.binding.outputs.push_back({"weights", path_of_step("model_dir")});
+  const std::pair<const plan::Plan*, std::vector<std::string>> cases[] = {{&with_input, {"images", "train_dataset_dir", "job_options.volumes"}},
+                                                                          {&with_output, {"weights", "model_dir", "job_options.volumes"}}};
+  for (const auto& [refused, words] : cases) {
+    const auto result = check_routes(*refused);
+    REQUIRE_FALSE(result);
+    CHECK(result.error().kind == ErrorKind::input);
+    for (const auto& word : words) CHECK_THAT(result.error().message, Contains(word));
+  }
+}
+
+TEST_CASE("outputs that nobody asked for stay where they are, which is told") {
+  auto plan = example("Job", 1);
+  CHECK(unfetched_outputs(plan).empty());
+  plan.binding.outputs = {{.name = "model", .path = std::nullopt}, {.name = "log", .path = std::nullopt}};
+  CHECK(unfetched_outputs(plan) == "outputs that stay in the primary replica's pod: model, log");
+}
