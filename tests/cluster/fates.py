@@ -6,7 +6,7 @@
 
 DEFAULT_RUN_MS = "1000"
 
-# jq: the value of an annotation for this replica. Parameter servers and MPI workers have no end of their own.
+# jq: the replica's name as $who, its labels as $l; and whether it is one that has no end of its own, a parameter server or an MPI worker.
 REPLICA = (
     '(.metadata.labels // {}) as $l | (($l["training.kubeflow.org/replica-type"] // $l["training.kubeflow.org/job-role"] // "main") + "-" '
     '+ ($l["training.kubeflow.org/replica-index"] // $l["batch.kubernetes.io/job-completion-index"] // "0")) as $who'
@@ -18,6 +18,7 @@ SERVES = (
 
 
 def fate(name: str, default: str = '""') -> str:
+    """jq: the value of an annotation for this replica."""
     return f'({REPLICA} | (.metadata.annotations // {{}}) | (.[$who + ".fate/{name}"] // .["fate/{name}"] // {default}))'
 
 
@@ -49,6 +50,7 @@ GO_VARIABLES = """
 
 
 def go_fate(name: str) -> str:
+    """In a template after GO_VARIABLES: the value of an annotation for this replica."""
     return f'(or (index $a (printf "%sNAME" $who)) (index $a "fate/NAME") "")'.replace("NAME", name)
 
 
@@ -66,7 +68,8 @@ TERMINATED = (
 )
 
 
-def containers(state: str, ready: bool = False, restarts: str = "$restarts", last: str = "", field: str = "containerStatuses", of: str = "containers"):
+def containers(state, ready=False, restarts="$restarts", last=None, field="containerStatuses", of="containers") -> str:
+    """All containers of a pod in this state; the state before the last restart stays unless it is said."""
     last = last or "{{ or $old.lastState dict | toJson }}"
     return f"""
 {field}:
@@ -84,6 +87,7 @@ def containers(state: str, ready: bool = False, restarts: str = "$restarts", las
 
 
 def conditions(**states: str) -> str:
+    """PodScheduled="True", …, of this moment"""
     lines = [f'- {{type: {name}, status: "{state}", lastTransitionTime: {{{{ $now | Quote }}}}}}' for name, state in states.items()]
     return "\nconditions:\n" + "\n".join(lines) + "\n"
 
@@ -115,7 +119,9 @@ def stages(node_address: str, log_port: int) -> list:
     running = containers("{running: {startedAt: {{ $now | Quote }}}}", ready=True)
     initialised = containers(
         "{terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}",
-        *(True, "0", "", "initContainerStatuses", "initContainers"),
+        ready=True,
+        field="initContainerStatuses",
+        of="initContainers",
     )
     address = (
         "\n{{ with PodIPsWith .spec.nodeName (or .spec.hostNetwork false) (or .metadata.uid \"\") (or .metadata.name \"\") (or .metadata.namespace \"\") }}"
