@@ -50,10 +50,13 @@ class Request:
 
     @property
     def sort(self) -> str:
-        """Without the namespace, which is another one for each test. Events of several objects are told apart by their selectors."""
+        """What it is for, the same in every run: without the namespace and the random end of a pod's name. Events of several objects are told apart
+        by their selectors."""
         path = re.sub(r"/namespaces/[^/]+", "", self.path)
-        extra = "watch" if self.watch else "dry run" if self.dry_run else self.query.get("fieldSelector", "")
-        return f"{self.method} {path} {extra}".strip()
+        path = re.sub(r"-[a-z0-9]{5}/log$", "/log", path)
+        flags = [name for name, on in (("dry run", self.dry_run), ("watch", self.watch), ("follow", self.log and self.stream)) if on]
+        selector = self.query.get("fieldSelector", "") if path.endswith("/events") else ""
+        return " ".join(filter(None, (self.method, path, selector, *flags)))
 
 
 @dataclasses.dataclass(frozen=True)

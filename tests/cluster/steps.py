@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program before a test cluster, with a fault proxy between: as a person's command, or as the step of an Argo Workflow, in its pod.
+
+A step in a pod is the program itself, in a mount namespace where the service account's files lie at their usual place; its pod is an object on a fake
+node, and its Workflow an object of which only the name counts.
+"""
+import dataclasses
+import os
+import subprocess
+
+from cluster import STEP_RULES
+from cluster_cells import RESOURCES, Step
+
+WORKFLOW_RULES = [*STEP_RULES, {"apiGroups": ["argoproj.io"], "resources": ["workflows"], "verbs": ["get", "list", "watch"]}]
+WORKFLOWS = "/apis/argoproj.io/v1alpha1/namespaces/{}/workflows"
+_DEFINITION = {
+    "metadata": {"name": "workflows.argoproj.io"},
+    "spec": {
+        "group": "argoproj.io",
+        "names": {"kind": "Workflow", "listKind": "WorkflowList", "plural": "workflows", "singular": "workflow"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+# /run is this process's own; the files are found through a link.
+_IN_POD = 'mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io && ln -s "$0" /run/secrets/kubernetes.io/serviceaccount && exec "$@"'
+
+
+def define_workflows(cluster):
+    """The resource, without a controller."""
+    cluster.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _DEFINITION)
+    cluster.wait_for("apiserver", 30, lambda: cluster.api.get(WORKFLOWS.format("default")))
+
+
+class Workflow:
+    """One in a namespace; its pods are those of the steps."""
+
+    def __init__(self, cluster, space, name="flow"):
+        self.cluster, self.space = cluster, space
+        self.path = f"{WORKFLOWS.format(space.name)}/{name}"
+        body = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": name}, "spec": {}}
+        self.uid = cluster.api.create(WORKFLOWS.format(space.name), body)["metadata"]["uid"]
+        self.name = name
+
+    def owner(self) -> dict:
+        return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": self.name, "uid": self.uid, "controller": True}
+
+    def delete(self):
+        self.cluster.api.delete(self.path)
+
+
+class Pod:
+    """A step's: `node_name` is that of Argo's node. Deleted, it lingers, as its containers take their time to end."""
+
+    def __init__(self, workflow, node_name, name="step", linger_ms=20000):
+        self.cluster, self.space, self.name = workflow.cluster, workflow.space, name
+        self.path = f"/api/v1/namespaces/{self.space.name}/pods/{name}"
+        annotations = {"workflows.argoproj.io/node-name": node_name, "fate/run-ms": "forever", "fate/linger-ms": str(linger_ms)}
+        labels = {"workflows.argoproj.io/workflow": workflow.name, "workflows.argoproj.io/completed": "false", "pipeline/runid": "run-1"}
+        body = {
+            "metadata": {"name": name, "annotations": annotations, "labels": labels, "ownerReferences": [workflow.owner()]},
+            "spec": {"nodeName": "fake-0", "serviceAccountName": "step", "containers": [{"name": "main", "image": "step"}], "restartPolicy": "Never"},
+        }
+        self.cluster.api.create(self.path.rpartition("/")[0], body)
+
+    def complete(self):
+        """What Argo does a second before it signals."""
+        patch = {"metadata": {"labels": {"workflows.argoproj.io/completed": "true"}}}
+        self.cluster.api.call("PATCH", self.path, patch, "application/merge-patch+json")
+
+    def delete(self):
+        self.cluster.api.delete(self.path)
+
+    def command(self, words, folder, port):
+        """(words, environment) that run the program in this pod. `folder` becomes the service account's."""
+        folder.mkdir(exist_ok=True)
+        (folder / "namespace").write_text(self.space.name)
+        (folder / "token").write_text(self.space.token)
+        (folder / "ca.crt").write_bytes((self.cluster.authority.folder / "ca.crt").read_bytes())
+        user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+        environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port), "HOSTNAME": self.name}
+        return ["unshare", "--mount", *user, "sh", "-c", _IN_POD, str(folder), *words], environment
+
+
+class ProxiedStep(Step):
+    """A step through a fault proxy; `pod` says where it is, None: at a shell."""
+
+    def __init__(self, cluster, program, space, kind, tmp, proxy, pod=None):
+        super().__init__(cluster, program, dataclasses.replace(space, kubeconfig=proxy.kubeconfig(space)), kind, tmp)
+        self.proxy, self.pod = proxy, pod
+
+    def arguments(self, **how):
+        """(words, environment)"""
+        words = self.words("run", *(how.get(name) for name in ("fates", "distribution", "options")))
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))}
+        kept |= {"HOME": str(self.tmp), "NO_COLOR": "1"}
+        if self.pod is None:
+            return [*words, "--cluster", "kubernetes"], kept | {"KUBECONFIG": str(self.space.kubeconfig)}
+        words, environment = self.pod.command(without(words, "--run-id"), self.tmp / f"account-{self.pod.name}", self.proxy.port)
+        return words, kept | environment
+
+    def start(self, **how):
+        words, environment = self.arguments(**how)
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, cwd=self.tmp, **output)
+
+    def jobs(self) -> list:
+        """The job objects that are there."""
+        return self.cluster.kubectl("get", RESOURCES[self.kind], "-n", self.space.name)["items"]
+
+    def training_pods(self) -> list:
+        """Their names."""
+        own = self.pod.name if self.pod else ""
+        return [name for name in self.left("pods") if name != own]
+
+
+def without(words, flag):
+    """Without a flag and its value."""
+    at = words.index(flag)
+    return words[:at] + words[at + 2 :]
