@@ -108,7 +108,7 @@ void LogStream::State::open() {
                          reading_rest ? read_silence : follow_silence, {here(&State::head), here(&State::data), here(&State::done)});
 }
 
-// After ended(): what is under way is cut, the rest is read at once. The kubelet itself notices an end only after seconds.
+// After ended(): what is under way, or waits to be, is cut, the rest is read at once. The kubelet itself notices an end only after seconds.
 void LogStream::State::reopen() {
   if (stream != 0) client.cancel_stream(std::exchange(stream, 0));
   client.loop().cancel(pause);
@@ -218,7 +218,6 @@ void LogStream::State::refused(const ApiError& error) {
 
 void LogStream::State::again(Duration at_least, Duration at_most, std::optional<Duration> floor) {
   client.loop().cancel(steady_timer);
-  if (ended && !reading_rest) return;  // reopen() is due
   const auto wait = std::max(std::min(client.pause(++tries, floor), at_most), at_least);
   pause = client.loop().after(wait, here(&State::open));
 }
@@ -262,7 +261,7 @@ LogStream::~LogStream() {
 
 void LogStream::ended(bool restarted) {
   auto& state = *m_state;
-  if (state.closed || state.ended) return;
+  if (state.closed || (state.ended && (!restarted || state.previous))) return;
   state.ended = true;
   state.previous = restarted;
   // Not at once: this may be called from one of the stream's own callbacks.

@@ -91,6 +91,7 @@ TEST_CASE("what a new connection serves again is known, in whichever order it wa
       {"more served than asked for", {"7.5:a", "12.5:c"}, 11, {"7.5:a", "12.5:c", "12.6:d"}, "..+"},
       {"rotated, with a gap", {"10.1:a", "10.2:b"}, 9, {"10.5:d", "10.6:e"}, "?++"},
       {"rotated, without one", {"10.1:a", "10.2:b"}, 9, {"10.2:b", "10.6:e"}, ".+"},
+      {"rotated, with equal lines of one time", {"10.1:a", "10.2:b", "10.2:b"}, 9, {"10.2:b", "10.2:b", "10.2:b"}, "..+"},
       {"rotated within equal times", {"10.1:a", "10.2:b", "10.2:c"}, 9, {"10.2:c", "10.2:d"}, ".+"},
   };
   for (const auto& row : cases) {

@@ -139,12 +139,13 @@ TEST_CASE("how a connection ends decides where the next one begins") {
     w.h.server.reply(list({}, "6"));
     w.h.server.reply(events(event("ADDED", pod("z", "7")), Reply::End::whole));
     w.h.server.reply(row.reply);
-    w.h.server.serve([](const auto& asked) { return asked.query("watch") == "true" ? open() : list({}, "30"); });
+    w.h.server.serve([](const auto& asked) { return asked.query("watch") == "true" ? open(event("ADDED", pod("c", "40"))) : list({}, "30"); });
     w.begin();
     w.h.loop.run(row.pause + 3s);
     const auto asked = w.asked();
-    REQUIRE(asked.size() >= 4);
+    REQUIRE(asked.size() == (row.next == "list" ? 5 : 4));
     CHECK(asked[3] == row.next);
+    CHECK(w.told.back() == "+ c@40");
     CHECK(w.h.server.asked()[3].at - w.h.server.asked()[2].at >= row.pause);
     CHECK(w.h.server.open() == 1);
     CHECK_FALSE(w.error);
