@@ -14,11 +14,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/text.h"
 
 namespace trainstep::kube {
 namespace {
@@ -50,8 +52,22 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
+// The file to run; "" if there is none. Looked up here, because not every kernel (qemu's is none) tells a failed exec to who has asked for it.
+std::string program_of(const ExecPlugin& plugin) {
+  if (plugin.command.find('/') != std::string::npos) return ::access(plugin.command.c_str(), F_OK) == 0 ? plugin.command : "";
+  const char* path = std::getenv("PATH");
+  for (const auto folder : split(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path, ':')) {
+    if (folder.empty()) continue;  // the working directory: nobody means it
+    auto file = std::string(folder) + '/' + plugin.command;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return {};
+}
+
 // In a process group of its own, with default signals and no descriptor of ours but stderr. The error number, or 0.
 int spawn(const ExecPlugin& plugin, int out, pid_t& pid) {
+  const auto program = program_of(plugin);
+  if (program.empty()) return ENOENT;
   std::vector<std::string> arguments{plugin.command};
   arguments.insert(arguments.end(), plugin.arguments.begin(), plugin.arguments.end());
   auto environment = environment_of(plugin);
@@ -71,7 +87,7 @@ int spawn(const ExecPlugin& plugin, int out, pid_t& pid) {
   posix_spawnattr_setsigmask(&attributes, &signals);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  const int problem = ::posix_spawnp(&pid, plugin.command.c_str(), &actions, &attributes, argv.data(), envp.data());
+  const int problem = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), envp.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return problem;
