@@ -45,6 +45,13 @@ void Cluster::refuse_pods(const Controller::Refusal& refusal) {
   if (mpi) mpi->refuse_pods(refusal);
 }
 
+void Cluster::compact_regularly() {
+  store.loop().after(std::chrono::minutes(5), [this, number = store.number()] {
+    store.compact(number);
+    compact_regularly();
+  });
+}
+
 VersionPtr Cluster::find(std::string_view group_version, std::string_view plural, std::string_view name) const {
   const auto* resource = store.resource(group_version, plural);
   return resource == nullptr ? nullptr : store.find(*resource, "lab", name);

@@ -35,6 +35,9 @@ class Cluster {
   // The pods of the namespace, without the step's own.
   [[nodiscard]] std::vector<VersionPtr> training_pods() const;
 
+  // As etcd does: what is older than five to ten minutes is forgotten, from now on.
+  void compact_regularly();
+
   Store store;
   Collector collector;
   PodLogs logs;

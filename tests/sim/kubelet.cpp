@@ -150,7 +150,7 @@ void Kubelet::start(const LifePtr& life) {
       const auto kept = m_logs.of(key).lines.size();
       std::size_t seen = 0;
       for (auto line = m_written.rbegin(); line != m_written.rend(); ++line)
-        if (line->pod == life->who.name && line->attempt == life->who.attempt && ++seen > kept) line->lost = true;
+        if (line->pod_uid == life->who.uid && line->attempt == life->who.attempt && ++seen > kept) line->lost = true;
     });
   if (!fate.runs_for) return;
   later(*fate.runs_for, life, [this, life] {
@@ -167,7 +167,7 @@ void Kubelet::write_lines(const LifePtr& life) {
       const auto& text = life->fate.lines[i].text;
       const auto now = m_store.loop().now();
       m_logs.write({life->who.uid, life->container, life->restarts}, {now, static_cast<int>(m_random.between(0, 999)) * 1000, text});
-      m_written.push_back({life->who.name, life->who.replica, life->who.attempt, text, now});
+      m_written.push_back({life->who.uid, life->who.replica, life->who.attempt, text, now});
     });
 }
 
@@ -240,7 +240,7 @@ void Kubelet::lose_node(const LifePtr& life) {
   life->running = false;
   ++life->turn;
   for (auto& line : m_written)
-    if (line.pod == life->who.name) line.lost = true;
+    if (line.pod_uid == life->who.uid) line.lost = true;
   const auto now = m_store.loop().now();
   later(Duration{50'000}, life, [this, life, now] {
     m_store.update(life->who.uid, [now](Json& changed) {
@@ -275,8 +275,9 @@ void Kubelet::terminate(const std::string& uid) {
   const bool was_running = life->running;
   const auto stop = was_running ? std::min(life->fate.dies_after, grace) : Duration{0};
   if (!was_running && !life->unreported) ++life->turn;
-  later(stop, life, [this, life, was_running, uid] {
-    if (was_running) end(life, PodFate::End::exits, 143);
+  // It may end by itself meanwhile.
+  m_store.loop().after(stop, [this, life, uid] {
+    if (life->running) end(life, PodFate::End::exits, 143);
     m_store.loop().after(m_random.between(Duration{1'200}, Duration{2'000}),
                          [this, uid] { m_store.update(uid, [](Json& changed) { changed["metadata"]["deletionGracePeriodSeconds"] = 0; }); });
   });

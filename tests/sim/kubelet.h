@@ -43,7 +43,7 @@ struct PodFate {
 
 // A line that a container has written, for whoever holds a step's output against it.
 struct WrittenLine {
-  std::string pod, replica;
+  std::string pod_uid, replica;
   int attempt = 0;
   std::string text;
   Time at;

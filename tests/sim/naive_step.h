@@ -54,6 +54,7 @@ class NaiveStep : public Step {
     }
   }
   void signal(int /*number*/) override {
+    if (m_around.scenario.step_fate == StepFate::evicted) return exit(result::VerdictClass::interrupted);
     remove([this] { exit(result::VerdictClass::cancelled); });
   }
 

@@ -44,6 +44,14 @@ void Controller::wake(const std::string& uid, std::optional<Duration> delay) {
   });
 }
 
+void Controller::try_again(const std::string& uid, Duration pause) {
+  if (!m_waiting.insert(uid).second) return;
+  m_store.loop().after(pause, [this, uid] {
+    m_waiting.erase(uid);
+    wake(uid);
+  });
+}
+
 std::vector<VersionPtr> Controller::pods_of(const VersionPtr& job) const {
   auto result = m_store.dependents(job->uid());
   std::erase_if(result, [](const VersionPtr& object) { return object->resource->plural != "pods"; });
@@ -71,12 +79,12 @@ bool Controller::create_pod(const VersionPtr& job, const std::string& name, cons
   if (const auto why = m_refusal ? m_refusal(pod) : std::nullopt) {
     write_event(m_store, *job, "Warning", job->resource->built_in ? "FailedCreate" : "FailedCreatePod",
                 "Error creating: pods \"" + name + "\" is forbidden: " + *why);
-    wake(std::string(job->uid()), m_random.between(Duration{5'000}, Duration{20'000}));
+    try_again(std::string(job->uid()), m_random.between(Duration{5'000}, Duration{120'000}));
     return false;
   }
   const auto* pods = m_store.resource("v1", "pods");
   if (m_store.find(*pods, job->name_space(), name) != nullptr) {
-    wake(std::string(job->uid()), Duration{1'000});  // an old one of that name has not gone yet
+    try_again(std::string(job->uid()), Duration{1'000});  // an old one of that name has not gone yet
     return false;
   }
   m_store.create(*pods, std::move(pod));

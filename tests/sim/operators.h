@@ -50,9 +50,10 @@ class Controller {
 
  private:
   void heard(const Happening& happening);
+  void try_again(const std::string& uid, Duration pause);
   Refusal m_refusal;
   Time m_down_until;
-  std::set<std::string> m_awake;
+  std::set<std::string> m_awake, m_waiting;  // jobs that are looked at soon; whose pods could not be created
 };
 
 // status.conditions of the Kubeflow operators (operators.md §5.1): a condition that is set goes to the end of the list; Running and Restarting

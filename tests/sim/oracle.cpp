@@ -122,7 +122,7 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   for (const auto& [text, i] : known) {
     const auto& line = written[i];
     const bool due = line.replica == m_world.m_scenario.primary && (whole || line.attempt == last_attempt) && !line.lost &&
-                     m_world.m_pods_at_end.contains(line.pod);
+                     m_world.m_pods_at_end.contains(line.pod_uid);
     if (due && !printed.contains(i)) violations.push_back("never printed: " + line.text);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/store.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainstep::sim {
@@ -104,9 +105,24 @@ std::vector<VersionPtr> Store::list(const Resource& resource, std::string_view n
 
 std::vector<VersionPtr> Store::dependents(std::string_view owner_uid) const {
   std::vector<VersionPtr> result;
-  for (const auto& [key, version] : m_objects)
-    if (version->owned_by(owner_uid)) result.push_back(version);
+  const auto found = m_dependents.find(owner_uid);
+  if (found == m_dependents.end()) return result;
+  for (const auto& uid : found->second) result.push_back(by_uid(uid));
+  // By name, so that the order is not chance.
+  std::sort(result.begin(), result.end(), [](const VersionPtr& a, const VersionPtr& b) { return a->name() < b->name(); });
   return result;
+}
+
+void Store::index(const Version& version, bool present) {
+  const auto* owners = dig(version.object, {"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return;
+  for (const auto& owner : *owners) {
+    auto& uids = m_dependents[std::string(text_at(owner, {"uid"}))];
+    if (present)
+      uids.emplace(version.uid());
+    else
+      uids.erase(std::string(version.uid()));
+  }
 }
 
 VersionPtr Store::create(const Resource& resource, Json object) {
@@ -120,6 +136,7 @@ VersionPtr Store::create(const Resource& resource, Json object) {
   version->object = std::move(object);
   Key key{&resource, std::string(version->name_space()), std::string(version->name())};
   m_uids.emplace(version->uid(), key);
+  index(*version, true);
   m_objects[std::move(key)] = version;
   happened({m_number, Happening::Sort::added, version, nullptr});
   return version;
@@ -140,6 +157,8 @@ VersionPtr Store::update(std::string_view uid, const std::function<void(Json&)>&
                     number_at(version->object, {"metadata", "deletionGracePeriodSeconds"}) == 0;
   version->number = ++m_number;
   version->object["metadata"]["resourceVersion"] = std::to_string(m_number);
+  index(*before, false);
+  if (!goes) index(*version, true);
   if (goes) {
     m_objects.erase(key->second);
     m_uids.erase(key);
@@ -160,6 +179,7 @@ void Store::remove(const VersionPtr& object) {
   last->resource = before->resource;
   last->object = before->object;
   last->object["metadata"]["resourceVersion"] = std::to_string(m_number);
+  index(*before, false);
   m_objects.erase(key->second);
   m_uids.erase(key);
   happened({m_number, Happening::Sort::deleted, last, before});

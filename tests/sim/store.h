@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -107,12 +108,14 @@ class Store {
  private:
   using Key = std::tuple<const Resource*, std::string, std::string>;
   void happened(Happening happening);
+  void index(const Version& version, bool present);
 
   SimLoop& m_loop;
   Random m_random;
   std::deque<Resource> m_resources;
   std::map<Key, VersionPtr> m_objects;
   std::map<std::string, Key, std::less<>> m_uids;
+  std::map<std::string, std::set<std::string>, std::less<>> m_dependents;  // uid of the owner → uids
   std::deque<Happening> m_history;
   std::vector<Listener> m_listeners;
   std::uint64_t m_number = 1000;

@@ -118,7 +118,7 @@ void World::bury() {
   m_network.kill();
   m_step.reset();
   m_step_loop.reset();
-  for (const auto& pod : m_cluster.training_pods()) m_pods_at_end.emplace(pod->name());
+  for (const auto& pod : m_cluster.training_pods()) m_pods_at_end.emplace(pod->uid());
   const auto& verdict = m_lives.back().verdict;
   const bool lost = !verdict || verdict->verdict_class == result::VerdictClass::interrupted ||
                     (m_scenario.step_fate == StepFate::evicted && verdict->verdict_class == result::VerdictClass::cancelled);
