@@ -16,7 +16,7 @@ namespace {
 constexpr Duration removal_patience{25'000};
 // How long the clean-up after the end waits for pods that take their time to stop.
 constexpr Duration cleanup_patience{120'000};
-constexpr Duration look_again{250};
+constexpr Duration next_look{250};
 
 const Json* metadata_of(const Json& object) {
   const auto* metadata = object.is_object() ? trainstep::find(object, "metadata") : nullptr;
@@ -117,17 +117,7 @@ void ClusterBackend::watch_all() {
   pods.path = {"v1", "pods", m_name_space, "", ""};
   pods.label_selector = kind.pods(m_plan.job_name, m_submitted->resource, "", -1);
   kube::Watch::Sink pod_sink;
-  pod_sink.synced = [this](const std::vector<Json>& items) {
-    std::set<std::string> there;
-    for (const auto& item : items) {
-      there.insert(uid_of(item));
-      look_at_pod(item);
-    }
-    std::vector<std::string> lost;
-    for (const auto& [uid, member] : m_pods)
-      if (!there.contains(uid)) lost.push_back(uid);
-    for (const auto& uid : lost) pod_gone(uid);
-  };
+  pod_sink.synced = [this](const std::vector<Json>& items) { look_at_pods(items); };
   pod_sink.changed = [this](const Json& object) { look_at_pod(object); };
   pod_sink.deleted = [this](const Json& object) {
     look_at_pod(object);
@@ -169,6 +159,28 @@ void ClusterBackend::look_at_pod(const Json& object) {
   auto pod = kinds::read_pod(object);
   m_pods[pod.uid] = *member;
   emit(follow::PodSeen{*member, std::move(pod)});
+}
+
+void ClusterBackend::look_at_pods(const std::vector<Json>& items) {
+  std::set<std::string> there;
+  for (const auto& item : items) {
+    there.insert(uid_of(item));
+    look_at_pod(item);
+  }
+  std::vector<std::string> lost;
+  for (const auto& [uid, member] : m_pods)
+    if (!there.contains(uid)) lost.push_back(uid);
+  for (const auto& uid : lost) pod_gone(uid);
+}
+
+void ClusterBackend::look_again() {
+  const kube::Path pods{"v1", "pods", m_name_space, "", ""};
+  const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_submitted->resource, "", -1);
+  m_call = m_client.list(pods, {{"labelSelector", selector}}, {}, [this](kube::Answer answer) {
+    if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
+    look_at_pods((*answer)["items"].get_ref<const Json::array_t&>());
+    emit(follow::PodsListed{});
+  });
 }
 
 void ClusterBackend::pod_gone(const std::string& uid) {
@@ -225,11 +237,12 @@ void ClusterBackend::remove_and_report() {
 }
 
 void ClusterBackend::remove_found(std::function<void(std::optional<kube::ApiError>)> done) {
-  m_call = m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {removal_patience}, [done = std::move(done)](kube::Answer answer) {
-    // 404: it is gone; 409: the name belongs to another object now.
-    if (answer || answer.error().status == 404 || answer.error().status == 409) return done(std::nullopt);
-    done(std::move(answer.error()));
-  });
+  m_call =
+      m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {removal_patience, false}, [done = std::move(done)](kube::Answer answer) {
+        // 404: it is gone; 409: the name belongs to another object now.
+        if (answer || answer.error().status == 404 || answer.error().status == 409) return done(std::nullopt);
+        done(std::move(answer.error()));
+      });
 }
 
 Result<std::vector<run::OutputFound>> ClusterBackend::collect() { return std::vector<run::OutputFound>{}; }
@@ -254,18 +267,18 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
 
 void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std::string)> done) {
   const Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
-  m_call = m_client.merge_patch(job_path(), patch, {removal_patience}, [done = std::move(done)](kube::Answer answer) {
+  m_call = m_client.merge_patch(job_path(), patch, {removal_patience, false}, [done = std::move(done)](kube::Answer answer) {
     if (answer || answer.error().status == 404) return done("");
     done(fmt::format("the job could not be marked as done: {}", answer.error().error.message));
   });
 }
 
 void ClusterBackend::await_gone(Time until, std::function<void(std::string)> done) {
-  m_call = m_client.get(job_path(), {}, {removal_patience}, [this, until, done = std::move(done)](kube::Answer answer) {
+  m_call = m_client.get(job_path(), {}, {removal_patience, false}, [this, until, done = std::move(done)](kube::Answer answer) {
     if (!answer && answer.error().status == 404) return done("");
     if (answer && uid_of(*answer) != m_uid) return done("");
     if (m_client.loop().now() >= until) return done("the job is being deleted, but its pods have not all ended yet");
-    m_timer = m_client.loop().after(look_again, [this, until, done] { await_gone(until, done); });
+    m_timer = m_client.loop().after(next_look, [this, until, done] { await_gone(until, done); });
   });
 }
 

@@ -31,6 +31,7 @@ class ClusterBackend : public run::Backend {
   void prepare(Sink sink) override;
   void follow_log(const follow::FollowLog& order) override;
   void end_log(const follow::EndLog& order) override;
+  void look_again() override;
   void remove_job() override;
   Result<std::vector<run::OutputFound>> collect() override;
 
@@ -45,6 +46,7 @@ class ClusterBackend : public run::Backend {
   void watch_events(const std::string& object);
   void look_at_job(const Json& object);
   void look_at_pod(const Json& object);
+  void look_at_pods(const std::vector<Json>& items);
   void pod_gone(const std::string& uid);
   void look_at_event(const Json& object);
   void remove_and_report();

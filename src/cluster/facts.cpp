@@ -134,7 +134,7 @@ Facts read_facts(const Json& pod) {
 
 void find_facts(kube::Client& client, const std::string& name_space, const std::string& pod, std::function<void(Result<Facts>)> done) {
   const kube::Path path{"v1", "pods", name_space, pod, ""};
-  client.get(path, {}, {patience}, [name_space, pod, done = std::move(done)](kube::Answer answer) {
+  client.get(path, {}, {patience, false}, [name_space, pod, done = std::move(done)](kube::Answer answer) {
     if (answer) return done(read_facts(*answer));
     const auto& problem = answer.error();
     if (kube::retryable(problem)) return done(problem.error);

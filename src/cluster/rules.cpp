@@ -89,6 +89,7 @@ follow::JobRules job_rules_of(const plan::Plan& plan) {
   const bool v1 = std::ranges::find(resources, "kubeflow.org/v1", &kinds::Resource::group_version) != resources.end();
   rules.restarts_are_ours = v1 && plan.options.run_policy.restart_policy != "Never";
   if (const auto& queued = plan.options.limits.queued; queued && *queued < rules.operator_absent) rules.operator_absent = *queued;
+  if (plan.distribution.elastic) rules.needed = static_cast<std::size_t>(plan.distribution.elastic->min);
   rules.on_eviction = plan.options.on_eviction;
   return rules;
 }

@@ -54,7 +54,7 @@ void Session::know(Result<Facts> facts) {
 
 void Session::connect() {
   const kube::Path secret{"v1", "secrets", m_options.name_space, m_options.remote_secret, ""};
-  m_home.get(secret, {}, {patience}, [this](kube::Answer answer) {
+  m_home.get(secret, {}, {patience, false}, [this](kube::Answer answer) {
     if (m_over) return;
     if (!answer) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(answer.error().error))));
     auto credentials = remote_credentials(*answer);

@@ -51,6 +51,10 @@ Submission::~Submission() {
   m_client.loop().cancel(m_timer);
 }
 
+// In a pod there is time: an API server that is away is no verdict. At a shell somebody waits, who may have named the wrong one – until there may be
+// a job of ours.
+kube::Retry Submission::patient() const { return {patience, m_facts.pod.empty() && !m_may_exist}; }
+
 kube::Path Submission::collection() const { return {std::string(m_resource.group_version), std::string(m_resource.plural), m_name_space, "", ""}; }
 
 kube::Path Submission::object_path() const {
@@ -71,7 +75,7 @@ void Submission::discover(std::size_t candidate) {
     return fail(input_error(fmt::format("distribution_type {}: this cluster serves no {}; is its operator installed? \"Job\" needs none", m_plan.kind,
                                         candidates(m_kind))));
   m_resource = m_kind.resources[candidate];
-  m_call = m_client.get({std::string(m_resource.group_version), "", "", "", ""}, {}, {patience}, [this, candidate](kube::Answer answer) {
+  m_call = m_client.get({std::string(m_resource.group_version), "", "", "", ""}, {}, patient(), [this, candidate](kube::Answer answer) {
     if (!answer && answer.error().status != 404) return fail(std::move(answer.error().error));
     if (!answer || !serves(*answer, m_resource.plural)) return discover(candidate + 1);
     auto manifest = kinds::render(m_plan, m_resource.group_version);
@@ -83,7 +87,7 @@ void Submission::discover(std::size_t candidate) {
 }
 
 void Submission::check() {
-  m_call = m_client.create(collection(), m_manifest, true, {patience}, [this](kube::Answer answer) {
+  m_call = m_client.create(collection(), m_manifest, true, patient(), [this](kube::Answer answer) {
     if (answer) return create();
     if (answer.error().reason == "AlreadyExists") return look_at_existing();
     fail(std::move(answer.error().error));
@@ -92,7 +96,7 @@ void Submission::check() {
 
 void Submission::create() {
   m_may_exist = true;
-  m_call = m_client.create(collection(), m_manifest, false, {patience}, [this](kube::Answer answer) {
+  m_call = m_client.create(collection(), m_manifest, false, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
     if (answer) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
     if (answer.error().reason == "AlreadyExists") return look_at_existing();
@@ -101,7 +105,7 @@ void Submission::create() {
 }
 
 void Submission::look_at_existing() {
-  m_call = m_client.get(object_path(), {}, {patience}, [this](kube::Answer answer) {
+  m_call = m_client.get(object_path(), {}, patient(), [this](kube::Answer answer) {
     if (answer) return decide_on(std::move(*answer));
     if (answer.error().status == 404) return create();  // it has gone meanwhile
     fail(std::move(answer.error().error));
@@ -136,7 +140,7 @@ void Submission::decide_on(Json object) {
 }
 
 void Submission::replace(const std::string& uid) {
-  m_call = m_client.remove(object_path(), kube::Propagation::foreground, uid, {patience}, [this, uid](kube::Answer answer) {
+  m_call = m_client.remove(object_path(), kube::Propagation::foreground, uid, {patience, false}, [this, uid](kube::Answer answer) {
     if (!answer && answer.error().status != 404 && answer.error().status != 409) return fail(std::move(answer.error().error));
     await_gone(uid);
   });

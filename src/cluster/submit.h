@@ -45,6 +45,7 @@ class Submission {
   void replace(const std::string& uid);
   void await_gone(const std::string& uid);
   void fail(Error error);
+  [[nodiscard]] kube::Retry patient() const;
   [[nodiscard]] kube::Path collection() const;
   [[nodiscard]] kube::Path object_path() const;
   [[nodiscard]] std::string shown_name() const;

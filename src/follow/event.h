@@ -91,13 +91,14 @@ struct EvictionSeen {
   std::string what;    // "this step's pod is deleted"
   bool retry_follows;  // another attempt of this step is known to come
 };
+struct PodsListed {};  // LookAgain is done: all pods there are have come as PodSeen, all others as PodGone
 struct ServerTrouble {
   std::string reason;  // empty: it answers again
 };
 struct Event {
   Time at;
   std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
-               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble>
+               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed>
       what;
 };
 
@@ -140,10 +141,11 @@ struct EndLog {
   // container's log. May come after an order without it, while the rest is still being read.
   bool restarted;
 };  // its container has ended: read the rest, then LogComplete
+struct LookAgain {};  // at the pods, all of them, now; PodsListed follows
 struct RemoveJob {};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
 struct Finish {
   result::Verdict verdict;
 };  // nothing more is to be seen
-using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, RemoveJob, Finish>;
+using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, LookAgain, RemoveJob, Finish>;
 
 }  // namespace trainstep::follow

@@ -16,10 +16,11 @@ namespace trainstep::follow {
 struct JobRules {
   std::string job;                      // "pytorchjobs/train-1", for messages
   bool restarts_are_ours = false;       // a v1 operator does not keep backoffLimit (operators.md §8, trap 2): we count, unless JobFound knows better
+  std::size_t needed = 0;               // so many replicas must have a place for the job to run; 0: all
   std::string on_eviction = "default";  // job_options.on_eviction
   Duration operator_absent{120'000};    // no status, no pods, no event for so long: nobody cares for such jobs here
   Duration settle{5'000};               // how long the pods' own end may come later than the job's
-  Duration log_end{15'000};             // how long the rest of the logs may take after the job's end
+  Duration log_end{300'000};            // how long the rest of the logs may take after the job's end
 };
 
 // Decides by these rules:
@@ -76,6 +77,7 @@ class JobFollower : public Machine {
   void on(const StopRequested& request, Time at);
   void on(const BackendFailed& failed, Time at);
   void on(const ServerTrouble& trouble, Time at);
+  void on(const PodsListed&, Time at);
   void on(const TimerFired& fired, Time at);
   template <typename Other>  // what only happens to a gang of ours
   void on(const Other&, Time) {}
@@ -137,6 +139,7 @@ class JobFollower : public Machine {
   std::optional<Pending> m_pending;     // the gravest, as it was told last
   std::optional<Time> m_pending_check;  // when the timer for it fires
   std::optional<Time> m_found;
+  bool m_listed = false;  // the pods, after the job's end
   std::optional<EvictionSeen> m_eviction;
   bool m_restarts_are_ours = false;
   bool m_unreachable = false;  // the API server: what is known may be old

@@ -44,22 +44,23 @@ void JobFollower::evaluate(Time at) {
 result::Phase JobFollower::phase_now() const {
   using enum result::Phase;
   if (m_judgement.state == State::suspended) return queued;
+  if (awaited_have_succeeded()) return finishing;
   std::size_t there = 0, placed = 0;
   bool primary_there = false, primary_began = false;
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     const auto& slot = m_slots[i];
-    if (!slot.pod) continue;
-    ++there;
-    if (!slot.pod->node.empty()) ++placed;
-    primary_there = primary_there || m_rules.members[i].primary;
-    primary_began = primary_began || (m_rules.members[i].primary && slot.began);
+    if (slot.pod) ++there;
+    if ((slot.pod && !slot.pod->node.empty()) || m_members[i].life == Life::succeeded) ++placed;
+    if (!m_rules.members[i].primary) continue;
+    primary_there = slot.pod.has_value();
+    primary_began = slot.began;
   }
-  if (awaited_have_succeeded()) return finishing;
-  if (primary_began) return running;
   if (there == 0) return queued;
+  const auto needed = m_job_rules.needed == 0 ? m_slots.size() : m_job_rules.needed;
+  if (placed >= needed) return primary_began ? running : starting;
   // An MPI launcher is made when all workers are ready: until then its pod is not missing.
-  const auto wanted = m_slots.size() - (primary_there || m_slots.size() == 1 ? 0 : 1);
-  return placed < wanted ? scheduling : starting;
+  const bool only_primary_is_missing = !primary_there && placed + 1 == needed && placed > 0;
+  return only_primary_is_missing ? starting : scheduling;
 }
 
 bool JobFollower::awaited_have_succeeded() const {

@@ -34,6 +34,13 @@ std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::second
 void JobFollower::job_ended(Time at) {
   m_over = true;
   enter_phase(result::Phase::finishing, at);
+  m_actions.emplace_back(LookAgain{});
+}
+
+// The watches of job and pods are two: only pods that were listed after the job's own word tell all about its end.
+void JobFollower::on(const PodsListed&, Time at) {
+  if (!m_over || m_verdict) return;
+  m_listed = true;
   start_timer(settle_over, m_job_rules.settle);
   start_timer(logs_over, m_job_rules.log_end);
   conclude_when_settled(at);
@@ -42,12 +49,12 @@ void JobFollower::job_ended(Time at) {
 // Nobody has time for the rest of the logs.
 void JobFollower::conclude_now(Time at) {
   m_ends_awaited = m_logs_awaited = false;
+  m_listed = true;
   conclude_when_settled(at);
 }
 
-// The watches of job and pods are two: what the pods say may come a moment after the job's own word.
 void JobFollower::conclude_when_settled(Time at) {
-  if (!m_over || m_verdict || ends_may_come()) return;
+  if (!m_over || m_verdict || !m_listed || ends_may_come()) return;
   if (const auto first = first_to_fail(); m_judgement.state == State::failed && first && m_slots[first->member].pod && m_slots[first->member].began &&
                                           first->state == &m_members[first->member]) {
     open_log(first->member);

@@ -168,7 +168,8 @@ void describe(Io& io, Rules& v) {
 }
 template <typename Io>
 void describe(Io& io, JobRules& v) {
-  io("job", v.job), io("restarts_are_ours", v.restarts_are_ours), io("on_eviction", v.on_eviction), io("operator_absent", v.operator_absent);
+  io("job", v.job), io("restarts_are_ours", v.restarts_are_ours), io("needed", v.needed), io("on_eviction", v.on_eviction),
+      io("operator_absent", v.operator_absent);
   io("settle", v.settle), io("log_end", v.log_end);
 }
 template <typename Io>
@@ -241,6 +242,8 @@ template <typename Io>
 void describe(Io& io, ServerTrouble& v) {
   io("reason", v.reason);
 }
+template <typename Io>
+void describe(Io&, PodsListed&) {}
 // Its text is lent: read_event() takes it from the line itself.
 void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
 void describe(In& io, MemberOutput& v) {
@@ -253,9 +256,10 @@ void describe(In& io, MemberOutput& v) {
 
 using What = decltype(Event::what);
 // In the order of the variant.
-constexpr const char* event_names[] = {"prepared", "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
-                                       "timer",    "told",           "job_found",    "job",          "job_gone",       "pod",
-                                       "pod_gone", "warning",        "log_complete", "cancel",       "eviction",       "server_trouble"};
+constexpr const char* event_names[] = {"prepared",   "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
+                                       "timer",      "told",           "job_found",    "job",          "job_gone",       "pod",
+                                       "pod_gone",   "warning",        "log_complete", "cancel",       "eviction",       "server_trouble",
+                                       "pods_listed"};
 static_assert(std::size(event_names) == std::variant_size_v<What>);
 
 template <std::size_t Index>

@@ -45,6 +45,7 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   call->request = std::move(request);
   call->what = std::move(what);
   call->done = std::move(done);
+  call->silence_counts = retry.silence_counts;
   if (retry.at_most) call->limit = m_loop.after(*retry.at_most, [this, id] { too_late(id); });
   send(id);
   return id;
@@ -109,7 +110,8 @@ void Client::failed(CallId id, ApiError error) {
   } else {
     m_troubles.works(&call);
   }
-  if (call.late || !(expired || retryable(error))) {
+  const bool late = call.late && (call.silence_counts || error.status != 0);
+  if (late || !(expired || retryable(error))) {
     if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));
   }

@@ -38,6 +38,7 @@ enum class Propagation { foreground, background, orphan };
 // way then is awaited, 36 s at most: an API server answers writes within 34 s.
 struct Retry {
   std::optional<Duration> at_most;  // unset: until it is cancelled
+  bool silence_counts = true;       // false: a server that does not answer at all is waited for, `at_most` or not
 };
 
 // What is asked for of a collection.

@@ -21,6 +21,7 @@ struct Client::Call {
   int tries = 0;
   bool refused = false;  // the last answer was 401
   bool late = false;     // no further try
+  bool silence_counts = true;
   http::Transport::Id exchange = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId limit = 0;

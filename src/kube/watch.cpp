@@ -12,6 +12,8 @@ namespace {
 constexpr Duration steady_after{30'000};  // a connection that lived so long is no reason to pause longer
 constexpr int patience = 20;              // refusals in a row: some five minutes
 constexpr int vain_limit = 2;             // failures at one version, before the place counts as lost
+// API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has done so and is silent for long is not there any more.
+constexpr Duration bookmark_patience{300'000};
 constexpr auto accept = "application/json";
 constexpr auto accept_metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
@@ -39,6 +41,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   bool tell(WatchEvent event);
   void done(Result<http::Response> response);
   void steady();
+  void silent();
   void in_trouble(const ApiError& error);
   void again(const std::optional<ApiError>& error);
   void go_on();
@@ -56,6 +59,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   http::Transport::Id stream = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId steady_timer = 0;
+  Loop::TimerId silence_timer = 0;  // runs once there was a bookmark on this connection
   bool synced = false;
   bool opened = false;  // a watch was answered
   bool lost = true;     // the place: list
@@ -113,8 +117,18 @@ void Watch::State::head(const http::Response& response) {
 
 void Watch::State::steady() { tries = vain = 0; }
 
+void Watch::State::silent() {
+  silence_timer = 0;
+  client.cancel_stream(std::exchange(stream, 0));
+  in_trouble(ApiError{{ErrorKind::unavailable, what + ": the connection is silent"}, 0, {}, {}, {}});
+}
+
 void Watch::State::data(std::string_view bytes) {
   heard = client.loop().now();
+  if (silence_timer != 0) {
+    client.loop().cancel(silence_timer);
+    silence_timer = client.loop().after(bookmark_patience, here(&State::silent));
+  }
   if (lines.feed(bytes, [this](const auto& line) { return take(line); }) || closed) return;
   client.cancel_stream(std::exchange(stream, 0));
   in_trouble(std::exchange(broken, {}).value_or(ApiError{}));
@@ -140,7 +154,10 @@ bool Watch::State::tell(WatchEvent event) {
     version = event.version;
     tries = vain = 0;
   }
-  if (event.type == WatchEvent::Type::bookmark) return true;
+  if (event.type == WatchEvent::Type::bookmark) {
+    if (silence_timer == 0) silence_timer = client.loop().after(bookmark_patience, here(&State::silent));
+    return true;
+  }
   if (options.trim) options.trim(event.object);
   const auto& told = event.type == WatchEvent::Type::deleted ? sink.deleted : sink.changed;
   if (told) told(std::move(event.object));
@@ -167,6 +184,7 @@ void Watch::State::in_trouble(const ApiError& error) {
 
 void Watch::State::again(const std::optional<ApiError>& error) {
   client.loop().cancel(steady_timer);
+  client.loop().cancel(std::exchange(silence_timer, 0));
   ++tries;
   if (error && tries > 1) client.failing(this, *error);
   const auto floor = error ? error->retry_after : std::nullopt;
@@ -181,6 +199,7 @@ void Watch::State::close() {
   if (stream != 0) client.cancel_stream(stream);
   client.loop().cancel(pause);
   client.loop().cancel(steady_timer);
+  client.loop().cancel(silence_timer);
   client.forget(this);
 }
 

@@ -35,6 +35,7 @@ class Backend {
   virtual void stop(const follow::StopMember& /*order*/) {}
   virtual void follow_log(const follow::FollowLog& /*order*/) {}
   virtual void end_log(const follow::EndLog& /*order*/) {}
+  virtual void look_again() {}
   virtual void remove_job() {}
   // After Finish with success: what the program left. Error: input or internal when something is unreadable.
   virtual Result<std::vector<OutputFound>> collect() = 0;

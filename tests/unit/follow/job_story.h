@@ -43,6 +43,10 @@ inline Rules single() {
 inline JobRules job_rules() {
   JobRules rules;
   rules.job = "pytorchjobs/digits";
+  rules.operator_absent = Duration{120'000};
+  rules.settle = Duration{5'000};
+  rules.log_end = Duration{15'000};
+  rules.log_end = Duration{15'000};
   return rules;
 }
 
@@ -54,7 +58,12 @@ class Story {
   void event(What what) {
     const auto before = orders.size();
     keep(follower.handle({now, std::move(what)}));
+    // The backend has nothing to tell beyond what it has told.
+    if (std::ranges::any_of(orders.begin() + static_cast<std::ptrdiff_t>(before), orders.end(),
+                            [](const Action& a) { return std::holds_alternative<LookAgain>(a); }))
+      keep(follower.handle({now, PodsListed{}}));
     of_last_event.assign(orders.begin() + static_cast<std::ptrdiff_t>(before), orders.end());
+    if (lists_at_once && !of<LookAgain>(of_last_event).empty()) keep(follower.handle({now, PodsListed{}}));
   }
   // Fires what is due on the way.
   void pass(Duration duration) {
@@ -149,6 +158,7 @@ class Story {
   Time now = start;
   JobFollower follower;
   std::vector<Action> orders, of_last_event;
+  bool lists_at_once = true;  // what is asked for has just been told
 
  private:
   void keep(std::vector<Action> actions) {

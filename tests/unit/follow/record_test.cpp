@@ -62,6 +62,7 @@ std::vector<Event> one_of_each() {
   add(CancelSeen{"what"});
   add(EvictionSeen{"what", true});
   add(ServerTrouble{""});
+  add(PodsListed{});
   return events;
 }
 
