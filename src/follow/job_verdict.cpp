@@ -72,9 +72,11 @@ bool JobFollower::end_is_known(MemberIndex member) const {
 
 bool JobFollower::ends_may_come() const {
   if (!m_ends_awaited) return false;
-  if (m_judgement.state == State::failed) return !first_to_fail();
+  const bool failed = m_judgement.state == State::failed;
+  if (failed && first_to_fail()) return false;
+  // All pods that there are have been listed: of those that are gone nothing more will be heard.
   for (MemberIndex i = 0; i < m_members.size(); ++i)
-    if ((m_rules.members[i].awaited || m_rules.members[i].primary) && !end_is_known(i)) return true;
+    if (m_slots[i].pod && !end_is_known(i) && (failed || m_rules.members[i].awaited || m_rules.members[i].primary)) return true;
   return false;
 }
 

@@ -16,7 +16,7 @@ enum class Phase {
   queued,      // accepted, waits for quota, a queue or its gang
   scheduling,  // pods exist, some without a place
   starting,    // placed; images, volumes and data are fetched
-  running,     // the primary replica's program runs
+  running,     // the primary replica's program runs, and all others that it needs have a place
   finishing,   // the program has ended; outputs are carried home
 };
 inline constexpr std::array<Phase, 5> all_phases{Phase::queued, Phase::scheduling, Phase::starting, Phase::running, Phase::finishing};

@@ -89,6 +89,14 @@ TEST_CASE("restarts are ours to count where a v1 operator may be the one, and th
   }
 }
 
+TEST_CASE("a job runs when all replicas have a place, an elastic one with its least") {
+  auto plan = example("PyTorch", 4);
+  CHECK(job_rules_of(plan).needed == 0);
+  plan.distribution.elastic = plan::Elastic{};
+  plan.distribution.elastic->min = 2;
+  CHECK(job_rules_of(plan).needed == 2);
+}
+
 TEST_CASE("messages name the job by its resource") {
   CHECK(job_rules_of(example("PyTorch", 1)).job == "pytorchjobs/digits-0123456789");
   CHECK(job_rules_of(example("Job", 1)).job == "jobs/digits-0123456789");

@@ -47,6 +47,40 @@ TEST_CASE("the primary's program decides whether the job runs, whatever the job'
   CHECK(story.phase() != Phase::running);
 }
 
+TEST_CASE("a primary that runs while others have no place waits for them: that is scheduling, and eats no run time") {
+  auto rules = gang(1);
+  rules.limits.scheduling = 10min;
+  Story story(rules);
+  story.found();
+  story.pod(0, runs());
+  story.pod(1, unscheduled(), "", "");
+  CHECK(story.phase() == Phase::scheduling);
+  story.pass(9min);
+  CHECK_FALSE(story.removed());
+  story.pass(1min);
+  CHECK(exit_code(story.verdict_after_removal()) == 5);
+}
+
+TEST_CASE("an elastic job runs with as many as it needs") {
+  auto job = job_rules();
+  job.needed = 2;
+  Story story(gang(2), job);
+  story.found();
+  story.pod(0, runs());
+  story.pod(1, unscheduled(), "", "");
+  CHECK(story.phase() == Phase::scheduling);
+  story.pod(2, creating());
+  CHECK(story.phase() == Phase::running);
+}
+
+TEST_CASE("replicas that have ended well need no place any more") {
+  Story story(gang(1));
+  story.all_run();
+  story.pod(1, succeeded());
+  story.gone(1);
+  CHECK(story.phase() == Phase::running);
+}
+
 TEST_CASE("each phase has its own limit, that counts from its beginning; before a place is found it is a lack of capacity") {
   struct Row {
     Phase phase;

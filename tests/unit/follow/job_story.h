@@ -58,10 +58,6 @@ class Story {
   void event(What what) {
     const auto before = orders.size();
     keep(follower.handle({now, std::move(what)}));
-    // The backend has nothing to tell beyond what it has told.
-    if (std::ranges::any_of(orders.begin() + static_cast<std::ptrdiff_t>(before), orders.end(),
-                            [](const Action& a) { return std::holds_alternative<LookAgain>(a); }))
-      keep(follower.handle({now, PodsListed{}}));
     of_last_event.assign(orders.begin() + static_cast<std::ptrdiff_t>(before), orders.end());
     if (lists_at_once && !of<LookAgain>(of_last_event).empty()) keep(follower.handle({now, PodsListed{}}));
   }

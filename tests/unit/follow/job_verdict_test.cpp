@@ -57,12 +57,30 @@ TEST_CASE("a pod's failure is not the job's: its kind may try again, and the job
   check(*story.verdict(), VerdictClass::succeeded, 0, "");
 }
 
-TEST_CASE("a job that ends before anything was seen of its pod waits for it a moment, and then shows its log") {
+TEST_CASE("once the job has ended its pods are looked at again: only then all is known") {
   Story story(single());
-  story.found();
+  story.lists_at_once = false;
+  story.all_run();
+  CHECK(story.all<LookAgain>().empty());
   story.job(Judged::succeeded);
+  CHECK(story.all<LookAgain>().size() == 1);
+  story.pass(1h);  // the API server may be away
   CHECK_FALSE(story.verdict());
   story.pod(0, succeeded());
+  story.logs_complete();
+  CHECK_FALSE(story.verdict());
+  story.event(PodsListed{});
+  REQUIRE(story.verdict());
+  CHECK(story.all<LookAgain>().size() == 1);
+}
+
+TEST_CASE("a job that ends before anything was seen of its pod shows its log all the same") {
+  Story story(single());
+  story.lists_at_once = false;
+  story.found();
+  story.job(Judged::succeeded);
+  story.pod(0, succeeded());
+  story.event(PodsListed{});
   REQUIRE(story.all<FollowLog>().size() == 1);
   CHECK_FALSE(story.verdict());
   story.logs_complete();
@@ -85,11 +103,13 @@ TEST_CASE("an end that never comes, and a log that never ends, are waited for so
 }
 
 TEST_CASE("pods that are gone already do not keep a job from its end") {
-  Story story(single());
-  story.found(true);
-  story.job(Judged::succeeded);
-  story.pass(5s);
-  CHECK(story.verdict());
+  for (const auto end : {Judged::succeeded, Judged::failed}) {
+    Story story(gang(1));
+    story.found(true);
+    story.job(end);
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == (end == Judged::succeeded ? 0 : 1));
+  }
 }
 
 TEST_CASE("replicas that outlive the job are not waited for") {
