@@ -34,8 +34,8 @@ std::set<Class> Oracle::by_fate() const {
     case Fate::webhook_denies:
     case Fate::stranger:
       return {Class::input};
-    case Fate::unschedulable:
-      return {Class::capacity, Class::timeout};
+    case Fate::unschedulable:  // of a replica that the others do not wait for, the job may succeed without it
+      return any_job_succeeded() ? std::set{Class::succeeded} : std::set{Class::capacity, Class::timeout};
     case Fate::hangs:
       return {Class::timeout};
     case Fate::evicted:

@@ -39,12 +39,15 @@ void World::make_pod() {
   } else {
     metadata["labels"] = {{"workflows.argoproj.io/workflow", "none"}};
   }
-  const auto pod = m_cluster.store.create(*m_cluster.store.resource("v1", "pods"),
-                                          {{"apiVersion", "v1"},
-                                           {"kind", "Pod"},
-                                           {"metadata", metadata},
-                                           {"spec", {{"nodeName", "node-9"}, {"containers", {{{"name", "main"}, {"image", "step"}}}}}},
-                                           {"status", {{"phase", "Running"}}}});
+  // What Argo gives to each container: the template that the pod is made from.
+  const Json environment = Json::array({{{"name", "ARGO_TEMPLATE"}, {"value", R"({"name": "train", "retryStrategy": {"retryPolicy": "Always"}})"}}});
+  const auto pod =
+      m_cluster.store.create(*m_cluster.store.resource("v1", "pods"),
+                             {{"apiVersion", "v1"},
+                              {"kind", "Pod"},
+                              {"metadata", metadata},
+                              {"spec", {{"nodeName", "node-9"}, {"containers", {{{"name", "main"}, {"image", "step"}, {"env", environment}}}}}},
+                              {"status", {{"phase", "Running"}}}});
   m_pod = {std::string(pod->name()), std::string(pod->uid())};
 }
 
