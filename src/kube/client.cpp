@@ -12,6 +12,7 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration try_limit{36'000};
+constexpr int patience = 8;  // refusals of who was let in before: a minute
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -110,8 +111,10 @@ void Client::failed(CallId id, ApiError error) {
   } else {
     m_troubles.works(&call);
   }
+  // Who was let in before has a token that is about to be replaced: the kubelet takes up to a minute.
+  const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
   const bool late = call.late && (call.silence_counts || error.status != 0);
-  if (late || !(expired || retryable(error))) {
+  if (late || !(expired || token_due || retryable(error))) {
     if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));
   }
@@ -140,6 +143,7 @@ void Client::too_late(CallId id) {
 void Client::succeeded(CallId id, Json value) {
   auto& call = *m_calls.at(id);
   m_troubles.works(&call);
+  m_worked = true;
   if (call.listing == nullptr) return finish(id, std::move(value));
   auto whole = next_page(call, std::move(value));
   if (!whole) return failed(id, std::move(whole.error()));

@@ -111,6 +111,7 @@ class Client {
   std::mt19937_64 m_random;
   Troubles m_troubles;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
+  bool m_worked = false;  // the server has let us in once
   CallId m_next = 1;
   std::set<http::Transport::Id> m_streams;                // under way
   std::map<http::Transport::Id, Loop::TimerId> m_unsent;  // streams for which there is no token

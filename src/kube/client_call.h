@@ -20,6 +20,7 @@ struct Client::Call {
   Done done;
   int tries = 0;
   bool refused = false;  // the last answer was 401
+  int unauthorized = 0;  // such answers, also with a token that was read anew
   bool late = false;     // no further try
   bool silence_counts = true;
   http::Transport::Id exchange = 0;
