@@ -105,7 +105,8 @@ void JobFollower::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
 void JobFollower::on(const StopRequested& request, Time at) {
   if (m_verdict) return;
   if (m_over) return conclude_now(at);
-  const bool keep = m_eviction && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
+  // While the API server is away nobody knows what has become of the workflow: in doubt it is a cancel.
+  const bool keep = m_eviction && !m_unreachable && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
                     (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
   if (keep)
     return decide(
