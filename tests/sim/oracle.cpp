@@ -34,8 +34,8 @@ std::set<Class> Oracle::by_fate() const {
     case Fate::webhook_denies:
     case Fate::stranger:
       return {Class::input};
-    case Fate::unschedulable:  // of a replica that the others do not wait for, the job may succeed without it
-      return any_job_succeeded() ? std::set{Class::succeeded} : std::set{Class::capacity, Class::timeout};
+    case Fate::unschedulable:
+      return {Class::capacity, Class::timeout};
     case Fate::hangs:
       return {Class::timeout};
     case Fate::evicted:
@@ -53,8 +53,9 @@ std::set<Class> Oracle::allowed() const {
   auto result = by_fate();
   const auto& life = m_world.m_lives.back();
   if (life.signalled || (m_world.m_scenario.step_fate == StepFate::cancelled && m_world.m_acted)) result.insert(Class::cancelled);
-  // A job that vanished between two lives cannot be known: the next one trains anew.
-  if (m_world.m_jobs.size() > 1 && any_job_succeeded()) result.insert(Class::succeeded);
+  // Whatever was to befall it, a job that has succeeded has: a worker may fail, or wait for its image, after the master's end. And one that vanished
+  // between two lives cannot be known: the next one trains anew.
+  if (any_job_succeeded()) result.insert(Class::succeeded);
   // No answer within the limits for asking who we are and for creating.
   const auto& absences = m_world.m_scenario.absences;
   const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {
