@@ -95,20 +95,16 @@ void ClusterBackend::watch_all() {
   job.path = job_path();
   job.field_selector = "metadata.name=" + job.path.name;
   job.path.name.clear();
-  const auto gone = [this] {
-    if (std::exchange(m_gone, true)) return;
-    emit(follow::JobGone{});
-  };
   kube::Watch::Sink job_sink;
-  job_sink.synced = [this, gone](const std::vector<Json>& items) {
+  job_sink.synced = [this](const std::vector<Json>& items) {
     for (const auto& item : items) look_at_job(item);
-    if (std::ranges::none_of(items, [this](const Json& item) { return uid_of(item) == m_uid; })) gone();
+    if (std::ranges::none_of(items, [this](const Json& item) { return uid_of(item) == m_uid; })) job_gone();
   };
   job_sink.changed = [this](const Json& object) { look_at_job(object); };
-  job_sink.deleted = [this, gone](const Json& object) {
+  job_sink.deleted = [this](const Json& object) {
     if (uid_of(object) != m_uid) return;
     look_at_job(object);  // its last state may be final
-    gone();
+    job_gone();
   };
   job_sink.failed = failed;
   m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(job), std::move(job_sink)));
@@ -173,10 +169,29 @@ void ClusterBackend::look_at_pods(const std::vector<Json>& items) {
   for (const auto& uid : lost) pod_gone(uid);
 }
 
+void ClusterBackend::job_gone() {
+  if (!std::exchange(m_gone, true)) emit(follow::JobGone{});
+}
+
+// The job first: what its pods say is then at least as new.
 void ClusterBackend::look_again() {
+  const auto turn = ++m_look;
+  m_call = m_client.get(job_path(), {}, {}, [this, turn](kube::Answer answer) {
+    if (turn != m_look) return;
+    if (!answer && answer.error().status != 404) return emit(follow::BackendFailed{std::move(answer.error().error)});
+    if (answer && uid_of(*answer) == m_uid)
+      look_at_job(*answer);
+    else
+      job_gone();
+    if (turn == m_look) look_at_pods_again(turn);  // its end may have made us begin anew
+  });
+}
+
+void ClusterBackend::look_at_pods_again(int turn) {
   const kube::Path pods{"v1", "pods", m_name_space, "", ""};
   const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_submitted->resource, "", -1);
-  m_call = m_client.list(pods, {{"labelSelector", selector}}, {}, [this](kube::Answer answer) {
+  m_call = m_client.list(pods, {{"labelSelector", selector}}, {}, [this, turn](kube::Answer answer) {
+    if (turn != m_look) return;
     if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
     look_at_pods((*answer)["items"].get_ref<const Json::array_t&>());
     emit(follow::PodsListed{});
@@ -213,7 +228,8 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
 }
 
 void ClusterBackend::end_log(const follow::EndLog& order) {
-  if (const auto log = m_logs.find({order.member, order.attempt}); log != m_logs.end()) log->second->ended(order.restarted);
+  if (const auto log = m_logs.find({order.member, order.attempt}); log != m_logs.end())
+    order.gone ? log->second->abandon() : log->second->ended(order.restarted);
 }
 
 void ClusterBackend::remove_job() {

@@ -47,6 +47,8 @@ class ClusterBackend : public run::Backend {
   void look_at_job(const Json& object);
   void look_at_pod(const Json& object);
   void look_at_pods(const std::vector<Json>& items);
+  void look_at_pods_again(int turn);
+  void job_gone();
   void pod_gone(const std::string& uid);
   void look_at_event(const Json& object);
   void remove_and_report();
@@ -75,6 +77,7 @@ class ClusterBackend : public run::Backend {
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
+  int m_look = 0;  // which look_again() is the last
   bool m_gone = false;
   bool m_removal_wanted = false;  // before it was known whether there is a job
 };

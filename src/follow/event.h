@@ -91,7 +91,7 @@ struct EvictionSeen {
   std::string what;    // "this step's pod is deleted"
   bool retry_follows;  // another attempt of this step is known to come
 };
-struct PodsListed {};  // LookAgain is done: all pods there are have come as PodSeen, all others as PodGone
+struct PodsListed {};  // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
 struct ServerTrouble {
   std::string reason;  // empty: it answers again
 };
@@ -140,8 +140,9 @@ struct EndLog {
   // Its container runs again already: what the server calls the container's log is the next attempt's, and the rest of this one is the previous
   // container's log. May come after an order without it, while the rest is still being read.
   bool restarted;
+  bool gone = false;  // its pod does not exist any more: another of the same name is not to be read in its place
 };  // its container has ended: read the rest, then LogComplete
-struct LookAgain {};  // at the pods, all of them, now; PodsListed follows
+struct LookAgain {};  // at the job and all its pods, now; PodsListed follows
 struct RemoveJob {};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
 struct Finish {
   result::Verdict verdict;

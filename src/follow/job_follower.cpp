@@ -126,7 +126,11 @@ void JobFollower::on(const BackendFailed& failed, Time at) {
 
 void JobFollower::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
-  if (m_unreachable) return say(fmt::format("the API server cannot be reached ({}); the job runs on, trying again", trouble.reason));
+  if (m_unreachable) {
+    say(fmt::format("the API server cannot be reached ({}); the job runs on, trying again", trouble.reason));
+    if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count all the same
+    return;
+  }
   say("the API server answers again");
   if (!was_unreachable || m_verdict || m_over || !m_found) return;
   // Nothing that was not seen meanwhile is held against anybody.
@@ -148,7 +152,6 @@ void JobFollower::on(const TimerFired& fired, Time at) {
       return evaluate(at);
     case settle_over:
       m_ends_awaited = false;
-      end_logs_of_awaited();
       return conclude_when_settled(at);
     case logs_over:
       for (const auto& [key, log] : m_logs)

@@ -27,6 +27,7 @@ struct JobRules {
 //   the job's own status, as its kind judges it, is the only thing that makes a success or a failure; a pod's end never is
 //   limits: each phase has its own clock; passing queued or scheduling is a lack of capacity, all others are time-outs
 //   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
+//   before a job is ended because of what is known of it, it is looked at again: a watch may be silent without anybody's knowing
 //   a job that is gone before its end was seen: unknown (system)
 //   cancel: RemoveJob before anything else; eviction with a next attempt to come: the job is left alone (interrupted)
 //   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
@@ -93,10 +94,12 @@ class JobFollower : public Machine {
   void tell_failure(MemberIndex member);
   void count_failures(MemberIndex member);
   void replaced(MemberIndex member);
-  void leave_pod(MemberIndex member);
+  void leave_pod(MemberIndex member, bool gone);
+  void remember_last(MemberIndex member, const kinds::ContainerView& container, Time at);
   void open_log(MemberIndex member);
   void open_init_log(MemberIndex member);
-  void end_log(MemberIndex member, bool restarted);
+  void open_previous_log(MemberIndex member);
+  void end_log(MemberIndex member, bool restarted, bool gone = false);
   [[nodiscard]] std::string goes_on_beside() const;
 
   // what it all means
@@ -107,6 +110,8 @@ class JobFollower : public Machine {
   [[nodiscard]] PendingClock::Present present() const;
   void check_pending(Time at);
   void tell_pending(const PendingClock::Present& present);
+  void look_again();
+  void looked(Time at);
   void check_operator(Time at);
   void check_restarts(Time at);
   void check_limits(Time at);
@@ -118,7 +123,7 @@ class JobFollower : public Machine {
   [[nodiscard]] bool end_is_known(MemberIndex member) const;
   [[nodiscard]] bool ends_may_come() const;
   [[nodiscard]] bool logs_may_come() const;
-  void end_logs_of_awaited();
+  void end_all_logs();
   [[nodiscard]] result::Verdict failure_verdict() const;
   [[nodiscard]] result::Verdict unexplained_failure() const;
   [[nodiscard]] std::optional<Culprit> first_to_fail() const;
@@ -139,7 +144,10 @@ class JobFollower : public Machine {
   std::optional<Pending> m_pending;     // the gravest, as it was told last
   std::optional<Time> m_pending_check;  // when the timer for it fires
   std::optional<Time> m_found;
-  bool m_listed = false;  // the pods, after the job's end
+  bool m_listed = false;                                   // the pods, after the job's end
+  bool m_looking = false;                                  // LookAgain was ordered
+  bool m_fresh = false;                                    // everything has just been looked at
+  bool m_operator_is_due = false, m_limit_is_due = false;  // to be checked when that is so
   std::optional<EvictionSeen> m_eviction;
   bool m_restarts_are_ours = false;
   bool m_unreachable = false;  // the API server: what is known may be old

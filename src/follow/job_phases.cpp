@@ -103,6 +103,7 @@ void JobFollower::check_pending(Time at) {
   const auto seen = m_judgement.state == State::suspended ? PendingClock::Present{} : present();
   m_pending_clock.see(seen, at);
   const auto due = m_unreachable ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
+  if (due.pending != nullptr && due.left <= Duration{} && !m_fresh && due.lasted > Duration{}) return look_again();
   if (due.pending != nullptr && due.left <= Duration{}) {
     m_pending = *due.pending;
     const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; it has been so for {}", describe(due.lasted));
@@ -128,9 +129,26 @@ void JobFollower::tell_pending(const PendingClock::Present& present) {
   say(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
 }
 
+void JobFollower::look_again() {
+  if (!std::exchange(m_looking, true)) m_actions.emplace_back(LookAgain{});
+}
+
+void JobFollower::looked(Time at) {
+  m_looking = false;
+  m_fresh = true;
+  if (std::exchange(m_operator_is_due, false)) check_operator(at);
+  if (std::exchange(m_limit_is_due, false)) check_limits(at);
+  evaluate(at);
+  m_fresh = false;
+}
+
 void JobFollower::check_operator(Time at) {
   const bool pods = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod.has_value(); });
-  if (m_over || m_unreachable || m_judgement.state != State::unknown || pods || !m_warnings.empty()) return;
+  if (m_verdict || m_over || m_unreachable || m_judgement.state != State::unknown || pods || !m_warnings.empty()) return;
+  if (!m_fresh) {
+    m_operator_is_due = true;
+    return look_again();
+  }
   decide({result::VerdictClass::system,
           fmt::format("nobody cares for {}: no status, no pods, no event for {}; is the operator of this kind running?", m_job_rules.job,
                       describe(m_job_rules.operator_absent)),
@@ -152,6 +170,10 @@ void JobFollower::check_restarts(Time at) {
 
 void JobFollower::check_limits(Time at) {
   const auto passed = [&](std::string_view phase, Duration limit, bool capacity) {
+    if (m_found && !m_fresh && !m_unreachable) {
+      m_limit_is_due = true;
+      return look_again();
+    }
     const bool deadline = phase == "running" && limit == m_rules.policy.active_deadline;
     decide({capacity ? result::VerdictClass::capacity : result::VerdictClass::timeout,
             fmt::format("the limit of {} for {} (job_options.{}) has passed{}", describe(limit), phase == "total" ? "the whole step" : phase,
@@ -159,7 +181,7 @@ void JobFollower::check_limits(Time at) {
             std::nullopt, capacity, 0},
            at, true);
   };
-  if (m_over) return;  // what remains is short and has its own limit
+  if (m_verdict || m_over) return;  // what remains is short and has its own limit
   if (m_rules.limits.total && at - m_began >= *m_rules.limits.total) return passed("total", *m_rules.limits.total, false);
   const auto phase = m_timeline.current();
   if (!phase) return;

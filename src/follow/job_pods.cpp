@@ -45,7 +45,7 @@ void JobFollower::on(const PodSeen& seen, Time at) {
   auto& slot = m_slots.at(seen.member);
   if (slot.pod && slot.pod->uid != seen.pod.uid) {
     if (seen.pod.created < slot.pod->created) return;  // of an earlier attempt
-    leave_pod(seen.member);
+    leave_pod(seen.member, seen.pod.name == slot.pod->name);
   }
   slot.pod = seen.pod;
   look_at_pod(seen.member, at);
@@ -62,15 +62,15 @@ void JobFollower::on(const PodGone& gone, Time at) {
     if (ending.reason.empty()) ending.reason = "its pod was deleted";
     attempt_ends(gone.member, std::move(ending), at);
   }
-  leave_pod(gone.member);
+  leave_pod(gone.member, true);
   slot.pod.reset();
   evaluate(at);
 }
 
 // What was said of it is kept; what comes next is another pod's.
-void JobFollower::leave_pod(MemberIndex member) {
+void JobFollower::leave_pod(MemberIndex member, bool gone) {
   auto& slot = m_slots[member];
-  end_log(member, false);
+  end_log(member, false, gone);
   replaced(member);
   slot.attempt.clear();
   slot.began = slot.ended = false;
@@ -110,6 +110,7 @@ void JobFollower::attempt_begins(MemberIndex member, const ContainerView& contai
   const bool first_of_pod = !slot.began;
   const int missed = first_of_pod ? container.restarts : 0;
   if (state.attempts + missed > 0) say(fmt::format("{} starts again (attempt {})", m_rules.members[member].name, state.attempts + missed + 1));
+  if (missed > 0) remember_last(member, container, at);
   slot.attempt = attempt_name(*slot.pod, container);
   slot.began = true;
   slot.ended = false;
@@ -122,6 +123,22 @@ void JobFollower::attempt_begins(MemberIndex member, const ContainerView& contai
   state.started = (end != nullptr ? end->started : container.started).value_or(at);
   m_last_sign_of_life = at;
   if (shown(member) || m_rules.members[member].primary) open_log(member);
+}
+
+// A pod that is first seen when it runs again: how the attempt before ended is all that is known of it.
+void JobFollower::remember_last(MemberIndex member, const ContainerView& container, Time at) {
+  auto& slot = m_slots[member];
+  if (container.state != ContainerView::State::running || !container.last) return;
+  auto ending = ending_of(*slot.pod, &*container.last);
+  if (ending.succeeded()) return;
+  auto& earlier = slot.earlier.emplace();
+  earlier.life = Life::failed;
+  earlier.place = slot.pod->node;
+  earlier.attempts = container.restarts;
+  earlier.ending = std::move(ending);
+  earlier.started = container.last->started;
+  earlier.ended = container.last->finished.value_or(at);
+  slot.earlier_attempt = fmt::format("{}/{}", slot.pod->uid, container.restarts - 1);
 }
 
 void JobFollower::attempt_ends(MemberIndex member, Ending ending, Time at) {
@@ -199,12 +216,24 @@ void JobFollower::open_init_log(MemberIndex member) {
   m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container->name, false});
 }
 
-void JobFollower::end_log(MemberIndex member, bool restarted) {
+// Of an attempt that nobody followed, in a container that has been started again since.
+void JobFollower::open_previous_log(MemberIndex member) {
+  const auto& slot = m_slots[member];
+  const auto* container = slot.pod ? program_container(*slot.pod, m_rules.members[member].container) : nullptr;
+  if (container == nullptr || slot.earlier_attempt != fmt::format("{}/{}", slot.pod->uid, container->restarts - 1)) return;
+  const auto [log, opened] = m_logs.try_emplace({member, slot.earlier_attempt});
+  if (!opened) return;
+  log->second.ending = true;
+  m_actions.emplace_back(FollowLog{member, slot.earlier_attempt, slot.pod->name, container->name, true});
+  m_actions.emplace_back(EndLog{member, slot.earlier_attempt, false});
+}
+
+void JobFollower::end_log(MemberIndex member, bool restarted, bool gone) {
   const auto& attempt = m_slots[member].attempt;
   const auto log = m_logs.find({member, attempt});
-  if (log == m_logs.end() || log->second.complete || (log->second.ending && !restarted)) return;
+  if (log == m_logs.end() || log->second.complete || (log->second.ending && !restarted && !gone)) return;
   log->second.ending = true;
-  m_actions.emplace_back(EndLog{member, attempt, restarted});
+  m_actions.emplace_back(EndLog{member, attempt, restarted, gone});
 }
 
 // Programs that have ended well in pods that have not: what the pods wait for.

@@ -34,12 +34,15 @@ std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::second
 void JobFollower::job_ended(Time at) {
   m_over = true;
   enter_phase(result::Phase::finishing, at);
-  m_actions.emplace_back(LookAgain{});
+  m_looking = false;  // what was asked before the end does not count
+  look_again();
 }
 
 // The watches of job and pods are two: only pods that were listed after the job's own word tell all about its end.
 void JobFollower::on(const PodsListed&, Time at) {
-  if (!m_over || m_verdict) return;
+  if (m_verdict) return;
+  if (!m_over) return looked(at);
+  m_looking = false;
   m_listed = true;
   start_timer(settle_over, m_job_rules.settle);
   start_timer(logs_over, m_job_rules.log_end);
@@ -58,8 +61,10 @@ void JobFollower::conclude_when_settled(Time at) {
   if (const auto first = first_to_fail(); m_judgement.state == State::failed && first && m_slots[first->member].pod && m_slots[first->member].began &&
                                           first->state == &m_members[first->member]) {
     open_log(first->member);
-    end_log(first->member, false);
+  } else if (first && first->state != &m_members[first->member]) {
+    open_previous_log(first->member);
   }
+  end_all_logs();
   if (logs_may_come()) return;
   decide(m_judgement.state == State::succeeded ? result::Verdict{VerdictClass::succeeded, "", std::nullopt, false, 0} : failure_verdict(), at,
          m_gave_up);
@@ -80,15 +85,13 @@ bool JobFollower::ends_may_come() const {
   return false;
 }
 
-// Logs of replicas that still run (servers, workers after the master) end with their pods, not before: they are not waited for.
 bool JobFollower::logs_may_come() const {
   return m_logs_awaited && std::ranges::any_of(m_logs, [](const auto& entry) { return entry.second.ending && !entry.second.complete; });
 }
 
-// Their ends were not heard of, but the job has ended: what they have written by now is all.
-void JobFollower::end_logs_of_awaited() {
-  for (MemberIndex i = 0; i < m_members.size(); ++i)
-    if (m_rules.members[i].awaited || m_rules.members[i].primary) end_log(i, false);
+// The job has ended: what those that still run (servers, workers after the master) have written by now is all.
+void JobFollower::end_all_logs() {
+  for (MemberIndex i = 0; i < m_members.size(); ++i) end_log(i, false);
 }
 
 std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
@@ -107,7 +110,9 @@ std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
   // All that failed were started again: the last failure is the one that was too much.
   const auto replaced = [&](MemberIndex i) { return m_slots[i].earlier ? &*m_slots[i].earlier : nullptr; };
   if (auto last = find(replaced, [](const MemberState& a, const MemberState& b) { return *a.ended > *b.ended; })) return last;
-  return find(in_life(Life::stopped), earlier);
+  // Pods that somebody deleted, if their end was seen and the operator does not speak of failures before.
+  if (mentions(m_judgement, "because it has reached the specified backoff limit")) return std::nullopt;
+  return find([&](MemberIndex i) { return m_members[i].life == Life::stopped && !m_members[i].ending->vanished ? &m_members[i] : nullptr; }, earlier);
 }
 
 result::Verdict JobFollower::unexplained_failure() const {

@@ -20,8 +20,9 @@ constexpr Duration steady_after{30'000};  // a connection that lived so long is 
 constexpr Duration pause_after_end{2'000};
 constexpr Duration doubt_after_end{10'000};
 constexpr Duration longest_wait_for_start{5'000};
-constexpr int patience = 8;         // refusals in a row of what was allowed before: API servers that start answer so
-constexpr int final_patience = 10;  // answers in a row that are no log, after the end: some two minutes
+constexpr Duration last_words{5'000};  // of a pod that is gone, on a connection that is open
+constexpr int patience = 8;            // refusals in a row of what was allowed before: API servers that start answer so
+constexpr int final_patience = 10;     // answers in a row that are no log, after the end: some two minutes
 constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's words, with status 200
 
 bool holds(const ApiError& error, std::string_view part) { return error.error.message.find(part) != std::string::npos; }
@@ -67,6 +68,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void steady() { tries = 0; }
   void no_doubt() { doubt = 0; }
   void give_up(const std::string& why);
+  void pod_gone() { give_up("the pod is gone"); }
   void complete();
   void close();
   [[nodiscard]] std::string missing_after(const std::string& why) const;
@@ -86,6 +88,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool closed = false;
   bool ended = false;
   bool previous = false;
+  bool abandoned = false;
   bool reading_rest = false;  // this connection reads what is left
   bool opened = false;        // a log was served once
   bool cut_short = false;     // the rest ended before what is known
@@ -199,6 +202,11 @@ void LogStream::State::at_end() {
     // All that is served is less than was read: a connection cut unseen, or, the second time, another file.
     if (std::exchange(cut_short, true)) cursor.distrust();
   }
+  if (abandoned) {  // the end of a connection to a pod that has gone is the log's end
+    lines.finish([this](const auto& line) { return take(line); });
+    if (!closed && flush()) complete();
+    return;
+  }
   if (!reading_rest) {
     client.loop().cancel(doubt);
     doubt = client.loop().after(doubt_after_end, here(&State::no_doubt));
@@ -217,6 +225,7 @@ void LogStream::State::refused(const ApiError& error) {
 }
 
 void LogStream::State::again(Duration at_least, Duration at_most, std::optional<Duration> floor) {
+  if (abandoned) return pod_gone();
   client.loop().cancel(steady_timer);
   const auto wait = std::max(std::min(client.pause(++tries, floor), at_most), at_least);
   pause = client.loop().after(wait, here(&State::open));
@@ -259,9 +268,18 @@ LogStream::~LogStream() {
   if (!m_state->closed) m_state->close();
 }
 
+void LogStream::abandon() {
+  const auto state = m_state;
+  if (state->closed || state->abandoned) return;
+  state->abandoned = true;
+  if (state->stream == 0) return state->pod_gone();
+  state->client.loop().cancel(state->pause);
+  state->pause = state->client.loop().after(last_words, state->here(&State::pod_gone));
+}
+
 void LogStream::ended(bool restarted) {
   auto& state = *m_state;
-  if (state.closed || (state.ended && (!restarted || state.previous))) return;
+  if (state.closed || state.abandoned || (state.ended && (!restarted || state.previous))) return;
   state.ended = true;
   state.previous = restarted;
   // Not at once: this may be called from one of the stream's own callbacks.

@@ -39,6 +39,9 @@ class LogStream {
   // The container has ended: read what is left, then complete(). `restarted`: it runs again in place, so what is left is the log of the attempt
   // before. A source that is `previous` has ended from the beginning.
   void ended(bool restarted = false);
+  // The pod does not exist any more, and another one may have its name: what is on its way is taken
+  // (5 s at most), nothing more is asked for. complete() follows, perhaps from here.
+  void abandon();
 
  private:
   struct State;

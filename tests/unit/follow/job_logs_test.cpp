@@ -266,6 +266,46 @@ TEST_CASE("restarts that were before our time count, too") {
   CHECK(story.removed());
 }
 
+TEST_CASE("adopted after the failure, in a pod that runs again: how it failed is in its last state, and why in the previous log") {
+  Story story(on_failure(gang(1), 1), job_rules());
+  story.found(true);
+  story.pod(0, runs());
+  story.pod(1, runs(1, terminated(7, "", "2026-11-21T08:01:00Z")));
+  CHECK(opened(story).size() == 1);
+  story.job(Judged::failed, "PyTorchJobFailed", "Job digits has failed because it has reached the specified backoff limit");
+  CHECK(opened(story).back() == "digits-worker-0 worker-0/0 train previous");
+  story.event(MemberOutput{1, "KeyError: 'x'\n", "worker-0/0"});
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 1);
+  REQUIRE(story.verdict()->first_failure);
+  CHECK(story.verdict()->first_failure->replica == "worker-0");
+  CHECK(story.verdict()->first_failure->exit_code == 7);
+  CHECK(story.verdict()->first_failure->last_lines == Lines{"KeyError: 'x'"});
+}
+
+TEST_CASE("when the job has failed, what the primary has written by then is read, though it still runs") {
+  Story story(gang(1));
+  story.all_run();
+  story.pod(1, failed(1));
+  story.job(Judged::failed);
+  CHECK(ended(story) == Lines{"worker-0/0", "master-0/0"});
+  CHECK_FALSE(story.verdict());
+  story.logs_complete();
+  CHECK(story.verdict());
+}
+
+TEST_CASE("the log of a pod that is gone is not asked for again: another pod may have its name") {
+  Story story(gang(1));
+  story.all_run();
+  story.pod(0, runs(), "b");  // the operator made it anew, under the same name
+  REQUIRE(story.all<EndLog>().size() == 1);
+  CHECK(story.all<EndLog>().front().attempt == "master-0/0");
+  CHECK(story.all<EndLog>().front().gone);
+  story.gone(0, "b");
+  CHECK(story.all<EndLog>().back().gone);
+}
+
 TEST_CASE("an init container that fails again and again is counted as well") {
   const auto pod = [](int restarts) {
     return status("Pending", Json::array({container(waiting("PodInitializing"))}),

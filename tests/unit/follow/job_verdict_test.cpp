@@ -285,6 +285,16 @@ TEST_CASE("a job that fails because a pod was deleted had it taken away: capacit
   check(*story.verdict(), VerdictClass::capacity, 5, "taken away");
 }
 
+TEST_CASE("pods that are gone before their end was seen say nothing: the job's own words count") {
+  Story story(single());
+  story.all_run();
+  story.gone(0);
+  story.job(Judged::failed, "TFJobFailed", "TFJob digits has failed because it has reached the specified backoff limit");
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  check(*story.verdict(), VerdictClass::user, 1, "TFJobFailed: TFJob digits has failed because it has reached the specified backoff limit");
+}
+
 TEST_CASE("a lost node is capacity, although nobody wrote an end") {
   Story story(gang(1));
   story.all_run();

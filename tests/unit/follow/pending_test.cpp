@@ -317,6 +317,68 @@ TEST_CASE("operator absent: no status, no pods, no event for two minutes") {
   }
 }
 
+TEST_CASE("before a job is ended because of what is known of it, it is looked at again: watches may be silent") {
+  struct Row {
+    std::string what;
+    std::function<void(Story&)> trouble;
+    Duration after;
+  };
+  const auto pulling = [](Story& story) { story.pod(0, waits("ErrImagePull", "x")); };
+  for (const auto& row : {Row{"operator", [](Story&) {}, 2min}, Row{"pending", pulling, 5min}, Row{"limit", pulling, 1min}}) {
+    for (const bool over : {true, false}) {
+      CAPTURE(row.what, over);
+      auto rules = single();
+      if (row.what == "limit") rules.limits.starting = 1min;
+      Story story(rules);
+      story.lists_at_once = false;
+      story.found();
+      row.trouble(story);
+      story.pass(row.after - 1s);
+      CHECK(story.all<LookAgain>().empty());
+      story.pass(1s);
+      CHECK(story.all<LookAgain>().size() == 1);
+      story.pass(1min);
+      CHECK(story.all<LookAgain>().size() == 1);
+      CHECK_FALSE(story.removed());
+      if (over) {  // it has succeeded meanwhile
+        story.job(Judged::succeeded);
+        story.pod(0, succeeded());
+        story.logs_complete();
+      }
+      story.event(PodsListed{});
+      CHECK(story.removed() == !over);
+      if (over) CHECK(exit_code(*story.verdict()) == 0);
+    }
+  }
+}
+
+TEST_CASE("what turns out to be past when the job is looked at again is forgotten") {
+  Story story(single());
+  story.lists_at_once = false;
+  story.found();
+  story.pod(0, waits("ErrImagePull", "x"));
+  story.pass(5min);
+  story.pod(0, runs());
+  story.event(PodsListed{});
+  story.pass(24h);
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("the user's limits count while the API server cannot be reached") {
+  for (const bool known_before : {true, false}) {
+    auto rules = single();
+    rules.limits.running = 10min;
+    Story story(rules);
+    story.lists_at_once = false;
+    story.all_run();
+    if (known_before) story.event(ServerTrouble{"timeout"});
+    story.pass(10min);
+    CHECK(story.removed() == known_before);
+    if (!known_before) story.event(ServerTrouble{"timeout"});  // the look has found out
+    CHECK(exit_code(story.verdict_after_removal()) == 4);
+  }
+}
+
 TEST_CASE("while the API server cannot be reached nothing is held against anybody, and afterwards everything gets its time again") {
   Story absent(single());
   absent.found();

@@ -351,3 +351,24 @@ TEST_CASE("a log stream that is gone waits for nothing") {
     CHECK(r.h.server.open() == 0);
   }
 }
+
+TEST_CASE("the log of a pod that is gone is read on its open connection only: the next pod of that name has other lines") {
+  Reader r;
+  r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {2s, stamped("11:b\n")}}, .end = Reply::End::whole});
+  r.begin();
+  r.h.loop.run(1s);
+  r.stream->abandon();
+  r.stream->ended();
+  r.h.loop.run();
+  CHECK(r.told == Words{"a\n", "b\n", "complete"});
+  CHECK(r.h.server.asked().size() == 1);
+
+  Reader silent;
+  silent.h.server.reply(log("10:a\n"));
+  silent.begin();
+  silent.h.loop.run(1s);
+  silent.stream->abandon();
+  silent.h.loop.run();
+  CHECK(silent.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: the pod is gone", "complete"});
+  CHECK(silent.h.server.asked().size() == 1);
+}
