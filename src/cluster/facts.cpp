@@ -9,8 +9,6 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{300'000};
-
 const Json* at(const Json* object, std::string_view key) {
   return object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
 }
@@ -134,10 +132,12 @@ Facts read_facts(const Json& pod) {
 
 void find_facts(kube::Client& client, const std::string& name_space, const std::string& pod, std::function<void(Result<Facts>)> done) {
   const kube::Path path{"v1", "pods", name_space, pod, ""};
-  client.get(path, {}, {patience, false}, [name_space, pod, done = std::move(done)](kube::Answer answer) {
+  client.get(path, {}, {}, [name_space, pod, done = std::move(done)](kube::Answer answer) {
     if (answer) return done(read_facts(*answer));
     const auto& problem = answer.error();
-    if (kube::retryable(problem)) return done(problem.error);
+    // A token that is not accepted says nothing of what may be read: with another identity, a second job would be made.
+    if (problem.status == 401) return done(Error{ErrorKind::unavailable, problem.error.message});
+    if (problem.status != 403 && problem.status != 404) return done(problem.error);
     Facts facts;
     facts.name_space = name_space;
     facts.notices.push_back(fmt::format(

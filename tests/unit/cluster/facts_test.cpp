@@ -1,7 +1,10 @@
 // What a step reads out of its own pod.
 #include "cluster/facts.h"
 
+#include <optional>
+
 #include "support/catch.h"
+#include "unit/kube/harness.h"
 
 using namespace trainstep;
 using namespace trainstep::cluster;
@@ -127,6 +130,37 @@ TEST_CASE("a retry strategy that ends after some time is believed for so long, f
   for (const auto* text : {"soon", "5d", "h", "1.5h", "-3s"})
     CHECK_FALSE(with_retries("wf.train(0)", {{"limit", 3}, {"backoff", {{"maxDuration", text}}}}).retried);
   CHECK_FALSE(with_retries("wf.train(0)", {{"limit", 3}, {"backoff", {{"duration", "5s"}}}}).retried_until);
+}
+
+TEST_CASE("a pod that may not be read, or is not there, is no error: what follows from it is told") {
+  for (const int status : {403, 404}) {
+    CAPTURE(status);
+    kube::test::Harness h;
+    h.server.serve([status](const auto&) { return test::Reply::text("{}", status); });
+    std::optional<Result<Facts>> found;
+    find_facts(*h.client, "team-a", "step-1", [&](Result<Facts> facts) { found = std::move(facts); });
+    h.loop.run();
+    REQUIRE(found);
+    REQUIRE(*found);
+    CHECK((**found).name_space == "team-a");
+    CHECK((**found).pod.empty());
+    REQUIRE((**found).notices.size() == 1);
+    CHECK_THAT((**found).notices.front(), Catch::Matchers::Contains("a retry cannot find this job again"));
+  }
+}
+
+TEST_CASE("a server that does not answer, or does not know us, does not make us somebody else") {
+  for (const int status : {401, 500, 503}) {
+    CAPTURE(status);
+    kube::test::Harness h;
+    h.server.serve([status](const auto&) { return test::Reply::text("{}", status); });
+    std::optional<Result<Facts>> found;
+    find_facts(*h.client, "team-a", "step-1", [&](Result<Facts> facts) { found = std::move(facts); });
+    h.loop.run();
+    REQUIRE(found);
+    REQUIRE_FALSE(*found);
+    CHECK(found->error().kind == ErrorKind::unavailable);
+  }
 }
 
 TEST_CASE("whatever the pod looks like, facts come out") {
