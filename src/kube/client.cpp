@@ -114,6 +114,7 @@ void Client::failed(CallId id, ApiError error) {
   // Who was let in before has a token that is about to be replaced: the kubelet takes up to a minute.
   const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
   const bool late = call.late && (call.silence_counts || error.status != 0);
+  if (token_due) call.refused = false;  // the next refusal makes it read the token anew
   if (late || !(expired || token_due || retryable(error))) {
     if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));
