@@ -24,6 +24,11 @@ using Lines = std::vector<std::string>;
 
 inline const Time start = *from_rfc3339("2026-11-21T08:00:00Z");
 
+// A container that waits, and why.
+inline Json waits(const std::string& reason, const std::string& message = "") {
+  return status("Pending", Json::array({container(waiting(reason, message))}));
+}
+
 // worker-0 … of a PyTorchJob behind its master; all programs run in the container "train".
 inline Rules gang(int workers) {
   Rules rules;
@@ -47,6 +52,18 @@ inline JobRules job_rules() {
   rules.settle = Duration{5'000};
   rules.log_end = Duration{15'000};
   rules.log_end = Duration{15'000};
+  return rules;
+}
+
+inline JobRules counting() {
+  auto rules = job_rules();
+  rules.restarts_are_ours = true;
+  return rules;
+}
+
+inline Rules on_failure(Rules rules, int backoff_limit) {
+  rules.policy.restart_policy = "OnFailure";
+  rules.policy.backoff_limit = backoff_limit;
   return rules;
 }
 
@@ -165,5 +182,25 @@ class Story {
   }
   std::map<int, Time> m_timers;
 };
+
+inline void check(const result::Verdict& verdict, VerdictClass verdict_class, int code, const std::string& words) {
+  CHECK(name(verdict.verdict_class) == name(verdict_class));
+  CHECK(exit_code(verdict) == code);
+  CHECK_THAT(describe(verdict), Catch::Matchers::Contains(words));
+}
+
+// The logs that were asked for: "POD ATTEMPT CONTAINER".
+inline Lines opened(const Story& story) {
+  Lines logs;
+  for (const auto& order : story.all<FollowLog>())
+    logs.push_back(order.pod + " " + order.attempt + " " + order.container + (order.previous ? " previous" : ""));
+  return logs;
+}
+
+inline Lines ended(const Story& story) {
+  Lines logs;
+  for (const auto& order : story.all<EndLog>()) logs.push_back(order.attempt + (order.restarted ? " restarted" : ""));
+  return logs;
+}
 
 }  // namespace trainstep::follow::test

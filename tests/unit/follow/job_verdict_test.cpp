@@ -7,16 +7,6 @@ using namespace trainstep::follow::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
-namespace {
-
-void check(const result::Verdict& verdict, VerdictClass verdict_class, int code, const std::string& words) {
-  CHECK(name(verdict.verdict_class) == name(verdict_class));
-  CHECK(exit_code(verdict) == code);
-  CHECK_THAT(describe(verdict), Contains(words));
-}
-
-}  // namespace
-
 TEST_CASE("the job's own success is success, once its primary's end and log have come") {
   Story story(gang(2));
   story.all_run();
@@ -205,121 +195,6 @@ TEST_CASE("a failure whose pod is not seen in time is told in the job's own word
   REQUIRE(story.verdict());
   check(*story.verdict(), VerdictClass::user, 1,
         "pytorchjobs/digits failed: PyTorchJobFailed: PyTorchJob digits is failed because 1 Worker replica(s) failed.");
-}
-
-TEST_CASE("the pods' ends may come after the job's own word") {
-  Story story(gang(2));
-  story.all_run();
-  story.job(Judged::failed, "PyTorchJobFailed", "");
-  story.pass(1s);
-  story.pod(2, failed(7));
-  REQUIRE(story.all<FollowLog>().back().member == 2);
-  story.output(2, "Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    f()\nValueError: no data\n");
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  REQUIRE(story.verdict()->first_failure);
-  CHECK(story.verdict()->first_failure->replica == "worker-1");
-  CHECK(story.verdict()->first_failure->exit_code == 7);
-  CHECK(story.verdict()->first_failure->reason == "ValueError: no data");
-  CHECK(story.verdict()->first_failure->last_lines.size() == 4);
-}
-
-TEST_CASE("the first that failed is named, by the kubelets' clocks; the others are counted") {
-  Story story(gang(3));
-  story.all_run();
-  story.pod(1, failed(1, "", "2026-11-21T08:01:09Z"));
-  story.pod(3, failed(9, "", "2026-11-21T08:01:02Z"));
-  story.pod(2, failed(1, "", "2026-11-21T08:01:05Z"));
-  story.job(Judged::failed);
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  CHECK(story.verdict()->first_failure->replica == "worker-2");
-  CHECK_THAT(story.verdict()->message, Contains("2 other replicas failed after it"));
-}
-
-TEST_CASE("within a second a cause comes before what follows from it") {
-  struct Row {
-    Json cause;
-    std::string words;
-  };
-  const auto at = "2026-11-21T08:01:00Z";
-  for (const auto& row : {Row{failed(137, "OOMKilled", at), "OOMKilled"}, Row{evicted(at), "Evicted"}, Row{failed(1, "", at), "code 1"}}) {
-    CAPTURE(row.words);
-    Story story(gang(2));
-    story.all_run();
-    story.pod(0, failed(143, "", at));  // ended by SIGTERM: it follows somebody
-    story.pod(1, row.words == "code 1" ? failed(143, "", at) : failed(1, "", at));
-    story.pod(2, row.cause);
-    story.job(Judged::failed);
-    story.logs_complete();
-    REQUIRE(story.verdict());
-    REQUIRE(story.verdict()->first_failure);
-    CHECK(story.verdict()->first_failure->replica == "worker-1");
-    CHECK_THAT(describe(*story.verdict()), Contains(row.words));
-  }
-}
-
-TEST_CASE("pods that the operator deletes after the first failure are not blamed, whenever they are said to have ended") {
-  Story story(gang(2));
-  story.all_run();
-  story.pod(2, failed(1, "", "2026-11-21T08:01:05Z"));
-  story.deleting(1, failed(143, "", "2026-11-21T08:01:03Z"));  // another node, another clock
-  story.gone(1);
-  story.gone(0);  // its end was never seen
-  story.job(Judged::failed);
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  CHECK(story.verdict()->first_failure->replica == "worker-1");
-  CHECK(story.verdict()->message == "the training program failed");
-  CHECK_FALSE(story.said("its pod was deleted"));
-}
-
-TEST_CASE("a job that fails because a pod was deleted had it taken away: capacity") {
-  Story story(single());
-  story.all_run();
-  story.deleting(0, failed(143));
-  story.gone(0);
-  story.job(Judged::failed, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::capacity, 5, "taken away");
-}
-
-TEST_CASE("pods that are gone before their end was seen say nothing: the job's own words count") {
-  Story story(single());
-  story.all_run();
-  story.gone(0);
-  story.job(Judged::failed, "TFJobFailed", "TFJob digits has failed because it has reached the specified backoff limit");
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::user, 1, "TFJobFailed: TFJob digits has failed because it has reached the specified backoff limit");
-}
-
-TEST_CASE("a lost node is capacity, although nobody wrote an end") {
-  Story story(gang(1));
-  story.all_run();
-  story.deleting(1, node_lost());
-  story.gone(1);
-  story.job(Judged::failed);
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::capacity, 5, "worker-0 failed: its node was lost or tainted (DeletionByTaintManager)");
-}
-
-TEST_CASE("a thousand followers are not told one by one, and their logs are not read") {
-  Story story(gang(1000));
-  story.all_run();
-  story.pod(500, failed(1, "", "2026-11-21T08:01:00Z"));
-  for (MemberIndex i = 1; i <= 1000; ++i)
-    if (i != 500) story.pod(i, failed(1, "", "2026-11-21T08:01:07Z"));
-  story.job(Judged::failed);
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  CHECK(story.verdict()->first_failure->replica == "worker-499");
-  CHECK_THAT(story.verdict()->message, Contains("999 other replicas failed after it"));
-  CHECK(story.times_said("exited with code 1") <= 5);
-  CHECK(story.said("more replicas fail"));
-  CHECK(story.all<FollowLog>().size() == 2);  // the master's, and the first failure's
 }
 
 TEST_CASE("a job that is gone before its end was seen: nobody knows") {

@@ -1,0 +1,262 @@
+// What pending means for a job: how long it is waited for, and what is told.
+#include "job_story.h"
+
+using namespace trainstep;
+using namespace trainstep::follow;
+using namespace trainstep::follow::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+TEST_CASE("what is final at once ends the job at once") {
+  struct Row {
+    std::string words;
+    std::function<void(Story&)> happens;
+  };
+  for (const auto& row : {Row{"the image's name is invalid", [](Story& story) { story.pod(1, waits("InvalidImageName", "bad")); }},
+                          Row{"its operator refuses it", [](Story& story) { story.warning("ValidationError", "no"); }}}) {
+    CAPTURE(row.words);
+    Story story(gang(1));
+    story.found();
+    row.happens(story);
+    CHECK(story.of<RemoveJob>(story.of_last_event).size() == 1);
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 2);
+    CHECK_FALSE(verdict.retry_can_help);
+    CHECK_THAT(verdict.message, Contains(row.words));
+  }
+}
+
+TEST_CASE("what may pass is waited for, told once, and then it is final") {
+  struct Row {
+    Json pod;
+    Duration limit;
+    std::string words, node;
+  };
+  for (const auto& row : {Row{waits("ErrImagePull", "not found"), 5min, "the image cannot be pulled: not found", "node-1"},
+                          Row{waits("CreateContainerConfigError", "secret \"keys\" not found"), 2min, "secret \"keys\" not found", "node-1"},
+                          Row{unscheduled("persistentvolumeclaim \"data\" not found"), 5min, "persistentvolumeclaim \"data\" not found", ""}}) {
+    CAPTURE(row.words);
+    Story story(gang(1));
+    story.found();
+    story.job(Judged::pending);
+    story.pass(10min);  // is none of its time
+    story.pod(1, row.pod, "", row.node);
+    CHECK(story.times_said(row.words) == 1);
+    CHECK(story.said("waiting up to " + describe(row.limit) + " for it to change"));
+    for (Duration passed = 0s; passed < row.limit - 1s; passed += 1s) {
+      story.pass(1s);
+      if (passed == 20s) story.pod(1, row.pod, "", row.node);
+    }
+    CHECK(story.times_said(row.words) == 1);
+    CHECK_FALSE(story.removed());
+    story.pass(1s);
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 2);
+    CHECK_THAT(verdict.message, Contains(row.words) && Contains("it has been so for " + describe(row.limit)));
+  }
+}
+
+TEST_CASE("a trouble that goes away in time is forgotten, and begins anew when it comes back") {
+  Story story(single());
+  story.found();
+  for (int i = 0; i < 3; ++i) {
+    story.pod(0, waits("ErrImagePull", "toomanyrequests"));
+    story.pass(4min);
+    story.pod(0, creating());
+    story.pass(1s);
+  }
+  CHECK_FALSE(story.removed());
+  story.pod(0, runs());
+  story.pass(24h);
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("the cause that the registry gave stays while the kubelet only waits for its next try") {
+  Story story(single());
+  story.found();
+  story.pod(0, waits("ErrImagePull", "pull access denied"));
+  story.pass(10s);
+  story.pod(0, waits("ImagePullBackOff", "Back-off pulling image \"registry.example/train:1\""));
+  story.pass(5min);
+  CHECK_THAT(story.verdict_after_removal().message, Contains("pull access denied"));
+}
+
+TEST_CASE("two troubles at once have a clock each") {
+  Story story(gang(1));
+  story.found();
+  story.pod(0, waits("ErrImagePull", "not found"));
+  story.pass(4min);
+  story.pod(1, waits("CreateContainerConfigError", "secret missing"));
+  story.pass(59s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK_THAT(story.verdict_after_removal().message, Contains("master-0: the image cannot be pulled"));
+}
+
+TEST_CASE("no place, no quota: waited for as long as it takes, and told whenever it changes") {
+  Story story(gang(2));
+  story.found();
+  story.warning("FailedCreatePod", "pods \"digits-master-0\" is forbidden: exceeded quota: q, used: pods=9");
+  story.warning("FailedCreatePod", "pods \"digits-worker-1\" is forbidden: exceeded quota: q, used: pods=9");
+  CHECK(story.times_said("exceeded quota") == 1);
+  story.warning("FailedCreatePod", "pods \"digits-worker-1\" is forbidden: exceeded quota: q, used: pods=8");
+  CHECK(story.times_said("exceeded quota") == 2);
+  story.pass(48h);
+  for (MemberIndex i = 0; i < 3; ++i) story.pod(i, unscheduled(), "", "");
+  CHECK(story.times_said("finds no place") == 1);
+  story.pod(0, creating());  // the next one misses the same: no news
+  CHECK(story.times_said("finds no place") == 1);
+  story.pod(1, unscheduled("0/5 nodes are available: 5 Insufficient memory."), "", "");
+  CHECK(story.times_said("finds no place") == 2);
+  story.pass(48h);
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("pods that are refused by a policy: two minutes; by a webhook that does not answer: five, and it is not the user's fault") {
+  Story refused(single());
+  refused.found();
+  refused.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no");
+  refused.pass(2min);
+  CHECK(exit_code(refused.verdict_after_removal()) == 2);
+  Story silent(single());
+  silent.found();
+  silent.warning("FailedCreate", "Error creating: Internal error occurred: failed calling webhook \"w\"");
+  silent.pass(299s);
+  CHECK_FALSE(silent.removed());
+  silent.pass(1s);
+  const auto verdict = silent.verdict_after_removal();
+  CHECK(exit_code(verdict) == 3);
+  CHECK(verdict.retry_can_help);
+}
+
+TEST_CASE("warnings are of the past once all pods are there, even when a later list tells them again") {
+  Story story(single());
+  story.found();
+  story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no", "rv-1");
+  story.pass(1min);
+  story.pod(0, runs(), "a");
+  story.gone(0, "a");
+  story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no", "rv-1");
+  story.pass(1h);
+  CHECK_FALSE(story.removed());
+  story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no", "rv-2");
+  story.pass(2min);
+  CHECK(story.removed());
+}
+
+TEST_CASE("operator absent: no status, no pods, no event for two minutes") {
+  struct Row {
+    std::string what;
+    std::function<void(Story&)> sign;
+    bool absent;
+  };
+  const auto none = [](Story&) {};
+  for (const auto& row : {Row{"nothing", none, true}, Row{"a status", [](Story& story) { story.job(Judged::pending); }, false},
+                          Row{"a pod", [](Story& story) { story.pod(0, creating()); }, false},
+                          Row{"an event", [](Story& story) { story.warning("Whatever", ""); }, false},
+                          Row{"suspended", [](Story& story) { story.job(Judged::suspended); }, false},
+                          Row{"an empty status", [](Story& story) { story.job(Judged::unknown); }, true}}) {
+    CAPTURE(row.what);
+    Story story(single());
+    story.pass(1h);  // the create took its time
+    story.found();
+    row.sign(story);
+    story.pass(119s);
+    CHECK_FALSE(story.removed());
+    story.pass(1s);
+    REQUIRE(story.removed() == row.absent);
+    if (!row.absent) continue;
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 3);
+    CHECK(verdict.retry_can_help);
+    CHECK_THAT(verdict.message, Contains("nobody cares for pytorchjobs/digits") && Contains("is the operator of this kind running?"));
+  }
+}
+
+TEST_CASE("before a job is ended because of what is known of it, it is looked at again: watches may be silent") {
+  struct Row {
+    std::string what;
+    std::function<void(Story&)> trouble;
+    Duration after;
+  };
+  const auto pulling = [](Story& story) { story.pod(0, waits("ErrImagePull", "x")); };
+  for (const auto& row : {Row{"operator", [](Story&) {}, 2min}, Row{"pending", pulling, 5min}, Row{"limit", pulling, 1min}}) {
+    for (const bool over : {true, false}) {
+      CAPTURE(row.what, over);
+      auto rules = single();
+      if (row.what == "limit") rules.limits.starting = 1min;
+      Story story(rules);
+      story.lists_at_once = false;
+      story.found();
+      row.trouble(story);
+      story.pass(row.after - 1s);
+      CHECK(story.all<LookAgain>().empty());
+      story.pass(1s);
+      CHECK(story.all<LookAgain>().size() == 1);
+      story.pass(1min);
+      CHECK(story.all<LookAgain>().size() == 1);
+      CHECK_FALSE(story.removed());
+      if (over) {  // it has succeeded meanwhile
+        story.job(Judged::succeeded);
+        story.pod(0, succeeded());
+        story.logs_complete();
+      }
+      story.event(PodsListed{});
+      CHECK(story.removed() == !over);
+      if (over) CHECK(exit_code(*story.verdict()) == 0);
+    }
+  }
+}
+
+TEST_CASE("what turns out to be past when the job is looked at again is forgotten") {
+  Story story(single());
+  story.lists_at_once = false;
+  story.found();
+  story.pod(0, waits("ErrImagePull", "x"));
+  story.pass(5min);
+  story.pod(0, runs());
+  story.event(PodsListed{});
+  story.pass(24h);
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("the user's limits count while the API server cannot be reached") {
+  for (const bool known_before : {true, false}) {
+    auto rules = single();
+    rules.limits.running = 10min;
+    Story story(rules);
+    story.lists_at_once = false;
+    story.all_run();
+    if (known_before) story.event(ServerTrouble{"timeout"});
+    story.pass(10min);
+    CHECK(story.removed() == known_before);
+    if (!known_before) story.event(ServerTrouble{"timeout"});  // the look has found out
+    CHECK(exit_code(story.verdict_after_removal()) == 4);
+  }
+}
+
+TEST_CASE("while the API server cannot be reached nothing is held against anybody, and afterwards everything gets its time again") {
+  Story absent(single());
+  absent.found();
+  absent.event(ServerTrouble{"connection refused"});
+  CHECK(absent.said("the API server cannot be reached (connection refused); the job runs on, trying again"));
+  absent.pass(24h);
+  absent.event(ServerTrouble{""});
+  CHECK(absent.said("the API server answers again"));
+  absent.pass(119s);
+  CHECK_FALSE(absent.removed());
+  absent.pass(1s);
+  CHECK(absent.removed());
+
+  Story pulling(single());
+  pulling.found();
+  pulling.pod(0, waits("ErrImagePull", "x"));
+  pulling.pass(4min);
+  pulling.event(ServerTrouble{"timeout"});
+  pulling.pass(1h);
+  pulling.event(ServerTrouble{""});
+  pulling.pass(299s);
+  CHECK_FALSE(pulling.removed());
+  pulling.pass(1s);
+  CHECK(pulling.removed());
+}
