@@ -147,3 +147,28 @@ TEST_CASE("a job that fails when its program runs again is told by the failure t
   CHECK(story.verdict()->first_failure->replica == "worker-0");
   CHECK(story.verdict()->first_failure->exit_code == 7);
 }
+
+TEST_CASE("of several that failed and run again, the last failure is the one too many") {
+  Story story(on_failure(gang(2), 2), job_rules());
+  story.all_run();
+  story.pod(1, runs(1, terminated(5, "", "2026-11-21T08:01:00Z")));
+  story.pod(2, runs(1, terminated(6, "", "2026-11-21T08:02:00Z")));
+  story.job(Judged::failed, "PyTorchJobFailed", "PyTorchJob digits is failed because it has reached the specified backoff limit");
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->first_failure->replica == "worker-1");
+  CHECK(story.verdict()->first_failure->exit_code == 6);
+}
+
+TEST_CASE("a sidecar that restarts is not the program") {
+  Story story(on_failure(single(), 0), counting());
+  story.found();
+  auto object = trainstep::test::pod(
+      "digits-main", "main",
+      status("Running", Json::array({container(running())}), Json::array({container(waiting("CrashLoopBackOff"), 9, terminated(1), "log-agent")})));
+  object["spec"]["initContainers"] = Json::array({{{"name", "log-agent"}, {"restartPolicy", "Always"}}});
+  story.event(PodSeen{0, kinds::read_pod(object)});
+  story.pass(1h);
+  CHECK_FALSE(story.removed());
+  CHECK(story.phase() == Phase::running);
+}

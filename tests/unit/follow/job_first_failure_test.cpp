@@ -86,13 +86,15 @@ TEST_CASE("a job that fails because a pod was deleted had it taken away: capacit
 }
 
 TEST_CASE("pods that are gone before their end was seen say nothing: the job's own words count") {
-  Story story(single());
-  story.all_run();
-  story.gone(0);
-  story.job(Judged::failed, "TFJobFailed", "TFJob digits has failed because it has reached the specified backoff limit");
-  story.logs_complete();
-  REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::user, 1, "TFJobFailed: TFJob digits has failed because it has reached the specified backoff limit");
+  for (const std::string words : {"TFJob digits has failed because it has reached the specified backoff limit", "1 Worker replica(s) failed."}) {
+    Story story(single());
+    story.all_run();
+    story.gone(0);
+    story.job(Judged::failed, "TFJobFailed", words);
+    story.logs_complete();
+    REQUIRE(story.verdict());
+    check(*story.verdict(), VerdictClass::user, 1, "jobs/digits failed: TFJobFailed: " + words);
+  }
 }
 
 TEST_CASE("a lost node is capacity, although nobody wrote an end") {

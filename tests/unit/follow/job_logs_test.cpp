@@ -176,6 +176,19 @@ TEST_CASE("an init container that failed has its log read: why the program could
   CHECK(story.verdict()->first_failure->last_lines == Lines{"nslookup: can't resolve 'digits-master-0'"});
 }
 
+TEST_CASE("a sidecar that was ended with its pod did not fail first") {
+  Story story(single());
+  story.found();
+  auto object = trainstep::test::pod(
+      "digits-main", "main",
+      status("Failed", Json::array({container(waiting("PodInitializing"))}),
+             Json::array({container(terminated(137), 0, Json::object(), "log-agent"), container(terminated(2), 0, Json::object(), "fetch-data")})));
+  object["spec"]["initContainers"] = Json::array({{{"name", "log-agent"}, {"restartPolicy", "Always"}}, {{"name", "fetch-data"}}});
+  story.event(PodSeen{0, kinds::read_pod(object)});
+  CHECK(story.said("main exited with code 2: init container fetch-data failed"));
+  CHECK(opened(story) == Lines{"digits-main main/fetch-data fetch-data"});
+}
+
 TEST_CASE("a pod that never began takes no log along") {
   Story story(single());
   story.found();

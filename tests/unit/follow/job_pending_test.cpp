@@ -81,6 +81,13 @@ TEST_CASE("the cause that the registry gave stays while the kubelet only waits f
   CHECK_THAT(story.verdict_after_removal().message, Contains("pull access denied"));
 }
 
+TEST_CASE("a registry that answers each try in other words is no news") {
+  Story story(single());
+  story.found();
+  for (const auto* words : {"i/o timeout", "429 Too Many Requests", "i/o timeout"}) story.pod(0, waits("ErrImagePull", words));
+  CHECK(story.times_said("cannot be pulled") == 1);
+}
+
 TEST_CASE("two troubles at once have a clock each") {
   Story story(gang(1));
   story.found();

@@ -172,6 +172,10 @@ TEST_CASE("suspended is no end, whatever becomes of the pods, and eats no run ti
   CHECK(story.phase() == Phase::queued);
   CHECK(story.said("suspended"));
   story.deleting(0, failed(143));
+  for (const auto& member : story.follower.members()) {
+    CHECK(member.life == MemberState::Life::waiting);
+    CHECK_FALSE(member.ending);
+  }
   story.gone(0);
   story.gone(1);
   story.pass(100h);
@@ -191,6 +195,21 @@ TEST_CASE("suspended is no end, whatever becomes of the pods, and eats no run ti
   CHECK(story.verdict()->first_failure->replica == "worker-0");
   CHECK(story.verdict()->first_failure->exit_code == 1);
   CHECK_THAT(story.verdict()->message, !Contains("other replica"));
+}
+
+TEST_CASE("what failed before a suspension is no cause of what fails after it") {
+  Story story(on_failure(gang(1), 9), job_rules());
+  story.all_run();
+  story.pod(1, runs(1, terminated(7)));
+  story.job(Judged::suspended);
+  story.gone(0);
+  story.gone(1);
+  story.job(Judged::running);
+  story.job(Judged::failed, "PyTorchJobFailed", "no idea");
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK_FALSE(story.verdict()->first_failure);
+  CHECK(story.verdict()->message == "pytorchjobs/digits failed: PyTorchJobFailed: no idea");
 }
 
 TEST_CASE("a suspended job misses nothing: its old troubles are not counted") {

@@ -80,6 +80,9 @@ TEST_CASE("pods that only take their time, run, or have ended, are not pending")
     CHECK_FALSE(of_pod(pod));
   }
   CHECK_FALSE(of_pod(unscheduled(), "node-1"));  // its place was found meanwhile
+  auto going = kinds::read_pod(trainstep::test::pod("p", "1", waits("ErrImagePull")));
+  going.deleting = true;
+  CHECK_FALSE(pending_of(Member{.name = "m"}, going));
 }
 
 TEST_CASE("warnings about pods that do not exist") {
