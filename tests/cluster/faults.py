@@ -50,13 +50,12 @@ class Request:
 
     @property
     def sort(self) -> str:
-        """What it is for, the same in every run: without the namespace and the random end of a pod's name. Events of several objects are told apart
-        by their selectors."""
+        """What it is for, the same in every run: without the namespace, and what is random in names of jobs and pods."""
         path = re.sub(r"/namespaces/[^/]+", "", self.path)
         path = re.sub(r"-[a-z0-9]{5}/log$", "/log", path)
         flags = [name for name, on in (("dry run", self.dry_run), ("watch", self.watch), ("follow", self.log and self.stream)) if on]
-        selector = self.query.get("fieldSelector", "") if path.endswith("/events") else ""
-        return " ".join(filter(None, (self.method, path, selector, *flags)))
+        text = " ".join(filter(None, (self.method, path, self.query.get("fieldSelector", ""), *flags)))
+        return re.sub(r"-[0-9a-f]{10}(?![0-9a-z])", "", text)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program is killed before and after each call that it makes to the API server, and started again with the same inputs: exactly one job is ever
+made, the verdict is right, and nothing is left behind. All points, on the real control plane."""
+import concurrent.futures
+import dataclasses
+
+import pytest
+import steps
+from fault_proxy import FaultProxy, certify
+from faults import Fault
+
+CLUSTER = {}
+SIDE_BY_SIDE = 6
+
+
+@dataclasses.dataclass
+class Case:
+    kind: str
+    exit_code: int  # of the training
+    in_workflow: bool
+
+    @property
+    def fates(self):
+        return {"run-ms": "1000", "exit-code": str(self.exit_code), "log-lines": "3"}
+
+    def __str__(self):
+        return f"{self.kind}-{'fails' if self.exit_code else 'succeeds'}-{'workflow' if self.in_workflow else 'shell'}"
+
+
+CASES = [Case(kind, code, in_workflow) for kind in ("Job", "PyTorch") for code in (0, 3) for in_workflow in (False, True)]
+VERDICTS = {0: (0, "succeeded"), 3: (1, "exited with code 3")}
+
+
+@dataclasses.dataclass
+class Point:
+    """The `nth` call of a sort; "before" it is forwarded, or "after" the server has answered."""
+
+    sort: str
+    nth: int
+    when: str
+
+    def is_here(self, request):
+        return (request.sort, request.nth) == (self.sort, self.nth)
+
+    @property
+    def surely_met(self):
+        """How often is asked whether a job has gone, or is read again, is chance."""
+        return self.nth == 1 and not self.sort.endswith("/log")
+
+
+class Life:
+    """Both starts of the program in one namespace, and what came of them."""
+
+    def __init__(self, cluster, program, case, folder, point=None):
+        self.cluster, self.case, self.point = cluster, case, point
+        self.calls, self.problems = [], []
+        self.reached = self.was_over = False
+        self.process = None
+        with cluster.namespace(steps.WORKFLOW_RULES) as space, FaultProxy(cluster, self.schedule, self.kill) as proxy:
+            self.space, self.proxy = space, proxy
+            self.workflow = steps.Workflow(cluster, space) if case.in_workflow else None
+            pod = steps.Pod(self.workflow, "flow(0).train(0)") if case.in_workflow else None
+            self.step = steps.ProxiedStep(cluster, program, space, case.kind, folder, proxy, pod)
+            self.live()
+
+    def schedule(self, request):
+        self.calls.append(request)
+        if self.reached or not self.point or not self.point.is_here(request):
+            return None
+        self.reached = True
+        return Fault(kill=self.point.when)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.was_over = self.told()
+
+    def told(self):
+        """Whether the server knows that the verdict was given: what starts then is another training, by a person who takes the run id again, or by the
+        retry of a failure. A success within a workflow stays and is found."""
+        if self.case.in_workflow and self.case.exit_code == 0:
+            return False
+        return any(exchange.status == 200 for exchange in self.proxy.sent("PATCH" if self.case.in_workflow else "DELETE"))
+
+    def live(self):
+        self.process = self.step.start(fates=self.case.fates)
+        first = ended = self.step.end(self.process)
+        if self.reached:
+            self.process = self.step.start(fates=self.case.fates)
+            ended = self.step.end(self.process)
+        code, words = VERDICTS[self.case.exit_code]
+        self.hold(ended.code == code, f"exit code {ended.code} instead of {code}")
+        self.hold(words in ended.output, f"no word of {words!r}")
+        made = len(set(self.proxy.created()))
+        self.hold(made == (2 if self.was_over else 1), f"{made} jobs were made")
+        self.check_what_is_left()
+        if self.problems:
+            self.problems += [first.output, ended.output, self.proxy.story()]
+
+    def check_what_is_left(self):
+        jobs = self.step.jobs()
+        if self.workflow is None:
+            self.hold(not jobs, "the job is left behind")
+            self.hold(not self.step.training_pods(), "pods are left behind")
+            return
+        outcomes = [job["metadata"]["annotations"].get("trainstep.dev/outcome") for job in jobs]
+        self.hold(outcomes == ["user" if self.case.exit_code else "succeeded"], f"marked as {outcomes}")
+        self.workflow.delete()
+        self.step.until(lambda: not self.step.jobs() and not self.step.training_pods())
+
+    def hold(self, condition, problem):
+        if not condition:
+            self.problems.append(f"{self.case} {self.point}: {problem}")
+
+
+@pytest.fixture(scope="module")
+def ready(cluster):
+    certify(cluster)
+    steps.define_workflows(cluster)
+    return cluster
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_killed_at_every_call_the_step_comes_to_the_same_end_with_the_same_job(ready, program, tmp_path_factory, case):
+    live = lambda point=None: Life(ready, program, case, tmp_path_factory.mktemp("step"), point)  # noqa: E731
+    undisturbed = live()
+    assert not undisturbed.problems, "\n".join(undisturbed.problems)
+    points = [Point(call.sort, call.nth, when) for call in undisturbed.calls for when in ("before", "after")]
+    with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        lives = list(pool.map(live, points))
+    problems = [problem for each in lives for problem in each.problems]
+    assert not problems, "\n".join(problems)
+    missed = [each.point for each in lives if not each.reached and each.point.surely_met]
+    assert not missed, f"never met: {missed}"
+    print(f"{case}: {sum(each.reached for each in lives)} of {len(points)} points of {len(undisturbed.calls)} calls")
