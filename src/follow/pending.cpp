@@ -88,6 +88,9 @@ std::optional<Pending> pending_of(const WarningSeen& warning) {
   // mpi-operator tells it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and tries again.
   if (!warning.reason.starts_with("FailedCreate") && !says(warning.message, "pod created failed")) return std::nullopt;
   const auto message = told_by(warning.message);
+  // MPIJob v1 forgets the cause: "Created worker pod:" (training-operator 1.9, pkg/controller.v1/mpi/mpijob_controller.go). It may be a quota.
+  if (message.starts_with("Created "))
+    return Pending{Kind::quota, warning.object, ": its pods cannot be made, and the operator does not say why; is it a quota?", std::nullopt};
   if (says(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
   // No answer of a webhook is an answer; a denial ("admission webhook "x" denied the request") is one.
   if (says(message, "failed calling webhook") || says(message, "Internal error occurred"))
