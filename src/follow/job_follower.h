@@ -155,8 +155,8 @@ class JobFollower : public Machine {
   bool m_gave_up = false;      // it has failed more often than it may: it goes on until it is deleted
   bool m_ends_awaited = true;  // the pods' own ends may come after the job's
   bool m_logs_awaited = true;
-  bool m_removing = false;  // RemoveJob was ordered
-  int m_failures = 0;       // of attempts, that count against backoff_limit
+  bool m_removing = false;                  // RemoveJob was ordered
+  int m_failures = 0;                       // of attempts, that count against backoff_limit
   int m_failures_told = 0;
 };
 

@@ -20,6 +20,9 @@ bool mentions(const kinds::Judgement& judgement, std::string_view words) {
   return judgement.reason.find(words) != std::string::npos || judgement.message.find(words) != std::string::npos;
 }
 
+// The v1 operator's words when programs have been started again too often; a Job's ("Job has reached …") count deleted pods as well.
+bool by_restarts(const kinds::Judgement& judgement) { return mentions(judgement, "because it has reached the specified backoff limit"); }
+
 // Within one second, which is as exact as the kubelet tells: out of memory and disruption make others fail, not the other way round; who is ended by
 // SIGTERM follows somebody.
 std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds>, int> rank(const MemberState& state) {
@@ -111,17 +114,22 @@ std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
   const auto replaced = [&](MemberIndex i) { return m_slots[i].earlier ? &*m_slots[i].earlier : nullptr; };
   if (auto last = find(replaced, [](const MemberState& a, const MemberState& b) { return *a.ended > *b.ended; })) return last;
   // Pods that somebody deleted, if their end was seen and the operator does not speak of failures before.
-  if (mentions(m_judgement, "because it has reached the specified backoff limit")) return std::nullopt;
+  if (by_restarts(m_judgement)) return std::nullopt;
   return find([&](MemberIndex i) { return m_members[i].life == Life::stopped && !m_members[i].ending->vanished ? &m_members[i] : nullptr; }, earlier);
 }
 
+// None of the pods shows a failure: those that failed stay (unless somebody deletes them, or their node is lost), so it may have been anything, if
+// the job itself does not say that it was the program.
 result::Verdict JobFollower::unexplained_failure() const {
-  const bool evicted = mentions(m_judgement, "Evicted");
   const auto& [state, reason, message] = m_judgement;
   const auto because = reason.empty() ? message : message.empty() ? reason : fmt::format("{}: {}", reason, message);
-  return {evicted ? VerdictClass::capacity : VerdictClass::user,
-          because.empty() ? fmt::format("{} failed, and nothing says why", m_job_rules.job) : fmt::format("{} failed: {}", m_job_rules.job, because),
-          std::nullopt, evicted, 0};
+  auto text = fmt::format("{} failed{}{}", m_job_rules.job, because.empty() ? "" : ": ", because);
+  if (mentions(m_judgement, "Evicted")) return {VerdictClass::capacity, std::move(text), std::nullopt, true, 0};
+  if (m_gave_up && m_pending) text += "; " + m_pending->what();
+  const bool of_a_pod_failure_policy = mentions(m_judgement, "failed with exit code");
+  if (m_gave_up || by_restarts(m_judgement) || of_a_pod_failure_policy) return {VerdictClass::user, std::move(text), std::nullopt, false, 0};
+  text += "; no pod is left that shows why, so whether the training program failed cannot be known";
+  return {VerdictClass::system, std::move(text), std::nullopt, true, 0};
 }
 
 result::Verdict JobFollower::failure_verdict() const {

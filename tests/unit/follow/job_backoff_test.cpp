@@ -91,7 +91,9 @@ TEST_CASE("an init container that fails again and again is counted as well") {
   CHECK(story.times_said("init container init-pytorch fails") == 1);
   story.pod(0, pod(2));
   story.pass(15s);
-  CHECK(exit_code(story.verdict_after_removal()) == 1);
+  const auto verdict = story.verdict_after_removal();
+  CHECK(exit_code(verdict) == 1);
+  CHECK_THAT(verdict.message, Contains("backoff_limit is 2") && Contains("main: init container init-pytorch fails (exit code 1)"));
 }
 
 TEST_CASE("what happens to pods from outside does not count against backoff_limit") {

@@ -85,16 +85,49 @@ TEST_CASE("a job that fails because a pod was deleted had it taken away: capacit
   check(*story.verdict(), VerdictClass::capacity, 5, "taken away");
 }
 
-TEST_CASE("pods that are gone before their end was seen say nothing: the job's own words count") {
-  for (const std::string words : {"TFJob digits has failed because it has reached the specified backoff limit", "1 Worker replica(s) failed."}) {
+TEST_CASE("a failure that no pod shows: unknown, unless the job itself says that it was the program") {
+  struct Row {
+    std::string words;
+    VerdictClass verdict_class;
+    int code;
+    std::string told;
+  };
+  using enum VerdictClass;
+  for (const auto& row : {Row{"TFJob digits has failed because it has reached the specified backoff limit", user, 1, "backoff limit"},
+                          Row{"Job has reached the specified backoff limit", system, 3,
+                              "no pod is left that shows why, so whether the training program failed cannot be known"},
+                          Row{"1 replica(s) failed.", system, 3, "1 replica(s) failed.; no pod is left that shows why"}}) {
+    CAPTURE(row.words);
     Story story(single());
     story.all_run();
     story.gone(0);
-    story.job(Judged::failed, "TFJobFailed", words);
+    story.job(Judged::failed, "TFJobFailed", row.words);
     story.logs_complete();
     REQUIRE(story.verdict());
-    check(*story.verdict(), VerdictClass::user, 1, "jobs/digits failed: TFJobFailed: " + words);
+    check(*story.verdict(), row.verdict_class, row.code, row.told);
+    CHECK(story.verdict()->retry_can_help == (row.code == 3));
   }
+}
+
+TEST_CASE("ends that were not seen because a pod was replaced, or of a suspension, leave a failure unexplained, too") {
+  Story replaced(single());
+  replaced.all_run();
+  replaced.pod(0, runs(), "b");
+  replaced.job(Judged::failed, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
+  replaced.logs_complete();
+  replaced.pass(15s);
+  REQUIRE(replaced.verdict());
+  CHECK(exit_code(*replaced.verdict()) == 3);
+  Story suspended(single());
+  suspended.all_run();
+  suspended.job(Judged::suspended);
+  suspended.deleting(0, failed(143));
+  suspended.job(Judged::pending);
+  suspended.gone(0);
+  suspended.job(Judged::failed, "TFJobFailed", "1 replica(s) failed.");
+  suspended.logs_complete();
+  REQUIRE(suspended.verdict());
+  CHECK(exit_code(*suspended.verdict()) == 3);
 }
 
 TEST_CASE("a lost node is capacity, although nobody wrote an end") {

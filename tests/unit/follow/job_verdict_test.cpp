@@ -98,7 +98,7 @@ TEST_CASE("pods that are gone already do not keep a job from its end") {
     story.found(true);
     story.job(end);
     REQUIRE(story.verdict());
-    CHECK(exit_code(*story.verdict()) == (end == Judged::succeeded ? 0 : 1));
+    CHECK(exit_code(*story.verdict()) == (end == Judged::succeeded ? 0 : 3));
   }
 }
 
@@ -167,13 +167,14 @@ TEST_CASE("kinds of failure") {
        "pytorchjobs/digits failed: PodFailurePolicy: Container train for pod"},
       {"only the job says it was evicted", runs(), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5, "MPIJobEvicted: 1/2 workers are evicted",
        true},
-      {"nothing says why", runs(), "", "", user, 1, "pytorchjobs/digits failed, and nothing says why"},
+      {"nothing says why", runs(), "", "", system, 3,
+       "pytorchjobs/digits failed; no pod is left that shows why, so whether the training program failed cannot be known", true},
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);
     Story story(single());
     story.all_run();
-    story.pod(0, row.pod, "x");
+    story.pod(0, row.pod);
     story.job(Judged::failed, row.reason, row.message);
     story.logs_complete();
     story.pass(15s);
@@ -193,7 +194,7 @@ TEST_CASE("a failure whose pod is not seen in time is told in the job's own word
   story.pass(200ms);
   story.logs_complete();  // the master's, that has come this far
   REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::user, 1,
+  check(*story.verdict(), VerdictClass::system, 3,
         "pytorchjobs/digits failed: PyTorchJobFailed: PyTorchJob digits is failed because 1 Worker replica(s) failed.");
 }
 
