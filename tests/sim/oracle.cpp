@@ -56,6 +56,11 @@ std::set<Class> Oracle::allowed() const {
   // Whatever was to befall it, a job that has succeeded has: a worker may fail, or wait for its image, after the master's end. And one that vanished
   // between two lives cannot be known: the next one trains anew.
   if (any_job_succeeded()) result.insert(Class::succeeded);
+  // A pod that still ends while its job has been resumed: the v1 operator takes it for a failure, and the job has failed in truth.
+  const auto fate = m_world.m_scenario.fate;
+  const auto job_failed = [](const JobRecord& job) { return job.failed; };
+  if ((fate == Fate::suspended || fate == Fate::preempted) && std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), job_failed))
+    result.insert({Class::capacity, Class::system});
   // No answer within the limits for asking who we are and for creating.
   const auto& absences = m_world.m_scenario.absences;
   const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {
