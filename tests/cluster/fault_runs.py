@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of the program under a random schedule of faults, held against the promises: the verdict is the truth, one job is made, nothing is left, each
+line of the log is shown once. A seed says which job it is, how it ends, and what goes wrong.
+
+    fault_runs.py [--runs 2000] [--first 1] [--side-by-side 6] [--seed 17 …]: many of them on a cluster of its own; the program is that of $TRAINSTEP
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import random
+import sys
+import tempfile
+
+import steps
+from cluster import ROOT, Cluster
+from fault_proxy import FaultProxy, certify
+from faults import chaos
+
+PRIMARY = {"Job": "main-0", "PyTorch": "master-0", "TF": "chief-0", "MPI": "launcher-0"}
+ALONE = ("main-0", "launcher-0")  # shown without a number
+
+
+def run(cluster, program, folder, seed) -> list:
+    """What was wrong; empty when all was right."""
+    dice = random.Random(seed)
+    kind = dice.choice(["Job", "Job", "PyTorch", "PyTorch", "TF", "MPI"])
+    code = dice.choice([0, 3])
+    # All lines are printed before the container ends: its times have whole seconds.
+    lines, every, run_ms = dice.choice([(0, 0, 500), (200, 0, 1000), (30, 20, 2500), (100, 15, 4000)])
+    fates = {"exit-code": str(code), "log-lines": str(lines), **({"log-every-ms": str(every)} if every else {})}
+    # Where one replica fails, the others have not come to their end.
+    fates |= {"run-ms": "forever" if code else str(run_ms), f"{PRIMARY[kind]}.fate/run-ms": str(run_ms)}
+    with cluster.namespace() as space, FaultProxy(cluster, chaos(seed)) as proxy:
+        step = steps.ProxiedStep(cluster, program, space, kind, folder, proxy)
+        ended = step.run(fates=fates)
+        problems = [
+            (ended.code != (1 if code else 0), f"exit code {ended.code} although the training ended with {code}"),
+            (len(set(proxy.created())) != 1, f"{len(set(proxy.created()))} jobs were made"),
+            (bool(ended.jobs or ended.pods), f"left behind: {ended.jobs} {ended.pods}"),
+            (shown(ended.output, PRIMARY[kind]) != [f"line {i}" for i in range(lines)], f"not the {lines} lines that it printed"),
+        ]
+        found = [text for wrong, text in problems if wrong]
+        return [f"seed {seed}, {kind}, training ends with {code}: {'; '.join(found)}", ended.output, proxy.story()] if found else []
+
+
+def shown(output, replica) -> list:
+    """The lines of a replica's log that the program showed."""
+    begin = f"[{replica[:-2] if replica in ALONE else replica}] "
+    return [line[len(begin) :] for line in output.splitlines() if line.startswith(begin)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--seed", type=int, action="append", help="this one again, instead")
+    parser.add_argument("--side-by-side", type=int, default=6)
+    options = parser.parse_args()
+    program = pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/release/trainstep")).resolve()
+    seeds = options.seed or range(options.first, options.first + options.runs)
+    bad = []
+    with Cluster(ROOT / f"build/cluster/fault-runs-{os.getpid()}") as cluster, tempfile.TemporaryDirectory() as folder:
+        cluster.start()
+        certify(cluster)
+        with concurrent.futures.ThreadPoolExecutor(options.side_by_side) as pool:
+            results = pool.map(lambda seed: (seed, run(cluster, program, pathlib.Path(folder), seed)), seeds)
+            for done, (seed, problems) in enumerate(results, 1):
+                if problems:
+                    bad.append(seed)
+                    print("\n".join(problems), flush=True)
+                if done % 100 == 0:
+                    print(f"{done} schedules, {len(bad)} failed", flush=True)
+    if bad:
+        sys.exit(f"failed: {' '.join(f'--seed {seed}' for seed in bad)}")
+    print(f"{len(seeds)} schedules, all right")
+
+
+if __name__ == "__main__":
+    main()
