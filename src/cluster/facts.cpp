@@ -79,7 +79,8 @@ std::optional<Duration> duration(std::string_view text) {
   while (!text.empty()) {
     const auto digits = text.find_first_not_of("0123456789");
     const auto number = digits == std::string_view::npos ? std::nullopt : whole_number(text.substr(0, digits));
-    const auto unit = number ? text[digits] : ' ';
+    if (!number) return std::nullopt;
+    const char unit = text[digits];
     if (unit != 'h' && unit != 'm' && unit != 's') return std::nullopt;
     sum += std::chrono::seconds(*number * (unit == 'h' ? 3600 : unit == 'm' ? 60 : 1));
     text.remove_prefix(digits + 1);

@@ -40,7 +40,7 @@ PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, con
     }
   }
   // The longest first: a launcher's selector may be a part of a worker's.
-  std::ranges::stable_sort(m_keys, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::ranges::sort(m_keys, [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 
 std::optional<follow::MemberIndex> PodIndex::member_of(const Json& pod, const std::string& job_uid) const {

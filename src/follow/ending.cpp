@@ -50,12 +50,18 @@ void take_termination(Ending& ending, const Termination& termination) {
       not_started && !termination.message.empty() ? fmt::format("{}: {}", termination.reason, trim(termination.message)) : termination.reason;
 }
 
+// How it ended last; null: it never has.
+const Termination* last_end(const ContainerView& container) {
+  if (container.termination) return &*container.termination;
+  return container.last ? &*container.last : nullptr;
+}
+
 }  // namespace
 
 const ContainerView* failed_init_container(const PodView& pod) {
   const ContainerView* first = nullptr;
   for (const auto& container : pod.init_containers) {
-    const auto* end = container.termination ? &*container.termination : container.last ? &*container.last : nullptr;
+    const auto* end = last_end(container);
     if (container.sidecar || container.state == ContainerView::State::running || end == nullptr || end->exit_code == 0) continue;
     if (first == nullptr) first = &container;
   }
@@ -65,14 +71,12 @@ const ContainerView* failed_init_container(const PodView& pod) {
 Ending ending_of(const PodView& pod, const Termination* termination) {
   Ending ending;
   const auto* init = termination == nullptr ? failed_init_container(pod) : nullptr;
-  if (termination != nullptr) {
-    take_termination(ending, *termination);
-  } else if (init != nullptr) {
-    take_termination(ending, init->termination ? *init->termination : *init->last);
-    ending.reason = fmt::format("init container {} failed{}{}", init->name, ending.reason.empty() ? "" : ": ", ending.reason);
-  } else {
+  const auto* end = termination == nullptr && init != nullptr ? last_end(*init) : termination;
+  if (end == nullptr)
     ending.vanished = pod.phase != "Succeeded";
-  }
+  else
+    take_termination(ending, *end);
+  if (init != nullptr) ending.reason = fmt::format("init container {} failed{}{}", init->name, ending.reason.empty() ? "" : ": ", ending.reason);
   if (ending.succeeded()) return ending;
   ending.disrupted = pod.disrupted() && !ending.reason.starts_with("OOMKilled");
   if (ending.disrupted)

@@ -165,8 +165,8 @@ void JobFollower::on(const TimerFired& fired, Time at) {
 
 void JobFollower::beat(Time at) {
   if (at - m_last_sign_of_life >= m_rules.heartbeat)
-    say(fmt::format("still {} after {}; no output for {}{}", name(*m_timeline.current()), describe(at - m_began), describe(at - m_last_sign_of_life),
-                    goes_on_beside()));
+    say(fmt::format("still {} after {}; no output for {}{}", name(m_timeline.current().value_or(result::Phase::queued)), describe(at - m_began),
+                    describe(at - m_last_sign_of_life), goes_on_beside()));
   start_timer(heartbeat, m_rules.heartbeat);
 }
 

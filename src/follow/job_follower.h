@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,12 +46,12 @@ class JobFollower : public Machine {
 
   // What is known of a member beyond MemberState: its pods.
   struct Slot {
-    std::optional<kinds::PodView> pod;  // the newest
-    std::string attempt;                // of the newest pod: whose log it is, "UID/RESTARTS"; empty: none has begun
-    bool began = false;                 // the program has, in this pod
-    bool ended = false;                 // the end of `attempt`, or of a pod in which none began, has been seen
-    int failures = 0;                   // of this pod's attempts
-    std::optional<Pending> pending;     // why the pod does not run
+    std::unique_ptr<kinds::PodView> pod;  // the newest; null: there is none
+    std::string attempt;                  // of the newest pod: whose log it is, "UID/RESTARTS"; empty: none has begun
+    bool began = false;                   // the program has, in this pod
+    bool ended = false;                   // the end of `attempt`, or of a pod in which none began, has been seen
+    int failures = 0;                     // of this pod's attempts
+    std::optional<Pending> pending;       // why the pod does not run
     std::string earlier_attempt;
     std::optional<MemberState> earlier;  // the last attempt that failed and was replaced by a newer one
   };
@@ -155,8 +156,8 @@ class JobFollower : public Machine {
   bool m_gave_up = false;      // it has failed more often than it may: it goes on until it is deleted
   bool m_ends_awaited = true;  // the pods' own ends may come after the job's
   bool m_logs_awaited = true;
-  bool m_removing = false;                  // RemoveJob was ordered
-  int m_failures = 0;                       // of attempts, that count against backoff_limit
+  bool m_removing = false;  // RemoveJob was ordered
+  int m_failures = 0;       // of attempts, that count against backoff_limit
   int m_failures_told = 0;
 };
 

@@ -52,7 +52,7 @@ result::Phase JobFollower::phase_now() const {
     if (slot.pod) ++there;
     if ((slot.pod && !slot.pod->node.empty()) || m_members[i].life == Life::succeeded) ++placed;
     if (!m_rules.members[i].primary) continue;
-    primary_there = slot.pod.has_value();
+    primary_there = slot.pod != nullptr;
     primary_began = slot.began;
   }
   if (there == 0) return queued;
@@ -98,7 +98,7 @@ PendingClock::Present JobFollower::present() const {
 
 void JobFollower::check_pending(Time at) {
   // Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them.
-  if (std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod.has_value(); }))
+  if (std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; }))
     for (auto& warning : m_warnings) warning.stale = true;
   const auto seen = m_judgement.state == State::suspended ? PendingClock::Present{} : present();
   m_pending_clock.see(seen, at);
@@ -143,7 +143,7 @@ void JobFollower::looked(Time at) {
 }
 
 void JobFollower::check_operator(Time at) {
-  const bool pods = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod.has_value(); });
+  const bool pods = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
   if (m_verdict || m_over || m_unreachable || m_judgement.state != State::unknown || pods || !m_warnings.empty()) return;
   if (!m_fresh) {
     m_operator_is_due = true;
@@ -160,7 +160,7 @@ void JobFollower::check_restarts(Time at) {
   if (!m_restarts_are_ours || m_failures <= m_rules.policy.backoff_limit) return;
   // These exit codes its operator takes for permanent, and ends the job by itself.
   if (const auto first = first_to_fail(); m_rules.policy.restart_policy == "ExitCode" && first) {
-    const auto code = first->state->ending->exit_code;
+    const auto code = first->state->end().exit_code;
     if (code > 0 && code < 128) return;
   }
   m_gave_up = true;

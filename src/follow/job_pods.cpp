@@ -47,7 +47,7 @@ void JobFollower::on(const PodSeen& seen, Time at) {
     if (seen.pod.created < slot.pod->created) return;  // of an earlier attempt
     leave_pod(seen.member, seen.pod.name == slot.pod->name);
   }
-  slot.pod = seen.pod;
+  slot.pod = std::make_unique<kinds::PodView>(seen.pod);
   look_at_pod(seen.member, at);
   look_at_pending(seen.member);
   evaluate(at);

@@ -26,10 +26,10 @@ bool by_restarts(const kinds::Judgement& judgement) { return mentions(judgement,
 // Within one second, which is as exact as the kubelet tells: out of memory and disruption make others fail, not the other way round; who is ended by
 // SIGTERM follows somebody.
 std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds>, int> rank(const MemberState& state) {
-  const auto& ending = *state.ending;
+  const auto ending = state.end();
   const bool cause = ending.reason.starts_with("OOMKilled") || ending.disrupted;
   const bool follows = !cause && (ending.signal == SIGTERM || ending.exit_code == 128 + SIGTERM);
-  return {std::chrono::floor<std::chrono::seconds>(*state.ended), follows ? 2 : cause ? 0 : 1};
+  return {std::chrono::floor<std::chrono::seconds>(state.ended.value_or(Time{})), follows ? 2 : cause ? 0 : 1};
 }
 
 }  // namespace
@@ -112,10 +112,10 @@ std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
   if (auto failed = find(in_life(Life::failed), earlier)) return failed;
   // All that failed were started again: the last failure is the one that was too much.
   const auto replaced = [&](MemberIndex i) { return m_slots[i].earlier ? &*m_slots[i].earlier : nullptr; };
-  if (auto last = find(replaced, [](const MemberState& a, const MemberState& b) { return *a.ended > *b.ended; })) return last;
+  if (auto last = find(replaced, [](const MemberState& a, const MemberState& b) { return a.ended > b.ended; })) return last;
   // Pods that somebody deleted, if their end was seen and the operator does not speak of failures before.
   if (by_restarts(m_judgement)) return std::nullopt;
-  return find([&](MemberIndex i) { return m_members[i].life == Life::stopped && !m_members[i].ending->vanished ? &m_members[i] : nullptr; }, earlier);
+  return find([&](MemberIndex i) { return m_members[i].life == Life::stopped && !m_members[i].end().vanished ? &m_members[i] : nullptr; }, earlier);
 }
 
 // None of the pods shows a failure: those that failed stay (unless somebody deletes them, or their node is lost), so it may have been anything, if
@@ -138,7 +138,7 @@ result::Verdict JobFollower::failure_verdict() const {
   const auto first = first_to_fail();
   if (!first) return unexplained_failure();
   auto verdict = failed_verdict(failure_of(m_rules, m_members, first->member, *first->state), first->state->attempts - 1);
-  if (first->state->ending->disrupted || first->state->life == Life::stopped) {
+  if (first->state->end().disrupted || first->state->life == Life::stopped) {
     verdict.verdict_class = VerdictClass::capacity;
     verdict.message = "a replica was taken away from the job";
     verdict.retry_can_help = true;
@@ -164,7 +164,7 @@ void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
 }
 
 void JobFollower::finish() {
-  if (m_finished) return;
+  if (m_finished || !m_verdict) return;
   m_finished = true;
   m_actions.emplace_back(Finish{*m_verdict});
 }

@@ -26,6 +26,8 @@ struct MemberState {
   std::optional<Ending> ending;
   std::optional<Time> started, ended;
   result::Tail tail{200, std::size_t{32} << 10U};
+  // None was seen: an ending that says nothing.
+  [[nodiscard]] Ending end() const { return ending.value_or(Ending{}); }
 };
 
 // Decides what happens next. After a verdict nothing changes it any more.

@@ -127,7 +127,7 @@ PendingClock::Due PendingClock::next(const Present& present, const plan::Limits&
     const auto* pending = present.at(kind);
     const auto limit = pending != nullptr ? limit_of(*pending, limits) : std::nullopt;
     if (!limit) continue;
-    const auto lasted = at - *m_since.at(kind);
+    const auto lasted = at - m_since.at(kind).value_or(at);
     if (due.pending == nullptr || *limit - lasted < due.left) due = {pending, lasted, *limit - lasted};
   }
   return due;
