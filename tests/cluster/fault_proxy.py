@@ -175,6 +175,7 @@ class FaultProxy:
             await send(writer, status, headers, None, fault)
             self._note(exchange, given=status)
             await Stream(writer, fault, request.watch).relay(source)
+            upstream.close()  # the server may not have come to the stream's end
             return None
         body = b"".join([piece async for piece in source])
         made = request.method == "POST" and status == 201 and not request.dry_run
@@ -215,6 +216,7 @@ class Upstream:
     def close(self):
         if self._writer is not None:
             self._writer.transport.abort()
+        self._reader = self._writer = None
 
 
 class Stream:
