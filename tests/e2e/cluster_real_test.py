@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test cluster's real node: programs in containers, each with the means of its kind, over the pods' own network."""
+"""Real pods: the step runs programs in containers on a real node, each with the means of its kind, over the pods' own network."""
 import json
 
 import pytest
+from cluster import Cluster
+from cluster_cells import Step
+from fault_runs import PRIMARY, shown
 
 CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
 
@@ -15,27 +18,33 @@ for host in "kubernetes.default.svc", os.environ["KUBERNETES_SERVICE_HOST"]:
     print("result", urllib.request.urlopen(f"https://{host}/version", context=trust).status, flush=True)
 """
 
-# Every rank sends its number to rank 0, which sends the sum back: what a collective needs of names, ports and variables.
+# Training as it is written, each rank on its own data: gloo sums the gradients over the pods' network, and all ranks come to the same weights.
 PYTORCH = """
-import os, socket, time
-rank, world, there = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+rank, world = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(rank)
+data = torch.randn(256, 4)
+target = data @ torch.tensor([[1.0], [-2.0], [3.0], [0.5]])
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(60):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(model(data), target)
+    loss.backward()
+    optimizer.step()
+    if rank == 0:
+        print(f"epoch={epoch} loss={loss.item():.6f}", flush=True)
+weights = model.module.weight.detach().clone()
+others = [torch.zeros_like(weights) for _ in range(world)]
+dist.all_gather(others, weights)
+same = all(torch.equal(weights, other) for other in others)
+dist.destroy_process_group()
 if rank == 0:
-    with socket.create_server(("", there[1])) as server:
-        others = [server.accept()[0] for _ in range(world - 1)]
-    total = sum(int(other.recv(9)) for other in others)
-    for other in others:
-        other.sendall(str(total).encode())
-else:
-    while True:
-        try:
-            other = socket.create_connection(there)
-            break
-        except OSError:
-            time.sleep(0.2)
-    other.sendall(str(rank).encode())
-    total = int(other.recv(9))
-print("result", total, "of", world, flush=True)
+    print("result", same and loss.item() < 0.01, "of", world, flush=True)
 """
+# PyTorch is this machine's own, which is the same distribution as the image.
+MACHINE = {"volumes": [{"mount_path": path, "host_path": path, "read_only": True} for path in ("/usr", "/etc/alternatives")]}
 
 MPI = """
 from mpi4py import MPI
@@ -68,61 +77,68 @@ while True:
 print("result", seen > 0, flush=True)
 """
 
+# Python as a container's first process does not end by SIGTERM.
+FAST = {"run_policy": {"stop_grace": "1s"}}
+LAST = "\nfor i in range(300):\n    print('line', i, flush=True)\nprint('the end', end='')\n"
 CASES = {
-    "Job": (API, {"number_of_workers": 1}, "result 200\nresult 200\n", ""),
-    "PyTorch": (PYTORCH, {"number_of_workers": 3}, "result 3 of 3\n", "-master-0"),
-    "MPI": (MPI, {"number_of_workers": 2}, "result 3 of 2\n", "-launcher"),
-    "TF": (TF, {"number_of_workers": 1, "number_of_parameter_servers": 1}, "result True\n", "-chief-0"),
+    "Job": (API + LAST, {"number_of_workers": 1}, {}, ["result 200"] * 2),
+    "PyTorch": (PYTORCH + "\nif rank == 0:" + LAST.replace("\n", "\n    "), {"number_of_workers": 3}, MACHINE, ["result True of 3"]),
+    "MPI": (MPI + "\nif world.rank == 0:" + LAST.replace("\n", "\n    "), {"number_of_workers": 2}, {}, ["result 3 of 2"]),
+    "TF": (TF + LAST, {"number_of_workers": 1, "number_of_parameter_servers": 1}, {}, ["result True"]),
 }
 
 
-@pytest.fixture
-def submit(cluster, namespace, trainstep):
-    def create(kind, program, distribution, **inputs):
-        api_version = ["--api-version", f"kubeflow.org/{cluster.options['mpi']}"] if kind == "MPI" else []
-        rendered = trainstep(
-            *("render", "--namespace", namespace.name, "--run-id", "real", *api_version),
-            *("--train-specification", {"image": cluster.IMAGE, "command": ["python3", "-c", program]}),
-            *("--distribution-specification", {"distribution_type": kind, **distribution}),
-            *(word for name, value in inputs.items() for word in (f"--{name}", value)),
-            check=0,
-        )
-        made = cluster.kubectl("create", "--validate=strict", "-f", "-", input=rendered.stdout)
-        return made["kind"].lower(), made["metadata"]["name"]
+class RealStep(Step):
+    """The release program and one training program, in the pods of a namespace."""
 
-    return create
+    def words(self, command, specification, distribution, options, *more):
+        return [
+            *(str(self.program), command, "--namespace", self.space.name, "--run-id", "real", "--train-specification", json.dumps(specification)),
+            *("--distribution-specification", json.dumps({"distribution_type": self.kind, **distribution})),
+            *("--job-options", json.dumps(options)),
+        ]
+
+    def run_program(self, text, distribution, options=None, image=Cluster.IMAGE):
+        return self.run(fates={"image": image, "command": ["python3", "-c", text]}, distribution=distribution, options=FAST | (options or {}))
+
+
+@pytest.fixture
+def step(cluster, namespace, program, tmp_path):
+    return lambda kind: RealStep(cluster, program, namespace, kind, tmp_path)
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_program_of_this_kind_runs(cluster, namespace, submit, kind):
-    program, distribution, printed, primary = CASES[kind]
-    job = submit(kind, program, distribution)
-    end = cluster.end_of(namespace, job)
-    pods = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
-    name = next(pod["metadata"]["name"] for pod in pods if primary in pod["metadata"]["name"])
-    log = cluster.kubectl("logs", name, "-n", namespace.name)
-    assert end["type"] in ("Complete", "Succeeded"), f"{json.dumps(end)}\n{log}"
-    assert "".join(line + "\n" for line in log.splitlines() if line.startswith("result")) == printed
+def test_program_of_this_kind_is_run_and_shown_to_its_last_line(step, kind):
+    program, distribution, options, printed = CASES[kind]
+    ended = step(kind).run_program(program, distribution, options)
+    assert (ended.code, ended.jobs, ended.pods) == (0, [], []), ended.output
+    lines = shown(ended.output, PRIMARY[kind])
+    assert [line for line in lines if line.startswith("result")] == printed, ended.output
+    assert lines[-301:] == [*(f"line {i}" for i in range(300)), "the end"], ended.output
+    if kind == "PyTorch":
+        assert [line.partition(" ")[0] for line in lines if line.startswith("epoch")] == [f"epoch={i}" for i in range(60)]
 
 
-def test_program_that_takes_too_much_memory_is_killed(cluster, namespace, submit):
-    job = submit("Job", "data = b'1' * (1 << 28)", {"number_of_workers": 1}, memory="64Mi")
-    assert cluster.end_of(namespace, job)["type"] == "Failed"
-    (pod,) = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
-    end = pod["status"]["containerStatuses"][0]["state"]["terminated"]
-    assert (end["exitCode"], end["reason"]) == (137, "OOMKilled")
+@pytest.mark.parametrize("kind", CASES)
+def test_exception_of_the_program_is_the_first_failure(step, kind):
+    ended = step(kind).run_program("raise ValueError('no such data set')", CASES[kind][1])
+    assert (ended.code, ended.jobs, ended.pods) == (1, [], []), ended.output
+    assert "ValueError: no such data set" in ended.output.rpartition("[trainstep] failed")[2], ended.output
 
 
-def test_image_that_no_node_has_is_not_found(cluster, namespace, submit):
-    submit("Job", "", {"number_of_workers": 1}, **{"base-image": "localhost/no-such-image:1"})
+def test_program_that_takes_too_much_memory_is_killed(step):
+    ended = step("Job").run_program("data = b'1' * (1 << 28)", {"worker_memory": "64Mi"})
+    assert (ended.code, ended.jobs, ended.pods) == (1, [], []), ended.output
+    assert "OOMKilled" in ended.output
 
-    def reason():
-        (pod,) = cluster.kubectl("get", "pods", "-n", namespace.name)["items"]
-        return pod["status"].get("containerStatuses", [{"state": {}}])[0]["state"].get("waiting", {}).get("reason")
 
-    cluster.wait_for("kubelet", 60, lambda: cluster.kubectl("get", "pods", "-n", namespace.name)["items"] and reason() in ("ErrImagePull", "ImagePullBackOff"))
+def test_image_that_no_node_has_is_not_found(step):
+    ended = step("Job").run_program("", {}, {"limits": {"starting": 5}}, image="localhost/no-such-image:1")
+    assert (ended.code, ended.jobs, ended.pods) == (2, [], []), ended.output
+    assert "localhost/no-such-image:1" in ended.output
 
 
 @pytest.mark.parametrize("cluster", [{"nodes": "real", "mpi": "v1"}], indirect=True, ids=["v1"])
-def test_program_of_an_mpi_job_of_the_training_operator_runs(cluster, namespace, submit):
-    test_program_of_this_kind_runs(cluster, namespace, submit, "MPI")
+@pytest.mark.parametrize("test", [test_program_of_this_kind_is_run_and_shown_to_its_last_line, test_exception_of_the_program_is_the_first_failure])
+def test_mpi_job_of_the_training_operator(cluster, step, test):
+    test(step, "MPI")

@@ -215,6 +215,21 @@ TEST_CASE("before a job is ended because of what is known of it, it is looked at
   }
 }
 
+TEST_CASE("a limit of a phase that passes while something final is awaited to change ends with the class of that") {
+  auto rules = single();
+  rules.limits.starting = 1min;
+  Story story(rules);
+  story.found();
+  story.pod(0, creating());
+  story.pass(50s);
+  story.pod(0, waits("ErrImagePull", "x"));
+  story.pass(10s);
+  REQUIRE(story.removed());
+  const auto verdict = story.verdict_after_removal();
+  CHECK(exit_code(verdict) == 2);
+  CHECK_THAT(verdict.message, Contains("limits.starting") && Contains("the image cannot be pulled"));
+}
+
 TEST_CASE("what turns out to be past when the job is looked at again is forgotten") {
   Story story(single());
   story.lists_at_once = false;
