@@ -112,6 +112,7 @@ void ClusterBackend::watch_all() {
   kube::WatchOptions pods;
   pods.path = {"v1", "pods", m_name_space, "", ""};
   pods.label_selector = kind.pods(m_plan.job_name, m_submitted->resource, "", -1);
+  pods.trim = kinds::trim_pod;
   kube::Watch::Sink pod_sink;
   pod_sink.synced = [this](const std::vector<Json>& items) { look_at_pods(items); };
   pod_sink.changed = [this](const Json& object) { look_at_pod(object); };
@@ -190,12 +191,14 @@ void ClusterBackend::look_again() {
 void ClusterBackend::look_at_pods_again(int turn) {
   const kube::Path pods{"v1", "pods", m_name_space, "", ""};
   const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_submitted->resource, "", -1);
-  m_call = m_client.list(pods, {{"labelSelector", selector}}, {}, [this, turn](kube::Answer answer) {
-    if (turn != m_look) return;
-    if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
-    look_at_pods((*answer)["items"].get_ref<const Json::array_t&>());
-    emit(follow::PodsListed{});
-  });
+  m_call = m_client.list(pods, {{"labelSelector", selector}}, {},
+                         [this, turn](kube::Answer answer) {
+                           if (turn != m_look) return;
+                           if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
+                           look_at_pods((*answer)["items"].get_ref<const Json::array_t&>());
+                           emit(follow::PodsListed{});
+                         },
+                         {.trim = kinds::trim_pod});
 }
 
 void ClusterBackend::pod_gone(const std::string& uid) {

@@ -128,4 +128,18 @@ PodView read_pod(const Json& object) {
   return pod;
 }
 
+void trim_pod(Json& object) {
+  if (!object.is_object()) return;
+  if (auto metadata = object.find("metadata"); metadata != object.end() && metadata->is_object()) {
+    metadata->erase("managedFields");
+    metadata->erase("annotations");
+  }
+  const auto spec = object.find("spec");
+  if (spec == object.end() || !spec->is_object()) return;
+  Json kept = Json::object();
+  for (const auto* key : {"nodeName", "initContainers"})
+    if (const auto value = spec->find(key); value != spec->end()) kept[key] = std::move(*value);
+  *spec = std::move(kept);
+}
+
 }  // namespace trainstep::kinds

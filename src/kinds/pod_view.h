@@ -54,5 +54,8 @@ struct PodView {
 
 // Any JSON is allowed: what is not there, or of another shape, is absent.
 PodView read_pod(const Json& object);
+// Takes from a pod what neither read_pod() nor its owner's search needs: most of its specification, annotations, managed fields. A thousand pods of a
+// list are then some megabytes.
+void trim_pod(Json& object);
 
 }  // namespace trainstep::kinds

@@ -151,3 +151,26 @@ TEST_CASE("whatever the object looks like, a pod comes out") {
     CHECK_FALSE(pod.disrupted());
   }
 }
+
+TEST_CASE("a trimmed pod reads the same, without what takes its room") {
+  auto object = test::pod("train-1-worker-0", "uid-1", test::unscheduled());
+  object["metadata"]["labels"] = {{"a", "b"}};
+  object["metadata"]["annotations"] = {{"long", "text"}};
+  object["metadata"]["managedFields"] = Json::array({{{"manager", "kubelet"}}});
+  object["spec"]["containers"] = Json::array({{{"name", "train"}, {"image", "i"}}});
+  object["spec"]["initContainers"] = Json::array({{{"name", "proxy"}, {"restartPolicy", "Always"}}});
+  object["status"]["initContainerStatuses"] = Json::array({{{"name", "proxy"}, {"restartCount", 0}}});
+  auto trimmed = object;
+  trim_pod(trimmed);
+  const auto before = read_pod(object);
+  const auto after = read_pod(trimmed);
+  CHECK(after.uid == before.uid);
+  CHECK(after.node == before.node);
+  CHECK(after.unschedulable == before.unschedulable);
+  REQUIRE(after.init_containers.size() == 1);
+  CHECK(after.init_containers.front().sidecar);
+  CHECK(trimmed["metadata"]["labels"] == object["metadata"]["labels"]);
+  for (const auto* gone : {"annotations", "managedFields"}) CHECK_FALSE(trimmed["metadata"].contains(gone));
+  CHECK_FALSE(trimmed["spec"].contains("containers"));
+  for (auto odd : {Json(), Json(7), Json{{"metadata", 1}, {"spec", Json::array()}}}) CHECK_NOTHROW(trim_pod(odd));
+}
