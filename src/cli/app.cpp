@@ -166,7 +166,7 @@ int show(const CLI::App& app, const CLI::Success& success) {
 
 // CLI11 says what it has counted; people want to know what to write.
 std::string problem(const Commands& commands, const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const auto flag = text.substr(0, text.find(':'));
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::RequiredError: {

@@ -211,6 +211,7 @@ void ClusterBackend::pod_gone(const std::string& uid) {
 
 void ClusterBackend::look_at_event(const Json& object) {
   const auto* about = trainstep::find(object, "involvedObject");
+  if (!m_submitted) return;
   const bool job = text(about, "kind") == m_submitted->resource.kind;
   if (job && text(about, "uid") != m_uid) return;  // of an earlier job of this name
   const auto* created = metadata_of(object);
@@ -226,8 +227,10 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
   sink.lines = [this, member, attempt](std::string_view lines) { emit(follow::MemberOutput{member, lines, attempt}); };
   sink.lost = [this, pod = order.pod](const std::string& what) { tell(fmt::format("log of {}: {}", pod, what)); };
   sink.complete = [this, member, attempt] { emit(follow::LogComplete{member, attempt}); };
+  auto& kin = m_log_kin[{order.pod, order.container}];
+  if (!kin) kin = std::make_shared<kube::LogKin>();
   m_logs[{member, attempt}] =
-      std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink));
+      std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink), kin);
 }
 
 void ClusterBackend::end_log(const follow::EndLog& order) {

@@ -60,8 +60,8 @@ void read_replicas(const Json& spec, plan::Distribution& distribution) {
   if (!spec.is_object()) return;
   for (const auto& [key, types] : spec.items()) {
     if (!key.ends_with("ReplicaSpecs")) continue;
-    const auto count = [&types = types](const char* type) {
-      const auto* replicas = at(&types, type);
+    const auto count = [&replica_types = types](const char* type) {
+      const auto* replicas = at(&replica_types, type);
       return replicas == nullptr ? 0 : number(replicas, "replicas", 1);
     };
     distribution.workers = count("Worker");

@@ -27,6 +27,7 @@ Result<void> check_routes(const plan::Plan& plan) {
 
 std::string unfetched_outputs(const plan::Plan& plan) {
   std::vector<std::string> names;
+  names.reserve(plan.binding.outputs.size());
   for (const auto& output : plan.binding.outputs) names.push_back(output.name);
   if (names.empty()) return {};
   return fmt::format("outputs that stay in the primary replica's pod: {}", join(names, ", "));

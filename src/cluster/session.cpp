@@ -69,7 +69,7 @@ void Session::connect() {
 void Session::plan_and_run() {
   auto plan = m_options.make_plan(m_facts, m_job_name_space);
   if (!plan) return finish_early(result::from_error(plan.error()));
-  m_plan = std::move(*plan);
+  m_plan = std::make_unique<plan::Plan>(std::move(*plan));
   run();
 }
 
@@ -82,7 +82,7 @@ void Session::run() {
   m_runner->begin([this](run::Outcome outcome) {
     m_over = true;
     m_own_life.reset();
-    m_done({std::move(outcome), &*m_plan});
+    m_done({std::move(outcome), m_plan.get()});
   });
   m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { m_runner->tell(follow::CancelSeen{what}); });
 }
@@ -90,11 +90,12 @@ void Session::run() {
 void Session::request_stop(int signal) {
   if (m_over) return;
   if (!m_runner) return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
-  if (m_own_life)
-    if (auto eviction = m_own_life->eviction())
-      m_runner->tell(
-          follow::EvictionSeen{std::move(*eviction), m_facts.retried && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until)});
-  m_runner->request_stop(signal);
+  if (!m_own_life) return m_runner->request_stop(signal);
+  m_own_life->ask_why([this, signal](std::optional<std::string> eviction) {
+    const bool retried = m_facts.retried && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
+    if (eviction) m_runner->tell(follow::EvictionSeen{std::move(*eviction), retried});
+    m_runner->request_stop(signal);
+  });
 }
 
 void Session::finish_early(result::Verdict verdict) {
@@ -104,7 +105,7 @@ void Session::finish_early(result::Verdict verdict) {
   outcome.started = m_began;
   outcome.ended = m_loop.now();
   m_loop.post([this, alive = m_alive, outcome = std::move(outcome)]() mutable {
-    if (*alive) m_done({std::move(outcome), m_plan ? &*m_plan : nullptr});
+    if (*alive) m_done({std::move(outcome), m_plan.get()});
   });
 }
 

@@ -68,7 +68,7 @@ class Session {
   Facts m_facts;
   Facts m_job_facts;  // what counts for the job: another cluster knows nothing of our Workflow
   std::string m_job_name_space;
-  std::optional<plan::Plan> m_plan;
+  std::unique_ptr<const plan::Plan> m_plan;
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<OwnLife> m_own_life;

@@ -16,6 +16,7 @@ plan::Plan with_gpus(const std::string& type, int workers, int gpus) {
 
 std::vector<std::string> devices(const GpuDivision& division) {
   std::vector<std::string> result;
+  result.reserve(division.shares.size());
   for (const auto& share : division.shares) result.push_back(share.devices);
   return result;
 }
