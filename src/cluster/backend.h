@@ -70,10 +70,12 @@ class ClusterBackend : public run::Backend {
   std::optional<Submitted> m_existing;
   std::unique_ptr<Submission> m_submission;
   std::optional<Submitted> m_submitted;
+  kinds::Resource m_resource;  // of the job that was submitted
   std::string m_uid;
   std::unique_ptr<PodIndex> m_pods_by_label;
   std::map<std::string, follow::MemberIndex> m_pods;  // uid → member, of those that exist
   std::vector<std::unique_ptr<kube::Watch>> m_watches;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::LogKin>> m_log_kin;  // by pod's name and container
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;

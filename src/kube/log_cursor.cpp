@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::size_t most_equal_stamps = 4096;  // a clock that stands still must not fill the memory
 
-std::size_t hash_of(Stamp stamp, std::string_view text) {
+}  // namespace
+
+std::size_t LogCursor::hash_of(Stamp stamp, std::string_view text) {
   constexpr std::size_t spread = 0x9E3779B97F4A7C15U;
   return std::hash<std::string_view>()(text) ^ (static_cast<std::size_t>(stamp) * spread);
 }
-
-}  // namespace
 
 void LogCursor::Mark::add(std::size_t hash) {
   if (count++ == 0) first = hash;

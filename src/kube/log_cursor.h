@@ -24,6 +24,7 @@ class LogCursor {
     astray,   // these lines make no sense: give up this connection
   };
 
+  static std::size_t hash_of(Stamp stamp, std::string_view text);
   // A new connection begins; it must ask for since().
   void begin();
   // sinceTime in seconds; none: from the beginning.
@@ -40,6 +41,13 @@ class LogCursor {
   [[nodiscard]] Place place() const;
   // The connection has ended before all known lines came: the next one goes by stamps alone.
   void distrust() { m_distrusted = true; }
+  // This connection has turned out to serve a log that another cursor, copied here, knows: stamps tell what is known.
+  void join() {
+    m_since.reset();
+    search();
+  }
+  // Nothing is known yet.
+  [[nodiscard]] bool fresh() const { return !m_any; }
   // The newest stamp that was delivered; none: nothing was.
   [[nodiscard]] std::optional<Stamp> last() const;
 

@@ -43,7 +43,8 @@ Refusal judge(const ApiError& error) {
 }  // namespace
 
 struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
-  State(Client& the_client, LogSource the_source, Sink the_sink) : client(the_client), source(std::move(the_source)), sink(std::move(the_sink)) {}
+  State(Client& the_client, LogSource the_source, Sink the_sink, std::shared_ptr<LogKin> the_kin)
+      : client(the_client), source(std::move(the_source)), sink(std::move(the_sink)), kin(std::move(the_kin)) {}
 
   // A member function as a callback, for as long as the stream is there.
   template <typename... Arguments>
@@ -59,6 +60,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void data(std::string_view bytes);
   bool take(const http::Lines::Line& line);
   bool take_stamped(Stamp at, std::string_view text);
+  bool of_another(Stamp at, std::string_view text);
   bool missing(Stamp until);
   bool flush();
   void done(const Result<http::Response>& response);
@@ -69,6 +71,8 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void no_doubt() { doubt = 0; }
   void give_up(const std::string& why);
   void pod_gone() { give_up("the pod is gone"); }
+  void retire();
+  void superseded();
   void complete();
   void close();
   [[nodiscard]] std::string missing_after(const std::string& why) const;
@@ -76,6 +80,8 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   Client& client;
   LogSource source;
   Sink sink;
+  std::shared_ptr<LogKin> kin;
+  LogKin::Id kin_id = 0;
   LogCursor cursor;
   http::Lines lines{longest_line};
   std::string batch;           // lines to tell, within data() only
@@ -89,6 +95,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool ended = false;
   bool previous = false;
   bool abandoned = false;
+  bool retired = false;       // a later attempt's stream reads on
   bool reading_rest = false;  // this connection reads what is left
   bool opened = false;        // a log was served once
   bool cut_short = false;     // the rest ended before what is known
@@ -133,6 +140,7 @@ void LogStream::State::data(std::string_view bytes) {
   const auto all = lines.feed(bytes, [this](const auto& line) { return take(line); });
   if (closed || !flush() || all) return;
   client.cancel_stream(std::exchange(stream, 0));
+  if (retired) return;
   again(pause_after_end, pause_after_end);
 }
 
@@ -153,10 +161,12 @@ bool LogStream::State::take(const http::Lines::Line& line) {
 }
 
 bool LogStream::State::take_stamped(Stamp at, std::string_view text) {
+  if (retired) return false;
+  if (cursor.fresh() && of_another(at, text)) return false;
   auto step = cursor.take(at, text);
   if (step == LogCursor::Step::gap) {
     if (doubt != 0 && !ended) return false;
-    if (!missing(at)) return false;
+    if (of_another(at, text) || !missing(at)) return false;
     step = cursor.take(at, text);
   }
   if (step == LogCursor::Step::astray) return false;
@@ -166,6 +176,33 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text) {
   }
   return true;
 }
+
+// True: with this line begins the log of a later attempt, whose stream reads it.
+bool LogStream::State::of_another(Stamp at, std::string_view text) {
+  if (!kin) return false;
+  switch (kin->ask(kin_id, at, text, cursor)) {
+    case LogKin::Whose::nobodys:
+      kin->begins(kin_id, at, text);
+      return false;
+    case LogKin::Whose::older:
+      kin->begins(kin_id, at, text);
+      cursor.join();
+      return false;
+    case LogKin::Whose::newer:
+      retire();
+      return true;
+  }
+  return false;
+}
+
+// Not at once: it may be another stream's callback that this is called from.
+void LogStream::State::retire() {
+  if (std::exchange(retired, true)) return;
+  client.loop().cancel(pause);
+  pause = client.loop().after(Duration(0), here(&State::superseded));
+}
+
+void LogStream::State::superseded() { give_up("its container runs again, or its pod was made anew"); }
 
 bool LogStream::State::missing(Stamp until) {
   if (!flush()) return false;
@@ -187,6 +224,7 @@ bool LogStream::State::flush() {
 void LogStream::State::done(const Result<http::Response>& response) {
   stream = 0;
   client.loop().cancel(steady_timer);
+  if (retired) return;
   if (response && response->status / 100 == 2) return at_end();
   const auto error = client.error_of("read the log of pods/" + source.pod, response);
   if (error.status != 0) return refused(error);
@@ -254,14 +292,18 @@ void LogStream::State::complete() {
 
 void LogStream::State::close() {
   closed = true;
+  if (kin) kin->leave(kin_id);
   if (stream != 0) client.cancel_stream(stream);
   for (const auto timer : {pause, steady_timer, doubt}) client.loop().cancel(timer);
   client.forget(this);
 }
 
-LogStream::LogStream(Client& client, LogSource source, Sink sink) : m_state(std::make_shared<State>(client, std::move(source), std::move(sink))) {
-  m_state->previous = m_state->ended = m_state->source.previous;
-  m_state->open();
+LogStream::LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<LogKin> kin)
+    : m_state(std::make_shared<State>(client, std::move(source), std::move(sink), std::move(kin))) {
+  auto& state = *m_state;
+  if (state.kin) state.kin_id = state.kin->enter(state.cursor, state.here(&State::retire));
+  state.previous = state.ended = state.source.previous;
+  state.open();
 }
 
 LogStream::~LogStream() {
@@ -270,7 +312,7 @@ LogStream::~LogStream() {
 
 void LogStream::abandon() {
   const auto state = m_state;
-  if (state->closed || state->abandoned) return;
+  if (state->closed || state->abandoned || state->retired) return;
   state->abandoned = true;
   if (state->stream == 0) return state->pod_gone();
   state->client.loop().cancel(state->pause);
@@ -279,7 +321,7 @@ void LogStream::abandon() {
 
 void LogStream::ended(bool restarted) {
   auto& state = *m_state;
-  if (state.closed || state.abandoned || (state.ended && (!restarted || state.previous))) return;
+  if (state.closed || state.abandoned || state.retired || (state.ended && (!restarted || state.previous))) return;
   state.ended = true;
   state.previous = restarted;
   // Not at once: this may be called from one of the stream's own callbacks.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kube/client.h"
+#include "kube/log_kin.h"
 
 namespace trainstep::kube {
 
@@ -32,7 +33,8 @@ class LogStream {
     // permission; then lost() came before).
     std::function<void()> complete;
   };
-  LogStream(Client& client, LogSource source, Sink sink);
+  // `kin`: what the streams of this pod's name and container share, in the order of its attempts; null: there is only this one.
+  LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<LogKin> kin = nullptr);
   LogStream(const LogStream&) = delete;
   LogStream& operator=(const LogStream&) = delete;
   ~LogStream();  // no callback comes any more
