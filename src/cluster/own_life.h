@@ -16,14 +16,27 @@ class OwnLife {
  public:
   // `cancelled`: called once, when the pipeline's side shows that an end is wanted ("the workflow was stopped").
   OwnLife(kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled);
-  // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on. Only a live watch of both can tell.
-  [[nodiscard]] std::optional<std::string> eviction() const;
+  OwnLife(const OwnLife&) = delete;
+  OwnLife& operator=(const OwnLife&) = delete;
+  ~OwnLife();
+  // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on. `done` is called once, at once if
+  // that is known, else within `patience` from the loop: only a server that answers now shows that the watches are live. While one question is open
+  // others are not asked.
+  using Why = std::function<void(std::optional<std::string> eviction)>;
+  void ask_why(Why done);
 
  private:
   void look_at_pod(const Json& pod);
   void look_at_workflow(const Json& workflow);
   void cancel(const std::string& what);
+  void answer(bool evicted);
 
+  kube::Client& m_client;
+  kube::Path m_pod_path;
+  Why m_why;
+  kube::Client::CallId m_call = 0;
+  Loop::TimerId m_timer = 0;
+  bool m_pod_deleted = false;
   std::function<void(const std::string&)> m_cancelled;
   std::unique_ptr<kube::Watch> m_pod, m_workflow;
   std::string m_pod_uid;
