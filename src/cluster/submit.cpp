@@ -104,8 +104,9 @@ void Submission::create() {
   });
 }
 
+// There is a job, so an API server that is away is no verdict any more.
 void Submission::look_at_existing() {
-  m_call = m_client.get(object_path(), {}, patient(), [this](kube::Answer answer) {
+  m_call = m_client.get(object_path(), {}, m_facts.pod.empty() ? patient() : kube::Retry{}, [this](kube::Answer answer) {
     if (answer) return decide_on(std::move(*answer));
     if (answer.error().status == 404) return create();  // it has gone meanwhile
     fail(std::move(answer.error().error));
