@@ -92,7 +92,7 @@ void Client::answered(CallId id, const Result<http::Response>& response) {
   auto answer = read(call.what, response);
   const auto status = answer ? 200 : answer.error().status;
   const auto again = status == 401 && !call.refused;
-  if (status != 0) call.refused = status == 401;
+  call.refused = status == 401;  // no answer: by the next try the token may have expired again
   if (again) {
     m_credentials->token->refused();
     send(id);
