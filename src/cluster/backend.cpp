@@ -54,7 +54,7 @@ ClusterBackend::~ClusterBackend() {
 }
 
 kube::Path ClusterBackend::job_path() const {
-  const auto& resource = m_submitted ? m_submitted->resource : m_submission->resource();
+  const auto& resource = m_submitted ? m_resource : m_submission->resource();
   return {std::string(resource.group_version), std::string(resource.plural), m_name_space, m_plan.job_name, ""};
 }
 
@@ -75,6 +75,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   if (!result && m_removal_wanted && result.error().kind == ErrorKind::unavailable) return remove_and_report();  // it may exist all the same
   if (!result) return emit(follow::BackendFailed{std::move(result.error())});
   m_submitted = std::move(*result);
+  m_resource = m_submitted->resource;
   m_uid = uid_of(m_submitted->object);
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
@@ -88,7 +89,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
 
 void ClusterBackend::watch_all() {
   const auto& kind = kinds::find(m_plan.kind);
-  m_pods_by_label = std::make_unique<PodIndex>(kind, m_submitted->resource, m_plan.job_name, kind.replicas(m_plan));
+  m_pods_by_label = std::make_unique<PodIndex>(kind, m_resource, m_plan.job_name, kind.replicas(m_plan));
   const auto failed = [this](const kube::ApiError& problem) { emit(follow::BackendFailed{problem.error}); };
 
   kube::WatchOptions job;
@@ -111,7 +112,7 @@ void ClusterBackend::watch_all() {
 
   kube::WatchOptions pods;
   pods.path = {"v1", "pods", m_name_space, "", ""};
-  pods.label_selector = kind.pods(m_plan.job_name, m_submitted->resource, "", -1);
+  pods.label_selector = kind.pods(m_plan.job_name, m_resource, "", -1);
   pods.trim = kinds::trim_pod;
   kube::Watch::Sink pod_sink;
   pod_sink.synced = [this](const std::vector<Json>& items) { look_at_pods(items); };
@@ -125,7 +126,7 @@ void ClusterBackend::watch_all() {
 
   watch_events(m_plan.job_name);
   // mpi-operator's launcher is a Job of its own, whose pods quota and webhooks may refuse.
-  if (m_submitted->resource.group_version == "kubeflow.org/v2beta1") watch_events(m_plan.job_name + "-launcher");
+  if (m_resource.group_version == "kubeflow.org/v2beta1") watch_events(m_plan.job_name + "-launcher");
 }
 
 // Events only explain: where they may not be read, the job runs all the same.
@@ -190,7 +191,7 @@ void ClusterBackend::look_again() {
 
 void ClusterBackend::look_at_pods_again(int turn) {
   const kube::Path pods{"v1", "pods", m_name_space, "", ""};
-  const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_submitted->resource, "", -1);
+  const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_resource, "", -1);
   m_call = m_client.list(pods, {{"labelSelector", selector}}, {},
                          [this, turn](kube::Answer answer) {
                            if (turn != m_look) return;
@@ -211,8 +212,7 @@ void ClusterBackend::pod_gone(const std::string& uid) {
 
 void ClusterBackend::look_at_event(const Json& object) {
   const auto* about = trainstep::find(object, "involvedObject");
-  if (!m_submitted) return;
-  const bool job = text(about, "kind") == m_submitted->resource.kind;
+  const bool job = text(about, "kind") == m_resource.kind;
   if (job && text(about, "uid") != m_uid) return;  // of an earlier job of this name
   const auto* created = metadata_of(object);
   if (created == nullptr) return;
@@ -251,9 +251,31 @@ void ClusterBackend::remove_job() {
 }
 
 void ClusterBackend::remove_and_report() {
-  remove_found([this](const std::optional<kube::ApiError>& problem) {
-    if (problem) return emit(follow::BackendFailed{problem->error});
-    m_gone = true;
+  m_removal_ends = m_client.loop().now() + removal_patience;
+  try_to_remove(1);
+}
+
+void ClusterBackend::try_to_remove(int tries) {
+  m_call = m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {Duration(0)}, [this, tries](const kube::Answer& answer) {
+    const bool gone = answer || answer.error().status == 404 || answer.error().status == 409;  // as in remove_found()
+    if (gone) {
+      m_gone = true;
+      return emit(follow::JobGone{});
+    }
+    const auto& problem = answer.error();
+    const bool may_help = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
+    if (!may_help || m_client.loop().now() >= m_removal_ends) return emit(follow::BackendFailed{problem.error});
+    m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { look_before_removal(tries + 1); });
+  });
+}
+
+// A DELETE that had no answer for seconds must not hit a job that has succeeded meanwhile and belongs to a Workflow.
+void ClusterBackend::look_before_removal(int tries) {
+  m_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
+    const bool spared = answer && uid_of(*answer) == m_uid && m_facts.workflow && m_plan.options.cleanup == "default" &&
+                        kinds::find(m_plan.kind).judge(*answer).state == kinds::Judgement::State::succeeded;
+    if (!spared) return try_to_remove(tries);
+    tell("the job has succeeded meanwhile: it is left to its workflow");
     emit(follow::JobGone{});
   });
 }

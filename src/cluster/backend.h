@@ -52,6 +52,8 @@ class ClusterBackend : public run::Backend {
   void pod_gone(const std::string& uid);
   void look_at_event(const Json& object);
   void remove_and_report();
+  void try_to_remove(int tries);
+  void look_before_removal(int tries);
   void remove_found(std::function<void(std::optional<kube::ApiError>)> done);
   void await_gone(Time until, std::function<void(std::string)> done);
   void mark(const result::Verdict& verdict, std::function<void(std::string)> done);
@@ -79,6 +81,7 @@ class ClusterBackend : public run::Backend {
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
+  Time m_removal_ends;
   int m_look = 0;  // which look_again() is the last
   bool m_gone = false;
   bool m_removal_wanted = false;  // before it was known whether there is a job

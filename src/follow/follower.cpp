@@ -83,7 +83,7 @@ void Follower::on(const MemberEnded& ended, Time at) {
 
 void Follower::member_failed(MemberIndex member, Time at) {
   const auto failure = failure_of(member);
-  if (may_restart(*m_members[member].ending)) {
+  if (may_restart(m_members[member].end())) {
     restart_later(member);
     return;
   }
@@ -171,13 +171,13 @@ void Follower::on(const StopRequested& request, Time at) {
 void Follower::on(const TimerFired& fired, Time at) {
   switch (fired.timer) {
     case limit_starting:
-      if (m_timeline.current() == result::Phase::starting) limit_passed("starting", *m_rules.limits.starting, at);
+      if (m_timeline.current() == result::Phase::starting) limit_passed("starting", m_rules.limits.starting, at);
       return;
     case limit_running:
-      limit_passed("running", *m_rules.limits.running, at);
+      limit_passed("running", m_rules.limits.running, at);
       return;
     case limit_total:
-      limit_passed("total", *m_rules.limits.total, at);
+      limit_passed("total", m_rules.limits.total, at);
       return;
     case linger_over:
       stop_members(m_rules.policy.stop_grace, false);
@@ -199,8 +199,9 @@ void Follower::on(const TimerFired& fired, Time at) {
   if (!m_verdict && m_members.at(member).life == Life::restarting) order_start(member);
 }
 
-void Follower::limit_passed(std::string_view phase, Duration limit, Time at) {
-  decide({result::VerdictClass::timeout, fmt::format("the limit of {} for {} (job_options.limits.{}) has passed", describe(limit), phase, phase),
+void Follower::limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at) {
+  if (!limit) return;
+  decide({result::VerdictClass::timeout, fmt::format("the limit of {} for {} (job_options.limits.{}) has passed", describe(*limit), phase, phase),
           std::nullopt, false, 0},
          at);
 }

@@ -39,7 +39,7 @@ class Follower : public Machine {
   [[nodiscard]] bool may_restart(const Ending& ending) const;
   void order_start(MemberIndex member);
   void restart_later(MemberIndex member);
-  void limit_passed(std::string_view phase, Duration limit, Time at);
+  void limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at);
   void succeed(Time at);
   void decide(result::Verdict verdict, Time at);
   void stop_members(Duration grace, bool servers_only);

@@ -38,9 +38,10 @@ result::FirstFailure first_failure(const Rules& rules, const std::vector<MemberS
 result::FirstFailure failure_of(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member, const MemberState& state) {
   result::FirstFailure failure;
   failure.replica = rules.members[member].name;
-  failure.signal = state.ending->signal;
-  if (!failure.signal && !state.ending->vanished) failure.exit_code = state.ending->exit_code;
-  failure.reason = state.ending->reason;
+  const auto ending = state.end();
+  failure.signal = ending.signal;
+  if (!failure.signal && !ending.vanished) failure.exit_code = ending.exit_code;
+  failure.reason = ending.reason;
   auto lines = state.tail.lines();
   if (const auto report = result::find_mpi_failure(lines); report && report->rank) {
     if (const auto rank = member_of_rank(rules, *report->rank)) {

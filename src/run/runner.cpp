@@ -33,7 +33,7 @@ void Runner::handle(const follow::Event& event) {
   for (auto* listener : m_listeners) listener->state(event.at, m_machine->timeline(), m_machine->metrics());
 }
 
-void Runner::perform(std::vector<follow::Action> actions) {
+void Runner::perform(const std::vector<follow::Action>& actions) {
   for (const auto& action : actions) std::visit([this](const auto& order) { perform(order); }, action);
 }
 

@@ -34,7 +34,7 @@ class Runner {
 
  private:
   void handle(const follow::Event& event);
-  void perform(std::vector<follow::Action> actions);
+  void perform(const std::vector<follow::Action>& actions);
   void perform(const follow::StartMember& order) { m_backend.start(order); }
   void perform(const follow::StopMember& order) { m_backend.stop(order); }
   void perform(const follow::SetTimer& timer);

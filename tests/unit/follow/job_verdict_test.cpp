@@ -5,7 +5,6 @@ using namespace trainstep;
 using namespace trainstep::follow;
 using namespace trainstep::follow::test;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
 
 TEST_CASE("the job's own success is success, once its primary's end and log have come") {
   Story story(gang(2));

@@ -46,7 +46,7 @@ TEST_CASE("every kind has exactly one primary replica, and somebody is awaited")
 }
 
 TEST_CASE("number_of_workers is what the table of replicas says") {
-  const auto counts = [](plan::Plan plan) {
+  const auto counts = [](const plan::Plan& plan) {
     std::string text;
     for (const auto& replica : find(plan.kind).replicas(plan)) text += replica.type + std::to_string(replica.count) + " ";
     return text;
