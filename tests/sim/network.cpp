@@ -70,6 +70,15 @@ void Network::kill() {
   for (const auto& [id, exchange] : exchanges) exchange->cancel();
 }
 
+void Network::note(const Exchange& exchange) {
+  const auto& request = exchange.request();
+  auto what = request.method + " ";
+  what.append(request.url.path, request.url.path.find_last_of('/') + 1);
+  for (const auto* option : {"watch", "dryRun"})
+    if (!asked(request, option).empty()) what.append(" ").append(option);
+  m_requests.push_back({m_loop.now(), exchange.life, std::move(what)});
+}
+
 // True: the server has nothing to do with it any more.
 bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
   if (const auto* now = outage()) {
@@ -100,8 +109,7 @@ void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
   const bool dies = exchange->death_follows && exchange->life == m_life;
   if (!injected(exchange)) {
     const auto request = exchange->request();
-    const auto path = std::string_view(request.url.path);
-    ++m_requests[fmt::format("{} {}", request.method, path.substr(path.find_last_of('/') + 1))];
+    note(*exchange);
     m_story.tell("request", "{}", exchange->describe());
     WirePtr wire = exchange;
     if (m_random.chance(m_faults.swallowed)) {

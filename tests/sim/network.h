@@ -62,14 +62,22 @@ class Network : public http::Transport {
   void revive() { m_dead = false; }
   [[nodiscard]] const Faults& faults() const { return m_faults; }
   void add_outage(const Outage& outage);
-  // How many requests have reached the server, by "POST pytorchjobs".
-  [[nodiscard]] const std::map<std::string, int>& requests() const { return m_requests; }
+  // What has reached the server, in order: "POST pytorchjobs dryRun", "GET pods watch", "GET train-1".
+  struct Request {
+    Time at;
+    int life;  // which of the step's
+    std::string what;
+  };
+  [[nodiscard]] const std::vector<Request>& requests() const { return m_requests; }
+  // The step's present life; deaths and burials count it up.
+  [[nodiscard]] int life() const { return m_life; }
 
  private:
   class Exchange;
   [[nodiscard]] const Outage* outage() const;
   Duration delay();
   void arrive(const std::shared_ptr<Exchange>& exchange);
+  void note(const Exchange& exchange);
   bool injected(const std::shared_ptr<Exchange>& exchange);
   void finish(Id id) { m_exchanges.erase(id); }
 
@@ -85,7 +93,7 @@ class Network : public http::Transport {
   int m_life = 0;  // of the step: a death that was meant for one does not hit the next
   Id m_next = 1;
   std::map<Id, std::shared_ptr<Exchange>> m_exchanges;
-  std::map<std::string, int> m_requests;
+  std::vector<Request> m_requests;
 };
 
 }  // namespace trainstep::sim

@@ -14,6 +14,13 @@ bool Oracle::any_job_succeeded() const {
   return std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), [](const JobRecord& job) { return job.succeeded; });
 }
 
+// From then on it watches the job: it lists it first.
+bool Oracle::last_life_found_its_job() const {
+  return std::ranges::any_of(m_world.m_network.requests(), [this](const Network::Request& request) {
+    return request.life == m_world.m_lives.back().network_life && request.what.starts_with("GET ") && request.what.ends_with("jobs");
+  });
+}
+
 std::set<Class> Oracle::by_fate() const {
   switch (m_world.m_scenario.fate) {
     case Fate::succeeds:
@@ -61,12 +68,12 @@ std::set<Class> Oracle::allowed() const {
   const auto job_failed = [](const JobRecord& job) { return job.failed; };
   if ((fate == Fate::suspended || fate == Fate::preempted) && std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), job_failed))
     result.insert({Class::capacity, Class::system});
-  // No answer within the limits for asking who we are and for creating.
+  // Creating is tried for five minutes, even if an earlier life, unknown to this one, had got as far as that.
   const auto& absences = m_world.m_scenario.absences;
   const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {
     return absence.party == Absence::Party::api_server && absence.length >= Duration{200'000};
   });
-  if (m_world.m_jobs.empty() && long_absence) result.insert(Class::system);
+  if (long_absence && !last_life_found_its_job()) result.insert(Class::system);
   return result;
 }
 
@@ -124,6 +131,7 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   }
   const auto& verdict = m_world.m_lives.back().verdict;
   if (!verdict || (verdict->verdict_class != Class::succeeded && verdict->verdict_class != Class::user)) return;
+  if (m_world.m_lives.back().signalled) return;  // whoever must end does not wait for logs
   const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_fate == StepFate::lives;
   for (const auto& [text, i] : known) {
     const auto& line = written[i];

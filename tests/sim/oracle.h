@@ -27,6 +27,7 @@ class Oracle {
  private:
   [[nodiscard]] std::set<result::VerdictClass> by_fate() const;
   [[nodiscard]] bool any_job_succeeded() const;
+  [[nodiscard]] bool last_life_found_its_job() const;
   void check_first_failure(const result::Verdict& verdict, std::vector<std::string>& violations) const;
   const World& m_world;
 };

@@ -158,9 +158,10 @@ void World::job_created(const VersionPtr& job) {
   if (const auto why = Oracle(*this).why_not_another(); !why.empty()) m_violations.push_back(why);
   const std::string uid(job->uid());
   m_jobs.push_back({.uid = uid, .name = std::string(job->name())});
+  // The queue has each job wait for its turn; all else befalls the first one alone.
+  if (m_scenario.fate == Fate::suspended) m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
   if (m_jobs.size() > 1) return;
   const auto act = m_scenario.acts_at;
-  if (m_scenario.fate == Fate::suspended) m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
   if (m_scenario.fate == Fate::preempted)
     m_loop.after(act, [this, uid] {
       set_suspended(uid, true);

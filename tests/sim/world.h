@@ -50,6 +50,7 @@ struct Life {
   std::vector<Line> lines;
   std::optional<result::Verdict> verdict;  // unset: it was killed
   bool signalled = false;
+  int network_life = 0;  // its number in Network::requests()
 };
 
 // A job that was created for the step.

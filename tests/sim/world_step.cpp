@@ -56,6 +56,7 @@ void World::begin_life(const Factory& factory) {
   m_story.tell("step", "life {} begins", m_lives.size() - 1);
   make_pod();
   m_network.revive();
+  m_lives.back().network_life = m_network.life();
   if (m_scenario.kill_at != 0)
     m_network.on_call(
         [this](int number, const http::Request&) {
