@@ -264,7 +264,7 @@ void ClusterBackend::try_to_remove(int tries) {
     }
     const auto& problem = answer.error();
     const bool may_help = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
-    if (!may_help || m_client.loop().now() >= m_removal_ends) return emit(follow::BackendFailed{problem.error});
+    if (!may_help || (problem.status != 0 && m_client.loop().now() >= m_removal_ends)) return emit(follow::BackendFailed{problem.error});
     m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { look_before_removal(tries + 1); });
   });
 }
@@ -272,9 +272,14 @@ void ClusterBackend::try_to_remove(int tries) {
 // A DELETE that had no answer for seconds must not hit a job that has succeeded meanwhile and belongs to a Workflow.
 void ClusterBackend::look_before_removal(int tries) {
   m_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
+    if (!answer && answer.error().status == 0) {  // nor would a DELETE be heard
+      m_timer = m_client.loop().after(m_client.pause(tries), [this, tries] { look_before_removal(tries + 1); });
+      return;
+    }
     const bool spared = answer && uid_of(*answer) == m_uid && m_facts.workflow && m_plan.options.cleanup == "default" &&
                         kinds::find(m_plan.kind).judge(*answer).state == kinds::Judgement::State::succeeded;
     if (!spared) return try_to_remove(tries);
+    m_removal_wanted = false;
     tell("the job has succeeded meanwhile: it is left to its workflow");
     emit(follow::JobGone{});
   });
