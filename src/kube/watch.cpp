@@ -53,6 +53,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   std::string what;
   http::Lines lines;
   std::string version;
+  std::string gone;  // the version of the last deletion since the list
   std::optional<Time> heard;
   std::optional<ApiError> broken;  // why what comes on this connection is of no use any more
   Client::CallId call = 0;
@@ -64,9 +65,10 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   bool opened = false;  // a watch was answered
   bool lost = true;     // the place: list
   bool closed = false;
-  int tries = 0;     // connections since there was progress
-  int vain = 0;      // of them, those that the server spoilt
-  int refusals = 0;  // since the last watch that was answered
+  bool expired = false;  // since there was progress the place was lost
+  int tries = 0;         // connections since there was progress
+  int vain = 0;          // of them, those that the server spoilt
+  int refusals = 0;      // since the last watch that was answered
   int unauthorized = 0;
 };
 
@@ -86,6 +88,7 @@ void Watch::State::listed(Answer answer) {
   if (answer || answer.error().status != 0) heard = client.loop().now();
   if (!answer) return in_trouble(answer.error());
   version = resource_version(*answer);
+  gone.clear();
   lost = version.empty();
   synced = true;
   vain = unauthorized = 0;
@@ -115,7 +118,10 @@ void Watch::State::head(const http::Response& response) {
   steady_timer = client.loop().after(steady_after, here(&State::steady));
 }
 
-void Watch::State::steady() { tries = vain = 0; }
+void Watch::State::steady() {
+  tries = vain = 0;
+  expired = false;
+}
 
 void Watch::State::silent() {
   silence_timer = 0;
@@ -153,10 +159,16 @@ bool Watch::State::tell(WatchEvent event) {
   if (!event.version.empty() && event.version != version) {
     version = event.version;
     tries = vain = 0;
+    expired = false;
   }
   if (event.type == WatchEvent::Type::bookmark) {
     if (silence_timer == 0) silence_timer = client.loop().after(bookmark_patience, here(&State::silent));
     return true;
+  }
+  if (event.type == WatchEvent::Type::deleted) {
+    // Said twice. To the reader the second would be another object of that name, which was there and has gone.
+    if (!event.version.empty() && event.version == gone) return true;
+    gone = event.version;
   }
   if (options.trim) options.trim(event.object);
   const auto& told = event.type == WatchEvent::Type::deleted ? sink.deleted : sink.changed;
@@ -173,6 +185,8 @@ void Watch::State::done(Result<http::Response> response) {
 void Watch::State::in_trouble(const ApiError& error) {
   if (error.status != 0 && error.status != 401) ++vain;
   if (error.status == 410 || vain >= vain_limit) lost = true;
+  // A server that was away and is back has no past. It answers, so what it has now is asked for soon, but for the second time not so soon.
+  if (error.status == 410 && !std::exchange(expired, true)) tries = 0;
   if (error.status == 410 || retryable(error)) return again(error);
   if (error.status >= 400 && error.status != 401) lost = true;  // 400: the version is none of this server's
   if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);

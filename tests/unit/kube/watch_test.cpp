@@ -87,6 +87,17 @@ TEST_CASE("a watch lists, then tells what changes from there on") {
   CHECK(asked.request.silence == Duration(1860s));
 }
 
+TEST_CASE("an event that comes twice is no second deletion") {
+  Watcher w;
+  const auto twice = [](const std::string& line) { return line + line; };
+  w.h.server.reply(list({pod("a", "3"), pod("b", "5")}, "7"));
+  w.h.server.reply(open(twice(event("MODIFIED", pod("a", "8"))) + twice(event("DELETED", pod("a", "9"))) + twice(event("DELETED", pod("b", "10"))) +
+                        twice(event("ADDED", pod("a", "11"))) + twice(event("DELETED", pod("a", "12")))));
+  w.begin();
+  w.h.loop.run(60s);
+  CHECK(w.told == Words{"= a@3 b@5", "+ a@8", "+ a@8", "- a@9", "- b@10", "+ a@11", "+ a@11", "- a@12"});
+}
+
 TEST_CASE("metadata is enough where only that is asked for") {
   Watcher w;
   w.options.metadata_only = true;
@@ -229,6 +240,22 @@ TEST_CASE("410 on each reconnect for hours is no busy loop either, and what ther
   CHECK(w.told.size() > 100);
   CHECK(w.told.size() < 300);
   CHECK(w.told.back() == "= a@" + std::to_string(version));
+}
+
+TEST_CASE("a server that was away and has no past any more is asked at once for what there is") {
+  Watcher w;
+  w.h.server.reply(list({}, "7"));
+  for (int i = 0; i < 12; ++i) w.h.server.reply(Reply::lost());
+  w.h.server.reply(refusal(410, "Expired", "too old"));
+  w.h.server.reply(list({pod("a", "9")}, "9"));
+  w.h.server.reply(open());
+  w.begin();
+  w.h.loop.run(20min);
+  const auto& asked = w.h.server.asked();
+  REQUIRE(asked.size() == 16);
+  CHECK(asked[13].at - asked[12].at > 5s);
+  CHECK(asked[14].at - asked[13].at < 1s);
+  CHECK(w.told == Words{"=", "= a@9"});
 }
 
 TEST_CASE("a long connection, or progress, makes the next pause short") {
