@@ -66,7 +66,7 @@ class Step:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             process.kill()
-            output, _ = process.communicate()
+            output, _ = process.communicate(timeout=10)
             output += "\n--- the step did not end in time ---"
         return Ended(process.returncode, output, self.left(RESOURCES[self.kind]), self.left("pods"))
 

@@ -38,7 +38,7 @@ class Exchange:
 
     def __str__(self):
         fault = f" {self.fault}" if self.fault else ""
-        return f"{self.request.number:3} {self.request.method} {self.request.target}: {self.status} given {self.given}{fault}"
+        return f"{self.request.number:3} {self.received % 1000:7.2f} {self.request.method} {self.request.target}: {self.status} given {self.given}{fault}"
 
 
 def certify(cluster):
@@ -66,12 +66,13 @@ class FaultProxy:
 
     def __enter__(self):
         self._thread.start()
-        self._ready.wait()
+        assert self._ready.wait(10), "the fault proxy does not start"
         return self
 
     def __exit__(self, *_):
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
+        self._thread.join(10)
+        assert not self._thread.is_alive(), "the fault proxy does not end"
 
     @property
     def url(self) -> str:
@@ -167,7 +168,7 @@ class FaultProxy:
             return self._note(exchange, given=fault.answer)
         status, headers, source = await upstream.forward(request)
         headers = shifted(headers, fault.clock)
-        if request.stream and status == 200:
+        if status == 200 and (request.stream or request.log and fault.lines is not None):
             self._note(exchange, status=status, answered=time.monotonic())
             await self._kill_or_cut("after", fault)
             if fault.silence and fault.lines is None:

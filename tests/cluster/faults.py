@@ -45,15 +45,19 @@ class Request:
         return "dryRun" in self.query
 
     @property
+    def follow(self) -> bool:
+        return self.log and self.query.get("follow") == "true"
+
+    @property
     def stream(self) -> bool:
-        return self.watch or (self.log and self.query.get("follow") == "true")
+        return self.watch or self.follow
 
     @property
     def sort(self) -> str:
         """What it is for, the same in every run: without the namespace, and what is random in names of jobs and pods."""
         path = re.sub(r"/namespaces/[^/]+", "", self.path)
         path = re.sub(r"-[a-z0-9]{5}/log$", "/log", path)
-        flags = [name for name, on in (("dry run", self.dry_run), ("watch", self.watch), ("follow", self.log and self.stream)) if on]
+        flags = [name for name, on in (("dry run", self.dry_run), ("watch", self.watch), ("follow", self.follow)) if on]
         text = " ".join(filter(None, (self.method, path, self.query.get("fieldSelector", ""), *flags)))
         return re.sub(r"-[0-9a-f]{10}(?![0-9a-z])", "", text)
 
@@ -69,7 +73,7 @@ class Fault:
     cut: str = ""  # where the connection is cut: "before" forwarding, "after" the server did it, within the "head", the "body", a "chunk" of it
     kill: str = ""  # the program is ended: "before" forwarding, or "after" the server did it
     split: int = 0  # the answer comes in pieces of so many bytes
-    lines: int | None = None  # of a stream: so many pass, then within the next one cut, `end`, `gone` or `silence` happens
+    lines: int | None = None  # of a watch or log: so many pass, then within the next one cut, `end`, `gone` or `silence` happens
     end: bool = False  # the stream ends well, as at a server's time-out
     gone: bool = False  # the watch ends with an ERROR event, 410
     seconds: float = 0  # the stream ends well after so long
@@ -91,13 +95,14 @@ class Rule:
     path: str = ""  # a regular expression, found anywhere in it
     watch: bool | None = None
     log: bool | None = None
+    follow: bool | None = None
     dry_run: bool | None = None
     skip: int = 0
     times: int = 1
 
     def fits(self, request: Request) -> bool:
-        flags = (self.watch in (None, request.watch), self.log in (None, request.log), self.dry_run in (None, request.dry_run))
-        return all(flags) and self.method in ("", request.method) and re.search(self.path, request.path) is not None
+        flags = all(getattr(self, flag) in (None, getattr(request, flag)) for flag in ("watch", "log", "follow", "dry_run"))
+        return flags and self.method in ("", request.method) and re.search(self.path, request.path) is not None
 
 
 def script(*rules: Rule):
