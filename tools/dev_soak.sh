@@ -1,6 +1,6 @@
 #!/bin/bash
-# ./dev soak [MINUTES]: each fuzz target that long (default: 10), then the unit tests again and again in random order, half as long, and the end-to-end
-# tests twice.
+# ./dev soak [MINUTES]: each fuzz target that long (default: 10), 100,000 simulated worlds from a random seed on, the planted bugs of the simulator, then
+# the unit tests again and again in random order, half as long, and the end-to-end tests twice.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -19,6 +19,10 @@ for target in build/fuzz/tests/fuzz_*; do
   step "fuzzing $name" "$target" -max_total_time=$((minutes * 60)) -timeout=10 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/found_${name}_" "$grown" $seeds
 done
+
+build sim sim
+first=$((RANDOM * 32768 + RANDOM))
+step "100,000 worlds from seed $first" build/sim/tests/sim/sim --first "$first" --seeds 100000
 
 build dev
 build release

@@ -8,6 +8,7 @@ all=${1:-}
 tools/prepare_tests.sh
 build dev
 build release
+build sim sim
 if [[ $all ]]; then
   tools/test_more.sh
 fi

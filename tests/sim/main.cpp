@@ -1,5 +1,6 @@
-// sim [--first SEED] [--seeds N] [--seed SEED] [--kills]: the whole step against the simulated world.
-//   --seeds N   that many seeds from --first on (default 1); a violated promise is told with its story, and is exit code 1
+// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills: the whole step against the simulated world.
+//   --seeds N   that many seeds from --first on (default 1); a violated promise is told, the first ones with their stories, and is exit code 1
+//   --until-violated   … and the first one is the end
 //   --seed S    this one alone, with everything that happened
 //   --kills     instead: every kind, killed before and after each of its API calls, where nothing else goes wrong
 // SPDX-License-Identifier: Apache-2.0
@@ -19,7 +20,7 @@ using namespace trainstep::sim;
 
 namespace {
 
-constexpr int most_failures_told = 5;
+constexpr int most_stories = 2;
 
 // True: every promise was kept.
 bool live(std::uint64_t seed, const Wishes& wishes, bool story) {
@@ -28,15 +29,17 @@ bool live(std::uint64_t seed, const Wishes& wishes, bool story) {
   if (violations.empty() && !story) return true;
   if (story) std::printf("%s\n", world.story().c_str());
   for (const auto& violation : violations) std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), violation.c_str());
+  if (!violations.empty() && story) std::printf("again: tools/sim.sh --seed %llu\n\n", static_cast<unsigned long long>(seed));
   return violations.empty();
 }
 
-int run_seeds(std::uint64_t first, std::uint64_t seeds) {
+int run_seeds(std::uint64_t first, std::uint64_t seeds, bool stop_at_first) {
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t failed = 0;
   for (auto seed = first; seed < first + seeds; ++seed) {
     if (live(seed, {}, false)) continue;
-    if (++failed <= most_failures_told) live(seed, {}, true);
+    if (++failed <= most_stories) live(seed, {}, true);
+    if (stop_at_first) break;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::printf("%llu seeds from %llu, %llu with a violated promise, %.0f a second\n", static_cast<unsigned long long>(seeds),
@@ -71,13 +74,15 @@ int run_kills() {
 
 int main(int argc, char** argv) {
   std::uint64_t first = 1, seeds = 1'000;
+  bool stop_at_first = false;
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto value = i + 1 < words.size() ? std::strtoull(words[i + 1].data(), nullptr, 10) : 0;
     if (words[i] == "--kills") return run_kills();
     if (words[i] == "--seed") return live(value, {}, true) ? 0 : 1;
+    if (words[i] == "--until-violated") stop_at_first = true;
     if (words[i] == "--first") first = value;
     if (words[i] == "--seeds") seeds = value;
   }
-  return run_seeds(first, seeds);
+  return run_seeds(first, seeds, stop_at_first);
 }
