@@ -190,8 +190,9 @@ void Watch::State::in_trouble(const ApiError& error) {
   if (error.status == 410 || retryable(error)) return again(error);
   if (error.status >= 400 && error.status != 401) lost = true;  // 400: the version is none of this server's
   if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);
-  // After a first 401 the token is read anew.
-  if (opened ? std::max(refusals, unauthorized) < patience : error.status == 401 && unauthorized == 1) return again(error);
+  // After a first 401 the token is read anew. Who could list has been let in.
+  const bool accepted = opened || (synced && error.status == 401);
+  if (accepted ? std::max(refusals, unauthorized) < patience : error.status == 401 && unauthorized == 1) return again(error);
   close();
   if (sink.failed) sink.failed(error);
 }
