@@ -125,10 +125,10 @@ void JobFollower::attempt_begins(MemberIndex member, const ContainerView& contai
   if (shown(member) || m_rules.members[member].primary) open_log(member);
 }
 
-// A pod that is first seen when it runs again: how the attempt before ended is all that is known of it.
+// A pod that is first seen when it runs again, or has run again: how the attempt before ended is all that is known of it.
 void JobFollower::remember_last(MemberIndex member, const ContainerView& container, Time at) {
   auto& slot = m_slots[member];
-  if (container.state != ContainerView::State::running || !container.last) return;
+  if (container.state == ContainerView::State::waiting || !container.last) return;
   auto ending = ending_of(*slot.pod, &*container.last);
   if (ending.succeeded()) return;
   auto& earlier = slot.earlier.emplace();
