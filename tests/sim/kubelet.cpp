@@ -72,15 +72,15 @@ void Kubelet::draw(const LifePtr& life) {
   life->fate = m_draw(life->who);
 }
 
+// Reports wait for the kubelet, in their order.
 void Kubelet::report(const LifePtr& life, const std::function<void(Json& pod)>& change) {
-  const auto now = m_store.loop().now();
-  if (now >= m_down_until) {
-    m_store.update(life->who.uid, change);
-    return;
-  }
-  // Reports wait for the kubelet, in their order.
-  m_store.loop().after(std::chrono::duration_cast<Duration>(m_down_until - now),
-                       [this, uid = life->who.uid, change] { m_store.update(uid, change); });
+  m_reports.emplace_back(life->who.uid, change);
+  send_reports();
+}
+
+void Kubelet::send_reports() {
+  if (m_store.loop().now() < m_down_until) return;
+  for (const auto& [uid, change] : std::exchange(m_reports, {})) m_store.update(uid, change);
 }
 
 void Kubelet::schedule(const LifePtr& life) {
@@ -292,7 +292,8 @@ void Kubelet::vanish(const std::string& uid) {
 }
 
 void Kubelet::restart(Time until) {
-  m_down_until = until;
+  m_down_until = std::max(m_down_until, until);
+  m_store.loop().after(std::chrono::duration_cast<Duration>(m_down_until - m_store.loop().now()), [this] { send_reports(); });
   m_logs.cut_all();
 }
 

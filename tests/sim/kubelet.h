@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/collector.h"
@@ -58,6 +59,11 @@ class Kubelet {
   // No status is reported until then, whoever follows a log is cut off; containers run on.
   void restart(Time until);
   [[nodiscard]] const std::vector<WrittenLine>& written() const { return m_written; }
+  // How many containers of this replica have been started.
+  [[nodiscard]] int attempts(const std::string& replica) const {
+    const auto found = m_attempts.find(replica);
+    return found == m_attempts.end() ? 0 : found->second;
+  }
   // Ends the pod as an eviction does (node pressure, preemption); false: it does not run.
   bool evict(const std::string& pod_uid, const std::string& reason);
 
@@ -87,6 +93,7 @@ class Kubelet {
   void terminate(const std::string& uid);
   void vanish(const std::string& uid);
   void report(const LifePtr& life, const std::function<void(Json& pod)>& change);
+  void send_reports();
   void draw(const LifePtr& life);
 
   Store& m_store;
@@ -94,8 +101,9 @@ class Kubelet {
   Random m_random;
   Draw m_draw;
   Time m_down_until;
-  std::map<std::string, LifePtr> m_lives;  // by the pod's uid
-  std::map<std::string, int> m_attempts;   // by replica
+  std::vector<std::pair<std::string, std::function<void(Json& pod)>>> m_reports;  // not sent yet, by the pod's uid
+  std::map<std::string, LifePtr> m_lives;                                         // by the pod's uid
+  std::map<std::string, int> m_attempts;                                          // by replica
   std::vector<WrittenLine> m_written;
 };
 

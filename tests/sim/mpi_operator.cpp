@@ -49,7 +49,7 @@ int MpiOperator::look_at_workers(const VersionPtr& job, int wanted) {
   for (int i = 0; i < wanted; ++i) {
     const auto name = fmt::format("{}-worker-{}", job->name(), i);
     const auto pod = m_store.find(*m_store.resource("v1", "pods"), job->name_space(), name);
-    if (pod == nullptr) {
+    if (pod == nullptr || !pod->owned_by(job->uid())) {
       auto labels = labels_of(job, "worker");
       labels["training.kubeflow.org/replica-index"] = std::to_string(i);
       const auto policy = text_at(replica(job, "Worker"), {"restartPolicy"});

@@ -106,11 +106,9 @@ void Oracle::check_first_failure(const result::Verdict& verdict, std::vector<std
 void Oracle::check_lines(std::vector<std::string>& violations) const {
   const auto& written = m_world.m_cluster.kubelet.written();
   std::map<std::string_view, std::size_t> known;
-  int last_attempt = -1;
-  for (std::size_t i = 0; i < written.size(); ++i) {
+  const auto last_attempt = m_world.m_cluster.kubelet.attempts(m_world.m_scenario.primary) - 1;
+  for (std::size_t i = 0; i < written.size(); ++i)
     if (written[i].text.find(" try ") != std::string::npos) known.emplace(written[i].text, i);
-    if (written[i].replica == m_world.m_scenario.primary) last_attempt = std::max(last_attempt, written[i].attempt);
-  }
   std::set<std::size_t> printed;
   for (const auto& life : m_world.m_lives) {
     printed.clear();
@@ -133,10 +131,12 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   if (!verdict || (verdict->verdict_class != Class::succeeded && verdict->verdict_class != Class::user)) return;
   if (m_world.m_lives.back().signalled) return;  // whoever must end does not wait for logs
   const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_fate == StepFate::lives;
+  // What is written after the job's end, by those that have not been stopped yet, may come or not.
+  const auto end = m_world.m_jobs.empty() ? Time::max() : m_world.m_jobs.back().ended.value_or(m_world.m_ended);
   for (const auto& [text, i] : known) {
     const auto& line = written[i];
     const bool due = line.replica == m_world.m_scenario.primary && (whole || line.attempt == last_attempt) && !line.lost &&
-                     m_world.m_pods_at_end.contains(line.pod_uid);
+                     m_world.m_pods_at_end.contains(line.pod_uid) && line.at <= end;
     if (due && !printed.contains(i)) violations.push_back("never printed: " + line.text);
   }
 }

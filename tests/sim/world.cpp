@@ -146,6 +146,7 @@ void World::job_heard(const Happening& happening) {
   if (final && (has_condition(status, "Complete") || has_condition(status, "SuccessCriteriaMet") || has_condition(status, "Succeeded")))
     record->succeeded = true;
   if (final && (has_condition(status, "Failed") || has_condition(status, "FailureTarget"))) record->failed = true;
+  if ((record->succeeded || record->failed) && !record->ended) record->ended = m_loop.now();
   const auto outcome = text_at(job.object, {"metadata", "annotations", "trainstep.dev/outcome"});
   if (!outcome.empty() && outcome != "succeeded") record->reported = true;
   if (happening.sort == Happening::Sort::deleted) record->gone = true;

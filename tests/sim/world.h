@@ -57,6 +57,7 @@ struct Life {
 struct JobRecord {
   std::string uid, name;
   bool succeeded = false, failed = false;  // as the operator has decided; found out without the code under test
+  std::optional<Time> ended = {};          // when that was decided
   bool reported = false;                   // the step has told its pipeline of a failure, and noted that on the job
   bool deleted_by_world = false;
   bool deleted_by_step = false;
@@ -127,7 +128,7 @@ class World {
   Network m_network;
   std::string m_token;
   int m_tokens = 0;
-  Time m_began;
+  Time m_began, m_ended;  // m_ended: the last life
   VersionPtr m_workflow;
   Pod m_pod;
   std::vector<JobRecord> m_jobs;

@@ -120,6 +120,7 @@ void World::die() {
 void World::bury() {
   m_story.tell("step", "{}", m_dying ? "is dead" : "has ended");
   m_network.kill();
+  m_ended = m_loop.now();
   m_step.reset();
   m_step_loop.reset();
   for (const auto& pod : m_cluster.training_pods()) m_pods_at_end.emplace(pod->uid());
