@@ -1,9 +1,16 @@
 #!/bin/bash
-# ./dev bench: what the release file costs, side by side with the same steps in Python.
+# ./dev bench [local|cluster]: what the release file costs, side by side with what people use instead; default: both.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+what=${1:-}
+[[ $# -le 1 && ($what == "" || $what == local || $what == cluster) ]] || die "usage: ./dev bench [local|cluster]"
 need "${build_packages[@]}" "${curl_packages[@]}" "${python_packages[@]}"
-venv kfp2
+venv kfp2 clients
 build release trainstep peak
-exec $system_python tests/bench/bench.py "$root/build/release/trainstep" "$root/build/venv/kfp2/bin/python"
+if [[ $what != cluster ]]; then
+  $system_python tests/bench/bench.py "$root/build/release/trainstep" "$root/build/venv/kfp2/bin/python"
+fi
+if [[ $what != local ]]; then
+  $system_python tests/bench/cluster_bench.py "$root/build/release/trainstep" "$root/build/venv/clients/bin/python"
+fi

@@ -80,8 +80,8 @@ debian_sources() {
 venv() {
   local name list stamp
   for name; do
-    list=samples/requirements/$name.txt
-    [[ -f $list ]] || die "no such file: $list"
+    list=$(ls {samples,tests/bench}/requirements/"$name.txt" 2>/dev/null) || true
+    [[ $list ]] || die "no such file: $name.txt in samples/requirements or tests/bench/requirements"
     stamp=$(sha256sum "$list" | cut -c1-16)
     [[ -f build/venv/$name/$stamp ]] && continue
     need "${python_packages[@]}"

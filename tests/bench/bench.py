@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+from table import show
+
 HERE = pathlib.Path(__file__).parent
 PEAK = HERE.parent.parent / "build/release/peak"
 SPECIFICATION = HERE.parent.parent / "samples" / "pytorch" / "train_specification.v1.yaml"
@@ -113,9 +115,7 @@ def main():
     rows = rendering(program, python)
     rows.append(("size of the program", f"{pathlib.Path(program).stat().st_size / 1e6:.1f} MB", "", "", "8 MB"))
     rows += merging(program)
-    widths = [max(len(row[i]) for row in rows + [("", "trainstep", "Python", "ratio", "target")]) for i in range(5)]
-    for row in [("", "trainstep", "Python", "ratio", "target"), *rows]:
-        print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))))
+    show([("", "trainstep", "Python", "ratio", "target"), *rows])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A TrainJob as people run it with the Kubeflow SDK: train, wait. Usage: … KUBECONFIG NAMESPACE NAME"""
+import logging
+import sys
+
+from kubeflow.common.types import KubernetesBackendConfig
+from kubeflow.trainer import CustomTrainer, TrainerClient
+from kubeflow.trainer.options import Name
+
+
+def train():
+    pass
+
+
+logging.disable()  # that the version of its operator may not be read
+kubeconfig, namespace, name = sys.argv[1:]
+client = TrainerClient(KubernetesBackendConfig(config_file=kubeconfig, namespace=namespace))
+client.train(runtime="bench", trainer=CustomTrainer(func=train, num_nodes=3), options=[Name(name)])
+client.wait_for_job_status(name)
