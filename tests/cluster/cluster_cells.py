@@ -68,6 +68,7 @@ class Step:
             process.kill()
             output, _ = process.communicate(timeout=10)
             output += "\n--- the step did not end in time ---"
+        assert self.space.token not in output, "the token stands in the log"
         return Ended(process.returncode, output, self.left(RESOURCES[self.kind]), self.left("pods"))
 
     def left(self, resource):
