@@ -79,12 +79,15 @@ async def _write(writer, data, split):
         await writer.drain()
 
 
-async def until_closed(reader, work) -> bytes:
-    """Does the work, or stops in it when the program closes its connection. Returns what came of the next request meanwhile."""
+async def until_closed(reader, work, to_its_end) -> bytes:
+    """Does the work, or stops in it when the program closes its connection; `to_its_end`: does all of it even then. Returns what came of the next
+    request meanwhile."""
     working, closed = asyncio.ensure_future(work), asyncio.ensure_future(reader.read(1))
     try:
         await asyncio.wait((working, closed), return_when=asyncio.FIRST_COMPLETED)
         if not working.done() and closed.done() and not closed.result():
+            if to_its_end:
+                await working
             raise Closed
         await working
         return closed.result() if closed.done() and not closed.cancelled() else b""

@@ -116,10 +116,10 @@ class FaultProxy:
         self._ready.set()
         await self._stop.wait()
         server.close()
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
     def _note(self, exchange, **changes):
         with self._changed:
@@ -153,7 +153,8 @@ class FaultProxy:
 
     async def _exchange(self, reader, writer, upstream, exchange) -> bytes:
         try:
-            return await until_closed(reader, self._answer(writer, upstream, exchange))
+            # What is meant to change something does so, whoever is gone meanwhile: what it did is written down.
+            return await until_closed(reader, self._answer(writer, upstream, exchange), exchange.request.method != "GET")
         finally:
             self._note(exchange, ended=time.monotonic())
 

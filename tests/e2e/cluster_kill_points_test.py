@@ -3,6 +3,8 @@
 made, the verdict is right, and nothing is left behind. All points, on the real control plane."""
 import concurrent.futures
 import dataclasses
+import pathlib
+import tempfile
 
 import pytest
 import steps
@@ -10,10 +12,10 @@ from fault_proxy import FaultProxy, certify
 from faults import Fault
 
 CLUSTER = {}
-SIDE_BY_SIDE = 6
+SIDE_BY_SIDE = 8
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Case:
     kind: str
     exit_code: int  # of the training
@@ -21,7 +23,7 @@ class Case:
 
     @property
     def fates(self):
-        return {"run-ms": "1000", "exit-code": str(self.exit_code), "log-lines": "3"}
+        return {"run-ms": "500", "exit-code": str(self.exit_code), "log-lines": "3"}
 
     def __str__(self):
         return f"{self.kind}-{'fails' if self.exit_code else 'succeeds'}-{'workflow' if self.in_workflow else 'shell'}"
@@ -120,16 +122,24 @@ def ready(cluster):
     return cluster
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_killed_at_every_call_the_step_comes_to_the_same_end_with_the_same_job(ready, program, tmp_path_factory, case):
-    live = lambda point=None: Life(ready, program, case, tmp_path_factory.mktemp("step"), point)  # noqa: E731
-    undisturbed = live()
-    assert not undisturbed.problems, "\n".join(undisturbed.problems)
-    points = [Point(call.sort, call.nth, when) for call in undisturbed.calls for when in ("before", "after")]
+@pytest.fixture(scope="module")
+def lives(ready, program, tmp_path_factory):
+    """case → (an undisturbed life, {point of it: future life}); all of all cases begin with the first."""
+    parent = tmp_path_factory.mktemp("lives")  # made here: that is not for several threads
+    live = lambda case, point=None: Life(ready, program, case, pathlib.Path(tempfile.mkdtemp(dir=parent)), point)  # noqa: E731
     with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        lives = list(pool.map(live, points))
-    problems = [problem for each in lives for problem in each.problems]
+        undisturbed = dict(zip(CASES, pool.map(live, CASES)))
+        points = {case: [Point(call.sort, call.nth, when) for call in life.calls for when in ("before", "after")] for case, life in undisturbed.items()}
+        yield {case: (undisturbed[case], [pool.submit(live, case, point) for point in points[case]]) for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_killed_at_every_call_the_step_comes_to_the_same_end_with_the_same_job(lives, case):
+    undisturbed, futures = lives[case]
+    assert not undisturbed.problems, "\n".join(undisturbed.problems)
+    killed = [future.result() for future in futures]
+    problems = [problem for each in killed for problem in each.problems]
     assert not problems, "\n".join(problems)
-    missed = [each.point for each in lives if not each.reached and each.point.surely_met]
+    missed = [each.point for each in killed if not each.reached and each.point.surely_met]
     assert not missed, f"never met: {missed}"
-    print(f"{case}: {sum(each.reached for each in lives)} of {len(points)} points of {len(undisturbed.calls)} calls")
+    print(f"{case}: {sum(each.reached for each in killed)} of {len(futures)} points of {len(undisturbed.calls)} calls")
