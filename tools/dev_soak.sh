@@ -1,6 +1,7 @@
 #!/bin/bash
-# ./dev soak [MINUTES]: each fuzz target that long (default: 10), 100,000 simulated worlds from a random seed on, the planted bugs of the simulator, then
-# the unit tests again and again in random order, half as long, and the end-to-end tests twice.
+# ./dev soak [MINUTES]: each fuzz target that long (default: 10), 100,000 simulated worlds from a random seed on, then
+# the unit tests again and again in random order, half as long, 2,000 random schedules of faults before a real control plane (FAULT_RUNS: so many,
+# FAULT_FIRST: from this seed on), and the end-to-end tests twice.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -37,4 +38,8 @@ unit_tests_for() {
   done
 }
 step "unit tests in random order" unit_tests_for $((minutes * 30))
+tools/venv.sh e2e
+first=${FAULT_FIRST:-$RANDOM}
+step "${FAULT_RUNS:-2000} schedules of faults from seed $first" build/venv/e2e/bin/python tests/cluster/fault_runs.py \
+  --first "$first" --runs "${FAULT_RUNS:-2000}"
 step "end-to-end tests, twice" ctest --preset dev -L e2e --repeat until-fail:2
