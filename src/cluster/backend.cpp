@@ -134,6 +134,7 @@ void ClusterBackend::watch_events(const std::string& object) {
   kube::WatchOptions events;
   events.path = {"v1", "events", m_name_space, "", ""};
   events.field_selector = "involvedObject.name=" + object + ",type=Warning";
+  events.timeout = std::chrono::hours(1);  // an hour of waiting costs 12 requests at most, with an MPIJob's launcher and a log
   kube::Watch::Sink sink;
   sink.synced = [this](const std::vector<Json>& items) {
     for (const auto& item : items) look_at_event(item);
