@@ -75,6 +75,7 @@ void draw_fate(Scenario& scenario, Random& random, const Wishes& wishes) {
   scenario.installed.operators_run = scenario.fate != Fate::operator_absent;
   scenario.exit_code = static_cast<int>(random.chance(0.7) ? random.between(1, 3) : random.between(4, 127));
   scenario.length = random.between(seconds(5), seconds(120)) + (random.chance(0.2) ? some_time(random) : Duration{0});
+  scenario.length = wishes.length.value_or(scenario.length);
   scenario.acts_at = random.between(Duration{0}, scenario.length);
   scenario.acts_for = some_time(random);
   if (scenario.fate == Fate::webhook_down_a_while) scenario.acts_for = random.between(seconds(1), seconds(120));
@@ -184,6 +185,8 @@ Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
   draw_fate(scenario, random, wishes);
   draw_step(scenario, random, wishes);
   draw_faults(scenario, random, wishes);
+  if (scenario.calm) scenario.token_kept = false;
+  if (wishes.token_life) std::tie(scenario.token_life, scenario.token_kept) = std::pair(*wishes.token_life, true);
   return scenario;
 }
 

@@ -94,6 +94,8 @@ struct Wishes {
   std::optional<StepFate> step_fate = {};
   std::optional<bool> calm = {};
   std::optional<std::pair<int, bool>> kill = {};  // call, after its effect
+  std::optional<Duration> length = {};            // of the training
+  std::optional<Duration> token_life = {};        // the step reads its token again only when it is refused
 };
 
 Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes);

@@ -76,7 +76,6 @@ void World::set_up_cluster() {
                                                                                                 {"metadata", {{"name", "wf"}, {"namespace", "lab"}}},
                                                                                                 {"spec", Json::object()}});
   m_cluster.compact_regularly();
-  m_scenario.token_kept = m_scenario.token_kept && !m_scenario.calm;
   rotate_token();
 }
 

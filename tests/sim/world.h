@@ -92,6 +92,7 @@ class World {
   [[nodiscard]] SimLoop& loop() { return m_loop; }
   [[nodiscard]] Cluster& cluster() { return m_cluster; }
   [[nodiscard]] Network& network() { return m_network; }
+  [[nodiscard]] const Network& network() const { return m_network; }
   // What a token file would hold now.
   [[nodiscard]] const std::string& token() const { return m_token; }
 
