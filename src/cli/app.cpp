@@ -71,13 +71,15 @@ std::vector<std::string> with_dashes(int argc, char** argv) {
 
 struct Commands {
   StepCommand command;
-  InterfaceFlags run_flags, render_flags;
+  InterfaceFlags run_flags, render_flags, check_flags;
   CLI::App app{
       "trainstep – the training step of a pipeline.\n"
       "Runs a training program, distributed as you say, and succeeds if and only if the training did.",
       "trainstep"};
   CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, hand back model, metrics and report.");
   CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
+
+  CLI::App* check = app.add_subcommand("check", "Ask the cluster whether this step could do what it will have to; nothing is made.");
 
   CLI::App* list = app.add_subcommand("list", "List the jobs that steps have made in a namespace.");
   CLI::App* attach = app.add_subcommand("attach", "Follow a run that was started earlier to its end; the exit code is its.");
@@ -129,6 +131,11 @@ struct Commands {
         ->group("Render")
         ->type_name("");
     render->footer(std::string(render_examples));
+    check_flags.add_to(*check);
+    check->add_option("--context", command.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")
+        ->group("Run")
+        ->type_name("");
+    check->footer(std::string(check_examples));
     for (auto* command_of_jobs : {list, attach, logs, stop}) add_jobs_flags(*command_of_jobs);
     for (auto* of_one : {attach, logs, stop}) of_one->add_option("RUN", jobs.run, "run id, or the job's name")->required()->type_name("");
     logs->add_option("REPLICA", jobs.replica, "worker-1, ps-0, …; default: the primary replica")->type_name("");
@@ -144,6 +151,10 @@ int dispatch(Commands& commands) {
   if (commands.logs->parsed()) return run_logs(commands.jobs);
   if (commands.stop->parsed()) return run_stop(commands.jobs);
   if (commands.replay->parsed()) return run_replay(commands.record, commands.command.log_format);
+  if (commands.check->parsed()) {
+    commands.command.flags = commands.check_flags.given(*commands.check);
+    return run_check(commands.command);
+  }
   if (commands.run->parsed()) {
     commands.command.flags = commands.run_flags.given(*commands.run);
     return run_run(commands.command);
@@ -172,7 +183,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
     case CLI::ExitCodes::RequiredError: {
       const auto words = commands.app.remaining();
       const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
-      return unknown + "the first word must be a command: run, render, list, attach, logs, stop or replay";
+      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop or replay";
     }
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"

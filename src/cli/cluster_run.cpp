@@ -18,17 +18,6 @@
 namespace trainstep::cli {
 namespace {
 
-// Who this step is, over all its attempts (DESIGN §5): the folder of its outputs or its Workflow, and its node there.
-Result<plan::Plan> plan_as(plan::Request request, const cluster::Facts& facts, const std::string& name_space) {
-  const auto& place = request.identity.empty() && facts.workflow ? facts.workflow->uid : request.identity;
-  request.identity = step::identity(place, facts.node_name);
-  request.name_space = name_space;
-  ASSIGN(auto plan, plan::make_plan(request, kinds::names()));
-  TRY(kinds::check_options(plan));
-  TRY(cluster::check_routes(plan));
-  return plan;
-}
-
 class ClusterRun {
  public:
   ClusterRun(const StepCommand& command, const step::Inputs& inputs, ClusterPlace place, std::unique_ptr<Recorder> recorder)
@@ -61,7 +50,9 @@ class ClusterRun {
     options.where = place.description;
     options.seed = random_seed();
     options.remote_secret = m_inputs.request.cluster_configuration_secret;
-    options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) { return plan_as(m_inputs.request, facts, name_space); };
+    options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) {
+      return plan_in_cluster(m_inputs.request, facts, name_space);
+    };
     return options;
   }
 
@@ -73,6 +64,16 @@ class ClusterRun {
 };
 
 }  // namespace
+
+Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& facts, const std::string& name_space) {
+  const auto& place = request.identity.empty() && facts.workflow ? facts.workflow->uid : request.identity;
+  request.identity = step::identity(place, facts.node_name);
+  request.name_space = name_space;
+  ASSIGN(auto plan, plan::make_plan(request, kinds::names()));
+  TRY(kinds::check_options(plan));
+  TRY(cluster::check_routes(plan));
+  return plan;
+}
 
 int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
   // What can be known to be wrong without a server is said at once.

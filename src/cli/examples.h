@@ -32,6 +32,12 @@ Examples:
   trainstep render --explain --train-specification @samples/mpi/train_specification.v1.yaml \
     --distribution-specification '{"distribution_type": "MPI", "number_of_workers": 3, "worker_cpus": "8"}')help";
 
+inline constexpr std::string_view check_examples = R"help(
+Examples:
+  # would a step of three workers be taken in this namespace? Prints the Role that is missing
+  trainstep check --namespace team-a --train-specification @samples/pytorch/train_specification.v2.yaml \
+    --distribution-specification '{"distribution_type": "PyTorch", "number_of_workers": 3, "worker_cpus": "8"}')help";
+
 inline constexpr std::string_view jobs_examples = R"help(
 Examples:
   # what runs in a namespace, one run's log, and its end

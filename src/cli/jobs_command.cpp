@@ -9,16 +9,14 @@
 #include <optional>
 #include <vector>
 
-#include "base/poll_loop.h"
 #include "base/text.h"
 #include "cli/app.h"
-#include "cli/cluster_place.h"
+#include "cli/connection.h"
 #include "cli/hand_over.h"
 #include "cluster/jobs.h"
 #include "cluster/pod_index.h"
 #include "cluster/rules.h"
 #include "cluster/session.h"
-#include "http/curl_transport.h"
 #include "kube/log_stream.h"
 #include "process/signals.h"
 
@@ -57,40 +55,25 @@ std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan)
   return "created";
 }
 
-// A connection to the cluster, and the loop that everything waits on.
-class Connection {
- public:
-  explicit Connection(ClusterPlace place)
-      : name_space(place.name_space),
-        description(place.description),
-        transport(loop),
-        credentials(std::make_shared<kube::Credentials>(std::move(place.credentials))),
-        client(loop, transport, credentials, random_seed()) {}
+Result<std::vector<cluster::Submitted>> find(Connection& connection, const std::string& run) {
+  Result<std::vector<cluster::Submitted>> found = internal_error("no answer");
+  cluster::find_jobs(connection.client, connection.name_space, run, [&](Result<std::vector<cluster::Submitted>> result) {
+    found = std::move(result);
+    connection.loop.stop();
+  });
+  connection.loop.run();
+  return found;
+}
 
-  Result<std::vector<cluster::Submitted>> find(const std::string& run) {
-    Result<std::vector<cluster::Submitted>> found = internal_error("no answer");
-    cluster::find_jobs(client, name_space, run, [&](Result<std::vector<cluster::Submitted>> result) {
-      found = std::move(result);
-      loop.stop();
-    });
-    loop.run();
-    return found;
-  }
-  // Exactly one.
-  Result<cluster::Submitted> find_one(const std::string& run) {
-    ASSIGN(auto jobs, find(run));
-    if (jobs.empty())
-      return Error{ErrorKind::not_found, fmt::format("no job of run \"{}\" in namespace {}; trainstep list shows what is there", run, name_space)};
-    if (jobs.size() > 1) return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; give the name of one", jobs.size(), run)};
-    return std::move(jobs.front());
-  }
-
-  std::string name_space, description;
-  PollLoop loop;
-  http::CurlTransport transport;
-  std::shared_ptr<kube::Credentials> credentials;
-  kube::Client client;
-};
+// Exactly one.
+Result<cluster::Submitted> find_one(Connection& connection, const std::string& run) {
+  ASSIGN(auto jobs, find(connection, run));
+  if (jobs.empty())
+    return Error{ErrorKind::not_found,
+                 fmt::format("no job of run \"{}\" in namespace {}; trainstep list shows what is there", run, connection.name_space)};
+  if (jobs.size() > 1) return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; give the name of one", jobs.size(), run)};
+  return std::move(jobs.front());
+}
 
 Result<std::unique_ptr<Connection>> connect(const JobsCommand& command) {
   ASSIGN(auto place, find_cluster(command.context, command.name_space));
@@ -99,7 +82,7 @@ Result<std::unique_ptr<Connection>> connect(const JobsCommand& command) {
 
 Result<int> list(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command));
-  ASSIGN(const auto jobs, connection->find(""));
+  ASSIGN(const auto jobs, find(*connection, ""));
   std::fputs(fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", "RUN", "KIND", "JOB", "STATE", "SINCE").c_str(), stdout);
   for (const auto& job : jobs) {
     ASSIGN(const auto plan, cluster::plan_of(job));
@@ -113,7 +96,7 @@ Result<int> list(const JobsCommand& command) {
 
 Result<int> attach(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command));
-  ASSIGN(auto job, connection->find_one(command.run));
+  ASSIGN(auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
   auto& loop = connection->loop;
   Listeners listeners(loop, command.log_format, nullptr);
@@ -199,7 +182,7 @@ class LogReader {
 
 Result<int> logs(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command));
-  ASSIGN(const auto job, connection->find_one(command.run));
+  ASSIGN(const auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
   LogReader reader(*connection, command);
   TRY(reader.read(job, plan, command.replica));
@@ -208,7 +191,7 @@ Result<int> logs(const JobsCommand& command) {
 
 Result<int> stop(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command));
-  ASSIGN(const auto job, connection->find_one(command.run));
+  ASSIGN(const auto job, find_one(*connection, command.run));
   const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection->name_space,
                         text(job.object, "/metadata/name"), ""};
   std::optional<Error> problem;

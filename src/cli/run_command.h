@@ -6,11 +6,15 @@
 
 #include "cli/recorder.h"
 #include "cli/step_command.h"
+#include "cluster/facts.h"
 
 namespace trainstep::cli {
 
 // What --record asks for; null: nothing.
 Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command);
+
+// The plan of a step that is who its outputs' folder or its Workflow, and its node there, make it: the same over all its attempts. Errors: input.
+Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& facts, const std::string& name_space);
 
 // Both return the exit code.
 int run_locally(const StepCommand& command, const step::Inputs& inputs);

@@ -28,5 +28,6 @@ Result<step::Inputs> read_inputs(const StepCommand& command);
 
 int run_render(const StepCommand& command);
 int run_run(const StepCommand& command);
+int run_check(const StepCommand& command);
 
 }  // namespace trainstep::cli

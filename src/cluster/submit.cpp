@@ -33,7 +33,8 @@ std::string uid_of(const Json& object) {
 
 }  // namespace
 
-Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt, Sink sink)
+Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt, Sink sink,
+                       Depth depth)
     : m_client(client),
       m_plan(plan),
       m_facts(facts),
@@ -42,7 +43,8 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
       m_attempt(std::move(attempt)),
       m_sink(std::move(sink)),
       m_resource(m_kind.resources.front()),
-      m_began(client.loop().now()) {
+      m_began(client.loop().now()),
+      m_depth(depth) {
   discover(0);
 }
 
@@ -88,6 +90,7 @@ void Submission::discover(std::size_t candidate) {
 
 void Submission::check() {
   m_call = m_client.create(collection(), m_manifest, true, patient(), [this](kube::Answer answer) {
+    if (answer && m_depth == Depth::dry_run) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
     if (answer) return create();
     if (answer.error().reason == "AlreadyExists") return look_at_existing();
     fail(std::move(answer.error().error));
@@ -108,7 +111,7 @@ void Submission::create() {
 void Submission::look_at_existing() {
   m_call = m_client.get(object_path(), {}, m_facts.pod.empty() ? patient() : kube::Retry{}, [this](kube::Answer answer) {
     if (answer) return decide_on(std::move(*answer));
-    if (answer.error().status == 404) return create();  // it has gone meanwhile
+    if (answer.error().status == 404) return m_depth == Depth::dry_run ? check() : create();  // it has gone meanwhile
     fail(std::move(answer.error().error));
   });
 }
@@ -116,7 +119,10 @@ void Submission::look_at_existing() {
 void Submission::decide_on(Json object) {
   m_call = 0;
   const auto uid = uid_of(object);
-  switch (judge_existing(object, m_plan, m_kind, m_attempt)) {
+  const auto existing = judge_existing(object, m_plan, m_kind, m_attempt);
+  if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::stranger)
+    return m_sink.done(Submitted{m_resource, std::move(object), true});
+  switch (existing) {
     case Existing::ours:
       return m_sink.done(Submitted{m_resource, std::move(object), false});
     case Existing::earlier_attempt:

@@ -27,8 +27,10 @@ class Submission {
     std::function<void(const std::string& line)> tell;  // the story: what is done, what stands in the way
     std::function<void(Result<Submitted>)> done;        // once, from the loop. Errors: input (refused, or the name is a stranger's), unavailable
   };
+  enum class Depth { create, dry_run };  // dry_run: nothing is made, nothing deleted; `object` is what would be made, or what is there (adopted)
   // References must outlive it. `name_space`: where the job is to be.
-  Submission(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt, Sink sink);
+  Submission(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt, Sink sink,
+             Depth depth = Depth::create);
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
   ~Submission();  // no callback comes any more; what is under way on the wire may still take effect
@@ -62,6 +64,7 @@ class Submission {
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
   Time m_began;
+  Depth m_depth;
   bool m_may_exist = false;
   bool m_told_going = false;
 };

@@ -99,7 +99,7 @@ def test_every_flag_that_the_pages_name_exists():
             assert re.search(rf"(?<![\w-]){flag}(?![\w-])", known), f"{page.name} names {flag}"
 
 
-@pytest.mark.parametrize("words", [(), ("run",), ("render",)], ids=["app", "run", "render"])
+@pytest.mark.parametrize("words", [(), ("run",), ("render",), ("check",)], ids=["app", "run", "render", "check"])
 def test_help_is_readable(words):
     text = help_of(*words)
     assert " ".join(["Usage: trainstep", *words]) in text

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/checkup.h"
+
+#include <fmt/format.h>
+
+#include "cluster/headroom.h"
+#include "kinds/kind.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr kube::Retry patience{Duration{30'000}};
+using enum Finding::Grade;
+
+std::string shown(const Right& right) { return fmt::format("{} {}{}{}", right.verb, right.resource, right.group.empty() ? "" : ".", right.group); }
+
+}  // namespace
+
+Checkup::Checkup(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, Sink sink)
+    : m_client(client), m_plan(plan), m_facts(facts), m_name_space(std::move(name_space)), m_sink(std::move(sink)) {
+  m_submission = std::make_unique<Submission>(
+      m_client, m_plan, m_facts, m_name_space, "",
+      Submission::Sink{[](const std::string&) {}, [this](const Result<Submitted>& result) { submitted(result); }}, Submission::Depth::dry_run);
+}
+
+Checkup::~Checkup() { m_client.cancel(m_call); }
+
+void Checkup::tell(Finding::Grade grade, std::string text) {
+  m_diagnosis.bad = m_diagnosis.bad || grade == bad;
+  m_sink.found({grade, std::move(text)});
+}
+
+void Checkup::submitted(const Result<Submitted>& result) {
+  if (!result && result.error().kind == ErrorKind::unavailable) return m_sink.done(result.error());
+  const auto resource = m_submission->resource();
+  if (!result)
+    tell(bad, result.error().message);
+  else if (result->adopted)
+    tell(doubtful, fmt::format("{}/{} of this run is there already: the step would take it up, or make it anew if it has failed", resource.plural,
+                               m_plan.job_name));
+  else
+    tell(good, fmt::format("{} {} would be taken as {} of {}", m_plan.kind, m_plan.job_name, resource.plural, resource.group_version));
+  m_rights = rights_of(resource, m_facts, false);
+  ask(0);
+}
+
+void Checkup::ask(std::size_t right) {
+  if (right == m_rights.size()) {
+    if (m_diagnosis.missing.empty()) tell(good, fmt::format("all {} rights in namespace {}", m_rights.size(), m_name_space));
+    return look_at_quotas();
+  }
+  const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
+  m_call = m_client.create(reviews, access_review(m_rights[right], m_name_space), false, patience,
+                           [this, right](const kube::Answer& answer) { answered(right, answer); });
+}
+
+void Checkup::answered(std::size_t right, const kube::Answer& answer) {
+  if (!answer) return m_sink.done(answer.error().error);
+  const auto& asked = m_rights[right];
+  if (!allowed(*answer)) {
+    m_diagnosis.missing.push_back(asked);
+    tell(asked.needed ? bad : doubtful, fmt::format("no right to {} in namespace {}{}", shown(asked), m_name_space,
+                                                    asked.needed ? "" : ": the step runs without it, and tells less"));
+  }
+  ask(right + 1);
+}
+
+void Checkup::look_at_quotas() {
+  m_call = m_client.list({"v1", "resourcequotas", m_name_space}, {}, patience, [this](const kube::Answer& answer) {
+    if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
+    if (!answer) {
+      tell(doubtful, "quotas may not be read: whether there is room is not known");
+    } else {
+      const auto sentences = lacking(*answer, kinds::find(m_plan.kind).replicas(m_plan));
+      for (const auto& sentence : sentences) tell(doubtful, sentence + "; the job would wait");
+      if (sentences.empty()) tell(good, (*answer)["items"].empty() ? "no quota" : "the quotas have room");
+    }
+    m_sink.done(std::move(m_diagnosis));
+  });
+}
+
+}  // namespace trainstep::cluster

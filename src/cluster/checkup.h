@@ -1,0 +1,60 @@
+// Could this step do what it will have to? Asked of the API server, before anything is made.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/facts.h"
+#include "cluster/rights.h"
+#include "cluster/submit.h"
+#include "kube/client.h"
+#include "plan/plan.h"
+
+namespace trainstep::cluster {
+
+struct Finding {
+  enum class Grade { good, doubtful, bad };  // doubtful: it will run, but wait or tell less
+  Grade grade = Grade::good;
+  std::string text;
+};
+
+struct Diagnosis {
+  std::vector<Right> missing;  // rights, needed or not
+  bool bad = false;            // a finding was
+};
+
+// Each right by a SelfSubjectAccessReview; the resource and the manifest by discovery and a dry run; the name; the quotas' room.
+class Checkup {
+ public:
+  struct Sink {
+    std::function<void(const Finding&)> found;    // as they come
+    std::function<void(Result<Diagnosis>)> done;  // once. Errors: unavailable
+  };
+  // References must outlive it. `begin` from the loop's thread; everything else comes from the loop.
+  Checkup(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, Sink sink);
+  Checkup(const Checkup&) = delete;
+  Checkup& operator=(const Checkup&) = delete;
+  ~Checkup();
+
+ private:
+  void submitted(const Result<Submitted>& result);
+  void ask(std::size_t right);
+  void answered(std::size_t right, const kube::Answer& answer);
+  void look_at_quotas();
+  void tell(Finding::Grade grade, std::string text);
+
+  kube::Client& m_client;
+  const plan::Plan& m_plan;
+  const Facts& m_facts;
+  std::string m_name_space;
+  Sink m_sink;
+  std::vector<Right> m_rights;
+  Diagnosis m_diagnosis;
+  kube::Client::CallId m_call = 0;
+  std::unique_ptr<Submission> m_submission;
+};
+
+}  // namespace trainstep::cluster

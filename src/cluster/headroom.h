@@ -1,0 +1,17 @@
+// Whether a namespace's quotas have room for a job. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/json.h"
+#include "kinds/kind.h"
+
+namespace trainstep::cluster {
+
+// A sentence for each limit of a ResourceQuota that the job's replicas would exceed with what is used now: "quota team: requests.cpu: 24 are needed,
+// 8 of 32 are left". `quotas`: a ResourceQuotaList; any JSON is allowed. A scoped quota is read as if it held for all pods.
+std::vector<std::string> lacking(const Json& quotas, const std::vector<kinds::Replicas>& replicas);
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,45 @@
+#include "cluster/headroom.h"
+
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using Catch::Matchers::Equals;
+
+namespace {
+
+kinds::Replicas replicas(const std::string& type, int count, const char* cpus, int gpus = 0) {
+  kinds::Replicas made;
+  made.type = type;
+  made.count = count;
+  made.resources.cpus = plan::Sourced<plan::Quantity>{*plan::parse_quantity(cpus, "cpus"), "test"};
+  made.resources.gpus.value = gpus;
+  return made;
+}
+
+Json quota(const Json& hard, const Json& used) {
+  return {{"items", Json::array({{{"metadata", {{"name", "team"}}}, {"status", {{"hard", hard}, {"used", used}}}}})}};
+}
+
+}  // namespace
+
+TEST_CASE("a quota lacks room for what all replicas need together") {
+  const std::vector<kinds::Replicas> job{replicas("Master", 1, "500m"), replicas("Worker", 3, "2", 1)};
+  struct Row {
+    Json hard, used;
+    std::vector<std::string> lacking;
+  };
+  for (const auto& row : {
+           Row{{{"pods", "4"}}, Json::object(), {}},
+           Row{{{"pods", "4"}}, {{"pods", "1"}}, {"quota team: pods: 4 are needed, 3 of 4 are left"}},
+           Row{{{"requests.cpu", "6500m"}, {"cpu", "6"}}, Json::object(), {"quota team: cpu: 6.5 are needed, 6 of 6 are left"}},
+           Row{{{"requests.nvidia.com/gpu", "2"}}, Json::object(), {"quota team: requests.nvidia.com/gpu: 3 are needed, 2 of 2 are left"}},
+           Row{{{"requests.memory", "1Gi"}}, Json::object(), {}},  // none is asked for
+           Row{{{"pods", "many"}}, Json::object(), {}},
+       })
+    CHECK_THAT(lacking(quota(row.hard, row.used), job), Equals(row.lacking));
+}
+
+TEST_CASE("what is no list of quotas lacks nothing") {
+  for (const auto& odd : {Json(), Json::array(), Json{{"items", 7}}, Json{{"items", Json::array({1, "x"})}}}) CHECK(lacking(odd, {}).empty());
+}
