@@ -143,6 +143,8 @@ class Cluster:
         self.api.create(f"{rights}/roles", {"metadata": {"name": "step"}, "rules": rules})
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "step"}
         self.api.create(f"{rights}/rolebindings", {"metadata": {"name": "step"}, "roleRef": role, "subjects": [subject]})
+        if rules:
+            self.wait_for("apiserver", 30, lambda: self._may(name, rules[0]))  # it reads new roles a moment later
         token = self.token(name)
         file = self.folder / f"{name}.kubeconfig"
         self.authority.kubeconfig(file, self.server, {"token": token}, namespace=name)
@@ -151,6 +153,12 @@ class Cluster:
         finally:
             self.api.delete(f"/api/v1/namespaces/{name}")
             file.unlink()
+
+    def _may(self, namespace: str, rule: dict) -> bool:
+        resource, _, subresource = rule["resources"][0].partition("/")
+        attributes = {"namespace": namespace, "verb": rule["verbs"][0], "group": rule["apiGroups"][0], "resource": resource, "subresource": subresource}
+        review = {"spec": {"user": f"system:serviceaccount:{namespace}:step", "resourceAttributes": attributes}}
+        return self.api.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
 
     def end_of(self, namespace: Namespace, job, seconds=60) -> dict:
         """The condition that ends a job, (resource, name), as its operator writes it."""

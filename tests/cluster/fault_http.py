@@ -75,6 +75,8 @@ async def send(writer, status, headers, body, fault):
 async def _write(writer, data, split):
     size = split or len(data)
     for begin in range(0, len(data), size):
+        if writer.is_closing():
+            raise Closed
         writer.write(data[begin : begin + size])
         await writer.drain()
 

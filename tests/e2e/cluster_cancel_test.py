@@ -93,6 +93,7 @@ def test_without_a_watch_of_the_workflow_the_delete_is_on_the_wire_each_time(rea
     runs = cancel_all(ready, program, tmp_path, steps.STEP_RULES, lives, False)
     lost = [run for run in runs if run.on_the_wire_ms is None]
     assert not lost, f"{len(lost)} of {CANCELS}\n" + lost[0].story
+    # By the API server beside it on the same two processors, so this test is alone on the machine.
     late = [run for run in runs if run.life >= 0.1 and (run.accepted_ms is None or run.accepted_ms > run.life * 1000)]
     assert not late, f"{len(late)} were not accepted\n" + late[0].story
 
