@@ -14,7 +14,7 @@ namespace {
 
 // A removal that the server does not take is tried for so long: a cancelled step has at most 30 s to live.
 constexpr Duration removal_patience{25'000};
-// How long the clean-up after the end waits for pods that take their time to stop.
+// How long the clean-up after the end is tried, and then waits for pods that take their time to stop.
 constexpr Duration cleanup_patience{120'000};
 constexpr Duration next_look{250};
 
@@ -264,6 +264,7 @@ void ClusterBackend::try_to_remove(int tries) {
       return emit(follow::JobGone{});
     }
     const auto& problem = answer.error();
+    if (problem.status == 0) m_removal_ends = m_client.loop().now() + removal_patience;  // it counts while the server answers
     const bool may_help = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
     if (!may_help || (problem.status != 0 && m_client.loop().now() >= m_removal_ends)) return emit(follow::BackendFailed{problem.error});
     m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { look_before_removal(tries + 1); });
@@ -274,6 +275,7 @@ void ClusterBackend::try_to_remove(int tries) {
 void ClusterBackend::look_before_removal(int tries) {
   m_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
     if (!answer && answer.error().status == 0) {  // nor would a DELETE be heard
+      m_removal_ends = m_client.loop().now() + removal_patience;
       m_timer = m_client.loop().after(m_client.pause(tries), [this, tries] { look_before_removal(tries + 1); });
       return;
     }
@@ -288,7 +290,7 @@ void ClusterBackend::look_before_removal(int tries) {
 
 void ClusterBackend::remove_found(std::function<void(std::optional<kube::ApiError>)> done) {
   m_call =
-      m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {removal_patience, false}, [done = std::move(done)](kube::Answer answer) {
+      m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {cleanup_patience, false}, [done = std::move(done)](kube::Answer answer) {
         // 404: it is gone; 409: the name belongs to another object now.
         if (answer || answer.error().status == 404 || answer.error().status == 409) return done(std::nullopt);
         done(std::move(answer.error()));
@@ -306,9 +308,9 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   const bool keep = verdict.verdict_class == interrupted || cleanup == "never" || (cleanup == "on_success" && !succeeded_well);
   if (!m_submitted || (m_gone && !m_removal_wanted)) return done("");
   if (verdict.verdict_class == cancelled) return done("");  // its removal is accepted; nobody waits for it
-  if (m_removal_wanted) return await_gone(m_client.loop().now() + cleanup_patience, std::move(done));
+  if (m_removal_wanted && m_gone) return await_gone(m_client.loop().now() + cleanup_patience, std::move(done));
   const bool owner_cleans = m_facts.workflow && cleanup == "default";
-  if (keep || owner_cleans) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
+  if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
   remove_found([this, done = std::move(done)](const std::optional<kube::ApiError>& problem) {
     if (problem) return done(fmt::format("the job could not be deleted: {}", problem->error.message));
     await_gone(m_client.loop().now() + cleanup_patience, done);
@@ -317,7 +319,7 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
 
 void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std::string)> done) {
   const Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
-  m_call = m_client.merge_patch(job_path(), patch, {removal_patience, false}, [done = std::move(done)](kube::Answer answer) {
+  m_call = m_client.merge_patch(job_path(), patch, {cleanup_patience, false}, [done = std::move(done)](kube::Answer answer) {
     if (answer || answer.error().status == 404) return done("");
     done(fmt::format("the job could not be marked as done: {}", answer.error().error.message));
   });

@@ -33,7 +33,7 @@ struct Cluster {
   static Json object(const std::string& version, const std::string& kind, const std::string& name, Json labels = Json::object()) {
     return {{"apiVersion", version}, {"kind", kind}, {"metadata", {{"name", name}, {"namespace", "lab"}, {"labels", std::move(labels)}}}};
   }
-  VersionPtr put_pod(const std::string& name, Json labels = Json::object(), Json owner = nullptr) {
+  VersionPtr put_pod(const std::string& name, Json labels = Json::object(), const Json& owner = nullptr) {
     auto pod_object = object("v1", "Pod", name, std::move(labels));
     if (!owner.is_null()) pod_object["metadata"]["ownerReferences"] = Json::array({owner});
     pod_object["spec"] = {{"containers", {{{"name", "train"}}}}};

@@ -118,10 +118,10 @@ void Kubelet::bound(const LifePtr& life) {
       container_status(changed, container)["state"] = {{"waiting", {{"reason", why}, {"message", what}}}};
     });
   };
-  later(life->fate.pulling, life, [this, life, waiting, reason = std::string(reason), message = std::string(message)] {
-    waiting(reason, message);
-    if (const auto live = m_store.by_uid(life->who.uid)) write_event(m_store, *live, "Warning", "Failed", "Error: " + reason + ": " + message);
-    if (reason != "ErrImagePull") return;
+  later(life->fate.pulling, life, [this, life, waiting, why = std::string(reason), what = std::string(message)] {
+    waiting(why, what);
+    if (const auto live = m_store.by_uid(life->who.uid)) write_event(m_store, *live, "Warning", "Failed", "Error: " + why + ": " + what);
+    if (why != "ErrImagePull") return;
     later(Duration{12'000}, life, [waiting] { waiting("ImagePullBackOff", "Back-off pulling image"); });
   });
 }

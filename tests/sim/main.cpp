@@ -75,9 +75,9 @@ int run_kills() {
 int main(int argc, char** argv) {
   std::uint64_t first = 1, seeds = 1'000;
   bool stop_at_first = false;
-  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const std::vector<std::string> words(argv + 1, argv + argc);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto value = i + 1 < words.size() ? std::strtoull(words[i + 1].data(), nullptr, 10) : 0;
+    const auto value = i + 1 < words.size() ? std::strtoull(words[i + 1].c_str(), nullptr, 10) : 0;
     if (words[i] == "--kills") return run_kills();
     if (words[i] == "--seed") return live(value, {}, true) ? 0 : 1;
     if (words[i] == "--until-violated") stop_at_first = true;

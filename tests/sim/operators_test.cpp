@@ -45,7 +45,7 @@ struct Lab {
     create("kubeflow.org/v1", "pytorchjobs",
            {{"runPolicy", std::move(run_policy)}, {"pytorchReplicaSpecs", {{"Master", replicas(1, policy)}, {"Worker", replicas(2, policy)}}}});
   }
-  void batch(Json more) {
+  void batch(const Json& more) {
     Json spec = {{"template", replicas(1, "Never").at("template")}};
     spec["template"]["spec"]["restartPolicy"] = "Never";
     spec.update(more);

@@ -146,7 +146,7 @@ VersionPtr Store::update(std::string_view uid, const std::function<void(Json&)>&
   const auto key = m_uids.find(uid);
   if (key == m_uids.end()) return nullptr;
   auto& slot = m_objects.at(key->second);
-  const auto before = slot;
+  auto before = slot;
   auto version = std::make_shared<Version>();
   version->resource = before->resource;
   version->object = before->object;
@@ -186,7 +186,7 @@ void Store::remove(const VersionPtr& object) {
 }
 
 // A listener that changes something does so from a task of its own (post), so that all hear of changes in one order.
-void Store::happened(Happening happening) {
+void Store::happened(const Happening& happening) {
   m_history.push_back(happening);
   for (const auto& listener : m_listeners) listener(happening);
 }

@@ -107,7 +107,7 @@ class Store {
 
  private:
   using Key = std::tuple<const Resource*, std::string, std::string>;
-  void happened(Happening happening);
+  void happened(const Happening& happening);
   void index(const Version& version, bool present);
 
   SimLoop& m_loop;

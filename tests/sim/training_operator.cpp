@@ -171,6 +171,7 @@ void TrainingOperator::judge(Look& look) {
 void TrainingOperator::judge_pytorch(Look& look) {
   const bool has_master = look.tallies.contains("Master");
   std::vector<std::string> types;
+  types.reserve(look.tallies.size());
   for (const auto& [type, tally] : look.tallies) types.push_back(type);
   if (types.size() > 1 && m_random.chance(0.5)) std::swap(types.front(), types.back());
   for (const auto& type : types) {
