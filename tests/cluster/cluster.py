@@ -180,7 +180,8 @@ class Cluster:
         """What the service accounts of a namespace asked of the API server, as its audit log has it."""
         user = f"system:serviceaccount:{namespace}:"
         with open(self.folder / "log/audit.log", encoding="utf-8") as log:
-            return [event for event in map(json.loads, log) if event["user"]["username"].startswith(user)]
+            events = (json.loads(line) for line in log if user in line)
+            return [event for event in events if event["user"]["username"].startswith(user)]
 
     def stop_server(self, name: str, signal_name="TERM"):
         """Ends one server (see status()), or pauses it with STOP; the others stay."""

@@ -87,7 +87,7 @@ async def until_closed(reader, work, to_its_end) -> bytes:
     working, closed = asyncio.ensure_future(work), asyncio.ensure_future(reader.read(1))
     try:
         await asyncio.wait((working, closed), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done() and closed.done() and not closed.result():
+        if not working.done() and closed.done() and (closed.exception() or not closed.result()):
             if to_its_end:
                 await working
             raise Closed
