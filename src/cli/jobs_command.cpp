@@ -205,7 +205,7 @@ Result<int> stop(const JobsCommand& command) {
       connection->loop.stop();
     });
   };
-  connection->client.remove(path, kube::Propagation::foreground, text(job.object, "/metadata/uid"), {patience}, [&](kube::Answer answer) {
+  connection->client.remove(path, kube::Propagation::foreground, {text(job.object, "/metadata/uid")}, {patience}, [&](kube::Answer answer) {
     if (answer || answer.error().status == 404) return look();
     problem = std::move(answer.error().error);
     connection->loop.stop();

@@ -17,6 +17,7 @@ constexpr Duration removal_patience{25'000};
 // How long the clean-up after the end is tried, and then waits for pods that take their time to stop.
 constexpr Duration cleanup_patience{120'000};
 constexpr Duration next_look{250};
+constexpr int most_looks = 5;  // at a job that changes between each look and its DELETE; then it is deleted as it is
 
 const Json* metadata_of(const Json& object) {
   const auto* metadata = object.is_object() ? trainstep::find(object, "metadata") : nullptr;
@@ -149,6 +150,7 @@ void ClusterBackend::watch_events(const std::string& object) {
 
 void ClusterBackend::look_at_job(const Json& object) {
   if (uid_of(object) != m_uid || m_gone) return;
+  m_version = text(metadata_of(object), "resourceVersion");
   emit(follow::JobSeen{kinds::find(m_plan.kind).judge(object)});
 }
 
@@ -239,8 +241,9 @@ void ClusterBackend::end_log(const follow::EndLog& order) {
     order.gone ? log->second->abandon() : log->second->ended(order.restarted);
 }
 
-void ClusterBackend::remove_job() {
+void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   m_removal_wanted = true;
+  m_removal_at_once = order.at_once;
   if (!m_submitted && m_submission && m_submission->may_exist()) {
     // A DELETE that overtakes the create would find nothing: its answer is waited for (submitted() goes on).
     m_timer = m_client.loop().after(removal_patience, [this] { remove_and_report(); });
@@ -257,13 +260,12 @@ void ClusterBackend::remove_and_report() {
 }
 
 void ClusterBackend::try_to_remove(int tries) {
-  m_call = m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {Duration(0)}, [this, tries](const kube::Answer& answer) {
-    const bool gone = answer || answer.error().status == 404 || answer.error().status == 409;  // as in remove_found()
-    if (gone) {
-      m_gone = true;
-      return emit(follow::JobGone{});
-    }
+  const bool any_version = m_removal_at_once || tries > most_looks;
+  const kube::Preconditions seen{m_uid, any_version ? "" : m_version};
+  m_call = m_client.remove(job_path(), kube::Propagation::foreground, seen, {Duration(0)}, [this, tries, any_version](const kube::Answer& answer) {
+    if (answer || answer.error().status == 404) return removed();
     const auto& problem = answer.error();
+    if (problem.status == 409) return any_version ? removed() : look_before_removal(tries + 1);
     if (problem.status == 0) m_removal_ends = m_client.loop().now() + removal_patience;  // it counts while the server answers
     const bool may_help = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
     if (!may_help || (problem.status != 0 && m_client.loop().now() >= m_removal_ends)) return emit(follow::BackendFailed{problem.error});
@@ -271,7 +273,7 @@ void ClusterBackend::try_to_remove(int tries) {
   });
 }
 
-// A DELETE that had no answer for seconds must not hit a job that has succeeded meanwhile and belongs to a Workflow.
+// A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
 void ClusterBackend::look_before_removal(int tries) {
   m_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
     if (!answer && answer.error().status == 0) {  // nor would a DELETE be heard
@@ -279,7 +281,10 @@ void ClusterBackend::look_before_removal(int tries) {
       m_timer = m_client.loop().after(m_client.pause(tries), [this, tries] { look_before_removal(tries + 1); });
       return;
     }
-    const bool spared = answer && uid_of(*answer) == m_uid && m_facts.workflow && m_plan.options.cleanup == "default" &&
+    const bool known = answer && uid_of(*answer) == m_uid;
+    if (answer ? !known : answer.error().status == 404) return removed();
+    if (known) m_version = text(metadata_of(*answer), "resourceVersion");
+    const bool spared = known && m_facts.workflow && m_plan.options.cleanup == "default" &&
                         kinds::find(m_plan.kind).judge(*answer).state == kinds::Judgement::State::succeeded;
     if (!spared) return try_to_remove(tries);
     m_removal_wanted = false;
@@ -288,9 +293,14 @@ void ClusterBackend::look_before_removal(int tries) {
   });
 }
 
+void ClusterBackend::removed() {
+  m_gone = true;
+  emit(follow::JobGone{});
+}
+
 void ClusterBackend::remove_found(std::function<void(std::optional<kube::ApiError>)> done) {
   m_call =
-      m_client.remove(job_path(), kube::Propagation::foreground, m_uid, {cleanup_patience, false}, [done = std::move(done)](kube::Answer answer) {
+      m_client.remove(job_path(), kube::Propagation::foreground, {m_uid}, {cleanup_patience, false}, [done = std::move(done)](kube::Answer answer) {
         // 404: it is gone; 409: the name belongs to another object now.
         if (answer || answer.error().status == 404 || answer.error().status == 409) return done(std::nullopt);
         done(std::move(answer.error()));

@@ -32,7 +32,7 @@ class ClusterBackend : public run::Backend {
   void follow_log(const follow::FollowLog& order) override;
   void end_log(const follow::EndLog& order) override;
   void look_again() override;
-  void remove_job() override;
+  void remove_job(const follow::RemoveJob& order) override;
   Result<std::vector<run::OutputFound>> collect() override;
 
   // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
@@ -54,6 +54,7 @@ class ClusterBackend : public run::Backend {
   void remove_and_report();
   void try_to_remove(int tries);
   void look_before_removal(int tries);
+  void removed();
   void remove_found(std::function<void(std::optional<kube::ApiError>)> done);
   void await_gone(Time until, std::function<void(std::string)> done);
   void mark(const result::Verdict& verdict, std::function<void(std::string)> done);
@@ -82,7 +83,9 @@ class ClusterBackend : public run::Backend {
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
   Time m_removal_ends;
-  int m_look = 0;  // which look_again() is the last
+  bool m_removal_at_once = false;
+  std::string m_version;  // resourceVersion of the job as it was seen last
+  int m_look = 0;         // which look_again() is the last
   bool m_gone = false;
   bool m_removal_wanted = false;  // before it was known whether there is a job
 };

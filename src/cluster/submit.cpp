@@ -147,7 +147,7 @@ void Submission::decide_on(Json object) {
 }
 
 void Submission::replace(const std::string& uid) {
-  m_call = m_client.remove(object_path(), kube::Propagation::foreground, uid, {patience, false}, [this, uid](kube::Answer answer) {
+  m_call = m_client.remove(object_path(), kube::Propagation::foreground, {uid}, {patience, false}, [this, uid](kube::Answer answer) {
     if (!answer && answer.error().status != 404 && answer.error().status != 409) return fail(std::move(answer.error().error));
     await_gone(uid);
   });

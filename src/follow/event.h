@@ -143,7 +143,11 @@ struct EndLog {
   bool gone = false;  // its pod does not exist any more: another of the same name is not to be read in its place
 };  // its container has ended: read the rest, then LogComplete
 struct LookAgain {};  // at the job and all its pods, now; PodsListed follows
-struct RemoveJob {};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
+struct RemoveJob {
+  // A cancel: whatever has become of it meanwhile. Else the job is the one that was seen, or is looked at again: one that has succeeded since is left
+  // to its Workflow.
+  bool at_once = false;
+};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
 struct Finish {
   result::Verdict verdict;
 };  // nothing more is to be seen

@@ -154,7 +154,7 @@ void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
   if (m_verdict) return;
   if (remove) {  // first of all: there may be only milliseconds
     m_removing = true;
-    m_actions.emplace_back(RemoveJob{});
+    m_actions.emplace_back(RemoveJob{verdict.verdict_class == VerdictClass::cancelled});
   }
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);

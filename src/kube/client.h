@@ -41,6 +41,12 @@ struct Retry {
   bool silence_counts = true;       // false: a server that does not answer at all is waited for, `at_most` or not
 };
 
+// What the object to be deleted must be; empty: whichever has the name, in whatever state.
+struct Preconditions {
+  std::string uid;
+  std::string version{};  // resourceVersion
+};
+
 // What is asked for of a collection.
 struct Shape {
   bool metadata_only = false;         // PartialObjectMetadata
@@ -72,8 +78,8 @@ class Client {
   CallId merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
   // Server-side apply as the field manager "trainstep", forced.
   CallId apply(const Path& path, const Json& object, Retry retry, Done done);
-  // `uid`: the object must be this one (precondition); empty: whichever has the name. "Not found" is an ApiError with status 404.
-  CallId remove(const Path& path, Propagation propagation, const std::string& uid, Retry retry, Done done);
+  // "Not found" is an ApiError with status 404; another object than the preconditions ask for, 409.
+  CallId remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done);
   void cancel(CallId call);
 
   // For streams (watch.h, log_stream.h): one request with the current token, no retry. 401 makes the next one read the token anew.

@@ -79,10 +79,11 @@ Client::CallId Client::apply(const Path& path, const Json& object, Retry retry, 
   return begin(std::move(sent), "apply " + path.describe(), retry, std::move(done));
 }
 
-Client::CallId Client::remove(const Path& path, Propagation propagation, const std::string& uid, Retry retry, Done done) {
+Client::CallId Client::remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done) {
   constexpr const char* policies[] = {"Foreground", "Background", "Orphan"};
   Json options{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"propagationPolicy", policies[static_cast<int>(propagation)]}};
-  if (!uid.empty()) options["preconditions"] = {{"uid", uid}};
+  if (!preconditions.uid.empty()) options["preconditions"]["uid"] = preconditions.uid;
+  if (!preconditions.version.empty()) options["preconditions"]["resourceVersion"] = preconditions.version;
   auto sent = request("DELETE", path, {});
   set_body(sent, "application/json", options);
   return begin(std::move(sent), "delete " + path.describe(), retry, std::move(done));

@@ -36,7 +36,7 @@ class Backend {
   virtual void follow_log(const follow::FollowLog& /*order*/) {}
   virtual void end_log(const follow::EndLog& /*order*/) {}
   virtual void look_again() {}
-  virtual void remove_job() {}
+  virtual void remove_job(const follow::RemoveJob& /*order*/) {}
   // After Finish with success: what the program left. Error: input or internal when something is unreadable.
   virtual Result<std::vector<OutputFound>> collect() = 0;
 };

@@ -62,8 +62,8 @@ TEST_CASE("each verb sends what the API server expects") {
   h.client->create(jobs, object, true, {}, [](const Answer&) {});
   h.client->merge_patch(train, object, {}, [](const Answer&) {});
   h.client->apply(train, object, {}, [](const Answer&) {});
-  h.client->remove(train, Propagation::foreground, "u-1", {}, [](const Answer&) {});
-  h.client->remove(train, Propagation::orphan, "", {}, [](const Answer&) {});
+  h.client->remove(train, Propagation::foreground, {"u-1"}, {}, [](const Answer&) {});
+  h.client->remove(train, Propagation::orphan, {"", "7"}, {}, [](const Answer&) {});
   const std::vector<std::vector<std::string>> expected = {
       {"GET " + jobs_path + "/train-1 a=b c", "", ""},
       {"POST " + jobs_path + " fieldValidation=Strict", "application/json", to_text(object)},
@@ -72,7 +72,8 @@ TEST_CASE("each verb sends what the API server expects") {
       {"PATCH " + jobs_path + "/train-1 fieldManager=trainstep&force=true", "application/apply-patch+yaml", to_text(object)},
       {"DELETE " + jobs_path + "/train-1", "application/json",
        R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground","preconditions":{"uid":"u-1"}})"},
-      {"DELETE " + jobs_path + "/train-1", "application/json", R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan"})"},
+      {"DELETE " + jobs_path + "/train-1", "application/json",
+       R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan","preconditions":{"resourceVersion":"7"}})"},
   };
   REQUIRE(h.server.asked().size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
