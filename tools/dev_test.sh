@@ -12,4 +12,6 @@ build sim sim
 if [[ $all ]]; then
   tools/test_more.sh
 fi
-exec ctest --preset dev -j "$(nproc)" --no-tests=error --no-label-summary </dev/null
+choice=(--label-exclude long)
+[[ ! $all ]] || choice=()
+exec ctest --preset dev -j "$(nproc)" "${choice[@]}" --no-tests=error --no-label-summary </dev/null

@@ -6,17 +6,10 @@
 #include <charconv>
 #include <map>
 
+#include "cluster/objects.h"
+
 namespace trainstep::cluster {
 namespace {
-
-const Json* at(const Json* object, std::string_view key) {
-  return object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
-}
-
-std::string text(const Json* object, std::string_view key) {
-  const auto* value = at(object, key);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
 
 const Json& list(const Json* object, std::string_view key) {
   static const Json none = Json::array();

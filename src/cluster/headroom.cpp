@@ -6,14 +6,11 @@
 #include <map>
 #include <optional>
 
+#include "cluster/objects.h"
 #include "plan/quantity.h"
 
 namespace trainstep::cluster {
 namespace {
-
-const Json* at(const Json* object, std::string_view key) {
-  return object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
-}
 
 // As quotas name them (kubernetes.io/docs/concepts/policy/resource-quotas); what a replica does not ask for is not counted.
 std::map<std::string, double> needs(const std::vector<kinds::Replicas>& replicas) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cluster/objects.h"
 #include "cluster/ownership.h"
 #include "kinds/object.h"
 
@@ -13,15 +14,6 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration patience{10'000};
-
-const Json* at(const Json* object, std::string_view key) {
-  return object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
-}
-
-std::string text(const Json* object, std::string_view key) {
-  const auto* value = at(object, key);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
 
 int number(const Json* object, std::string_view key, int otherwise) {
   const auto* value = at(object, key);

@@ -3,16 +3,13 @@
 
 #include <utility>
 
+#include "cluster/objects.h"
+
 namespace trainstep::cluster {
 namespace {
 
 // After a SIGTERM: under KFP v2 the program may have 47 ms to live (kfp.md §10).
 constexpr Duration patience{30};
-
-const Json* metadata_of(const Json& object) {
-  const auto* metadata = trainstep::find(object, "metadata");
-  return metadata != nullptr && metadata->is_object() ? metadata : nullptr;
-}
 
 // Argo labels the pod, and later the Workflow, as completed a second or more before the first signal (kfp.md §10).
 bool completed(const Json* metadata) {

@@ -7,14 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/objects.h"
 #include "kinds/render.h"
 
 namespace trainstep::cluster {
 namespace {
-
-const Json* at(const Json* object, std::string_view key) {
-  return object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
-}
 
 // Of the pods of a replica type: a Job has one template, the operators' resources one by type below spec.…ReplicaSpecs.
 const Json* template_of(const Json& manifest, const std::string& type) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cluster/objects.h"
 #include "kinds/render.h"
 
 namespace trainstep::cluster {
@@ -24,11 +25,6 @@ std::string candidates(const kinds::Kind& kind) {
   std::string text;
   for (const auto& resource : kind.resources) text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", resource.plural, resource.group_version);
   return text;
-}
-
-std::string uid_of(const Json& object) {
-  const auto* metadata = trainstep::find(object, "metadata");
-  return metadata != nullptr && metadata->is_object() ? metadata->value("uid", "") : "";
 }
 
 }  // namespace

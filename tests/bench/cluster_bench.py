@@ -23,7 +23,8 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 import contestants  # noqa: E402
 import steps  # noqa: E402
-from cluster import STEP_RULES, Cluster  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from processes import cpu, end, resident, status_mb  # noqa: E402
 from table import show  # noqa: E402
 
 RUNS = 5
@@ -31,7 +32,6 @@ WAITING_SECONDS = 60
 LOG_MEGABYTES = 512
 SLOW_LOG_MEGABYTES = 2  # the Python client would take minutes
 REPLICAS = 1000
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class JobWatch(threading.Thread):
@@ -234,45 +234,6 @@ def pods_in(record):
 
 def is_end(event):
     return event.get("event") == "pod" and event.get("pod", {}).get("phase") == "Succeeded"
-
-
-def children(pid):
-    found = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(pid), *(grandchild for child in found for grandchild in children(child))]
-
-
-def status_mb(pid, key):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(f"{key}:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    return 0.0
-
-
-def resident(pid):
-    """Of a process and its children, shells left out."""
-    return sum(status_mb(one, "VmRSS") for one in children(pid) if pathlib.Path(f"/proc/{one}/comm").read_text().strip() != "kubectl.sh")
-
-
-def cpu(pid):
-    """Of a process, its children and those that it has waited for, in seconds."""
-    total = 0
-    for one in children(pid):
-        fields = pathlib.Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, fields[11:15]))
-    return total / TICKS
-
-
-def end(process):
-    """A process and its children."""
-    with contextlib.suppress(OSError):
-        for one in children(process.pid)[1:]:
-            os.kill(one, signal.SIGTERM)
-    process.terminate()
-    try:
-        process.wait(timeout=60)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 class Rows(list):

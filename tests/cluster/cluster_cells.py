@@ -9,8 +9,10 @@ import concurrent.futures
 import dataclasses
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -25,6 +27,7 @@ DISTRIBUTIONS = {
 RESOURCES = {"Job": "jobs.batch", "PyTorch": "pytorchjobs.kubeflow.org", "MPI": "mpijobs.kubeflow.org", "TF": "tfjobs.kubeflow.org"}
 REPLICAS = {"Job": ["main-0"], "PyTorch": ["master-0", "worker-0", "worker-1"], "MPI": ["launcher-0"], "TF": ["chief-0", "worker-0", "worker-1"]}
 SIDE_BY_SIDE = 6
+MORTAL = ("setpriv", "--pdeathsig", "KILL")  # ends with the test, however that ends
 
 
 @dataclasses.dataclass
@@ -53,7 +56,7 @@ class Step:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))}
         environment |= {"KUBECONFIG": str(self.space.kubeconfig), "HOME": str(self.tmp), "NO_COLOR": "1"}
         return subprocess.Popen(
-            [*self.words("run", fates, distribution, options), "--cluster", "kubernetes"],
+            [*MORTAL, *self.words("run", fates, distribution, options), "--cluster", "kubernetes"],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL, cwd=self.tmp,
         )
 
@@ -243,9 +246,11 @@ def denied(cluster):
 def cells(request, cluster, denied, program, tmp_path_factory):
     """(kind, case) → future Ended, for the module's CELLS. All of them begin with the first."""
 
+    folder = tmp_path_factory.mktemp("cells")  # pytest's own is not for several threads
+
     def live(kind, case):
         with cluster.namespace() as space:
-            return case(Step(cluster, program, space, kind, tmp_path_factory.mktemp("step")))
+            return case(Step(cluster, program, space, kind, pathlib.Path(tempfile.mkdtemp(dir=folder))))
 
     with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         futures = {(kind, case): pool.submit(live, kind, case) for kind, case in request.module.CELLS}

@@ -9,7 +9,7 @@ import os
 import subprocess
 
 from cluster import STEP_RULES
-from cluster_cells import RESOURCES, Step
+from cluster_cells import MORTAL, RESOURCES, Step
 
 WORKFLOW_RULES = [*STEP_RULES, {"apiGroups": ["argoproj.io"], "resources": ["workflows"], "verbs": ["get", "list", "watch"]}]
 WORKFLOWS = "/apis/argoproj.io/v1alpha1/namespaces/{}/workflows"
@@ -118,7 +118,7 @@ class ProxiedStep(Step):
     def start(self, **how):
         words, environment = self.arguments(**how)
         output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, cwd=self.tmp, **output)
+        return subprocess.Popen([*MORTAL, *words], env=environment, stdin=subprocess.DEVNULL, cwd=self.tmp, **output)
 
     def left(self, resource) -> list:
         return [item["metadata"]["name"] for item in self.items(resource)]
