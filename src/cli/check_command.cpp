@@ -45,6 +45,8 @@ Result<cluster::Diagnosis> diagnose(Connection& connection, const plan::Plan& pl
 
 Result<int> check(const StepCommand& command) {
   ASSIGN(const auto inputs, read_inputs(command));
+  if (!inputs.request.cluster_configuration_secret.empty())
+    return input_error("cluster_configuration_secret: check asks one cluster; name the one that the Secret leads to by --context, and leave it away");
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
   Connection connection(std::move(place));
   ASSIGN(const auto facts, facts_of(connection));

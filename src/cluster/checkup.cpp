@@ -40,7 +40,7 @@ void Checkup::submitted(const Result<Submitted>& result) {
                                m_plan.job_name));
   else
     tell(good, fmt::format("{} {} would be taken as {} of {}", m_plan.kind, m_plan.job_name, resource.plural, resource.group_version));
-  m_rights = rights_of(resource, m_facts, false);
+  m_rights = rights_of(resource, m_facts);
   ask(0);
 }
 
@@ -71,7 +71,7 @@ void Checkup::look_at_quotas() {
     if (!answer) {
       tell(doubtful, "quotas may not be read: whether there is room is not known");
     } else {
-      const auto sentences = lacking(*answer, kinds::find(m_plan.kind).replicas(m_plan));
+      const auto sentences = lacking(*answer, kinds::find(m_plan.kind).replicas(m_plan), m_plan.options.gpu_resource);
       for (const auto& sentence : sentences) tell(doubtful, sentence + "; the job would wait");
       if (sentences.empty()) tell(good, (*answer)["items"].empty() ? "no quota" : "the quotas have room");
     }

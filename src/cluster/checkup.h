@@ -33,7 +33,7 @@ class Checkup {
     std::function<void(const Finding&)> found;    // as they come
     std::function<void(Result<Diagnosis>)> done;  // once. Errors: unavailable
   };
-  // References must outlive it. `begin` from the loop's thread; everything else comes from the loop.
+  // Begins at once; all findings come from the loop. References must outlive it.
   Checkup(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, Sink sink);
   Checkup(const Checkup&) = delete;
   Checkup& operator=(const Checkup&) = delete;

@@ -13,7 +13,7 @@ namespace trainstep::cluster {
 namespace {
 
 // As quotas name them (kubernetes.io/docs/concepts/policy/resource-quotas); what a replica does not ask for is not counted.
-std::map<std::string, double> needs(const std::vector<kinds::Replicas>& replicas) {
+std::map<std::string, double> needs(const std::vector<kinds::Replicas>& replicas, const std::string& gpu_resource) {
   std::map<std::string, double> sums;
   for (const auto& each : replicas) {
     sums["pods"] += each.count;
@@ -23,7 +23,7 @@ std::map<std::string, double> needs(const std::vector<kinds::Replicas>& replicas
     };
     if (each.resources.cpus) add("cpu", each.resources.cpus->value.value);
     if (each.resources.memory) add("memory", each.resources.memory->value.value);
-    if (each.resources.gpus.value > 0) sums["requests.nvidia.com/gpu"] += each.resources.gpus.value * each.count;
+    if (each.resources.gpus.value > 0) sums["requests." + gpu_resource] += each.resources.gpus.value * each.count;
   }
   return sums;
 }
@@ -37,9 +37,9 @@ std::optional<double> quantity(const Json* values, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::string> lacking(const Json& quotas, const std::vector<kinds::Replicas>& replicas) {
+std::vector<std::string> lacking(const Json& quotas, const std::vector<kinds::Replicas>& replicas, const std::string& gpu_resource) {
   std::vector<std::string> sentences;
-  const auto wanted = needs(replicas);
+  const auto wanted = needs(replicas, gpu_resource);
   const auto* items = at(&quotas, "items");
   if (items == nullptr || !items->is_array()) return sentences;
   for (const auto& quota : *items) {

@@ -14,7 +14,7 @@ std::string group_of(std::string_view group_version) {
 
 }  // namespace
 
-std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts, bool secret) {
+std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts) {
   std::vector<Right> rights;
   for (const auto* verb : {"create", "delete", "get", "list", "patch", "watch"})
     rights.push_back({group_of(resource.group_version), std::string(resource.plural), verb});
@@ -23,7 +23,6 @@ std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts
   for (const auto* verb : {"list", "watch"}) rights.push_back({"", "events", verb, false});
   if (facts.workflow)
     for (const auto* verb : {"list", "watch"}) rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false});
-  if (secret) rights.push_back({"", "secrets", "get"});
   return rights;
 }
 

@@ -18,8 +18,8 @@ struct Right {
   bool needed = true;    // false: the step runs without it, and tells less
 };
 
-// For a job of this resource. `secret`: that of another cluster is read.
-std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts, bool secret);
+// For a job of this resource, in the cluster where the step is.
+std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts);
 
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).
 Json access_review(const Right& right, const std::string& name_space);

@@ -71,3 +71,9 @@ def test_manifest_that_would_be_refused(cluster, check, inputs, said):
     with cluster.namespace([*STEP_RULES, REVIEWS]) as space:
         done = check(space, **inputs)
         assert done.returncode == 2 and said in done.stdout, done.stdout + done.stderr
+
+
+def test_another_cluster_is_not_answered_for(cluster, check):
+    with cluster.namespace([*STEP_RULES, REVIEWS]) as space:
+        done = check(space, cluster_configuration_secret="remote")
+        assert done.returncode == 2 and "--context" in done.stderr and done.stdout == "", done.stdout + done.stderr
