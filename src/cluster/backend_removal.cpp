@@ -106,7 +106,8 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
 void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std::string)> done) {
   const Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
   m_call = m_client.merge_patch(job_path(), patch, {cleanup_patience, false}, [done = std::move(done)](kube::Answer answer) {
-    if (answer || answer.error().status == 404) return done("");
+    // 404: it is gone; 422: the name belongs to another object now.
+    if (answer || answer.error().status == 404 || answer.error().status == 422) return done("");
     done(fmt::format("the job could not be marked as done: {}", answer.error().error.message));
   });
 }

@@ -49,8 +49,7 @@ void add_retries(const plan::Plan& plan, Manifest& object) {
 void add_policy(const plan::Plan& plan, Manifest& object) {
   const auto& policy = plan.options.run_policy;
   if (policy.active_deadline) object.set("/spec/activeDeadlineSeconds", seconds(*policy.active_deadline), "job_options.run_policy.active_deadline");
-  if (policy.ttl_after_finished)
-    object.set("/spec/ttlSecondsAfterFinished", seconds(*policy.ttl_after_finished), "job_options.run_policy.ttl_after_finished");
+  if (policy.ttl_after_finished) object.set("/spec/ttlSecondsAfterFinished", seconds(*policy.ttl_after_finished), ttl_source(plan));
   if (policy.suspend) object.set("/spec/suspend", true, "job_options.run_policy.suspend");
   add_retries(plan, object);
 }

@@ -28,6 +28,10 @@ std::string scalar_text(const Json& value) { return value.is_string() ? value.ge
 
 std::int64_t seconds(Duration duration) { return std::chrono::ceil<std::chrono::seconds>(duration).count(); }
 
+std::string ttl_source(const plan::Plan& plan) {
+  return plan.options.run_policy.ttl_is_default ? "default: if nobody comes back for it" : "job_options.run_policy.ttl_after_finished";
+}
+
 std::string workers_source(const plan::Plan& plan) {
   return plan.distribution.workers_given ? "distribution_specification.number_of_workers" : "default";
 }

@@ -24,6 +24,9 @@ std::string scalar_text(const Json& value);
 // Whole seconds, rounded up.
 std::int64_t seconds(Duration duration);
 
+// The input behind RunPolicy::ttl_after_finished.
+std::string ttl_source(const plan::Plan& plan);
+
 // The input behind Distribution::workers.
 std::string workers_source(const plan::Plan& plan);
 

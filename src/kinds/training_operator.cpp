@@ -16,8 +16,7 @@ Manifest run_policy(const plan::Plan& plan) {
   result.set("/cleanPodPolicy", policy.clean_pod_policy,
              usual ? "default: frees the other pods' GPUs when the job ends" : "job_options.run_policy.clean_pod_policy");
   if (policy.active_deadline) result.set("/activeDeadlineSeconds", seconds(*policy.active_deadline), "job_options.run_policy.active_deadline");
-  if (policy.ttl_after_finished)
-    result.set("/ttlSecondsAfterFinished", seconds(*policy.ttl_after_finished), "job_options.run_policy.ttl_after_finished");
+  if (policy.ttl_after_finished) result.set("/ttlSecondsAfterFinished", seconds(*policy.ttl_after_finished), ttl_source(plan));
   if (policy.suspend) result.set("/suspend", true, "job_options.run_policy.suspend");
   if (!plan.options.gang.is_null()) result.set("/schedulingPolicy", plan.options.gang, "job_options.gang");
   return result;

@@ -113,6 +113,15 @@ RunPolicy read_run_policy(Fields& parent) {
   return policy;
 }
 
+// Removes a finished job whose step never comes back for it, after a week: long enough for any that does. Not for queued jobs: training-operators
+// before 1.8.1 cannot suspend a job with a TTL (training-operator#2239).
+void set_backstop(JobOptions& options) {
+  constexpr Duration week = std::chrono::hours(7 * 24);
+  auto& policy = options.run_policy;
+  policy.ttl_is_default = !policy.ttl_after_finished && options.cleanup != "never" && options.queue.empty() && !policy.suspend;
+  if (policy.ttl_is_default) policy.ttl_after_finished = week;
+}
+
 Limits read_limits(Fields& parent) {
   Limits limits;
   const auto object = parent.object("limits");
@@ -182,6 +191,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.limits = read_limits(fields);
   options.logs = read_logs(fields).value_or(std::vector<std::string>{});
   options.cleanup = fields.choice("cleanup", {"default", "always", "on_success", "never"}).value_or(options.cleanup);
+  set_backstop(options);
   options.on_eviction = fields.choice("on_eviction", {"default", "keep", "delete"}).value_or(options.on_eviction);
   options.patch = fields.any("patch").value_or(Json(nullptr));
   if (!options.patch.is_null() && !options.patch.is_structured())

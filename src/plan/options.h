@@ -40,10 +40,11 @@ struct RunPolicy {
   std::string restart_policy = "Never";  // Never, OnFailure, ExitCode (training operator), Always
   int backoff_limit = 0;
   std::optional<Duration> active_deadline;
-  std::optional<Duration> ttl_after_finished;
+  std::optional<Duration> ttl_after_finished;  // a week, but for queued jobs and those that are never cleaned up
   std::string clean_pod_policy = "Running";
   bool suspend = false;
   Duration stop_grace{30'000};  // between SIGTERM and SIGKILL
+  bool ttl_is_default = false;
 };
 
 // Unset: no limit (beyond the defaults of DESIGN §5's table).

@@ -96,7 +96,7 @@ void ApiServer::log(Call request, const Target& to, const WirePtr& wire) {
   if (container.empty() && !names.empty()) container = names.front();
   if (std::find(names.begin(), names.end(), container) == names.end())
     return reply(wire, bad_log(fmt::format("container {} is not valid for pod {}", container, to.name)));
-  if (text_at(pod->object, {"spec", "nodeName"}).empty()) return reply(wire, bad_log(fmt::format("pod {} does not have a host assigned", to.name)));
+  if (text_at(pod->object, {"spec", "nodeName"}).empty()) return reply(wire, {204, ""});  // without a place: no log, no error
   if (text_at(pod->object, {"status", "reason"}) == "NodeLost")
     return reply(wire,
                  failure(500, "InternalError",

@@ -89,7 +89,7 @@ Reply ApiServer::patch(Call request, const Target& to) {
   }
   if (object == nullptr) return not_found(*to.resource, to.name);
   if (const auto uid = text_at(patch, {"metadata", "uid"}); !uid.empty() && uid != object->uid())
-    return conflict(*to.resource, to.name, fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, object->uid()));
+    return invalid(to.resource->kind, to.resource->group(), to.name, "metadata.uid", fmt::format("Invalid value: \"{}\": field is immutable", uid));
   if (const auto version = text_at(patch, {"metadata", "resourceVersion"}); !version.empty() && version != std::to_string(object->number))
     return conflict(*to.resource, to.name, "the object has been modified; please apply your changes to the latest version and try again");
   if (is_dry(request)) return {200, object->text() + "\n"};
@@ -133,9 +133,10 @@ Reply ApiServer::remove(Call request, const Target& to) {
     return conflict(
         *to.resource, to.name,
         fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}", version, object->number));
-  if (is_dry(request)) return {200, object->text() + "\n"};
-  auto policy = text_at(options, {"propagationPolicy"});
-  if (policy.empty()) policy = asked(request, "propagationPolicy");
+  // Where there is a body, the query's options do not count.
+  const bool dry = request.body.empty() ? is_dry(request) : options.value("dryRun", Json::array()) == Json::array({"All"});
+  if (dry) return {200, object->text() + "\n"};
+  const auto policy = request.body.empty() ? asked(request, "propagationPolicy") : text_at(options, {"propagationPolicy"});
   // batch/v1 Jobs leave their pods behind when nothing is said; everything else takes its dependents along, later.
   auto propagation = to.resource->plural == "jobs" ? Propagation::orphan : Propagation::background;
   if (policy == "Foreground") propagation = Propagation::foreground;

@@ -1,18 +1,21 @@
-// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills: the whole step against the simulated world.
+// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills | --serve: the whole step against the simulated world.
 //   --seeds N   that many seeds from --first on (default 1); a violated promise is told, the first ones with their stories, and is exit code 1
 //   --until-violated   … and the first one is the end
 //   --seed S    this one alone, with everything that happened
 //   --kills     instead: every kind, killed before and after each of its API calls, where nothing else goes wrong
+//   --serve     instead: its API server alone, at standard input and output (serve.h)
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/real_step.h"
+#include "sim/serve.h"
 #include "sim/world.h"
 
 using namespace trainstep;
@@ -79,6 +82,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto value = i + 1 < words.size() ? std::strtoull(words[i + 1].c_str(), nullptr, 10) : 0;
     if (words[i] == "--kills") return run_kills();
+    if (words[i] == "--serve") return serve(std::cin, std::cout), 0;
     if (words[i] == "--seed") return live(value, {}, true) ? 0 : 1;
     if (words[i] == "--until-violated") stop_at_first = true;
     if (words[i] == "--first") first = value;

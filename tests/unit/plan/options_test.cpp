@@ -79,3 +79,24 @@ TEST_CASE("mistakes in options are refused with their place") {
     CHECK(options.error().message.find(row.said) != std::string::npos);
   }
 }
+
+TEST_CASE("a finished job goes after a week, unless it is queued, kept for good, or its user says when") {
+  struct Row {
+    const char* options;
+    std::optional<Duration> expected;
+  };
+  const Row rows[] = {
+      {"{}", std::chrono::hours(168)},
+      {R"({"cleanup": "on_success"})", std::chrono::hours(168)},
+      {R"({"cleanup": "never"})", std::nullopt},
+      {R"({"queue": "team"})", std::nullopt},
+      {R"({"run_policy": {"suspend": true}})", std::nullopt},
+      {R"({"cleanup": "never", "run_policy": {"ttl_after_finished": "1h"}})", std::chrono::hours(1)},
+  };
+  for (const auto& row : rows) {
+    INFO(row.options);
+    const auto options = parse_options(Json::parse(row.options));
+    REQUIRE(options);
+    CHECK(options->run_policy.ttl_after_finished == row.expected);
+  }
+}

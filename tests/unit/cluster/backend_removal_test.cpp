@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/backend.h"
+#include "support/catch.h"
+#include "unit/kinds/example.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+
+namespace {
+
+Json job(const std::string& uid, const std::string& version, const std::string& condition = "") {
+  Json object = {
+      {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", "digits-0123456789"}, {"uid", uid}, {"resourceVersion", version}}}};
+  if (!condition.empty()) object["status"]["conditions"] = Json::array({{{"type", condition}, {"status", "True"}}});
+  return object;
+}
+
+// A job that is followed; what is asked of it once it is to be removed is answered by `answers`, in order.
+struct Removal {
+  Harness h;
+  plan::Plan plan = kinds::test::example("Job", 1);
+  Facts facts;
+  std::deque<Reply> answers;
+  std::vector<std::string> asked, told;
+  int gone = 0;
+  std::optional<Error> failed;
+  std::unique_ptr<ClusterBackend> backend;
+
+  void belongs_to_a_workflow() { facts.workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"}; }
+
+  void remove(bool at_once) {
+    h.server.serve([this](const FakeTransport::Asked& request) {
+      if (!request.request.url.path.ends_with(plan.job_name)) return Reply::silent();
+      auto line = request.request.method;
+      if (!request.request.body.empty()) line += " " + to_text(Json::parse(request.request.body).at("preconditions"));
+      asked.push_back(line);
+      if (answers.empty()) return Reply::silent();
+      auto answer = std::move(answers.front());
+      answers.pop_front();
+      return answer;
+    });
+    const auto resource = kinds::find("Job").resources.front();
+    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{resource, job("u", "5"), true});
+    backend->prepare([this](const follow::Event& event) {
+      if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
+      if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
+      if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error;
+    });
+    h.loop.run(1s);
+    backend->remove_job({at_once});
+    h.loop.run(2min);
+  }
+};
+
+const std::string at_version_5 = R"(DELETE {"uid":"u","resourceVersion":"5"})";
+const std::string at_version_6 = R"(DELETE {"uid":"u","resourceVersion":"6"})";
+const std::string whatever_version = R"(DELETE {"uid":"u"})";
+Reply conflict() { return refusal(409, "Conflict", "Precondition failed"); }
+Reply ok(const Json& object) { return Reply::text(to_text(object)); }
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_METHOD(Removal, "a job is deleted as it was seen") {
+  answers = {ok(job("u", "5"))};
+  remove(false);
+  CHECK(asked == Words{at_version_5});
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "a job that has succeeded before the DELETE came is left to its Workflow") {
+  belongs_to_a_workflow();
+  answers = {conflict(), ok(job("u", "6", "Complete"))};
+  remove(false);
+  CHECK(asked == Words{at_version_5, "GET"});
+  CHECK(told.back() == "the job has succeeded meanwhile: it is left to its workflow");
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "without a Workflow, or not succeeded, it is deleted as it stands now") {
+  std::string condition = "Complete";
+  SECTION("no Workflow") {}
+  SECTION("it has failed") {
+    belongs_to_a_workflow();
+    condition = "Failed";
+  }
+  SECTION("job_options.cleanup: always") {
+    belongs_to_a_workflow();
+    plan.options.cleanup = "always";
+  }
+  answers = {conflict(), ok(job("u", "6", condition)), ok(job("u", "6"))};
+  remove(false);
+  CHECK(asked == Words{at_version_5, "GET", at_version_6});
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "a cancel deletes whatever has become of the job") {
+  belongs_to_a_workflow();
+  answers = {ok(job("u", "5"))};
+  remove(true);
+  CHECK(asked == Words{whatever_version});
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "a job that is gone, or whose name is another's now, is removed") {
+  SECTION("gone") { answers = {refusal(404, "NotFound", "gone")}; }
+  SECTION("another of its name") { answers = {conflict(), ok(job("other", "9"))}; }
+  SECTION("gone when it is looked at") { answers = {conflict(), refusal(404, "NotFound", "gone")}; }
+  remove(false);
+  CHECK(gone == 1);
+  CHECK_FALSE(failed);
+}
+
+TEST_CASE_METHOD(Removal, "a job that changes before each DELETE is deleted in the end as it is") {
+  for (int i = 0; i < 5; ++i) {
+    answers.push_back(conflict());
+    answers.push_back(ok(job("u", "6")));
+  }
+  answers.push_back(ok(job("u", "7")));
+  remove(false);
+  CHECK(asked.size() == 11);
+  CHECK(asked.back() == whatever_version);
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "a server that refuses is believed, one that is busy is asked for 25 s") {
+  SECTION("refused") {
+    answers = {refusal(403, "Forbidden", "no")};
+    remove(true);
+    CHECK(asked.size() == 1);
+  }
+  SECTION("busy") {
+    for (int i = 0; i < 200; ++i) answers.push_back(refusal(503, "ServiceUnavailable", "later"));
+    remove(true);
+    CHECK(asked.size() > 5);
+    CHECK(asked.size() < 200);
+  }
+  CHECK(gone == 0);
+  CHECK(failed);
+}
+
+TEST_CASE_METHOD(Removal, "a server that is away is waited for") {
+  for (int i = 0; i < 8; ++i) answers.push_back(Reply::lost());
+  answers.push_back(ok(job("u", "5")));
+  answers.push_back(ok(job("u", "5")));
+  remove(true);
+  CHECK(gone == 1);
+  CHECK_FALSE(failed);
+}
