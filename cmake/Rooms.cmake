@@ -27,7 +27,11 @@ function(test_program name folder label)
   target_link_libraries(${name} PRIVATE test_main ${ARGN})
   # qemu's user mode refuses PR_SET_CHILD_SUBREAPER (its linux-user/syscall.c, do_prctl).
   add_test(NAME ${name} COMMAND ${name} $<$<BOOL:${CMAKE_CROSSCOMPILING}>:~[subreaper]> WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND_EXPAND_LISTS)
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300)
+  set(limit 300)
+  if(CMAKE_CROSSCOMPILING)  # another processor's instructions, one by one
+    set(limit 1800)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${limit})
 endfunction()
 
 # unit_test(ROOM): tests/unit/ROOM/*_test.cpp.

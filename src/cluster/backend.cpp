@@ -29,7 +29,8 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_facts(facts),
       m_name_space(std::move(name_space)),
       m_attempt(std::move(attempt)),
-      m_existing(std::move(existing)) {}
+      m_existing(std::move(existing)),
+      m_removal_ends(client.loop()) {}
 
 ClusterBackend::~ClusterBackend() {
   m_client.cancel(m_call);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "cluster/facts.h"
 #include "cluster/pod_index.h"
 #include "cluster/submit.h"
@@ -56,7 +57,7 @@ class ClusterBackend : public run::Backend {
   void look_before_removal(int tries);
   void removed();
   void remove_found(std::function<void(std::optional<kube::ApiError>)> done);
-  void await_gone(Time until, std::function<void(std::string)> done);
+  void await_gone(std::function<void(std::string)> done);
   void mark(const result::Verdict& verdict, std::function<void(std::string)> done);
   void tell(std::string text) { emit(follow::Told{std::move(text)}); }
   template <typename What>
@@ -82,10 +83,11 @@ class ClusterBackend : public run::Backend {
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
-  Time m_removal_ends;
+  Deadline m_removal_ends;  // while the server answers
   bool m_removal_at_once = false;
-  std::string m_version;  // resourceVersion of the job as it was seen last
-  int m_look = 0;         // which look_again() is the last
+  bool m_end_awaited = false;  // of the removed job, by the clean-up
+  std::string m_version;       // resourceVersion of the job as it was seen last
+  int m_look = 0;              // which look_again() is the last
   bool m_gone = false;
   bool m_removal_wanted = false;  // before it was known whether there is a job
 };

@@ -33,7 +33,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
 }
 
 void ClusterBackend::remove_and_report() {
-  m_removal_ends = m_client.loop().now() + removal_patience;
+  m_removal_ends.set(removal_patience);
   try_to_remove(1);
 }
 
@@ -44,9 +44,9 @@ void ClusterBackend::try_to_remove(int tries) {
     if (answer || answer.error().status == 404) return removed();
     const auto& problem = answer.error();
     if (problem.status == 409) return any_version ? removed() : look_before_removal(tries + 1);
-    if (problem.status == 0) m_removal_ends = m_client.loop().now() + removal_patience;  // it counts while the server answers
+    if (problem.status == 0) m_removal_ends.set(removal_patience);
     const bool may_help = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
-    if (!may_help || (problem.status != 0 && m_client.loop().now() >= m_removal_ends)) return emit(follow::BackendFailed{problem.error});
+    if (!may_help || (problem.status != 0 && m_removal_ends.passed())) return emit(follow::BackendFailed{problem.error});
     m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { look_before_removal(tries + 1); });
   });
 }
@@ -55,7 +55,7 @@ void ClusterBackend::try_to_remove(int tries) {
 void ClusterBackend::look_before_removal(int tries) {
   m_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
     if (!answer && answer.error().status == 0) {  // nor would a DELETE be heard
-      m_removal_ends = m_client.loop().now() + removal_patience;
+      m_removal_ends.set(removal_patience);
       m_timer = m_client.loop().after(m_client.pause(tries), [this, tries] { look_before_removal(tries + 1); });
       return;
     }
@@ -94,12 +94,12 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   const bool keep = verdict.verdict_class == interrupted || cleanup == "never" || (cleanup == "on_success" && !succeeded_well);
   if (!m_submitted || (m_gone && !m_removal_wanted)) return done("");
   if (verdict.verdict_class == cancelled) return done("");  // its removal is accepted; nobody waits for it
-  if (m_removal_wanted && m_gone) return await_gone(m_client.loop().now() + cleanup_patience, std::move(done));
+  if (m_removal_wanted && m_gone) return await_gone(std::move(done));
   const bool owner_cleans = m_facts.workflow && cleanup == "default";
   if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
   remove_found([this, done = std::move(done)](const std::optional<kube::ApiError>& problem) {
     if (problem) return done(fmt::format("the job could not be deleted: {}", problem->error.message));
-    await_gone(m_client.loop().now() + cleanup_patience, done);
+    await_gone(done);
   });
 }
 
@@ -112,12 +112,13 @@ void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std
   });
 }
 
-void ClusterBackend::await_gone(Time until, std::function<void(std::string)> done) {
-  m_call = m_client.get(job_path(), {}, {removal_patience, false}, [this, until, done = std::move(done)](kube::Answer answer) {
+void ClusterBackend::await_gone(std::function<void(std::string)> done) {
+  if (!std::exchange(m_end_awaited, true)) m_removal_ends.set(cleanup_patience);
+  m_call = m_client.get(job_path(), {}, {removal_patience, false}, [this, done = std::move(done)](kube::Answer answer) {
     if (!answer && answer.error().status == 404) return done("");
     if (answer && uid_of(*answer) != m_uid) return done("");
-    if (m_client.loop().now() >= until) return done("the job is being deleted, but its pods have not all ended yet");
-    m_timer = m_client.loop().after(next_look, [this, until, done] { await_gone(until, done); });
+    if (m_removal_ends.passed()) return done("the job is being deleted, but its pods have not all ended yet");
+    m_timer = m_client.loop().after(next_look, [this, done] { await_gone(done); });
   });
 }
 

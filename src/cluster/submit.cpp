@@ -39,7 +39,7 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
       m_attempt(std::move(attempt)),
       m_sink(std::move(sink)),
       m_resource(m_kind.resources.front()),
-      m_began(client.loop().now()),
+      m_gone_by(client.loop()),
       m_depth(depth) {
   discover(0);
 }
@@ -152,7 +152,8 @@ void Submission::replace(const std::string& uid) {
 // With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them (operators.md §8, trap 30).
 void Submission::await_gone(const std::string& uid) {
   m_call = 0;
-  if (m_client.loop().now() - m_began > patience)
+  if (!m_gone_by.is_set()) m_gone_by.set(patience);
+  if (m_gone_by.passed())
     return fail({ErrorKind::unavailable, fmt::format("{} of an earlier attempt is still being deleted after {}", shown_name(), describe(patience))});
   m_timer = m_client.loop().after(look_again, [this, uid] { look_at_existing(); });
 }

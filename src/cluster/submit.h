@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "cluster/facts.h"
 #include "cluster/ownership.h"
 #include "kinds/kind.h"
@@ -63,7 +64,7 @@ class Submission {
   Json m_manifest;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
-  Time m_began;
+  Deadline m_gone_by;  // set when an earlier job's end begins to be awaited
   Depth m_depth;
   bool m_may_exist = false;
   bool m_told_going = false;

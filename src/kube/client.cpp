@@ -69,7 +69,11 @@ void Client::send(CallId id) {
 }
 
 ApiError Client::error_of(const std::string& what, const Result<http::Response>& response) const {
-  if (!response) return {in_context(what, response.error()), 0, {}, {}, {}};
+  if (!response) {
+    auto error = in_context(what, response.error());
+    if (error.kind == ErrorKind::timeout) error.kind = ErrorKind::unavailable;  // the limit of a try is ours, no user's
+    return {std::move(error), 0, {}, {}, {}};
+  }
   auto error = api_error(what, response->status, response->body, retry_after(*response, m_loop.now()));
   if (error.status == 401) error.error.message += fmt::format(" (the API server does not accept who we are: {})", m_credentials->description);
   return error;

@@ -132,7 +132,8 @@ void Kubelet::start(const LifePtr& life) {
   ++m_attempts[life->who.replica];
   m_logs.of({life->who.uid, life->container, life->restarts});
   const auto restarts = life->restarts;
-  report(life, [container = life->container, now = life->started, restarts](Json& changed) {
+  report(life, [this, container = life->container, now = life->started, restarts, who = life->who](Json& changed) {
+    m_told_attempts[who.replica] = who.attempt + 1;
     changed["status"]["phase"] = "Running";
     if (!changed["status"].contains("startTime")) changed["status"]["startTime"] = to_rfc3339(now);
     set_condition(changed, condition("Ready", true, "", "", now));

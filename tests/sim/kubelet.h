@@ -59,10 +59,10 @@ class Kubelet {
   // No status is reported until then, whoever follows a log is cut off; containers run on.
   void restart(Time until);
   [[nodiscard]] const std::vector<WrittenLine>& written() const { return m_written; }
-  // How many containers of this replica have been started.
+  // How many containers of this replica the API server knows to have been started.
   [[nodiscard]] int attempts(const std::string& replica) const {
-    const auto found = m_attempts.find(replica);
-    return found == m_attempts.end() ? 0 : found->second;
+    const auto found = m_told_attempts.find(replica);
+    return found == m_told_attempts.end() ? 0 : found->second;
   }
   // Ends the pod as an eviction does (node pressure, preemption); false: it does not run.
   bool evict(const std::string& pod_uid, const std::string& reason);
@@ -103,7 +103,7 @@ class Kubelet {
   Time m_down_until;
   std::vector<std::pair<std::string, std::function<void(Json& pod)>>> m_reports;  // not sent yet, by the pod's uid
   std::map<std::string, LifePtr> m_lives;                                         // by the pod's uid
-  std::map<std::string, int> m_attempts;                                          // by replica
+  std::map<std::string, int> m_attempts, m_told_attempts;                         // by replica
   std::vector<WrittenLine> m_written;
 };
 

@@ -68,6 +68,8 @@ std::set<Class> Oracle::allowed() const {
   const auto job_failed = [](const JobRecord& job) { return job.failed; };
   if ((fate == Fate::suspended || fate == Fate::preempted) && std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), job_failed))
     result.insert({Class::capacity, Class::system});
+  // Cancelled while its pods cannot be looked at: why the job has failed stays unknown.
+  if (result.contains(Class::cancelled) && std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), job_failed)) result.insert(Class::system);
   // Creating is tried for five minutes, even if an earlier life, unknown to this one, had got as far as that.
   const auto& absences = m_world.m_scenario.absences;
   const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {

@@ -1,0 +1,33 @@
+// A span of time that no jump of the clock shortens or lengthens: Loop::now() is wall-clock time, timers are not.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/loop.h"
+
+namespace trainstep {
+
+class Deadline {
+ public:
+  // The loop must outlive it.
+  explicit Deadline(Loop& loop) : m_loop(loop) {}
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+  ~Deadline() { m_loop.cancel(m_timer); }
+
+  // It passes `after` this; whatever was set before does not count any more.
+  void set(Duration after) {
+    m_loop.cancel(m_timer);
+    m_passed = false;
+    m_set = true;
+    m_timer = m_loop.after(after, [this] { m_passed = true; });
+  }
+  [[nodiscard]] bool is_set() const { return m_set; }
+  [[nodiscard]] bool passed() const { return m_passed; }
+
+ private:
+  Loop& m_loop;
+  Loop::TimerId m_timer = 0;
+  bool m_set = false, m_passed = false;
+};
+
+}  // namespace trainstep

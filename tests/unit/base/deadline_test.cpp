@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/deadline.h"
+
+#include "support/catch.h"
+#include "support/virtual_loop.h"
+
+using namespace trainstep;
+
+TEST_CASE("a deadline passes once its time is over, however often it is set anew") {
+  test::VirtualLoop loop;
+  Deadline deadline(loop);
+  CHECK_FALSE(deadline.is_set());
+  CHECK_FALSE(deadline.passed());
+  deadline.set(Duration{100});
+  CHECK(deadline.is_set());
+  loop.after(Duration{99}, [&] {
+    CHECK_FALSE(deadline.passed());
+    deadline.set(Duration{100});
+  });
+  loop.after(Duration{198}, [&] { CHECK_FALSE(deadline.passed()); });
+  loop.run();
+  CHECK(deadline.passed());
+  deadline.set(Duration{100});
+  CHECK_FALSE(deadline.passed());
+}
+
+TEST_CASE("a deadline that has gone leaves no timer behind") {
+  test::VirtualLoop loop;
+  {
+    Deadline(loop).set(Duration{100});
+  }
+  const auto begin = loop.now();
+  loop.run();
+  CHECK(loop.now() == begin);
+}
