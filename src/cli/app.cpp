@@ -82,7 +82,8 @@ struct Commands {
   CLI::App* check = app.add_subcommand("check", "Ask the cluster whether this step could do what it will have to; nothing is made.");
 
   CLI::App* list = app.add_subcommand("list", "List the jobs that steps have made in a namespace.");
-  CLI::App* attach = app.add_subcommand("attach", "Follow a run that was started earlier to its end; the exit code is its.");
+  CLI::App* attach =
+      app.add_subcommand("attach", "Follow a run that was started earlier to its end and collect its metrics and report; the exit code is its.");
   CLI::App* logs = app.add_subcommand("logs", "Print the log of a run's replica, to its end.");
   CLI::App* stop = app.add_subcommand("stop", "Delete a run's job, and wait until its pods are gone.");
   JobsCommand jobs;
@@ -138,6 +139,8 @@ struct Commands {
     check->footer(std::string(check_examples));
     for (auto* command_of_jobs : {list, attach, logs, stop}) add_jobs_flags(*command_of_jobs);
     for (auto* of_one : {attach, logs, stop}) of_one->add_option("RUN", jobs.run, "run id, or the job's name")->required()->type_name("");
+    attach->add_option("--metrics", jobs.metrics, "a file for the metrics: one JSON object")->type_name("");
+    attach->add_option("--report", jobs.report, "a file for the report: one HTML page")->type_name("");
     logs->add_option("REPLICA", jobs.replica, "worker-1, ps-0, …; default: the primary replica")->type_name("");
     replay->add_option("FILE", record, "what run --record has written")->required()->type_name("");
     add_format(*replay);

@@ -43,6 +43,7 @@ Examples:
   # what runs in a namespace, one run's log, and its end
   trainstep list --namespace team-a
   trainstep logs --namespace team-a my-run worker-1
+  trainstep attach --namespace team-a my-run --report report.html
   trainstep stop --namespace team-a my-run)help";
 
 inline constexpr std::string_view replay_examples = R"help(

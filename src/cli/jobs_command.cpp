@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,7 +19,9 @@
 #include "cluster/rules.h"
 #include "cluster/session.h"
 #include "kube/log_stream.h"
+#include "kube/watch.h"
 #include "process/signals.h"
+#include "step/targets.h"
 
 namespace trainstep::cli {
 namespace {
@@ -94,7 +97,16 @@ Result<int> list(const JobsCommand& command) {
   return 0;
 }
 
+Result<step::Inputs> wanted_outputs(const JobsCommand& command) {
+  step::Inputs inputs;
+  for (const auto& [name, path] : {std::pair("metrics", &command.metrics), std::pair("report", &command.report)})
+    if (!path->empty()) inputs.targets.push_back({.name = name, .path = *path, .uri = {}, .type = {}});
+  TRY(step::check_targets(inputs.targets));
+  return inputs;
+}
+
 Result<int> attach(const JobsCommand& command) {
+  ASSIGN(const auto outputs, wanted_outputs(command));
   ASSIGN(const auto connection, connect(command));
   ASSIGN(auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
@@ -114,9 +126,8 @@ Result<int> attach(const JobsCommand& command) {
   options.facts = cluster::facts_of(job);
   options.existing = std::move(job);
   cluster::Session session(loop, connection->transport, connection->credentials, std::move(options), listeners.all());
-  const step::Inputs no_inputs;
   session.begin([&](cluster::Session::Done done) {
-    hand_over(loop, listeners.console(), no_inputs, done.plan, done.outcome);
+    hand_over(loop, listeners.console(), outputs, done.plan, done.outcome);
     code = result::exit_code(done.outcome.verdict);
     loop.stop();  // the clean-up is the step's
   });
@@ -125,42 +136,59 @@ Result<int> attach(const JobsCommand& command) {
   return code;
 }
 
-// The logs of the pods of one job, each to its end.
+// The logs of the pods of one replica, each to its end.
 class LogReader {
  public:
-  LogReader(Connection& connection, const JobsCommand& command)
-      : m_connection(connection), m_console(connection.loop, STDOUT_FILENO, command.log_format) {}
+  LogReader(Connection& connection, const JobsCommand& command, const cluster::Submitted& job, const plan::Plan& plan)
+      : m_connection(connection),
+        m_console(connection.loop, STDOUT_FILENO, command.log_format),
+        m_wanted(command.replica),
+        m_rules(cluster::rules_of(plan)),
+        m_index(kinds::find(plan.kind), job.resource, plan.job_name, kinds::find(plan.kind).replicas(plan)),
+        m_job_uid(text(job.object, "/metadata/uid")) {
+    kube::WatchOptions pods;
+    pods.path = {"v1", "pods", connection.name_space, "", ""};
+    pods.label_selector = kinds::find(plan.kind).pods(plan.job_name, job.resource, "", -1);
+    kube::Watch::Sink sink;
+    sink.synced = [this](const std::vector<Json>& items) {
+      for (const auto& item : items) look_at(item);
+      if (m_streams.empty()) m_connection.loop.stop();
+    };
+    sink.changed = [this](const Json& item) { look_at(item); };
+    sink.deleted = [this](const Json& item) {
+      look_at(item);
+      if (const auto found = m_streams.find(text(item, "/metadata/uid")); found != m_streams.end()) found->second->abandon();
+    };
+    sink.failed = [this](kube::ApiError problem) {
+      m_problem = std::move(problem.error);
+      m_connection.loop.stop();
+    };
+    m_watch = std::make_unique<kube::Watch>(connection.client, std::move(pods), std::move(sink));
+  }
 
-  Result<void> read(const cluster::Submitted& job, const plan::Plan& plan, const std::string& wanted) {
-    const auto& kind = kinds::find(plan.kind);
-    const auto rules = cluster::rules_of(plan);
-    const cluster::PodIndex index(kind, job.resource, plan.job_name, kind.replicas(plan));
-    Result<Json> pods = internal_error("no answer");
-    m_connection.client.list({"v1", "pods", m_connection.name_space, "", ""}, {{"labelSelector", kind.pods(plan.job_name, job.resource, "", -1)}},
-                             {patience}, [&](kube::Answer answer) {
-                               if (answer)
-                                 pods = std::move(*answer);
-                               else
-                                 pods = std::move(answer.error().error);
-                               m_connection.loop.stop();
-                             });
-    m_connection.loop.run();
-    if (!pods) return std::move(pods.error());
-    for (const auto& pod : pods->at("items")) {
-      const auto member = index.member_of(pod, text(job.object, "/metadata/uid"));
-      if (!member) continue;
-      const auto& known = rules.members.at(*member);
-      if (wanted.empty() ? known.primary : known.name == wanted) follow(kinds::read_pod(pod), known.name);
-    }
-    if (m_streams.empty())
-      return Error{ErrorKind::not_found, fmt::format("{} has no pod of {}", shown_name(job), wanted.empty() ? "its primary replica" : wanted)};
+  // Errors: not_found (no such pod), those of reading.
+  Result<void> read(const std::string& job_name) {
     m_connection.loop.run();
     m_console.finish();
-    return {};
+    if (m_problem) return std::move(*m_problem);
+    if (!m_streams.empty()) return {};
+    return Error{ErrorKind::not_found, fmt::format("{} has no pod of {}", job_name, m_wanted.empty() ? "its primary replica" : m_wanted)};
   }
 
  private:
-  void follow(const kinds::PodView& pod, const std::string& member) {
+  // A stream cannot tell a connection that was cut from the log's end: the pod does.
+  void look_at(const Json& object) {
+    const auto member = m_index.member_of(object, m_job_uid);
+    if (!member) return;
+    const auto& known = m_rules.members.at(*member);
+    if (m_wanted.empty() ? !known.primary : known.name != m_wanted) return;
+    const auto pod = kinds::read_pod(object);
+    auto& stream = m_streams[pod.uid];
+    if (!stream) stream = follow(pod, known.name);
+    if (pod.over()) stream->ended();
+  }
+
+  std::unique_ptr<kube::LogStream> follow(const kinds::PodView& pod, const std::string& member) {
     kube::LogStream::Sink sink;
     sink.lines = [this, member](std::string_view lines) { m_console.output(m_connection.loop.now(), member, lines); };
     sink.lost = [this](const std::string& what) { m_console.say(m_connection.loop.now(), what); };
@@ -169,14 +197,19 @@ class LogReader {
     };
     ++m_open;
     const auto container = pod.containers.empty() ? std::string() : pod.containers.front().name;
-    m_streams.push_back(std::make_unique<kube::LogStream>(m_connection.client, kube::LogSource{m_connection.name_space, pod.name, container, false},
-                                                          std::move(sink)));
-    if (pod.over()) m_streams.back()->ended();
+    return std::make_unique<kube::LogStream>(m_connection.client, kube::LogSource{m_connection.name_space, pod.name, container, false},
+                                             std::move(sink));
   }
 
   Connection& m_connection;
   Console m_console;
-  std::vector<std::unique_ptr<kube::LogStream>> m_streams;
+  std::string m_wanted;
+  follow::Rules m_rules;
+  cluster::PodIndex m_index;
+  std::string m_job_uid;
+  std::map<std::string, std::unique_ptr<kube::LogStream>> m_streams;  // by the pod's uid
+  std::unique_ptr<kube::Watch> m_watch;
+  std::optional<Error> m_problem;
   int m_open = 0;
 };
 
@@ -184,8 +217,7 @@ Result<int> logs(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command));
   ASSIGN(const auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
-  LogReader reader(*connection, command);
-  TRY(reader.read(job, plan, command.replica));
+  TRY(LogReader(*connection, command, job, plan).read(shown_name(job)));
   return 0;
 }
 

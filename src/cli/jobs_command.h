@@ -13,6 +13,8 @@ struct JobsCommand {
   std::string name_space;  // empty: the pod's or the context's
   std::string run;         // run id or job name
   std::string replica;     // logs: "worker-1"; empty: the primary
+  std::string metrics;     // attach: files to write at the end; empty: none
+  std::string report;
   LogFormat log_format = LogFormat::text;
 };
 

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""list, attach, logs and stop: what people at a shell do with runs that somebody else has started."""
+import json
+import subprocess
+
+import pytest
+from cluster_cells import Step
+
+CLUSTER = {}
+LOG = {"log": "epoch=1 accuracy=0.5\nepoch=2 accuracy=0.9", "log-every-ms": "300", "worker-0.fate/log": "I am the worker"}
+
+
+class Shell:
+    """A step of a namespace that runs, and commands beside it."""
+
+    def __init__(self, step):
+        self.step = step
+        self.environment = {"KUBECONFIG": str(step.space.kubeconfig), "HOME": str(step.tmp), "NO_COLOR": "1"}
+
+    def __call__(self, command, *words, timeout=60):
+        """(exit code, output, errors)"""
+        words = [str(self.step.program), command, "--namespace", self.step.space.name, *map(str, words)]
+        done = subprocess.run(words, env=self.environment, cwd=self.step.tmp, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+        assert self.step.space.token not in done.stdout + done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    def job_name(self):
+        return self.step.job()["metadata"]["name"]
+
+
+@pytest.fixture
+def shell(cluster, namespace, program, tmp_path):
+    return Shell(Step(cluster, program, namespace, "PyTorch", tmp_path))
+
+
+def begin(shell, options=None, **fates):
+    process = shell.step.start(fates={**LOG, **{name.replace("_", "-"): value for name, value in fates.items()}}, options=options)
+    shell.step.running()
+    return process
+
+
+def test_list_shows_each_job_with_its_state(shell):
+    assert shell("list")[1].split() == ["RUN", "KIND", "JOB", "STATE", "SINCE"]
+    process = begin(shell, run_ms="5000")
+    code, output, _ = shell("list")
+    assert code == 0
+    assert output.splitlines()[1].split()[:4] == ["cell", "PyTorch", shell.job_name(), "running"]
+    assert shell.step.end(process).code == 0
+
+
+@pytest.mark.parametrize("replica, lines", [((), ["epoch=1 accuracy=0.5", "epoch=2 accuracy=0.9"]), (("worker-0",), ["I am the worker"])])
+def test_logs_prints_one_replica_to_its_end(shell, replica, lines):
+    # The worker ends first: one that still runs at the master's end is deleted, and its log is gone.
+    process = begin(shell, {"cleanup": "never"}, run_ms="4000", **{"worker-0.fate/run-ms": "2000"})
+    code, output, _ = shell("logs", "cell", *replica)
+    assert code == 0
+    assert [line.partition("] ")[2] for line in output.splitlines()] == lines
+    assert shell.step.end(process).code == 0
+
+
+@pytest.mark.parametrize("exit_code, expected", [("0", 0), ("3", 1)])
+def test_attach_follows_to_the_end_and_collects(shell, tmp_path, exit_code, expected):
+    process = begin(shell, run_ms="4000", exit_code=exit_code)
+    metrics, report = tmp_path / "metrics.json", tmp_path / "report.html"
+    code, output, _ = shell("attach", "cell", "--metrics", metrics, "--report", report)
+    assert code == expected, output
+    assert "epoch=2 accuracy=0.9" in output
+    assert json.loads(metrics.read_text())["accuracy"] == 0.9
+    assert "<svg" in report.read_text()
+    assert shell.step.end(process).code == expected
+
+
+def test_attach_finds_the_run_by_its_jobs_name_too(shell):
+    process = begin(shell, run_ms="3000")
+    assert shell("attach", shell.job_name())[0] == 0
+    assert shell.step.end(process).code == 0
+
+
+def test_stop_deletes_the_job_and_waits_for_its_pods(shell):
+    process = begin(shell, run_ms="forever")
+    job = shell.job_name()
+    code, output, _ = shell("stop", "cell")
+    assert (code, output) == (0, f"pytorchjobs/{job} and its pods are deleted\n")
+    ended = shell.step.end(process)
+    assert ended.code == 3
+    assert "was deleted by somebody else" in ended.output
+    assert (ended.jobs, ended.pods) == ([], [])
+
+
+@pytest.mark.parametrize("command", ["attach", "logs", "stop"])
+def test_a_run_that_is_not_there_is_told(shell, command):
+    code, _, errors = shell(command, "nobody")
+    assert code != 0
+    assert f'no job of run "nobody" in namespace {shell.step.space.name}; trainstep list shows what is there' in errors
+
+
+def test_logs_of_a_replica_that_is_not_there(shell):
+    process = begin(shell, run_ms="3000")
+    code, _, errors = shell("logs", "cell", "worker-7")
+    assert code != 0
+    assert "has no pod of worker-7" in errors
+    assert shell.step.end(process).code == 0
+
+
+def test_attach_refuses_outputs_that_cannot_be_written_before_it_waits(shell, tmp_path):
+    (tmp_path / "folder").mkdir()
+    code, _, errors = shell("attach", "cell", "--report", tmp_path / "folder")
+    assert code == 2
+    assert "report" in errors
