@@ -21,6 +21,7 @@
 #include "local/place.h"
 #include "local/ports.h"
 #include "local/run_folder.h"
+#include "local/scratch.h"
 #include "local/setup.h"
 #include "process/descendants.h"
 #include "process/reaper.h"
@@ -97,7 +98,13 @@ class LocalBackend::Impl {
     if (auto& task = m_members.at(order.member).task) task->stop(order.grace);
   }
 
-  Result<std::vector<run::OutputFound>> collect() { return collect_outputs(m_plan, primary().place, m_before); }
+  Result<std::vector<run::OutputFound>> collect() {
+    auto found = collect_outputs(m_plan, primary().place, m_before);
+    const auto temporary = m_scratch ? m_scratch->path().string() : std::string();
+    const auto in_scratch = [&](const run::OutputFound& output) { return !temporary.empty() && output.path.starts_with(temporary); };
+    if (found && std::any_of(found->begin(), found->end(), in_scratch)) m_scratch->keep();
+    return found;
+  }
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
@@ -148,6 +155,7 @@ class LocalBackend::Impl {
   std::vector<pid_t> m_strangers;  // children that were there before us
   process::Reaper m_reaper;
   std::optional<RunFolder> m_folder;
+  std::optional<Scratch> m_scratch;
   Sink m_sink;
   std::vector<Member> m_members;
   bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
@@ -164,6 +172,9 @@ Result<void> LocalBackend::Impl::set_up() {
   m_options.run_dir = fs::absolute(m_options.run_dir, ignored).lexically_normal();
   TRY(check_inputs());
   ASSIGN(m_folder, RunFolder::claim(m_options.run_dir));
+  const auto* temporary = process::find_variable(m_options.environment, "TMPDIR");
+  m_scratch.emplace(temporary == nullptr || temporary->empty() ? "/tmp" : *temporary);
+  if (!m_scratch->path().empty()) process::set_variable(m_options.environment, "TMPDIR", m_scratch->path().string());
   ASSIGN(const auto interpreter, set_up_interpreter(m_options.run_dir, m_options.python, m_options.environment));
   m_surroundings = {m_options.environment, interpreter.tools, interpreter.folder, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
   ASSIGN(const auto gpus, divide_gpus(m_plan, m_options.gpus ? *m_options.gpus : machine_gpus(m_options.environment)));

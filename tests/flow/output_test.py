@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """No line is lost or torn, however a program treats its output, and every program's end is noticed."""
+import pathlib
 import re
 import time
 
@@ -56,3 +57,11 @@ def test_who_stays_behind_holds_nobody_up(gang, script):
     assert time.monotonic() - begun < 10
     assert gang.output().count("] done") == 2
     assert not gang.all()
+
+
+def test_temporary_files_go_with_the_run(gang):
+    gang.start('made=$(mktemp -d); touch "$TMPDIR/left"; echo "$made"', PYTORCH)
+    assert gang.exit_code() == 0
+    made = re.findall(r"^\[(?:master|worker)-\d\] (/.*)$", gang.output(), re.MULTILINE)
+    assert len(made) == 2
+    assert not any(pathlib.Path(folder).parent.exists() for folder in made)
