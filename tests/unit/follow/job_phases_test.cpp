@@ -266,7 +266,7 @@ TEST_CASE("a program that has ended in a pod that goes on: what the pod waits fo
   CHECK_FALSE(story.verdict());
 }
 
-TEST_CASE("the events of a thousand replicas cost little") {
+TEST_CASE("the events of a thousand replicas cost little", "[native]") {
   Story story(gang(999));
   story.found();
   story.job(Judged::pending);

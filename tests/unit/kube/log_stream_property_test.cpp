@@ -218,11 +218,11 @@ void no_line_twice(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("whatever happens on the way, each line of a log comes once and in order") {
+TEST_CASE("whatever happens on the way, each line of a log comes once and in order", "[native]") {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) each_line_once(seed);
 }
 
-TEST_CASE("no line of a log that is rotated comes twice, and what is missing is told") {
+TEST_CASE("no line of a log that is rotated comes twice, and what is missing is told", "[native]") {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) no_line_twice(seed);
 }
 

@@ -171,7 +171,7 @@ void converges(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("whatever happens on the way, what a watch has told is the truth in the end") {
+TEST_CASE("whatever happens on the way, what a watch has told is the truth in the end", "[native]") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) converges(seed);
 }
 

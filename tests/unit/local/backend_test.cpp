@@ -265,7 +265,7 @@ TEST_CASE("every line of an MPI run has its rank, and mpirun's own are the launc
   CHECK(fixture.endings["launcher"].succeeded());
 }
 
-TEST_CASE("SIGKILL of mpirun leaves no rank") {
+TEST_CASE("SIGKILL of mpirun leaves no rank", "[subreaper]") {
   const FakeMpirun mpirun;
   Fixture fixture(shell_plan("echo ready; while :; do sleep 0.01; done", mpi(2)), mpirun.options());
   fixture.until([&] { return fixture.said.size() == 2; });
