@@ -13,17 +13,14 @@
 #include "base/fd.h"
 
 namespace trainstep {
-namespace {
 
 Error file_error(std::string_view verb, const std::filesystem::path& path, int code) {
-  const auto kind = code == ENOENT                                                               ? ErrorKind::not_found
-                    : code == EACCES || code == EPERM || code == EROFS                           ? ErrorKind::denied
-                    : code == ENOTDIR || code == EEXIST || code == ENAMETOOLONG || code == ELOOP ? ErrorKind::input
-                                                                                                 : ErrorKind::internal;
+  const auto kind = code == ENOENT                                                                                 ? ErrorKind::not_found
+                    : code == EACCES || code == EPERM || code == EROFS                                             ? ErrorKind::denied
+                    : code == ENOTDIR || code == EISDIR || code == EEXIST || code == ENAMETOOLONG || code == ELOOP ? ErrorKind::input
+                                                                                                                   : ErrorKind::internal;
   return {kind, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code))};
 }
-
-}  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -19,4 +19,7 @@ Result<void> write_file_atomically(const std::filesystem::path& path, std::strin
 
 Result<void> make_directories(const std::filesystem::path& path);
 
+// What errno `code` means for a file: "cannot read /x: No such file or directory".
+Error file_error(std::string_view verb, const std::filesystem::path& path, int code);
+
 }  // namespace trainstep

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <sys/random.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -18,15 +20,7 @@ namespace {
 
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-std::string hex(std::span<const unsigned char> bytes) {
-  std::string digits;
-  digits.reserve(bytes.size() * 2);
-  for (const auto byte : bytes) {
-    digits += "0123456789abcdef"[byte >> 4U];
-    digits += "0123456789abcdef"[byte & 15U];
-  }
-  return digits;
-}
+std::string_view text_of(std::span<const unsigned char> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 constexpr std::array<std::int8_t, 256> values = [] {
   std::array<std::int8_t, 256> table{};
@@ -42,7 +36,44 @@ std::string sha256_hex(std::string_view bytes) {
   unsigned length = 0;
   // Fails only without memory or without the algorithm: this program is then broken, not its input.
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1) std::abort();
-  return hex(std::span(digest).first(length));
+  return hex(text_of(std::span(digest).first(length)));
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, bytes.size(), digest.data(), &length) == nullptr) std::abort();
+  return std::string(text_of(std::span(digest).first(length)));
+}
+
+std::string hex(std::string_view bytes) {
+  std::string digits;
+  digits.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    digits += "0123456789abcdef"[byte >> 4U];
+    digits += "0123456789abcdef"[byte & 15U];
+  }
+  return digits;
+}
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  std::string bytes;
+  for (std::size_t at = 0; at + 1 < digits.size(); at += 2) {
+    unsigned byte = 0;
+    const auto* end = digits.data() + at + 2;
+    if (std::from_chars(digits.data() + at, end, byte, 16).ptr != end) return std::nullopt;
+    bytes += static_cast<char>(byte);
+  }
+  return digits.size() % 2 == 0 ? std::optional(bytes) : std::nullopt;
+}
+
+std::string md5_hex(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_md5(), nullptr) != 1) return {};
+  return hex(text_of(std::span(digest).first(length)));
 }
 
 Result<std::string> decode_base64(std::string_view text) {
@@ -103,7 +134,7 @@ std::string random_hex() {
     if (count < 0 && errno != EINTR) std::abort();  // a kernel without getrandom(2): no identity could be told from another
     if (count > 0) filled += static_cast<std::size_t>(count);
   }
-  return hex(bytes);
+  return hex(text_of(bytes));
 }
 
 }  // namespace trainstep

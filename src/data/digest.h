@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,17 @@ namespace trainstep {
 
 // 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
+
+// 32 bytes (RFC 2104).
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
+
+// Two lower-case digits for each byte.
+std::string hex(std::string_view bytes);
+// None: an odd number of digits, or other characters.
+std::optional<std::string> from_hex(std::string_view digits);
+
+// 32 digits; empty where the machine's OpenSSL refuses it (FIPS). Only for what others have computed: it proves nothing.
+std::string md5_hex(std::string_view bytes);
 
 // Standard alphabet; line breaks and missing padding are accepted. Error: input, names the first wrong character's position.
 Result<std::string> decode_base64(std::string_view text);

@@ -159,6 +159,10 @@ Result<void> Fields::done() {
                                      near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; known are {}", join(m_known, ", "))));
     }
   }
+  return fits();
+}
+
+Result<void> Fields::fits() {
   if (m_error) return *m_error;
   return {};
 }

@@ -49,6 +49,8 @@ class Fields {
   [[nodiscard]] std::string path(std::string_view key) const;
   // The first mistake: an unknown key (with the nearest known one), else the first value that did not fit.
   Result<void> done();
+  // The first value that did not fit: for what others write, who may know more keys than we do.
+  Result<void> fits();
 
  private:
   const Json* take(std::string_view key);

@@ -5,8 +5,8 @@
 
 #include <utility>
 
+#include "http/retry.h"
 #include "kube/client_call.h"
-#include "kube/retry.h"
 
 namespace trainstep::kube {
 namespace {
@@ -74,7 +74,7 @@ ApiError Client::error_of(const std::string& what, const Result<http::Response>&
     if (error.kind == ErrorKind::timeout) error.kind = ErrorKind::unavailable;  // the limit of a try is ours, no user's
     return {std::move(error), 0, {}, {}, {}};
   }
-  auto error = api_error(what, response->status, response->body, retry_after(*response, m_loop.now()));
+  auto error = api_error(what, response->status, response->body, http::retry_after(*response, m_loop.now()));
   if (error.status == 401) error.error.message += fmt::format(" (the API server does not accept who we are: {})", m_credentials->description);
   return error;
 }
@@ -175,6 +175,6 @@ void Client::cancel(CallId id) {
   m_troubles.forget(&call);
 }
 
-Duration Client::pause(int tries, std::optional<Duration> floor) { return retry_pause(tries, floor, m_random); }
+Duration Client::pause(int tries, std::optional<Duration> floor) { return http::retry_pause(tries, floor, m_random); }
 
 }  // namespace trainstep::kube

@@ -2,7 +2,6 @@
 #include "kube/api_error.h"
 
 #include "kube/client.h"
-#include "kube/retry.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -85,48 +84,6 @@ TEST_CASE("the floor of the next try: the header's, else the Status's") {
   CHECK(api_error("get x", 429, body, {}).retry_after == Duration(7s));
   CHECK(api_error("get x", 429, body, Duration(3s)).retry_after == Duration(3s));
   CHECK_FALSE(api_error("get x", 429, "", {}).retry_after);
-}
-
-TEST_CASE("Retry-After in its forms") {
-  const Time now = std::chrono::sys_days(std::chrono::year(1994) / 11 / 6) + 8h + 49min + 30s;
-  const auto date = "Sun, 06 Nov 1994 08:49:37 GMT";
-  struct Case {
-    std::string value;
-    std::string sent;
-    std::optional<Duration> expected;
-  };
-  const Case cases[] = {{"5", "", 5s},
-                        {" 0 ", "", 0s},
-                        {date, "", 7s},
-                        {date, date, 0s},
-                        {date, "x", 7s},
-                        {"Sun, 06 Nov 1994 08:00:00 GMT", "", 0s},
-                        {"999999999", "", 1h},
-                        {"-1", "", {}},
-                        {"soon", "", {}},
-                        {"99999999999", "", {}},
-                        {"Sun, 31 Feb 1994 08:49:37 GMT", "", {}},
-                        {"Sunday, 06-Nov-94 08:49:37 GMT", "", {}}};
-  for (const auto& row : cases) {
-    INFO(row.value);
-    http::Response response{429, {{"Retry-After", row.value}}, ""};
-    if (!row.sent.empty()) response.headers.push_back({"Date", row.sent});
-    CHECK(retry_after(response, now) == row.expected);
-  }
-  CHECK_FALSE(retry_after({429, {}, ""}, now));
-}
-
-TEST_CASE("pauses double to half a minute, spread, and never undercut the floor") {
-  std::mt19937_64 random(3);
-  const std::pair<int, Duration> wholes[] = {{1, 250ms}, {2, 500ms}, {3, 1s}, {7, 16s}, {8, 30s}, {9, 30s}, {1'000'000, 30s}};
-  for (const auto& [tries, whole] : wholes) {
-    for (int i = 0; i < 100; ++i) {
-      const auto pause = retry_pause(tries, {}, random);
-      CHECK((pause >= whole / 2 && pause <= whole));
-      const auto floored = retry_pause(tries, Duration(10s), random);
-      CHECK((floored >= 10s && floored <= 30s));
-    }
-  }
 }
 
 TEST_CASE("paths go over the wire and into messages") {

@@ -7,7 +7,7 @@
 
 #include "http/message.h"
 
-namespace trainstep::kube {
+namespace trainstep::http {
 
 // After `tries` tries in vain (from 1): doubles from 250 ms to 30 s, of which a random half to whole is waited. `floor` is never undercut: what is
 // added to it at random spreads those who were all told the same.
@@ -15,6 +15,6 @@ Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& 
 
 // Retry-After in seconds or as an HTTP date, which counts from the answer's own Date if it has one, else from `now`. At most an hour: no server may
 // silence us for good. Absent or unreadable: none.
-std::optional<Duration> retry_after(const http::Response& response, Time now);
+std::optional<Duration> retry_after(const Response& response, Time now);
 
-}  // namespace trainstep::kube
+}  // namespace trainstep::http

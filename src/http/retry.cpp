@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kube/retry.h"
+#include "http/retry.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace trainstep::kube {
+namespace trainstep::http {
 namespace {
 
 constexpr Duration first_pause{250};
@@ -52,7 +52,7 @@ Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& 
   return *floor + random_below(std::min(*floor / 4, Duration(5'000)), random);
 }
 
-std::optional<Duration> retry_after(const http::Response& response, Time now) {
+std::optional<Duration> retry_after(const Response& response, Time now) {
   const auto header = response.header("Retry-After");
   if (!header) return std::nullopt;
   const auto text = trim(*header);
@@ -63,4 +63,4 @@ std::optional<Duration> retry_after(const http::Response& response, Time now) {
   return std::clamp(*date - sent.value_or(now), Duration(0), longest_floor);
 }
 
-}  // namespace trainstep::kube
+}  // namespace trainstep::http

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objectstore/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/text.h"
+#include "data/xml.h"
+#include "http/retry.h"
+
+namespace trainstep::objectstore {
+namespace {
+
+std::string unquoted(std::string_view etag) {
+  etag = trim(etag);
+  if (etag.starts_with("W/")) etag.remove_prefix(2);
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') etag = etag.substr(1, etag.size() - 2);
+  return std::string(etag);
+}
+
+// Keys in listings are encoded like values of a query: '+' is a space.
+std::string decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned byte = 0;
+    if (text[at] == '%' && at + 2 < text.size() &&
+        std::from_chars(text.data() + at + 1, text.data() + at + 3, byte, 16).ptr == text.data() + at + 3) {
+      result += static_cast<char>(byte);
+      at += 2;
+    } else {
+      result += text[at] == '+' ? ' ' : text[at];
+    }
+  }
+  return result;
+}
+
+Error no_answer(std::string_view why) { return {ErrorKind::unavailable, fmt::format("the object store's answer cannot be read: {}", why)}; }
+
+Result<XmlElement> root_of(std::string_view body, std::string_view name) {
+  auto root = parse_xml(body);
+  if (!root) return no_answer(root.error().message);
+  if (root->name != name) return no_answer(fmt::format("<{}> instead of <{}>", root->name, name));
+  return root;
+}
+
+ErrorKind kind_of(int status) {
+  if (status == 404) return ErrorKind::not_found;
+  if (status == 401 || status == 403) return ErrorKind::denied;
+  if (status == 409 || status == 412 || status == 416) return ErrorKind::conflict;
+  if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 507)) return ErrorKind::unavailable;
+  return ErrorKind::input;
+}
+
+// Whatever its status says.
+bool passes(std::string_view code) {
+  constexpr std::array<std::string_view, 5> codes{"RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable", "OperationAborted"};
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+// What to do, for what users meet.
+std::string_view advice(std::string_view code) {
+  struct Row {
+    std::string_view code, text;
+  };
+  constexpr std::array<Row, 8> rows{{
+      {"NoSuchBucket", "; make the bucket, or correct its name"},
+      {"InvalidAccessKeyId", "; the store does not know this access key"},
+      {"SignatureDoesNotMatch", "; the secret key does not fit the access key"},
+      {"ExpiredToken", "; the temporary keys are no longer valid"},
+      {"AccessDenied", "; these keys may not do this there"},
+      {"RequestTimeTooSkewed", "; the clocks of this machine and the store differ by too much"},
+      {"PermanentRedirect", "; the bucket lies in another region: correct region or endpoint"},
+      {"AuthorizationHeaderMalformed", "; the region is not the bucket's"},
+  }};
+  const auto* found = std::ranges::find(rows, code, &Row::code);
+  return found == rows.end() ? std::string_view() : found->text;
+}
+
+StoreError error_in(const std::string& what, int status, const XmlElement* root) {
+  StoreError result;
+  result.status = status;
+  if (root != nullptr && root->name == "Error") result.code = root->text_of("Code");
+  const auto said = result.code.empty() ? std::string() : fmt::format(" {} ({})", result.code, root->text_of("Message"));
+  const auto kind = passes(result.code) ? ErrorKind::unavailable : kind_of(status);
+  result.error = {kind, fmt::format("{}: the object store answered {}{}{}", what, status, said, advice(result.code))};
+  return result;
+}
+
+}  // namespace
+
+Result<ListPage> read_list_page(std::string_view body) {
+  ASSIGN(const auto root, root_of(body, "ListBucketResult"));
+  const bool encoded = root.text_of("EncodingType") == "url";
+  ListPage page;
+  for (const auto& child : root.children) {
+    if (child.name != "Contents") continue;
+    auto& object = page.objects.emplace_back();
+    object.key = encoded ? decoded(child.text_of("Key")) : std::string(child.text_of("Key"));
+    object.etag = unquoted(child.text_of("ETag"));
+    const auto size = child.text_of("Size");
+    if (std::from_chars(size.data(), size.data() + size.size(), object.size).ec != std::errc{}) return no_answer("an object without a size");
+  }
+  if (root.text_of("IsTruncated") != "true") return page;
+  page.next = root.text_of("NextContinuationToken");
+  if (page.next.empty()) return no_answer("a listing that goes on, but does not say where");
+  return page;
+}
+
+Result<std::string> read_upload_id(std::string_view body) {
+  ASSIGN(const auto root, root_of(body, "InitiateMultipartUploadResult"));
+  const auto id = root.text_of("UploadId");
+  if (id.empty()) return no_answer("an upload without an id");
+  return std::string(id);
+}
+
+tl::expected<std::string, StoreError> read_completed(const std::string& what, std::string_view body) {
+  const auto root = parse_xml(body);
+  if (root && root->name == "CompleteMultipartUploadResult") return unquoted(root->text_of("ETag"));
+  // What is sent after the 200 has the status of an error of the server's own.
+  if (root && root->name == "Error") return tl::unexpected(error_in(what, root->text_of("Code") == "NoSuchUpload" ? 404 : 500, &*root));
+  return tl::unexpected(StoreError{in_context(what, no_answer(root ? "<" + root->name + ">" : root.error().message)), 0, {}});
+}
+
+std::string completion(const std::vector<std::string>& etags) {
+  std::string xml = R"(<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">)";
+  for (std::size_t i = 0; i < etags.size(); ++i)
+    xml += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>&quot;{}&quot;</ETag></Part>", i + 1, xml_escaped(etags[i]));
+  return xml + "</CompleteMultipartUpload>";
+}
+
+StoreError refused(const std::string& what, const http::Response& response, Time now) {
+  const auto root = parse_xml(response.body);
+  auto result = error_in(what, response.status, root ? &*root : nullptr);
+  result.retry_after = http::retry_after(response, now);
+  return result;
+}
+
+bool retryable(const StoreError& error) {
+  return error.error.kind == ErrorKind::unavailable || (error.status == 0 && error.error.kind == ErrorKind::timeout);
+}
+
+std::string etag_of(const http::Response& response) { return unquoted(response.header("ETag").value_or("")); }
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objectstore/client.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "data/digest.h"
+#include "http/retry.h"
+
+namespace trainstep::objectstore {
+
+struct Client::Call {
+  http::Request request;  // without its body and signature
+  std::string what;       // "put s3://bucket/key", for messages
+  Body body;
+  Read read;
+  std::function<void(std::optional<StoreError>)> done;
+  bool late = false;  // no further try
+  Loop::TimerId limit = 0;
+  int tries = 0;
+  bool renewed = false;  // the keys were asked for anew after a refusal
+  http::Transport::Id exchange = 0;
+  Loop::TimerId pause = 0;
+};
+
+Client::Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<KeySource> keys, std::uint64_t seed, Limits limits)
+    : m_loop(loop), m_transport(transport), m_store(std::move(store)), m_keys(std::move(keys)), m_random(seed), m_limits(limits) {}
+
+Client::~Client() {
+  *m_alive = false;
+  while (!m_calls.empty()) cancel(m_calls.begin()->first);
+}
+
+http::Request Client::request(const std::string& method, const Address& address, http::Query query) const {
+  http::Request result;
+  result.method = method;
+  result.url = url_of(m_store, address.bucket, address.key, std::move(query));
+  // A verb for objects would do to the bucket what was meant for an object.
+  const bool listing = method == "GET" && !result.url.query.empty();
+  if (address.key.empty() && !listing) result.url.path.clear();
+  result.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}};
+  result.endpoint = m_store.trust;
+  result.silence = m_limits.silence;
+  result.body_limit = m_limits.largest_body;
+  return result;
+}
+
+Client::CallId Client::begin(http::Request request, std::string what, Body body, Read read, std::function<void(std::optional<StoreError>)> done) {
+  const auto id = m_next++;
+  m_calls.emplace(id, std::make_unique<Call>(Call{std::move(request), std::move(what), std::move(body), std::move(read), std::move(done)}));
+  auto& call = *m_calls.at(id);
+  call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
+  call.limit = m_loop.after(m_limits.patience, [&call] { call.late = true; });
+  return id;
+}
+
+void Client::send(CallId id) {
+  auto& call = *m_calls.at(id);
+  call.pause = 0;
+  ++call.tries;
+  m_keys->ask([this, id, alive = m_alive](Result<Keys> keys) {
+    if (*alive && m_calls.contains(id)) send_signed(id, std::move(keys));
+  });
+}
+
+void Client::send_signed(CallId id, Result<Keys> keys) {
+  auto& call = *m_calls.at(id);
+  if (!keys) return failed(id, {in_context(call.what, std::move(keys.error())), 0, {}});
+  if (call.request.url.path.empty())
+    return finish(id, StoreError{in_context(call.what, input_error("a bucket alone is no object: a key is needed")), 0, {}});
+  auto sent = call.request;
+  if (call.body) {
+    auto body = call.body();
+    if (!body) return finish(id, StoreError{in_context(call.what, std::move(body.error())), 0, {}});
+    sent.body = std::move(*body);
+  }
+  sign(sent, *keys, m_store.region, sha256_hex(sent.body), m_loop.now());
+  call.exchange =
+      m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](auto response) { answered(id, std::move(response)); }});
+}
+
+void Client::answered(CallId id, Result<http::Response> response) {
+  auto& call = *m_calls.at(id);
+  call.exchange = 0;
+  if (!response) return failed(id, {in_context(call.what, std::move(response.error())), 0, {}});
+  if (response->status / 100 != 2) return failed(id, refused(call.what, *response, m_loop.now()));
+  if (auto problem = call.read(*response)) return failed(id, std::move(*problem));
+  finish(id, std::nullopt);
+}
+
+void Client::failed(CallId id, StoreError error) {
+  auto& call = *m_calls.at(id);
+  // Keys are replaced while we work: those that were remembered may be the old ones.
+  const bool keys_again =
+      (error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty())) &&
+      !std::exchange(call.renewed, true);
+  if (keys_again) m_keys->refused();
+  const auto pause = http::retry_pause(call.tries, error.retry_after, m_random);
+  if (!keys_again && !(retryable(error) && !call.late)) {
+    if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
+    return finish(id, std::move(error));
+  }
+  call.pause = m_loop.after(keys_again ? Duration(0) : pause, [this, id] { send(id); });
+}
+
+void Client::finish(CallId id, std::optional<StoreError> error) {
+  const auto call = std::move(m_calls.extract(id).mapped());
+  m_loop.cancel(call->limit);
+  call->done(std::move(error));  // last: it may destroy this
+}
+
+void Client::cancel(CallId id) {
+  const auto found = m_calls.extract(id);
+  if (found.empty()) return;
+  if (found.mapped()->exchange != 0) m_transport.cancel(found.mapped()->exchange);
+  m_loop.cancel(found.mapped()->pause);
+  m_loop.cancel(found.mapped()->limit);
+}
+
+}  // namespace trainstep::objectstore

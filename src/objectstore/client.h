@@ -1,0 +1,99 @@
+// The verbs of an object store: asynchronous, signed, tried again where that may help.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/loop.h"
+#include "http/transport.h"
+#include "objectstore/address.h"
+#include "objectstore/answers.h"
+#include "objectstore/keys.h"
+#include "objectstore/store.h"
+
+namespace trainstep::objectstore {
+
+template <typename T>
+using Answer = tl::expected<T, StoreError>;
+
+// A part of an object, in bytes.
+struct Range {
+  std::int64_t first = 0;
+  std::int64_t size = 0;
+};
+
+// What is sent, made anew for each try, so that nothing is kept in memory between them. Error: internal or input, and the call fails with it.
+using Body = std::function<Result<std::string>()>;
+
+struct Limits {
+  Duration patience{300'000};  // a call that fails in a passing way is tried again for so long
+  Duration silence{60'000};    // one try: no byte has moved for so long
+  std::size_t largest_body = std::size_t{64} << 20U;
+};
+
+class Client {
+ public:
+  using CallId = std::uint64_t;
+  template <typename T>
+  using Done = std::function<void(Answer<T>)>;  // from the loop, once, never from within the call that asks
+
+  // References must outlive it. `seed`: of the jitter.
+  Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<KeySource> keys, std::uint64_t seed, Limits limits = {});
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client();  // cancels everything
+
+  // In one piece; `headers` may hold Content-Type and the like. The body's SHA-256 is signed: the store refuses what was changed on the way.
+  CallId put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers = {});
+  // The whole object, or a part of it. With `etag` only if the object is still that one (else conflict).
+  CallId get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done);
+  CallId head(const Address& of, Done<Object> done);
+  // One page: the objects whose keys begin with `prefix` (as it is: "a" finds "ab"), at most 1,000. `token`: of the page before, or "".
+  CallId list(const std::string& bucket, const std::string& prefix, const std::string& token, Done<ListPage> done);
+  // An object that is not there is removed.
+  CallId remove(const Address& what, Done<std::monostate> done);
+
+  // An upload in parts, each but the last of at least 5 MiB. The object appears when it is completed, and not before.
+  CallId begin_upload(const Address& to, Done<std::string> done);                                                // → the upload's id
+  CallId put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done);  // number from 1 → the part's etag
+  CallId complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done);
+  CallId abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done);
+
+  // No callback comes any more; what is on the wire may still take effect.
+  void cancel(CallId id);
+  [[nodiscard]] Loop& loop() { return m_loop; }
+
+ private:
+  struct Call;
+  using Read = std::function<std::optional<StoreError>(http::Response& response)>;  // takes the answer; or why it cannot be one
+  CallId begin(http::Request request, std::string what, Body body, std::function<std::optional<StoreError>(http::Response&)> read,
+               std::function<void(std::optional<StoreError>)> done);
+  template <typename T>
+  CallId call(http::Request request, std::string what, Body body, std::function<Answer<T>(http::Response&)> read, Done<T> done);
+  http::Request request(const std::string& method, const Address& address, http::Query query = {}) const;
+  void send(CallId id);
+  void send_signed(CallId id, Result<Keys> keys);
+  void answered(CallId id, Result<http::Response> response);
+  void failed(CallId id, StoreError error);
+  void finish(CallId id, std::optional<StoreError> error);
+
+  Loop& m_loop;
+  http::Transport& m_transport;
+  Store m_store;
+  std::shared_ptr<KeySource> m_keys;
+  std::mt19937_64 m_random;
+  Limits m_limits;
+  std::map<CallId, std::unique_ptr<Call>> m_calls;
+  CallId m_next = 1;
+  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);  // for answers of a key source that come late
+};
+
+}  // namespace trainstep::objectstore

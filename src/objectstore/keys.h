@@ -1,0 +1,38 @@
+// Where the keys to an object store come from.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "objectstore/signature.h"
+
+namespace trainstep::objectstore {
+
+class KeySource {
+ public:
+  using Done = std::function<void(Result<Keys> keys)>;
+  virtual ~KeySource() = default;
+  // The keys to use now; `done` may be called before this returns. Errors: input, denied, unavailable; none shows a secret.
+  virtual void ask(Done done) = 0;
+  // The store did not take them: what was remembered is asked for anew.
+  virtual void refused() {}
+};
+
+std::unique_ptr<KeySource> fixed_keys(Keys keys);
+
+// A mounted Secret: one file for each key, named as its key. Read again for each question: the kubelet replaces them.
+struct KeyFiles {
+  std::filesystem::path access_key;
+  std::filesystem::path secret_key;
+};
+std::unique_ptr<KeySource> keys_in_files(KeyFiles files);
+
+// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of `environment`; null: they are not there.
+std::unique_ptr<KeySource> keys_in_environment(const std::map<std::string, std::string>& environment);
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,37 @@
+// How much goes on at once: a queue that keeps requests and memory within bounds.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+namespace trainstep::objectstore {
+
+class Lanes {
+ public:
+  // Begins something, and calls `over` when that has ended – later, never from within itself.
+  using Start = std::function<void(std::function<void()> over)>;
+  // At most `requests` at once, holding at most `bytes` in memory; what is larger than that goes alone.
+  Lanes(int requests, std::int64_t bytes) : m_free(requests), m_free_bytes(bytes), m_all_bytes(bytes) {}
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  void add(std::int64_t bytes, Start start);       // behind all others
+  void add_next(std::int64_t bytes, Start start);  // before all others
+  void pump();                                     // starts what may be started
+  void clear() { m_waiting.clear(); }
+  [[nodiscard]] bool idle() const { return m_waiting.empty() && m_under_way == 0; }
+
+ private:
+  struct Waiting {
+    std::int64_t bytes;
+    Start start;
+  };
+  int m_free;
+  std::int64_t m_free_bytes, m_all_bytes;
+  int m_under_way = 0;
+  std::deque<Waiting> m_waiting;
+};
+
+}  // namespace trainstep::objectstore

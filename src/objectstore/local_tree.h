@@ -1,0 +1,47 @@
+// Files on this machine, as trees that travel.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "objectstore/sync.h"
+
+namespace trainstep::objectstore {
+
+// All files at `root`, sorted by path: itself (path ""), or everything below it. Links to files count as files; as for KFP, links to folders, sockets
+// and the like do not travel. Errors: not_found; input, naming what cannot travel; denied.
+Result<std::vector<LocalFile>> read_tree(const std::filesystem::path& root);
+
+// The state of one file. Errors as above.
+Result<LocalFile> read_state(const std::filesystem::path& root, const std::string& path);
+
+// Exactly `size` bytes from `first` on. Error: input, when the file is shorter; denied.
+Result<std::string> read_part(const std::filesystem::path& file, std::int64_t first, std::int64_t size);
+
+// A file that grows into its place: written beside it, it appears under its name when it is whole. Given up: nothing is left.
+class GrowingFile {
+ public:
+  // Makes parent folders. Errors: denied, input (the path is a folder), internal (no space).
+  static Result<std::unique_ptr<GrowingFile>> create(std::filesystem::path target);
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+  ~GrowingFile();
+  // Errors: internal (no space).
+  Result<void> write(std::int64_t first, std::string_view bytes);
+  Result<void> finish();
+
+ private:
+  GrowingFile(std::filesystem::path target, std::filesystem::path beside, Fd fd);
+  std::filesystem::path m_target, m_beside;
+  Fd m_fd;
+  bool m_finished = false;
+};
+
+}  // namespace trainstep::objectstore

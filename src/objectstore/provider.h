@@ -1,0 +1,34 @@
+// KFP's own configuration of object stores: which server an artifact lies on, and where its keys are (pure).
+// Sources: KFP backend/src/v2/objectstore/config.go (store_session_info), backend/src/v2/config/{env,s3,minio,gcs}.go (ConfigMap kfp-launcher).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "data/json.h"
+#include "objectstore/address.h"
+#include "objectstore/store.h"
+
+namespace trainstep::objectstore {
+
+// Keys as they are found, not as they are.
+struct KeysAt {
+  std::string secret{};  // name of a Secret in the run's namespace; empty: the environment (AWS_*, web identity, …)
+  std::string access_key_key{};
+  std::string secret_key_key{};
+};
+
+struct Provider {
+  Store store;
+  KeysAt keys;
+};
+
+// An artifact's custom property `store_session_info`, as JSON text. Errors: input.
+Result<Provider> provider_of_session(std::string_view session_info, const Address& address);
+
+// What the ConfigMap kfp-launcher says of an address: `providers` is its key of that name, YAML text ("" where it has none). The first override that
+// fits counts before the default, which counts for what that does not say. Without a default: KFP's own store for minio://, the environment's keys
+// for s3:// and gs://. A query of the address counts before all. Errors: input, naming the key.
+Result<Provider> provider_of_launcher(std::string_view providers, const Address& address);
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,29 @@
+// AWS Signature Version 4 as S3 wants it: values in, values out (Amazon S3 API Reference, "Authenticating Requests (AWS Signature Version 4)").
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "http/message.h"
+
+namespace trainstep::objectstore {
+
+// Who asks. All secret but the access key.
+struct Keys {
+  std::string access_key;
+  std::string secret_key;
+  std::string session_token{};  // of temporary keys; else empty
+};
+
+// For a body whose hash is not known when its head is sent; only over TLS.
+inline constexpr std::string_view unsigned_payload = "UNSIGNED-PAYLOAD";
+
+// Adds Host, X-Amz-Date, X-Amz-Content-Sha256, X-Amz-Security-Token and Authorization. All headers of the request are signed. `payload`: sha256_hex
+// of the body, or unsigned_payload.
+void sign(http::Request& request, const Keys& keys, std::string_view region, std::string_view payload, Time now);
+
+// An address that is valid for `valid` (at most 7 days) without any key. `url` may hold a query.
+http::Url presigned(std::string_view method, http::Url url, const Keys& keys, std::string_view region, Duration valid, Time now);
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,48 @@
+// Which files of a tree have to travel, and which are there already: a plan as a value (pure).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "objectstore/answers.h"
+
+namespace trainstep::objectstore {
+
+// A file of a tree. Its path is relative to the tree's root, with '/'; "" is the root itself, where that is a single file.
+struct LocalFile {
+  std::string path;
+  std::int64_t size = 0;
+  std::int64_t changed = 0;  // its time of last change, in nanoseconds
+  bool operator==(const LocalFile&) const = default;
+};
+
+// How a file and its object were when they were last known to be the same.
+struct Known {
+  std::int64_t size = 0;
+  std::int64_t changed = 0;
+  std::string etag;
+};
+using KnownFiles = std::map<std::string, Known>;  // by path
+
+// Both sides of one file: `object.key` is relative like `file.path`.
+struct Travel {
+  LocalFile file;
+  Object object;
+};
+
+struct SyncPlan {
+  std::vector<Travel> travels;       // large ones first: they take longest
+  std::int64_t bytes = 0;            // of them
+  std::size_t equal = 0;             // files that need not travel
+  std::vector<std::string> folders;  // download: to be made, empty ones too
+};
+
+// `there`: what the prefix holds, keys relative to it. A file stays where it is when file and object are both what they were when they were the same.
+SyncPlan plan_upload(const std::vector<LocalFile>& files, const std::vector<Object>& there, const KnownFiles& known);
+// Errors: input, for keys that are no paths below a folder ("../x", "a//b", "/x"), or are a file and a folder at once.
+Result<SyncPlan> plan_download(const std::vector<Object>& there, const std::vector<LocalFile>& files, const KnownFiles& known);
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objectstore/transfer.h"
+
+#include <algorithm>
+
+namespace trainstep::objectstore {
+
+Transfer::Transfer(Client& client, std::filesystem::path root, Address at, Sink sink, TransferLimits limits)
+    : m_client(client),
+      m_root(std::move(root)),
+      m_at(std::move(at)),
+      m_sink(std::move(sink)),
+      m_limits(limits),
+      m_lanes(limits.requests, limits.bytes),
+      m_timer(client.loop().after(Duration(0), [this] {
+        m_timer = 0;
+        begin();
+        go_on();
+      })) {}
+
+Transfer::~Transfer() {
+  m_client.loop().cancel(m_timer);
+  for (const auto id : m_calls) m_client.cancel(id);
+}
+
+std::int64_t Transfer::part_of(std::int64_t size) const {
+  constexpr std::int64_t most_parts = 10'000;  // Amazon S3 User Guide, "multipart upload limits"
+  return std::max(m_limits.part, (size + most_parts - 1) / most_parts);
+}
+
+void Transfer::moved(std::int64_t bytes) const {
+  if (m_sink.moved) m_sink.moved(bytes);
+}
+
+void Transfer::go_on() {
+  if (m_error) return;
+  m_lanes.pump();
+  if (m_lanes.idle()) end();
+}
+
+void Transfer::fail(Error error) {
+  if (m_error) return;
+  m_error = std::move(error);
+  m_lanes.clear();
+  for (const auto id : std::exchange(m_calls, {})) m_client.cancel(id);
+  undo([this] { end(); });
+}
+
+// Later: whoever is told may destroy this, which is being called.
+void Transfer::end() {
+  if (m_timer == 0) m_timer = m_client.loop().after(Duration(0), [this] { tell(); });
+}
+
+void Transfer::tell() {
+  const auto done = std::exchange(m_sink.done, nullptr);
+  if (!done) return;
+  if (m_error) return done(std::move(*m_error));
+  done(std::move(m_same));
+}
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "data/digest.h"
+#include "objectstore/transfer.h"
+
+namespace trainstep::objectstore {
+namespace {
+
+// As S3 makes it of the parts' MD5s; empty where they are none (encryption by a key service): then nobody can tell two uploads apart.
+std::string etag_of_parts(const std::vector<std::string>& etags) {
+  std::string digests;
+  for (const auto& etag : etags) {
+    const auto digest = from_hex(etag);
+    if (!digest || digest->size() != 16) return {};
+    digests += *digest;
+  }
+  return fmt::format("{}-{}", md5_hex(digests), etags.size());
+}
+
+class Upload : public Transfer {
+ public:
+  Upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Sink sink, TransferLimits limits)
+      : Transfer(client, std::move(root), std::move(to), std::move(sink), limits), m_plan(std::move(plan)) {}
+
+ private:
+  // A large file, part by part.
+  struct Parts {
+    const LocalFile& file;
+    std::string upload;
+    std::vector<std::string> etags;
+    std::size_t left;
+  };
+
+  void begin() override {
+    for (const auto& travel : m_plan.travels)
+      if (travel.file.size <= m_limits.part)
+        whole(travel.file);
+      else
+        in_parts(travel.file);
+  }
+
+  Body part(const LocalFile& file, std::int64_t first, std::int64_t size) const {
+    return [path = place(file.path), first, size] { return read_part(path, first, size); };
+  }
+
+  void whole(const LocalFile& file) {
+    m_lanes.add(file.size, call<Object>([this, &file](auto done) { return m_client.put(address(file.path), part(file, 0, file.size), done); },
+                                        [this, &file](const Object& object) {
+                                          moved(file.size);
+                                          uploaded(file, object.etag);
+                                        }));
+  }
+
+  void in_parts(const LocalFile& file) {
+    m_lanes.add(0, call<std::string>([this, &file](auto done) { return m_client.begin_upload(address(file.path), done); },
+                                     [this, &file](std::string upload) { queue_parts(file, std::move(upload)); }));
+  }
+
+  void queue_parts(const LocalFile& file, std::string upload) {
+    const auto size = part_of(file.size);
+    const auto count = static_cast<std::size_t>((file.size + size - 1) / size);
+    auto& parts = m_parts.emplace(file.path, Parts{file, std::move(upload), std::vector<std::string>(count), count}).first->second;
+    for (auto i = count; i-- > 0;) {  // begun files first: fewer lie half done
+      const auto first = static_cast<std::int64_t>(i) * size;
+      const auto length = std::min(size, file.size - first);
+      m_lanes.add_next(length, call<std::string>(
+                                   [this, &parts, i, first, length](auto done) {
+                                     return m_client.put_part(address(parts.file.path), parts.upload, static_cast<int>(i) + 1,
+                                                              part(parts.file, first, length), done);
+                                   },
+                                   [this, &parts, i, length](std::string etag) {
+                                     moved(length);
+                                     parts.etags[i] = std::move(etag);
+                                     if (--parts.left == 0) complete(parts);
+                                   }));
+    }
+  }
+
+  void complete(Parts& parts) {
+    if (changed(parts.file)) return;
+    m_lanes.add_next(0, call<Object>([this, &parts](auto done) { return ask_to_complete(parts, std::move(done)); },
+                                     [this, &parts](const Object& object) {
+                                       uploaded(parts.file, object.etag);
+                                       m_parts.erase(parts.file.path);
+                                     }));
+  }
+
+  // Where the answer was lost, the next try finds no upload any more: then the object is looked at.
+  Client::CallId ask_to_complete(Parts& parts, Client::Done<Object> done) {
+    return m_client.complete_upload(address(parts.file.path), parts.upload, parts.etags,
+                                    [this, &parts, done = std::move(done)](Answer<Object> answer) {
+                                      if (answer || answer.error().code != "NoSuchUpload") return done(std::move(answer));
+                                      keep(m_client.head(address(parts.file.path), [&parts, done, answer](Answer<Object> there) {
+                                        const bool ours = there && there->size == parts.file.size && there->etag == etag_of_parts(parts.etags);
+                                        done(ours ? std::move(there) : answer);
+                                      }));
+                                    });
+  }
+
+  void uploaded(const LocalFile& file, const std::string& etag) {
+    if (!changed(file)) same(file, etag);
+  }
+
+  // True: it is not what was planned, and the transfer has failed.
+  bool changed(const LocalFile& file) {
+    const auto now = read_state(m_root, file.path);
+    if (now && *now == file) return false;
+    fail(now ? input_error(fmt::format("{} changed while it was uploaded", place(file.path).string())) : now.error());
+    return true;
+  }
+
+  // Parts of uploads that are never completed would stay, unseen and paid for.
+  void undo(std::function<void()> done) override {
+    if (m_parts.empty()) return done();
+    const auto left = std::make_shared<std::size_t>(m_parts.size());
+    for (const auto& [path, parts] : m_parts)
+      keep(m_client.abort_upload(address(path), parts.upload, [left, done](const auto&) {
+        if (--*left == 0) done();
+      }));
+  }
+
+  SyncPlan m_plan;
+  std::map<std::string, Parts> m_parts;
+};
+
+}  // namespace
+
+std::unique_ptr<Transfer> upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Transfer::Sink sink, TransferLimits limits) {
+  return std::make_unique<Upload>(client, std::move(plan), std::move(root), std::move(to), std::move(sink), limits);
+}
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objectstore/client.h"
+
+#include "data/digest.h"
+#include "support/catch.h"
+#include "support/fake_transport.h"
+
+using namespace trainstep;
+using namespace trainstep::objectstore;
+using namespace std::chrono_literals;
+using test::FakeTransport;
+using test::Reply;
+using test::VirtualLoop;
+
+namespace {
+
+// "key-1", and after each refusal the next one.
+class CountingKeys : public KeySource {
+ public:
+  void ask(Done done) override { done(problem ? Result<Keys>(*problem) : Result<Keys>(Keys{"key-" + std::to_string(number), "secret", ""})); }
+  void refused() override { ++number; }
+  int number = 1;
+  std::optional<Error> problem;
+};
+
+struct Bucket {
+  VirtualLoop loop;
+  FakeTransport server{loop};
+  std::shared_ptr<CountingKeys> keys = std::make_shared<CountingKeys>();
+  Client client{loop, server, Store{{"http", "store", 9000, "", {}}}, keys, 1};
+  Address object{"s3", "b", "dir/k"};
+
+  static Body text(std::string content) {
+    return [content = std::move(content)] { return Result<std::string>(content); };
+  }
+  static Reply refusal(int status, const std::string& code) {
+    return Reply::text("<Error><Code>" + code + "</Code><Message>m</Message></Error>", status);
+  }
+
+  // What a call came to: its value, or its error's message.
+  template <typename T, typename Call>
+  Answer<T> outcome(Call call) {
+    std::optional<Answer<T>> result;
+    call([&](Answer<T> answer) { result = std::move(answer); });
+    CHECK_FALSE(result);
+    loop.run();
+    REQUIRE(result);
+    return std::move(*result);
+  }
+  Answer<Object> put(const std::string& content) {
+    return outcome<Object>([&](auto done) { client.put(object, text(content), done, {{"Content-Type", "text/plain"}}); });
+  }
+  Answer<std::string> get(std::optional<Range> range = {}, const std::string& etag = "") {
+    return outcome<std::string>([&](auto done) { client.get(object, range, etag, done); });
+  }
+};
+
+Reply with_etag(const std::string& etag, std::string body = "", int status = 200) {
+  auto reply = Reply::text(std::move(body), status);
+  reply.headers = {{"ETag", '"' + etag + '"'}};
+  return reply;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Bucket, "an object is put in one signed request") {
+  server.reply(with_etag("e1"));
+  const auto answer = put("hello");
+  REQUIRE(answer);
+  CHECK(answer->etag == "e1");
+  REQUIRE(server.asked().size() == 1);
+  const auto& asked = server.asked().front();
+  CHECK(asked.line() == "PUT /b/dir/k");
+  CHECK(asked.request.body == "hello");
+  CHECK(asked.header("X-Amz-Content-Sha256") == sha256_hex("hello"));
+  CHECK(asked.header("Content-Type") == "text/plain");
+  CHECK(asked.header("Authorization").starts_with("AWS4-HMAC-SHA256 Credential=key-1/"));
+  CHECK(asked.header("Authorization").find("content-type;host;user-agent;x-amz-content-sha256;x-amz-date") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Bucket, "what may pass is tried again, each time with a signature of its own time") {
+  server.reply(refusal(503, "SlowDown"));
+  server.reply(Reply::lost());
+  server.reply(refusal(500, "InternalError"));
+  server.reply(with_etag("e1"));
+  CHECK(put("hello"));
+  REQUIRE(server.asked().size() == 4);
+  CHECK(server.asked()[3].at - server.asked()[0].at > 500ms);
+  CHECK(server.asked()[3].request.body == "hello");
+  const auto long_wait = refusal(503, "SlowDown");
+  server.reply({.status = 503, .headers = {{"Retry-After", "20"}}, .pieces = long_wait.pieces});
+  server.reply(with_etag("e2"));
+  CHECK(put("again"));
+  CHECK(server.asked()[5].at - server.asked()[4].at >= 20s);
+}
+
+TEST_CASE_METHOD(Bucket, "what cannot pass is told at once") {
+  server.reply(refusal(404, "NoSuchBucket"));
+  const auto answer = put("hello");
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().error.message == "put s3://b/dir/k: the object store answered 404 NoSuchBucket (m); make the bucket, or correct its name");
+  CHECK(server.asked().size() == 1);
+}
+
+TEST_CASE_METHOD(Bucket, "a store that stays away is given up after the patience, with the number of tries") {
+  server.serve([](const auto&) { return Reply::lost(); });
+  const auto begin = loop.now();
+  const auto answer = put("hello");
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().error.kind == ErrorKind::unavailable);
+  CHECK(answer.error().error.message.find("(the last of ") != std::string::npos);
+  CHECK(loop.now() - begin > 300s);
+  CHECK(loop.now() - begin < 335s);
+}
+
+TEST_CASE_METHOD(Bucket, "keys that are refused are asked for anew, once") {
+  server.reply(refusal(403, "InvalidAccessKeyId"));
+  server.reply(with_etag("e1"));
+  CHECK(put("hello"));
+  CHECK(server.asked()[1].header("Authorization").find("Credential=key-2/") != std::string::npos);
+  server.reply(refusal(403, "AccessDenied"));
+  server.reply(refusal(403, "AccessDenied"));
+  const auto answer = put("hello");
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().error.kind == ErrorKind::denied);
+  CHECK(server.asked().size() == 4);
+}
+
+TEST_CASE_METHOD(Bucket, "without keys nothing is asked") {
+  keys->problem = input_error("/keys/accesskey is empty: no access key");
+  const auto answer = put("hello");
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().error.message == "put s3://b/dir/k: /keys/accesskey is empty: no access key");
+  CHECK(server.asked().empty());
+}
+
+TEST_CASE_METHOD(Bucket, "a body that cannot be read ends the call") {
+  const auto answer = outcome<Object>(
+      [&](auto done) { client.put(object, [] { return Result<std::string>(input_error("model.bin changed while it was read")); }, done); });
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().error.message == "put s3://b/dir/k: model.bin changed while it was read");
+  CHECK(server.asked().empty());
+}
+
+TEST_CASE_METHOD(Bucket, "a part of an object is asked for by range and etag, and comes whole or again") {
+  server.reply(with_etag("e1", "234", 206));
+  CHECK(get(Range{2, 3}, "e1").value() == "234");
+  CHECK(server.asked()[0].header("Range") == "bytes=2-4");
+  CHECK(server.asked()[0].header("If-Match") == "\"e1\"");
+  server.reply(with_etag("e1", "23", 206));
+  server.reply(with_etag("e1", "0123456789", 200));
+  server.reply(with_etag("e1", "234", 206));
+  CHECK(get(Range{2, 3}).value() == "234");
+  CHECK(server.asked().size() == 4);
+  server.reply(refusal(412, "PreconditionFailed"));
+  CHECK(get(Range{2, 3}, "e0").error().error.kind == ErrorKind::conflict);
+}
+
+TEST_CASE_METHOD(Bucket, "head, list and remove") {
+  auto head = with_etag("e1");
+  head.headers.push_back({"Content-Length", "42"});
+  server.reply(head);
+  CHECK(outcome<Object>([&](auto done) { client.head(object, done); })->size == 42);
+  server.reply(Reply::text("<ListBucketResult><Contents><Key>dir/k</Key><Size>42</Size></Contents></ListBucketResult>"));
+  CHECK(outcome<ListPage>([&](auto done) { client.list("b", "dir/", "tok en", done); })->objects.size() == 1);
+  CHECK(server.asked()[1].line() == "GET /b encoding-type=url&list-type=2&prefix=dir/&continuation-token=tok en");
+  server.reply(Reply::text("", 204));
+  CHECK(outcome<std::monostate>([&](auto done) { client.remove(object, done); }));
+  server.reply(refusal(404, "NoSuchKey"));
+  CHECK(outcome<std::monostate>([&](auto done) { client.remove(object, done); }));
+  server.reply(refusal(404, "NoSuchBucket"));
+  CHECK_FALSE(outcome<std::monostate>([&](auto done) { client.remove(object, done); }));
+}
+
+TEST_CASE_METHOD(Bucket, "an upload in parts: begun, filled, completed; or given up") {
+  server.reply(Reply::text("<InitiateMultipartUploadResult><UploadId>u 1</UploadId></InitiateMultipartUploadResult>"));
+  CHECK(outcome<std::string>([&](auto done) { client.begin_upload(object, done); }).value() == "u 1");
+  CHECK(server.asked()[0].line() == "POST /b/dir/k uploads=");
+  server.reply(with_etag("p1"));
+  CHECK(outcome<std::string>([&](auto done) { client.put_part(object, "u 1", 1, text("part"), done); }).value() == "p1");
+  CHECK(server.asked()[1].line() == "PUT /b/dir/k partNumber=1&uploadId=u 1");
+  server.reply(refusal(200, "InternalError"));
+  server.reply(Reply::text("<CompleteMultipartUploadResult><ETag>\"x-1\"</ETag></CompleteMultipartUploadResult>"));
+  CHECK(outcome<Object>([&](auto done) { client.complete_upload(object, "u 1", {"p1"}, done); })->etag == "x-1");
+  CHECK(server.asked()[3].request.body == completion({"p1"}));
+  server.reply(refusal(404, "NoSuchUpload"));
+  CHECK(outcome<std::monostate>([&](auto done) { client.abort_upload(object, "u 1", done); }));
+}
+
+TEST_CASE_METHOD(Bucket, "a call that is cancelled tells nothing, and its exchange ends") {
+  int told = 0;
+  const auto id = client.put(object, text("x"), [&](const auto&) { ++told; });
+  loop.run(1s);
+  REQUIRE(server.open() == 1);
+  client.cancel(id);
+  CHECK(server.open() == 0);
+  loop.run();
+  CHECK(told == 0);
+}

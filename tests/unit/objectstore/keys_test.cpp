@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objectstore/keys.h"
+
+#include "base/files.h"
+#include "objectstore/remote_keys.h"
+#include "support/catch.h"
+#include "support/fake_transport.h"
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+using namespace trainstep::objectstore;
+using test::FakeTransport;
+using test::Reply;
+using test::VirtualLoop;
+
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+struct Pod {
+  VirtualLoop loop;
+  FakeTransport service{loop};
+  TempDir here;
+  std::shared_ptr<KeySource> source;
+
+  void begin(const Environment& environment) { source = keys_of(loop, service, environment, "eu-west-1"); }
+  Environment web_identity() {
+    REQUIRE(write_file_atomically(here.path() / "token", "the/token\n"));
+    return {{"AWS_WEB_IDENTITY_TOKEN_FILE", (here.path() / "token").string()}, {"AWS_ROLE_ARN", "arn:aws:iam::1:role/train"}};
+  }
+  // "access secret token", or the error.
+  std::string ask(KeySource& of) {
+    std::string words = "(no answer)";
+    of.ask([&](const Result<Keys>& keys) {
+      words = keys ? keys->access_key + " " + keys->secret_key + " " + keys->session_token : keys.error().message;
+    });
+    if (words == "(no answer)") loop.run(std::chrono::minutes(1));
+    return words;
+  }
+  std::string ask() { return ask(*source); }
+  [[nodiscard]] std::string role(const std::string& name, Duration valid) const {
+    return "<AssumeRoleWithWebIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><AssumeRoleWithWebIdentityResult><Credentials>"
+           "<AccessKeyId>" +
+           name + "</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>" + to_rfc3339(loop.now() + valid) +
+           "</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>";
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Pod, "keys in files are read anew for each question") {
+  const KeyFiles files{here.path() / "accesskey", here.path() / "secretkey"};
+  const auto keys = keys_in_files(files);
+  CHECK(ask(*keys).find("No such file") != std::string::npos);
+  REQUIRE(write_file_atomically(files.access_key, "a\n"));
+  REQUIRE(write_file_atomically(files.secret_key, ""));
+  CHECK(ask(*keys) == files.secret_key.string() + " is empty: no secret key");
+  REQUIRE(write_file_atomically(files.secret_key, "s"));
+  CHECK(ask(*keys) == "a s ");
+  REQUIRE(write_file_atomically(files.access_key, "b"));
+  CHECK(ask(*keys) == "b s ");
+}
+
+TEST_CASE_METHOD(Pod, "the environment's own keys count before all others") {
+  auto environment = web_identity();
+  environment.insert({{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", "t"}});
+  begin(environment);
+  CHECK(ask() == "a s t");
+  CHECK(service.asked().empty());
+}
+
+TEST_CASE_METHOD(Pod, "a web identity is exchanged, its keys are kept until five minutes before their end") {
+  begin(web_identity());
+  service.reply(Reply::lost());
+  service.reply(Reply::text("", 503));
+  service.reply(Reply::text(role("first", std::chrono::minutes(60))));
+  CHECK(ask() == "first s t");
+  REQUIRE(service.asked().size() == 3);
+  const auto& request = service.asked()[2].request;
+  CHECK(request.url.text() == "https://sts.eu-west-1.amazonaws.com/");
+  CHECK(request.body ==
+        "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Ftrain&RoleSessionName=trainstep"
+        "&WebIdentityToken=the%2Ftoken");
+  CHECK(ask() == "first s t");
+  CHECK(service.asked().size() == 3);
+  loop.run(std::chrono::minutes(56));
+  loop.after(std::chrono::minutes(56), [] {});
+  loop.run(std::chrono::minutes(56));
+  service.reply(Reply::text(role("second", std::chrono::minutes(60))));
+  CHECK(ask() == "second s t");
+  source->refused();
+  service.reply(Reply::text(role("third", std::chrono::minutes(60))));
+  CHECK(ask() == "third s t");
+}
+
+TEST_CASE_METHOD(Pod, "who asks while keys are fetched gets the same answer") {
+  begin(web_identity());
+  service.reply(Reply::text(role("one", std::chrono::minutes(60))));
+  int answers = 0;
+  for (int i = 0; i < 3; ++i) source->ask([&](const Result<Keys>& keys) { answers += keys ? 1 : 0; });
+  loop.run(std::chrono::minutes(1));
+  CHECK(answers == 3);
+  CHECK(service.asked().size() == 1);
+}
+
+TEST_CASE_METHOD(Pod, "a container's credentials are asked for with its token") {
+  REQUIRE(write_file_atomically(here.path() / "token", "pod-token"));
+  begin({{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials"},
+         {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", (here.path() / "token").string()}});
+  service.reply(Reply::text(R"({"AccessKeyId":"a","SecretAccessKey":"s","Token":"t","Expiration":"2126-01-01T00:00:00Z"})"));
+  CHECK(ask() == "a s t");
+  CHECK(service.asked()[0].header("Authorization") == "pod-token");
+  begin({{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/x"}});
+  service.reply(Reply::text("{}"));
+  CHECK(ask() == "keys for this container: an answer without keys");
+  CHECK(service.asked()[1].request.url.text() == "http://169.254.170.2/v2/credentials/x");
+}
+
+TEST_CASE_METHOD(Pod, "a service that refuses is told, and asked again by the next question") {
+  begin(web_identity());
+  service.reply(Reply::text("<Error/>", 403));
+  CHECK(ask() == "keys for AWS_ROLE_ARN: the service answered 403");
+  service.reply(Reply::text("<html>"));
+  CHECK(ask().starts_with("keys for AWS_ROLE_ARN: byte "));
+  service.reply(Reply::text(role("now", std::chrono::minutes(60))));
+  CHECK(ask() == "now s t");
+}
+
+TEST_CASE_METHOD(Pod, "without any keys the message tells where they could be") {
+  begin({});
+  CHECK(ask().starts_with("no keys to the object store: neither AWS_ACCESS_KEY_ID"));
+}

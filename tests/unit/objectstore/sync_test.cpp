@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objectstore/sync.h"
+
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::objectstore;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words travelling(const SyncPlan& plan) {
+  Words result;
+  for (const auto& travel : plan.travels) result.push_back(travel.object.key);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a file travels unless file and object are both as they were when they were the same") {
+  struct Row {
+    const char* what;
+    LocalFile file;
+    std::vector<Object> there;
+    KnownFiles known;
+    bool travels;
+  };
+  const LocalFile file{"a", 3, 100};
+  const Object object{"a", 3, "e"};
+  const KnownFiles known{{"a", {3, 100, "e"}}};
+  const Row rows[] = {
+      {"nothing is known", file, {object}, {}, true},
+      {"all as it was", file, {object}, known, false},
+      {"the object has gone", file, {}, known, true},
+      {"the object is another", file, {{"a", 3, "f"}}, known, true},
+      {"the object has another size", file, {{"a", 4, "e"}}, known, true},
+      {"the file was touched", {"a", 3, 101}, {object}, known, true},
+      {"the file has grown", {"a", 4, 100}, {object}, known, true},
+      {"the store knows no etags", file, {{"a", 3, ""}}, {{"a", {3, 100, ""}}}, true},
+  };
+  for (const auto& row : rows) {
+    INFO(row.what);
+    const auto up = plan_upload({row.file}, row.there, row.known);
+    CHECK(up.travels.size() == (row.travels ? 1 : 0));
+    CHECK(up.equal == (row.travels ? 0 : 1));
+    if (row.there.empty()) continue;
+    const auto down = plan_download(row.there, {row.file}, row.known);
+    REQUIRE(down);
+    CHECK(down->travels.size() == (row.travels ? 1 : 0));
+  }
+}
+
+TEST_CASE("large files travel first, and the bytes are counted") {
+  const auto plan = plan_upload({{"small", 1, 0}, {"large", 1'000, 0}, {"b", 10, 0}, {"a", 10, 0}}, {}, {});
+  CHECK(travelling(plan) == Words{"large", "b", "a", "small"});
+  CHECK(plan.bytes == 1'021);
+}
+
+TEST_CASE("a download makes all folders, the empty ones too") {
+  const auto plan = plan_download({{"a/b/c.txt", 1, "e"}, {"a/b/d.txt", 2, "e"}, {"empty/", 0, "e"}, {"top.txt", 3, "e"}}, {}, {});
+  REQUIRE(plan);
+  CHECK(plan->folders == Words{"a", "a/b", "empty"});
+  CHECK(travelling(*plan) == Words{"top.txt", "a/b/d.txt", "a/b/c.txt"});
+  CHECK(plan->bytes == 6);
+}
+
+TEST_CASE("a key that leaves its folder, or is no path, is refused") {
+  for (const auto* key : {"../x", "a/../../x", "/etc/passwd", "a//b", "./x", "a/.", ".."}) {
+    INFO(key);
+    const auto plan = plan_download({{key, 1, "e"}}, {}, {});
+    REQUIRE_FALSE(plan);
+    CHECK(plan.error().message == "the object \"" + std::string(key) + "\" cannot be a file below a folder");
+  }
+  const auto both = plan_download({{"a", 1, "e"}, {"a/b", 1, "e"}}, {}, {});
+  REQUIRE_FALSE(both);
+  CHECK(both.error().message == "the object \"a\" is a file, and others lie below it");
+}

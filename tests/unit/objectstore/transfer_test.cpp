@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objectstore/transfer.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "objectstore/listing.h"
+#include "support/temp_dir.h"
+#include "unit/objectstore/fake_store.h"
+
+using namespace trainstep;
+using namespace trainstep::objectstore;
+using namespace trainstep::objectstore::test;
+namespace fs = std::filesystem;
+using trainstep::TempDir;
+
+namespace {
+
+struct Trees : FakeStore {
+  TempDir here;
+  fs::path source = here.path() / "source", target = here.path() / "target";
+  Address at{"s3", "b", "model"};
+  TransferLimits limits{.requests = 4, .bytes = 64, .part = 10};
+  std::int64_t moved = 0;
+  std::unique_ptr<Transfer> transfer;
+
+  void write(const std::string& path, const std::string& content) { REQUIRE(write_file_atomically(path.empty() ? source : source / path, content)); }
+  std::string read(const std::string& path) const { return read_file(path.empty() ? target : target / path, 1'000).value_or("(none)"); }
+
+  Result<KnownFiles> outcome(std::function<std::unique_ptr<Transfer>(Transfer::Sink)> begin) {
+    std::optional<Result<KnownFiles>> result;
+    transfer = begin({[this](std::int64_t bytes) { moved += bytes; },
+                      [&](Result<KnownFiles> files) {
+                        result = std::move(files);
+                        transfer.reset();
+                      }});
+    loop.run();
+    REQUIRE(result);
+    return std::move(*result);
+  }
+  std::vector<Object> listed() {
+    std::optional<Answer<std::vector<Object>>> all;
+    const Listing listing(client, at, [&](auto answer) { all = std::move(answer); });
+    loop.run();
+    REQUIRE(all);
+    REQUIRE(*all);
+    return **all;
+  }
+  Result<KnownFiles> up(const KnownFiles& known = {}) {
+    const auto files = read_tree(source);
+    REQUIRE(files);
+    auto plan = plan_upload(*files, known.empty() ? std::vector<Object>() : listed(), known);
+    return outcome([&](auto sink) { return upload(client, std::move(plan), source, at, std::move(sink), limits); });
+  }
+  Result<KnownFiles> down(const KnownFiles& known = {}) {
+    const auto there = listed();
+    auto plan = plan_download(there, read_tree(target).value_or(std::vector<LocalFile>()), known);
+    REQUIRE(plan);
+    return outcome([&](auto sink) { return download(client, std::move(*plan), target, at, std::move(sink), limits); });
+  }
+  std::vector<std::string> left_beside() const {
+    std::vector<std::string> names;
+    if (fs::exists(target))
+      for (const auto& entry : fs::recursive_directory_iterator(target))
+        if (entry.path().extension() == ".part") names.push_back(entry.path().string());
+    return names;
+  }
+};
+
+const std::string long_text = "0123456789abcdefghijABCDEFGHIJxyz";  // four parts
+
+}  // namespace
+
+TEST_CASE_METHOD(Trees, "a tree goes up and comes down as it was") {
+  write("a.txt", "a");
+  write("empty", "");
+  write("sub/large", long_text);
+  write("sub/deep/ten", "0123456789");
+  write("sp ace/ü+%&=?#'\"", "odd");
+  const auto sent = up();
+  REQUIRE(sent);
+  CHECK(sent->size() == 5);
+  CHECK(moved == 1 + 33 + 10 + 3);
+  CHECK(objects.size() == 5);
+  CHECK(objects.at("model/sub/large") == long_text);
+  CHECK(uploads.empty());
+  moved = 0;
+  const auto got = down();
+  REQUIRE(got);
+  CHECK(got->size() == 5);
+  CHECK(moved == 47);
+  CHECK(read("sp ace/ü+%&=?#'\"") == "odd");
+  CHECK(read("a.txt") == "a");
+  CHECK(read("empty").empty());
+  CHECK(read("sub/large") == long_text);
+  CHECK(read("sub/deep/ten") == "0123456789");
+  CHECK(left_beside().empty());
+}
+
+TEST_CASE_METHOD(Trees, "a single file is a tree too") {
+  write("", long_text);
+  REQUIRE(up());
+  CHECK(objects.at("model") == long_text);
+  objects["model.txt"] = "beside";
+  REQUIRE(down());
+  CHECK(fs::is_regular_file(target));
+  CHECK(read("") == long_text);
+}
+
+TEST_CASE_METHOD(Trees, "what is the same on both sides does not travel again") {
+  write("a", "1");
+  write("b", long_text);
+  const auto known = up();
+  REQUIRE(known);
+  moved = 0;
+  REQUIRE(up(*known));
+  CHECK(moved == 0);
+  write("a", "2");
+  REQUIRE(up(*known));
+  CHECK(moved == 1);
+  const auto got = down();
+  REQUIRE(got);
+  moved = 0;
+  REQUIRE(down(*got));
+  CHECK(moved == 0);
+  objects["model/a"] = "3";
+  fs::remove(target / "b");
+  REQUIRE(down(*got));
+  CHECK(moved == 1 + 33);
+}
+
+TEST_CASE_METHOD(Trees, "no more goes on at once than requests and memory allow") {
+  for (int i = 0; i < 40; ++i) write(std::to_string(i), "0123456789");
+  REQUIRE(up());
+  CHECK(most_at_once == 4);
+  most_at_once = 0;
+  limits.bytes = 25;
+  REQUIRE(up());
+  CHECK(most_at_once == 2);
+  most_at_once = 0;
+  limits.bytes = 5;  // smaller than a part: one at a time
+  REQUIRE(up());
+  CHECK(most_at_once == 1);
+}
+
+TEST_CASE_METHOD(Trees, "a part that fails in a passing way is sent again") {
+  int faults = 3;
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.request.method != "PUT" || faults-- <= 0) return std::nullopt;
+    return faults % 2 == 0 ? refusal(503, "SlowDown") : Reply::lost();
+  };
+  write("large", long_text);
+  REQUIRE(up());
+  CHECK(objects.at("model/large") == long_text);
+}
+
+TEST_CASE_METHOD(Trees, "an upload whose completion was heard, but not answered, is found to be complete") {
+  lose_completions = true;
+  write("large", long_text);
+  const auto sent = up();
+  REQUIRE(sent);
+  CHECK(sent->at("large").etag.ends_with("-4"));
+}
+
+TEST_CASE_METHOD(Trees, "an upload that has gone is no success because an older object is there") {
+  write("large", long_text);
+  REQUIRE(up());
+  write("large", std::string(long_text.rbegin(), long_text.rend()));
+  fault = [this](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.request.method == "POST" && !asked.query("uploadId").empty()) uploads.clear();
+    return std::nullopt;
+  };
+  const auto sent = up();
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().message.find("NoSuchUpload") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Trees, "a bucket alone is no place for a file") {
+  write("", "text");
+  at.key.clear();
+  const auto sent = up();
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().message == "put s3://b: a bucket alone is no object: a key is needed");
+  CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Trees, "an upload that fails leaves no parts behind, and tells why") {
+  fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.query("partNumber") == "3") return refusal(403, "AccessDenied");
+    return std::nullopt;
+  };
+  write("large", long_text);
+  write("larger", long_text + long_text);
+  const auto sent = up();
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().kind == ErrorKind::denied);
+  CHECK(sent.error().message.starts_with("put part 3 of s3://b/model/large"));
+  CHECK(uploads.empty());
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Trees, "a file that changes while it is uploaded is an error") {
+  write("large", long_text);
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.query("partNumber") == "2") std::ofstream(source / "large", std::ios::app) << "more";
+    return std::nullopt;
+  };
+  const auto sent = up();
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().message == (source / "large").string() + " changed while it was uploaded");
+  CHECK(objects.empty());
+  CHECK(uploads.empty());
+}
+
+TEST_CASE_METHOD(Trees, "an object that changes while it is fetched is a conflict, and no half of it is left") {
+  objects["model/large"] = long_text;
+  SECTION("the store knows If-Match") {}
+  SECTION("it does not") { heeds_if_match = false; }
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.header("Range") == "bytes=20-29") objects["model/large"] = "another text of the same length!!";
+    return std::nullopt;
+  };
+  const auto got = down();
+  REQUIRE_FALSE(got);
+  CHECK(got.error().kind == ErrorKind::conflict);
+  CHECK(read("large") == "(none)");
+  CHECK(left_beside().empty());
+}
+
+TEST_CASE_METHOD(Trees, "an object of another length than it was listed with is a conflict, also where the store knows no etags") {
+  objects["model/small"] = "12345";
+  auto there = listed();
+  for (auto& object : there) object.etag.clear();
+  objects["model/small"] = "123";
+  auto plan = plan_download(there, {}, {});
+  REQUIRE(plan);
+  const auto got = outcome([&](auto sink) { return download(client, std::move(*plan), target, at, std::move(sink), limits); });
+  REQUIRE_FALSE(got);
+  CHECK(got.error().message == "s3://b/model/small has changed while it was fetched");
+  CHECK(read("small") == "(none)");
+}
+
+TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, and nothing beside it") {
+  const auto keys = [this] {
+    std::vector<std::string> result;
+    for (const auto& object : listed()) result.push_back(object.key);
+    return result;
+  };
+  CHECK(keys().empty());
+  objects["model.txt"] = objects["model2/x"] = "beside";
+  CHECK(keys().empty());
+  objects["model"] = "itself";
+  CHECK(keys() == std::vector<std::string>{""});
+  for (const auto* key : {"model/", "model/a", "model/b/c", "model/b/d", "model/e"}) objects[key] = "below";
+  CHECK(keys() == std::vector<std::string>{"a", "b/c", "b/d", "e"});
+  fault = [](const auto& asked) { return asked.request.method == "GET" ? std::optional(refusal(403, "AccessDenied")) : std::nullopt; };
+  std::optional<Answer<std::vector<Object>>> all;
+  const Listing listing(client, at, [&](auto answer) { all = std::move(answer); });
+  loop.run();
+  REQUIRE(all);
+  CHECK(all->error().error.kind == ErrorKind::denied);
+}
+
+TEST_CASE_METHOD(Trees, "a folder that cannot be made, and a file that cannot be written, are errors") {
+  objects["model/sub/a"] = "a";
+  REQUIRE(write_file_atomically(target / "sub", "a file"));
+  const auto got = down();
+  REQUIRE_FALSE(got);
+  CHECK(got.error().message.find((target / "sub").string()) != std::string::npos);
+}
+
+TEST_CASE_METHOD(Trees, "a transfer that is given up says nothing more") {
+  write("large", long_text);
+  int told = 0;
+  {
+    auto plan = plan_upload(read_tree(source).value(), {}, {});
+    const auto given_up = upload(client, std::move(plan), source, at, {{}, [&](const auto&) { ++told; }}, limits);
+    loop.run(Duration{2});
+  }
+  CHECK(transport.open() == 0);
+  loop.run();
+  CHECK(told == 0);
+}
+
+TEST_CASE("a tree has files and links to files, and nothing else travels") {
+  const TempDir here;
+  const auto root = here.path() / "tree";
+  REQUIRE(write_file_atomically(root / "b/file", "1234"));
+  REQUIRE(make_directories(root / "empty"));
+  fs::create_symlink(root / "b/file", root / "a-link");
+  const auto files = read_tree(root);
+  REQUIRE(files);
+  REQUIRE(files->size() == 2);
+  CHECK(files->at(0).path == "a-link");
+  CHECK(files->at(0).size == 4);
+  CHECK(files->at(1).path == "b/file");
+  CHECK(read_tree(root / "none").error().kind == ErrorKind::not_found);
+  fs::create_directory_symlink(root / "b", root / "folder-link");
+  CHECK(read_tree(root).error().message == (root / "folder-link").string() + " cannot be uploaded: only files, folders and links to files can");
+}
