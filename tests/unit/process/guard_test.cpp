@@ -32,6 +32,8 @@ class Guarded {
     if (guard == 0) {
       ::close(out[0]);
       ::close(STDERR_FILENO);
+      for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_DFL);  // below nohup they are ignored, and never pending
+      ::alarm(60);                                                                   // no test waits longer, whatever happens
       ::_exit(run_guarded([&](int guard_fd) { return program(guard_fd, out[1]); }));
     }
     ::close(out[1]);
