@@ -26,7 +26,7 @@ function(test_program name folder label)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE test_main ${ARGN})
   # qemu's user mode refuses PR_SET_CHILD_SUBREAPER (its linux-user/syscall.c, do_prctl); it is too slow for thousands of random stories ([native]).
-  add_test(NAME ${name} COMMAND ${name} $<$<BOOL:${CMAKE_CROSSCOMPILING}>:~[subreaper]~[native]> WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND_EXPAND_LISTS)
+  add_test(NAME ${name} COMMAND ${name} $<$<BOOL:${CMAKE_CROSSCOMPILING}>:~[subreaper]~[native]~[.]> WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND_EXPAND_LISTS)
   set(limit 300)
   if(CMAKE_CROSSCOMPILING)  # another processor's instructions, one by one
     set(limit 1800)
