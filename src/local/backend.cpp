@@ -102,7 +102,7 @@ class LocalBackend::Impl {
     auto found = collect_outputs(m_plan, primary().place, m_before);
     const auto temporary = m_scratch ? m_scratch->path().string() : std::string();
     const auto in_scratch = [&](const run::OutputFound& output) { return !temporary.empty() && output.path.starts_with(temporary); };
-    if (found && std::any_of(found->begin(), found->end(), in_scratch)) m_scratch->keep();
+    if (m_scratch && found && std::any_of(found->begin(), found->end(), in_scratch)) m_scratch->keep();
     return found;
   }
 

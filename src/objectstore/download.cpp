@@ -36,7 +36,7 @@ class Download : public Transfer {
       const auto length = std::min(size, object.size - first);
       const auto range = length == object.size ? std::nullopt : std::optional(Range{first, length});
       m_lanes.add(length,
-                  call<std::string>([this, growing, range](auto done) { return ask(growing->object, range, done); },
+                  call<std::string>([this, growing, range](const auto& done) { return ask(growing->object, range, done); },
                                     [this, growing, first, length](const std::string& bytes) { write(*growing, Range{first, length}, bytes); }));
     }
   }

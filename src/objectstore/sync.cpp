@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 
@@ -31,7 +32,9 @@ void add(SyncPlan& plan, Travel travel, std::int64_t bytes) {
 }
 
 void finish(SyncPlan& plan, std::int64_t (*size)(const Travel&)) {
-  std::ranges::stable_sort(plan.travels, [size](const Travel& a, const Travel& b) { return size(a) > size(b); });
+  std::ranges::sort(plan.travels, [size](const Travel& a, const Travel& b) {
+    return std::pair(-size(a), std::string_view(a.object.key)) < std::pair(-size(b), std::string_view(b.object.key));
+  });
 }
 
 void add_parents(std::set<std::string>& folders, std::string_view path) {

@@ -68,7 +68,7 @@ class Transfer {
   // Called from the loop: queues what is to be done.
   virtual void begin() = 0;
   // After the first error: undoes what is half done, then calls `done`.
-  virtual void undo(std::function<void()> done) { done(); }
+  virtual void undo(const std::function<void()>& done) { done(); }
 
   Client& m_client;
   std::filesystem::path m_root;

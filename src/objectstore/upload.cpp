@@ -45,7 +45,7 @@ class Upload : public Transfer {
   }
 
   void whole(const LocalFile& file) {
-    m_lanes.add(file.size, call<Object>([this, &file](auto done) { return m_client.put(address(file.path), part(file, 0, file.size), done); },
+    m_lanes.add(file.size, call<Object>([this, &file](const auto& done) { return m_client.put(address(file.path), part(file, 0, file.size), done); },
                                         [this, &file](const Object& object) {
                                           moved(file.size);
                                           uploaded(file, object.etag);
@@ -53,7 +53,7 @@ class Upload : public Transfer {
   }
 
   void in_parts(const LocalFile& file) {
-    m_lanes.add(0, call<std::string>([this, &file](auto done) { return m_client.begin_upload(address(file.path), done); },
+    m_lanes.add(0, call<std::string>([this, &file](const auto& done) { return m_client.begin_upload(address(file.path), done); },
                                      [this, &file](std::string upload) { queue_parts(file, std::move(upload)); }));
   }
 
@@ -65,7 +65,7 @@ class Upload : public Transfer {
       const auto first = static_cast<std::int64_t>(i) * size;
       const auto length = std::min(size, file.size - first);
       m_lanes.add_next(length, call<std::string>(
-                                   [this, &parts, i, first, length](auto done) {
+                                   [this, &parts, i, first, length](const auto& done) {
                                      return m_client.put_part(address(parts.file.path), parts.upload, static_cast<int>(i) + 1,
                                                               part(parts.file, first, length), done);
                                    },
@@ -93,7 +93,8 @@ class Upload : public Transfer {
                                       if (answer || answer.error().code != "NoSuchUpload") return done(std::move(answer));
                                       keep(m_client.head(address(parts.file.path), [&parts, done, answer](Answer<Object> there) {
                                         const bool ours = there && there->size == parts.file.size && there->etag == etag_of_parts(parts.etags);
-                                        done(ours ? std::move(there) : answer);
+                                        if (ours) return done(std::move(there));
+                                        done(answer);
                                       }));
                                     });
   }
@@ -111,7 +112,7 @@ class Upload : public Transfer {
   }
 
   // Parts of uploads that are never completed would stay, unseen and paid for.
-  void undo(std::function<void()> done) override {
+  void undo(const std::function<void()>& done) override {
     if (m_parts.empty()) return done();
     const auto left = std::make_shared<std::size_t>(m_parts.size());
     for (const auto& [path, parts] : m_parts)
