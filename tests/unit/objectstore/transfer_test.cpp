@@ -28,7 +28,7 @@ struct Trees : FakeStore {
   void write(const std::string& path, const std::string& content) { REQUIRE(write_file_atomically(path.empty() ? source : source / path, content)); }
   std::string read(const std::string& path) const { return read_file(path.empty() ? target : target / path, 1'000).value_or("(none)"); }
 
-  Result<KnownFiles> outcome(std::function<std::unique_ptr<Transfer>(Transfer::Sink)> begin) {
+  Result<KnownFiles> outcome(const std::function<std::unique_ptr<Transfer>(Transfer::Sink)>& begin) {
     std::optional<Result<KnownFiles>> result;
     transfer = begin({[this](std::int64_t bytes) { moved += bytes; },
                       [&](Result<KnownFiles> files) {
