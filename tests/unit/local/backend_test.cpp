@@ -105,7 +105,7 @@ TEST_CASE("stop ends one replica and not the others") {
   CHECK(alive(fixture.pids["master-0"]));
 }
 
-TEST_CASE("nothing runs any more when the backend is gone") {
+TEST_CASE("nothing runs any more when the backend is gone", "[subreaper]") {
   Fixture fixture(shell_plan("trap '' TERM; setsid sleep 1000 & echo ready; while :; do sleep 0.01; done", pytorch(2)));
   fixture.until([&] { return fixture.said.size() == 2; });
   fixture.destroy();

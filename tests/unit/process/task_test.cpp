@@ -110,7 +110,7 @@ TEST_CASE("stop reaches the whole group, and waits for those that outlive its fi
   CHECK(fixture.survivors == 0);
 }
 
-TEST_CASE("after the grace a task is killed with all that left its group") {
+TEST_CASE("after the grace a task is killed with all that left its group", "[subreaper]") {
   Fixture fixture;
   fixture.start("trap '' TERM; setsid sleep 1000 & sleep 1000 & echo ready; while :; do sleep 0.01; done");
   fixture.until_said("ready");
@@ -121,7 +121,7 @@ TEST_CASE("after the grace a task is killed with all that left its group") {
   CHECK(fixture.survivors == 0);
 }
 
-TEST_CASE("what a task leaves behind ends with it") {
+TEST_CASE("what a task leaves behind ends with it", "[subreaper]") {
   const std::string script = GENERATE("sleep 1000 & echo child",                         // holds the output open
                                       "sleep 1000 >/dev/null 2>&1 & echo child",         // does not
                                       "setsid sleep 1000 >/dev/null 2>&1 & echo child",  // has left the group
@@ -144,7 +144,7 @@ TEST_CASE("a line that a grandchild writes soon after the end is not lost") {
   CHECK(fixture.said == "early\nlate\n");
 }
 
-TEST_CASE("SIGKILL of a task's first process is told, and its children end") {
+TEST_CASE("SIGKILL of a task's first process is told, and its children end", "[subreaper]") {
   Fixture fixture;
   fixture.start("sleep 1000 & echo ready; wait");
   fixture.until_said("ready");
