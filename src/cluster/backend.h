@@ -85,9 +85,8 @@ class ClusterBackend : public run::Backend {
   Loop::TimerId m_timer = 0;
   Deadline m_removal_ends;  // while the server answers
   bool m_removal_at_once = false;
-  bool m_end_awaited = false;  // of the removed job, by the clean-up
-  std::string m_version;       // resourceVersion of the job as it was seen last
-  int m_look = 0;              // which look_again() is the last
+  std::string m_version;  // resourceVersion of the job as it was seen last
+  int m_look = 0;         // which look_again() is the last
   bool m_gone = false;
   bool m_removal_wanted = false;  // before it was known whether there is a job
 };

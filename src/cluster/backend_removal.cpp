@@ -88,6 +88,7 @@ void ClusterBackend::remove_found(std::function<void(std::optional<kube::ApiErro
 void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
   m_watches.clear();
   m_logs.clear();
+  m_removal_ends.set(cleanup_patience);
   using enum result::VerdictClass;
   const auto& cleanup = m_plan.options.cleanup;
   const bool succeeded_well = verdict.verdict_class == succeeded;
@@ -99,6 +100,7 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
   remove_found([this, done = std::move(done)](const std::optional<kube::ApiError>& problem) {
     if (problem) return done(fmt::format("the job could not be deleted: {}", problem->error.message));
+    m_removal_ends.set(cleanup_patience);
     await_gone(done);
   });
 }
@@ -113,7 +115,6 @@ void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std
 }
 
 void ClusterBackend::await_gone(std::function<void(std::string)> done) {
-  if (!std::exchange(m_end_awaited, true)) m_removal_ends.set(cleanup_patience);
   m_call = m_client.get(job_path(), {}, {removal_patience, false}, [this, done = std::move(done)](kube::Answer answer) {
     if (!answer && answer.error().status == 404) return done("");
     if (answer && uid_of(*answer) != m_uid) return done("");

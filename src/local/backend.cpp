@@ -100,9 +100,7 @@ class LocalBackend::Impl {
 
   Result<std::vector<run::OutputFound>> collect() {
     auto found = collect_outputs(m_plan, primary().place, m_before);
-    const auto temporary = m_scratch ? m_scratch->path().string() : std::string();
-    const auto in_scratch = [&](const run::OutputFound& output) { return !temporary.empty() && output.path.starts_with(temporary); };
-    if (m_scratch && found && std::any_of(found->begin(), found->end(), in_scratch)) m_scratch->keep();
+    if (found && m_scratch && std::ranges::any_of(*found, [this](const auto& output) { return m_scratch->holds(output.path); })) m_scratch->keep();
     return found;
   }
 
@@ -172,9 +170,7 @@ Result<void> LocalBackend::Impl::set_up() {
   m_options.run_dir = fs::absolute(m_options.run_dir, ignored).lexically_normal();
   TRY(check_inputs());
   ASSIGN(m_folder, RunFolder::claim(m_options.run_dir));
-  const auto* temporary = process::find_variable(m_options.environment, "TMPDIR");
-  m_scratch.emplace(temporary == nullptr || temporary->empty() ? "/tmp" : *temporary);
-  if (!m_scratch->path().empty()) process::set_variable(m_options.environment, "TMPDIR", m_scratch->path().string());
+  m_scratch.emplace(m_options.environment);
   ASSIGN(const auto interpreter, set_up_interpreter(m_options.run_dir, m_options.python, m_options.environment));
   m_surroundings = {m_options.environment, interpreter.tools, interpreter.folder, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
   ASSIGN(const auto gpus, divide_gpus(m_plan, m_options.gpus ? *m_options.gpus : machine_gpus(m_options.environment)));

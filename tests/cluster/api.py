@@ -15,6 +15,14 @@ class ApiError(Exception):
         self.status = status
 
 
+def readable(text: str):
+    """JSON as what it means, anything else – several documents, too – as its text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 class Api:
     """The API server at 127.0.0.1:port for the holder of a certificate."""
 
@@ -23,19 +31,23 @@ class Api:
         self._context = ssl.create_default_context(cafile=ca)
         self._context.load_cert_chain(certificate, key)
 
-    def call(self, method: str, path: str, body=None, content_type="application/json", timeout=30):
-        """The answer as JSON, or its text when it is none. A body of bytes goes out as it is."""
+    def ask(self, method: str, path: str, body=None, headers=None, timeout=30):
+        """(code, answer as JSON, or its text when it is none). A body of bytes goes out as it is."""
         connection = http.client.HTTPSConnection("127.0.0.1", self._port, context=self._context, timeout=timeout)
         try:
             data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-            connection.request(method, path, data, {"Content-Type": content_type, "Accept": "application/json"})
+            connection.request(method, path, data, {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})})
             response = connection.getresponse()
             text = response.read().decode()
         finally:
             connection.close()
-        value = json.loads(text) if "json" in response.headers.get("Content-Type", "") else text
-        if response.status >= 300:
-            raise ApiError(f"{method} {path}", response.status, value if isinstance(value, dict) else {"message": text})
+        return response.status, readable(text) if "json" in response.headers.get("Content-Type", "") else text
+
+    def call(self, method: str, path: str, body=None, content_type="application/json", timeout=30):
+        """The answer of a success, as ask() has it."""
+        code, value = self.ask(method, path, body, {"Content-Type": content_type}, timeout)
+        if code >= 300:
+            raise ApiError(f"{method} {path}", code, value if isinstance(value, dict) else {"message": value})
         return value
 
     def get(self, path):

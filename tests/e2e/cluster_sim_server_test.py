@@ -3,7 +3,6 @@
 
 A script returns what it saw. Uids, versions and times differ between servers: scripts compare them within a server and return what they found.
 """
-import http.client
 import json
 import os
 import pathlib
@@ -12,6 +11,7 @@ import time
 import urllib.parse
 
 import pytest
+from api import readable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = {"without": ("training-operator", "mpi-operator")}  # nobody changes a PyTorchJob but the script
@@ -68,14 +68,7 @@ class Real(Server):
         time.sleep(milliseconds / 1000)
 
     def ask(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPSConnection("127.0.0.1", self.api._port, context=self.api._context, timeout=30)
-        try:
-            data = None if body is None else json.dumps(body).encode()
-            connection.request(method, path, data, {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})})
-            response = connection.getresponse()
-            return response.status, readable(response.read().decode())
-        finally:
-            connection.close()
+        return self.api.ask(method, path, body, headers)
 
 
 class Simulated(Server):
@@ -103,13 +96,6 @@ class Simulated(Server):
     def close(self):
         self.process.stdin.close()
         assert self.process.wait(10) == 0
-
-
-def readable(text):
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def a_job(name, **metadata):
