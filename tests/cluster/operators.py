@@ -18,7 +18,8 @@ def define(cluster, mpi: str):
 
 
 def _established(definition):
-    return any(c["type"] == "Established" and c["status"] == "True" for c in definition.get("status", {}).get("conditions", []))
+    conditions = definition.get("status", {}).get("conditions") or []  # null at first
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def start_training_operator(cluster, mpi: str):
