@@ -33,8 +33,8 @@ def run(cluster, program, folder, seed) -> list:
     # All lines are printed before the container ends: its times have whole seconds.
     lines, every, run_ms = dice.choice([(0, 0, 500), (200, 0, 1000), (30, 20, 2500), (100, 15, 4000)])
     fates = {"exit-code": str(code), "log-lines": str(lines), **({"log-every-ms": str(every)} if every else {})}
-    # Where one replica fails, the others have not come to their end.
-    fates |= {"run-ms": "forever" if code else str(run_ms), f"{PRIMARY[kind]}.fate/run-ms": str(run_ms)}
+    # Where one replica fails, the others have not come to their end; MPI's workers have none of their own.
+    fates |= {"run-ms": "forever" if code or kind == "MPI" else str(run_ms), f"{PRIMARY[kind]}.fate/run-ms": str(run_ms)}
     with cluster.namespace() as space, FaultProxy(cluster, chaos(seed)) as proxy:
         step = steps.ProxiedStep(cluster, program, space, kind, folder, proxy)
         ended = step.run(fates=fates)
