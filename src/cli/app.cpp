@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/examples.h"
+#include "cli/exec_command.h"
 #include "cli/jobs_command.h"
 #include "cli/replay_command.h"
 #include "cli/step_command.h"
@@ -87,6 +88,10 @@ struct Commands {
   CLI::App* logs = app.add_subcommand("logs", "Print the log of a run's replica, to its end.");
   CLI::App* stop = app.add_subcommand("stop", "Delete a run's job, and wait until its pods are gone.");
   JobsCommand jobs;
+  CLI::App* exec = app.add_subcommand("exec",
+                                      "The agent in a training pod: fetch the inputs, run the program behind --, deliver its outputs. "
+                                      "The step puts it there.");
+  ExecCommand exec_command;
   CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
   std::string record;
 
@@ -108,6 +113,15 @@ struct Commands {
     if (wanted != "text" && wanted != "json")
       throw CLI::ValidationError("--log-format", fmt::format("\"{}\" is not known; write text or json", word));
     command.log_format = wanted == "json" ? LogFormat::json : LogFormat::text;
+  }
+
+  void add_exec_flags() {
+    exec->add_option("--task", exec_command.task, "a file with the task (JSON); default: the variable TRAINSTEP_TASK")->type_name("");
+    exec->add_option("--role", exec_command.role, "primary, replica, indexed, rank or launcher; default: primary")->type_name("");
+    exec->add_option("--scratch", exec_command.scratch, "a folder of the pod that outlives its containers")->type_name("");
+    exec->add_option("--install", exec_command.install, "only put this very program to that path")->type_name("");
+    exec->add_flag("--report", exec_command.report, "only print the report that rank 0 of this pod has left");
+    exec->footer(std::string(exec_examples));
   }
 
   Commands() {
@@ -142,6 +156,7 @@ struct Commands {
     attach->add_option("--metrics", jobs.metrics, "a file for the metrics: one JSON object")->type_name("");
     attach->add_option("--report", jobs.report, "a file for the report: one HTML page")->type_name("");
     logs->add_option("REPLICA", jobs.replica, "worker-1, ps-0, …; default: the primary replica")->type_name("");
+    add_exec_flags();
     replay->add_option("FILE", record, "what run --record has written")->required()->type_name("");
     add_format(*replay);
     replay->footer(std::string(replay_examples));
@@ -153,6 +168,7 @@ int dispatch(Commands& commands) {
   if (commands.attach->parsed()) return run_attach(commands.jobs);
   if (commands.logs->parsed()) return run_logs(commands.jobs);
   if (commands.stop->parsed()) return run_stop(commands.jobs);
+  if (commands.exec->parsed()) return run_exec(commands.exec_command);
   if (commands.replay->parsed()) return run_replay(commands.record, commands.command.log_format);
   if (commands.check->parsed()) {
     commands.command.flags = commands.check_flags.given(*commands.check);
@@ -186,7 +202,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
     case CLI::ExitCodes::RequiredError: {
       const auto words = commands.app.remaining();
       const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
-      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop or replay";
+      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop, replay or exec";
     }
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"
@@ -198,8 +214,12 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
 
 int run(int argc, char** argv) {
   Commands commands;
+  // The program's own words are none of ours.
+  int own = argc;
+  if (argc > 1 && std::string_view(argv[1]) == "exec") own = static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
+  for (int i = own + 1; i < argc; ++i) commands.exec_command.argv.emplace_back(argv[i]);
   try {
-    commands.app.parse(with_dashes(argc, argv));
+    commands.app.parse(with_dashes(own, argv));
   } catch (const CLI::Success& success) {
     return show(commands.app, success);
   } catch (const CLI::ParseError& error) {

@@ -52,4 +52,10 @@ Examples:
   trainstep run --record run.jsonl --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
   trainstep replay run.jsonl)help";
 
+inline constexpr std::string_view exec_examples = R"help(
+Examples:
+  # what a training pod does, by hand: a program without inputs and outputs
+  echo '{"job": "try"}' >task.json
+  trainstep exec --task task.json -- sh -c 'echo trained')help";
+
 }  // namespace trainstep::cli

@@ -165,7 +165,7 @@ void set_connection(Options& options, const Request& request) {
   options.set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   options.set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::max<Duration::rep>(request.connect_limit.count(), 1)));
   options.set(CURLOPT_NOSIGNAL, 1L);
-  options.set(CURLOPT_BUFFERSIZE, 16'384L);
+  options.set(CURLOPT_BUFFERSIZE, static_cast<long>(request.buffer));
   options.set(CURLOPT_MAXAGE_CONN, 600L);  // whether an older one still lives is asked the kernel, which probes it
   options.set(CURLOPT_TCP_KEEPALIVE, 1L);
   options.set(CURLOPT_TCP_KEEPIDLE, 30L);

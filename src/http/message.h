@@ -38,6 +38,7 @@ struct Request {
   Duration connect_limit{10'000};
   std::optional<Duration> limit;                    // for the whole exchange; unset for streams
   std::optional<Duration> silence;                  // the exchange fails (unavailable) when no byte comes for so long
+  std::size_t buffer = 16'384;                      // of what comes: a larger one, held as long as the exchange, for large bodies
   std::size_t body_limit = std::size_t{64} << 20U;  // of a gathered response body; more is an error (unavailable)
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "data/footprint.h"
 #include "local/place.h"
 #include "plan/plan.h"
 #include "run/backend.h"

@@ -24,18 +24,4 @@ Result<Place> place_of(const plan::Plan& plan, const std::filesystem::path& run_
 // Makes the folders that the program may expect: its own, and the parents of its outputs (kfp.md §2.2), not the outputs themselves.
 Result<void> make_folders(const Place& place);
 
-// What a path held before the run began, as far as it is needed to tell whether the run wrote to it.
-class Footprint {
- public:
-  explicit Footprint(const std::filesystem::path& path) : m_path(path), m_before(look(path)) {}
-  // Something is there now, and it is not only what was there before. Folders of more than 10,000 entries count as written.
-  [[nodiscard]] bool written() const;
-  [[nodiscard]] bool was_there() const { return !m_before.empty(); }
-
- private:
-  static std::string look(const std::filesystem::path& path);
-  std::filesystem::path m_path;
-  std::string m_before;  // digest of names, sizes and times; empty: nothing was there
-};
-
 }  // namespace trainstep::local

@@ -109,6 +109,16 @@ Result<ListPage> read_list_page(std::string_view body) {
   return page;
 }
 
+Result<std::vector<Pending>> read_uploads(std::string_view body) {
+  ASSIGN(const auto root, root_of(body, "ListMultipartUploadsResult"));
+  const bool encoded = root.text_of("EncodingType") == "url";
+  std::vector<Pending> uploads;
+  for (const auto& child : root.children)
+    if (child.name == "Upload")
+      uploads.push_back({encoded ? decoded(child.text_of("Key")) : std::string(child.text_of("Key")), std::string(child.text_of("UploadId"))});
+  return uploads;
+}
+
 Result<std::string> read_upload_id(std::string_view body) {
   ASSIGN(const auto root, root_of(body, "InitiateMultipartUploadResult"));
   const auto id = root.text_of("UploadId");

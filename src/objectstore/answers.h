@@ -24,6 +24,12 @@ struct ListPage {
   std::string next;  // continuation token; empty: the last page
 };
 
+// An upload in parts that was begun.
+struct Pending {
+  std::string key;
+  std::string upload;  // its id
+};
+
 // A refusal, or no answer at all.
 struct StoreError {
   Error error;       // its message tells what was tried, the store's words, and what to do about it where that is known
@@ -34,6 +40,8 @@ struct StoreError {
 
 // ListObjectsV2 with encoding-type=url. Error: unavailable, for what is no such answer (a body that was cut, a proxy's page).
 Result<ListPage> read_list_page(std::string_view body);
+// ListMultipartUploads. Error: unavailable.
+Result<std::vector<Pending>> read_uploads(std::string_view body);
 // CreateMultipartUpload → the upload's id. Error: unavailable.
 Result<std::string> read_upload_id(std::string_view body);
 // CompleteMultipartUpload → the object's etag. S3 answers 200 before it is done and may then send an <Error>. Error: as of refused().

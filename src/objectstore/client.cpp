@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "objectstore/client.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "data/digest.h"
 #include "http/retry.h"
+#include "objectstore/client_call.h"
 
 namespace trainstep::objectstore {
-
-struct Client::Call {
-  http::Request request;  // without its body and signature
-  std::string what;       // "put s3://bucket/key", for messages
-  Body body;
-  Read read;
-  std::function<void(std::optional<StoreError>)> done;
-  bool late = false;  // no further try
-  Loop::TimerId limit = 0;
-  int tries = 0;
-  bool renewed = false;  // the keys were asked for anew after a refusal
-  http::Transport::Id exchange = 0;
-  Loop::TimerId pause = 0;
-};
 
 Client::Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<KeySource> keys, std::uint64_t seed, Limits limits)
     : m_loop(loop), m_transport(transport), m_store(std::move(store)), m_keys(std::move(keys)), m_random(seed), m_limits(limits) {}
@@ -32,24 +17,31 @@ Client::~Client() {
   while (!m_calls.empty()) cancel(m_calls.begin()->first);
 }
 
-http::Request Client::request(const std::string& method, const Address& address, http::Query query) const {
-  http::Request result;
-  result.method = method;
-  result.url = url_of(m_store, address.bucket, address.key, std::move(query));
-  // A verb for objects would do to the bucket what was meant for an object.
-  const bool listing = method == "GET" && !result.url.query.empty();
-  if (address.key.empty() && !listing) result.url.path.clear();
-  result.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}};
-  result.endpoint = m_store.trust;
-  result.silence = m_limits.silence;
-  result.body_limit = m_limits.largest_body;
-  return result;
+std::unique_ptr<Client::Call> Client::prepared(const std::string& verb, const std::string& method, const Address& address, http::Query query) const {
+  auto call = std::make_unique<Call>();
+  call->what = verb + ' ' + address.text();
+  call->keyless = address.key.empty();
+  auto& request = call->request;
+  request.method = method;
+  request.url = url_of(m_store, address.bucket, address.key, std::move(query));
+  request.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}};
+  request.endpoint = m_store.trust;
+  request.silence = m_limits.silence;
+  request.body_limit = m_limits.largest_body;
+  return call;
 }
 
-Client::CallId Client::begin(http::Request request, std::string what, Body body, Read read, std::function<void(std::optional<StoreError>)> done) {
+std::unique_ptr<Client::Call> Client::prepared_for_bucket(const std::string& verb, const std::string& bucket, const std::string& prefix,
+                                                          http::Query query) const {
+  auto call = prepared(verb, "GET", Address{"s3", bucket, ""}, std::move(query));
+  call->what = fmt::format("{} {}/{}", verb, bucket, prefix);
+  call->keyless = false;
+  return call;
+}
+
+Client::CallId Client::begin(std::unique_ptr<Call> begun) {
   const auto id = m_next++;
-  m_calls.emplace(id, std::make_unique<Call>(Call{std::move(request), std::move(what), std::move(body), std::move(read), std::move(done)}));
-  auto& call = *m_calls.at(id);
+  auto& call = *m_calls.emplace(id, std::move(begun)).first->second;
   call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
   call.limit = m_loop.after(m_limits.patience, [&call] { call.late = true; });
   return id;
@@ -67,8 +59,8 @@ void Client::send(CallId id) {
 void Client::send_signed(CallId id, Result<Keys> keys) {
   auto& call = *m_calls.at(id);
   if (!keys) return failed(id, {in_context(call.what, std::move(keys.error())), 0, {}});
-  if (call.request.url.path.empty())
-    return finish(id, StoreError{in_context(call.what, input_error("a bucket alone is no object: a key is needed")), 0, {}});
+  // A verb for objects would do to the bucket what was meant for an object.
+  if (call.keyless) return finish(id, StoreError{in_context(call.what, input_error("a bucket alone is no object: a key is needed")), 0, {}});
   auto sent = call.request;
   if (call.body) {
     auto body = call.body();
@@ -76,8 +68,36 @@ void Client::send_signed(CallId id, Result<Keys> keys) {
     sent.body = std::move(*body);
   }
   sign(sent, *keys, m_store.region, sha256_hex(sent.body), m_loop.now());
-  call.exchange =
-      m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](auto response) { answered(id, std::move(response)); }});
+  call.came = 0;
+  call.exchange = m_transport.start(std::move(sent), handler(id));
+}
+
+http::Transport::Handler Client::handler(CallId id) {
+  http::Transport::Handler result{.head = {}, .data = {}, .done = [this, id](auto response) { answered(id, std::move(response)); }};
+  auto& call = *m_calls.at(id);
+  if (!call.take) return result;
+  result.head = [this, id](const http::Response& head) { begun(id, head); };
+  result.data = [this, id](std::string_view bytes) { received(id, bytes); };
+  return result;
+}
+
+// What is not the object that was asked for does not reach whoever takes it.
+void Client::begun(CallId id, const http::Response& head) {
+  auto& call = *m_calls.at(id);
+  if (head.status / 100 != 2) return;
+  auto problem = call.check(head);
+  if (!problem) return;
+  m_transport.cancel(std::exchange(call.exchange, 0));
+  failed(id, std::move(*problem));
+}
+
+void Client::received(CallId id, std::string_view bytes) {
+  auto& call = *m_calls.at(id);
+  const auto offset = std::exchange(call.came, call.came + static_cast<std::int64_t>(bytes.size()));
+  auto taken = call.take(offset, bytes);
+  if (taken) return;
+  m_transport.cancel(std::exchange(call.exchange, 0));
+  finish(id, StoreError{in_context(call.what, std::move(taken.error())), 0, {}});
 }
 
 void Client::answered(CallId id, Result<http::Response> response) {
@@ -85,7 +105,7 @@ void Client::answered(CallId id, Result<http::Response> response) {
   call.exchange = 0;
   if (!response) return failed(id, {in_context(call.what, std::move(response.error())), 0, {}});
   if (response->status / 100 != 2) return failed(id, refused(call.what, *response, m_loop.now()));
-  if (auto problem = call.read(*response)) return failed(id, std::move(*problem));
+  if (auto problem = call.read(*response, call.came)) return failed(id, std::move(*problem));
   finish(id, std::nullopt);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct Range {
 // What is sent, made anew for each try, so that nothing is kept in memory between them. Error: internal or input, and the call fails with it.
 using Body = std::function<Result<std::string>()>;
 
+// Takes an object's bytes as they come; `offset` counts from the range's beginning. When the call tries again, they come again from 0. Error: the
+// call fails with it at once.
+using Take = std::function<Result<void>(std::int64_t offset, std::string_view bytes)>;
+
 struct Limits {
   Duration patience{300'000};  // a call that fails in a passing way is tried again for so long
   Duration silence{60'000};    // one try: no byte has moved for so long
@@ -55,6 +60,8 @@ class Client {
   CallId put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers = {});
   // The whole object, or a part of it. With `etag` only if the object is still that one (else conflict).
   CallId get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done);
+  // The same without keeping it in memory; → how many bytes came. For a `range` that many; the whole object has its own length.
+  CallId fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take, Done<std::int64_t> done);
   CallId head(const Address& of, Done<Object> done);
   // One page: the objects whose keys begin with `prefix` (as it is: "a" finds "ab"), at most 1,000. `token`: of the page before, or "".
   CallId list(const std::string& bucket, const std::string& prefix, const std::string& token, Done<ListPage> done);
@@ -66,6 +73,8 @@ class Client {
   CallId put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done);  // number from 1 → the part's etag
   CallId complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done);
   CallId abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done);
+  // Uploads to keys that begin with this one's, begun and neither completed nor given up; the first 1,000.
+  CallId list_uploads(const Address& of, Done<std::vector<Pending>> done);
 
   // No callback comes any more; what is on the wire may still take effect.
   void cancel(CallId id);
@@ -73,14 +82,21 @@ class Client {
 
  private:
   struct Call;
-  using Read = std::function<std::optional<StoreError>(http::Response& response)>;  // takes the answer; or why it cannot be one
-  CallId begin(http::Request request, std::string what, Body body, std::function<std::optional<StoreError>(http::Response&)> read,
-               std::function<void(std::optional<StoreError>)> done);
+  // Takes the answer, or tells why it cannot be one. `came`: bytes of it that a Take got.
+  using Read = std::function<std::optional<StoreError>(http::Response& response, std::int64_t came)>;
+  CallId begin(std::unique_ptr<Call> call);
   template <typename T>
-  CallId call(http::Request request, std::string what, Body body, std::function<Answer<T>(http::Response&)> read, Done<T> done);
-  http::Request request(const std::string& method, const Address& address, http::Query query = {}) const;
+  CallId call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done);
+  // Not begun yet. `verb`: what it does, for messages.
+  [[nodiscard]] std::unique_ptr<Call> prepared(const std::string& verb, const std::string& method, const Address& address,
+                                               http::Query query = {}) const;
+  [[nodiscard]] std::unique_ptr<Call> prepared_for_bucket(const std::string& verb, const std::string& bucket, const std::string& prefix,
+                                                          http::Query query) const;
   void send(CallId id);
   void send_signed(CallId id, Result<Keys> keys);
+  http::Transport::Handler handler(CallId id);
+  void begun(CallId id, const http::Response& head);
+  void received(CallId id, std::string_view bytes);
   void answered(CallId id, Result<http::Response> response);
   void failed(CallId id, StoreError error);
   void finish(CallId id, std::optional<StoreError> error);

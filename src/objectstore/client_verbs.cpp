@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "objectstore/client.h"
+#include "objectstore/client_call.h"
 
 namespace trainstep::objectstore {
 namespace {
@@ -29,118 +29,143 @@ Body text_body(std::string text) {
 }  // namespace
 
 template <typename T>
-Client::CallId Client::call(http::Request request, std::string what, Body body, std::function<Answer<T>(http::Response&)> read, Done<T> done) {
+Client::CallId Client::call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done) {
   auto value = std::make_shared<T>();
-  auto take = [value, read = std::move(read)](http::Response& response) -> std::optional<StoreError> {
+  call->read = [value, read = std::move(read)](http::Response& response, std::int64_t) -> std::optional<StoreError> {
     auto answer = read(response);
     if (!answer) return std::move(answer.error());
     *value = std::move(*answer);
     return std::nullopt;
   };
-  return begin(std::move(request), std::move(what), std::move(body), std::move(take),
-               [value, done = std::move(done)](std::optional<StoreError> error) {
-                 if (error) return done(tl::unexpected(std::move(*error)));
-                 done(std::move(*value));
-               });
+  call->done = [value, done = std::move(done)](std::optional<StoreError> error) {
+    if (error) return done(tl::unexpected(std::move(*error)));
+    done(std::move(*value));
+  };
+  return begin(std::move(call));
 }
 
 Client::CallId Client::put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers) {
-  auto asked = request("PUT", to);
-  for (auto& header : headers) asked.headers.push_back(std::move(header));
-  return call<Object>(
-      std::move(asked), "put " + to.text(), std::move(body),
-      [what = "put " + to.text(), key = to.key](http::Response& response) -> Answer<Object> {
-        auto etag = etag_of(response);
-        if (etag.empty()) return tl::unexpected(garbled(what, "an object without an etag"));  // whoever answered was no object store
-        return Object{key, 0, std::move(etag)};
-      },
-      std::move(done));
+  auto asked = prepared("put", "PUT", to);
+  asked->body = std::move(body);
+  for (auto& header : headers) asked->request.headers.push_back(std::move(header));
+  auto read = [what = asked->what, key = to.key](http::Response& response) -> Answer<Object> {
+    auto etag = etag_of(response);
+    if (etag.empty()) return tl::unexpected(garbled(what, "an object without an etag"));  // whoever answered was no object store
+    return Object{key, 0, std::move(etag)};
+  };
+  return call<Object>(std::move(asked), std::move(read), std::move(done));
 }
 
 Client::CallId Client::get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done) {
-  auto asked = request("GET", from);
-  if (range) asked.headers.push_back({"Range", fmt::format("bytes={}-{}", range->first, range->first + range->size - 1)});
-  if (!etag.empty()) asked.headers.push_back({"If-Match", '"' + etag + '"'});
-  const auto what = "get " + from.text();
-  return call<std::string>(
-      std::move(asked), what, {},
-      [what, range, etag](http::Response& response) -> Answer<std::string> {
-        // Some stores do not know If-Match.
-        if (const auto came = etag_of(response); !etag.empty() && !came.empty() && came != etag)
-          return tl::unexpected(StoreError{{ErrorKind::conflict, what + ": the object is another one by now"}, 412, {}});
-        if (range && (response.status != 206 || static_cast<std::int64_t>(response.body.size()) != range->size))
-          return tl::unexpected(garbled(what, fmt::format("{} bytes came instead of {}", response.body.size(), range->size)));
-        return std::move(response.body);
-      },
-      std::move(done));
+  const auto text = std::make_shared<std::string>();
+  auto take = [text, most = m_limits.largest_body](std::int64_t offset, std::string_view bytes) -> Result<void> {
+    if (offset == 0) text->clear();
+    if (bytes.size() > most - text->size()) return input_error("the object is too large to be read at once");
+    *text += bytes;
+    return {};
+  };
+  return fetch(from, range, etag, std::move(take), [text, done = std::move(done)](Answer<std::int64_t> answer) {
+    if (!answer) return done(tl::unexpected(std::move(answer.error())));
+    if (*answer == 0) text->clear();
+    done(std::move(*text));
+  });
+}
+
+Client::CallId Client::fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take, Done<std::int64_t> done) {
+  constexpr std::size_t buffer = 262'144;
+  auto asked = prepared("get", "GET", from);
+  auto& headers = asked->request.headers;
+  if (range) headers.push_back({"Range", fmt::format("bytes={}-{}", range->first, range->first + range->size - 1)});
+  if (!etag.empty()) headers.push_back({"If-Match", '"' + etag + '"'});
+  if (range) asked->request.buffer = buffer;
+  asked->take = std::move(take);
+  asked->check = [what = asked->what, range, etag](const http::Response& head) -> std::optional<StoreError> {
+    // Some stores do not know If-Match.
+    if (const auto came = etag_of(head); !etag.empty() && !came.empty() && came != etag)
+      return StoreError{{ErrorKind::conflict, what + ": the object is another one by now"}, 412, {}};
+    const auto length = fmt::format("{}", range ? range->size : 0);
+    if (range && (head.status != 206 || head.header("Content-Length").value_or(length) != length))
+      return garbled(what, "another part of it came than was asked for");
+    return std::nullopt;
+  };
+  const auto size = std::make_shared<std::int64_t>();
+  asked->read = [size, what = asked->what, range](const http::Response&, std::int64_t came) -> std::optional<StoreError> {
+    if (range && came != range->size) return garbled(what, fmt::format("{} bytes came instead of {}", came, range->size));
+    *size = came;
+    return std::nullopt;
+  };
+  asked->done = [size, done = std::move(done)](std::optional<StoreError> error) {
+    if (error) return done(tl::unexpected(std::move(*error)));
+    done(*size);
+  };
+  return begin(std::move(asked));
 }
 
 Client::CallId Client::head(const Address& of, Done<Object> done) {
-  const auto what = "look at " + of.text();
-  return call<Object>(
-      request("HEAD", of), what, {},
-      [what, key = of.key](http::Response& response) -> Answer<Object> {
-        Object object{key, 0, etag_of(response)};
-        const auto length = response.header("Content-Length").value_or("");
-        if (std::from_chars(length.data(), length.data() + length.size(), object.size).ec != std::errc{})
-          return tl::unexpected(garbled(what, "an object without a length"));
-        return object;
-      },
-      std::move(done));
+  auto asked = prepared("look at", "HEAD", of);
+  auto read = [what = asked->what, key = of.key](http::Response& response) -> Answer<Object> {
+    Object object{key, 0, etag_of(response)};
+    const auto length = response.header("Content-Length").value_or("");
+    if (std::from_chars(length.data(), length.data() + length.size(), object.size).ec != std::errc{})
+      return tl::unexpected(garbled(what, "an object without a length"));
+    return object;
+  };
+  return call<Object>(std::move(asked), std::move(read), std::move(done));
 }
 
 Client::CallId Client::list(const std::string& bucket, const std::string& prefix, const std::string& token, Done<ListPage> done) {
-  // The one verb that is about a bucket.
   http::Query query{{"encoding-type", "url"}, {"list-type", "2"}, {"prefix", prefix}};
   if (!token.empty()) query.emplace_back("continuation-token", token);
-  const auto what = fmt::format("list {}/{}", bucket, prefix);
-  return call<ListPage>(
-      request("GET", Address{"s3", bucket, ""}, std::move(query)), what, {},
-      [what](http::Response& response) { return or_garbled(what, read_list_page(response.body)); }, std::move(done));
+  auto asked = prepared_for_bucket("list", bucket, prefix, std::move(query));
+  auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_list_page(response.body)); };
+  return call<ListPage>(std::move(asked), std::move(read), std::move(done));
+}
+
+Client::CallId Client::list_uploads(const Address& of, Done<std::vector<Pending>> done) {
+  auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, {{"encoding-type", "url"}, {"prefix", of.key}, {"uploads", ""}});
+  asked->keyless = of.key.empty();
+  auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_uploads(response.body)); };
+  return call<std::vector<Pending>>(std::move(asked), std::move(read), std::move(done));
 }
 
 Client::CallId Client::remove(const Address& what, Done<std::monostate> done) {
-  return call<std::monostate>(request("DELETE", what), "remove " + what.text(), {}, nothing, [done = std::move(done)](Answer<std::monostate> answer) {
+  return call<std::monostate>(prepared("remove", "DELETE", what), nothing, [done = std::move(done)](Answer<std::monostate> answer) {
     if (!answer && answer.error().code == "NoSuchKey") return done(std::monostate());
     done(std::move(answer));
   });
 }
 
 Client::CallId Client::begin_upload(const Address& to, Done<std::string> done) {
-  const auto what = "begin to upload " + to.text();
-  return call<std::string>(
-      request("POST", to, {{"uploads", ""}}), what, {}, [what](http::Response& response) { return or_garbled(what, read_upload_id(response.body)); },
-      std::move(done));
+  auto asked = prepared("begin to upload", "POST", to, {{"uploads", ""}});
+  auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_upload_id(response.body)); };
+  return call<std::string>(std::move(asked), std::move(read), std::move(done));
 }
 
 Client::CallId Client::put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done) {
-  const auto what = fmt::format("put part {} of {}", number, to.text());
-  return call<std::string>(
-      request("PUT", to, {{"partNumber", std::to_string(number)}, {"uploadId", upload}}), what, std::move(body),
-      [what](http::Response& response) -> Answer<std::string> {
-        auto etag = etag_of(response);
-        if (etag.empty()) return tl::unexpected(garbled(what, "a part without an etag"));
-        return etag;
-      },
-      std::move(done));
+  auto asked = prepared(fmt::format("put part {} of", number), "PUT", to, {{"partNumber", std::to_string(number)}, {"uploadId", upload}});
+  asked->body = std::move(body);
+  auto read = [what = asked->what](http::Response& response) -> Answer<std::string> {
+    auto etag = etag_of(response);
+    if (etag.empty()) return tl::unexpected(garbled(what, "a part without an etag"));
+    return etag;
+  };
+  return call<std::string>(std::move(asked), std::move(read), std::move(done));
 }
 
 // A second try may find that the first has been heard: then the upload is gone and the object is there.
 Client::CallId Client::complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done) {
-  const auto what = "complete " + to.text();
-  auto asked = request("POST", to, {{"uploadId", upload}});
-  asked.headers.push_back({"Content-Type", "application/xml"});
-  asked.silence = m_limits.patience;  // some stores put the parts together without a word
-  return call<Object>(
-      std::move(asked), what, text_body(completion(etags)),
-      [what, key = to.key](http::Response& response) {
-        return read_completed(what, response.body).map([&](std::string etag) { return Object{key, 0, std::move(etag)}; });
-      },
-      std::move(done));
+  auto asked = prepared("complete", "POST", to, {{"uploadId", upload}});
+  asked->body = text_body(completion(etags));
+  asked->request.headers.push_back({"Content-Type", "application/xml"});
+  asked->request.silence = m_limits.patience;  // some stores put the parts together without a word
+  auto read = [what = asked->what, key = to.key](http::Response& response) {
+    return read_completed(what, response.body).map([&](std::string etag) { return Object{key, 0, std::move(etag)}; });
+  };
+  return call<Object>(std::move(asked), std::move(read), std::move(done));
 }
 
 Client::CallId Client::abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done) {
-  return call<std::monostate>(request("DELETE", to, {{"uploadId", upload}}), "give up the upload of " + to.text(), {}, nothing,
+  return call<std::monostate>(prepared("give up the upload of", "DELETE", to, {{"uploadId", upload}}), nothing,
                               [done = std::move(done)](Answer<std::monostate> answer) {
                                 if (!answer && answer.error().status == 404) return done(std::monostate());
                                 done(std::move(answer));

@@ -9,6 +9,8 @@
 namespace trainstep::objectstore {
 namespace {
 
+constexpr std::int64_t in_memory = 524'288;  // of a file that is fetched: libcurl's buffer, and what it has handed over
+
 class Download : public Transfer {
  public:
   Download(Client& client, SyncPlan plan, std::filesystem::path root, Address from, Sink sink, TransferLimits limits)
@@ -33,39 +35,51 @@ class Download : public Transfer {
     const auto size = m_limits.part;
     const auto growing = std::make_shared<Growing>(Growing{object, nullptr, object.size});
     for (std::int64_t first = 0; first == 0 || first < object.size; first += size) {
-      const auto length = std::min(size, object.size - first);
-      const auto range = length == object.size ? std::nullopt : std::optional(Range{first, length});
-      m_lanes.add(length,
-                  call<std::string>([this, growing, range](const auto& done) { return ask(growing->object, range, done); },
-                                    [this, growing, first, length](const std::string& bytes) { write(*growing, Range{first, length}, bytes); }));
+      const Range range{first, std::min(size, object.size - first)};
+      m_lanes.add(std::min(range.size, in_memory), call<std::int64_t>([this, growing, range](const auto& done) { return ask(growing, range, done); },
+                                                                      [this, growing, range](std::int64_t came) { arrived(*growing, range, came); }));
     }
   }
 
-  Client::CallId ask(const Object& object, std::optional<Range> range, const Client::Done<std::string>& done) {
-    return m_client.get(address(object.key), range, object.etag, done);
+  Client::CallId ask(const std::shared_ptr<Growing>& growing, const Range& range, const Client::Done<std::int64_t>& done) {
+    const auto& object = growing->object;
+    const auto part = range.size == object.size ? std::nullopt : std::optional(range);
+    return m_client.fetch(
+        address(object.key), part, object.etag,
+        [this, growing, range](std::int64_t offset, std::string_view bytes) { return write(*growing, range, offset, bytes); }, done);
   }
 
-  void write(Growing& growing, const Range& range, const std::string& bytes) {
-    if (auto written = try_to_write(growing, range, bytes); !written) return fail(std::move(written.error()));
-    moved(static_cast<std::int64_t>(bytes.size()));
-  }
-
-  Result<void> try_to_write(Growing& growing, const Range& range, const std::string& bytes) {
-    const auto& object = growing.object;
-    if (static_cast<std::int64_t>(bytes.size()) != range.size)
-      return Error{ErrorKind::conflict, address(object.key).text() + " has changed while it was fetched"};
+  Result<void> write(Growing& growing, const Range& range, std::int64_t offset, std::string_view bytes) {
+    if (offset + static_cast<std::int64_t>(bytes.size()) > range.size) return changed(growing.object);
     if (!growing.file) {
-      ASSIGN(growing.file, GrowingFile::create(place(object.key)));
+      ASSIGN(growing.file, GrowingFile::create(place(growing.object.key)));
     }
-    TRY(growing.file->write(range.first, bytes));
+    return growing.file->write(range.first + offset, bytes);
+  }
+
+  void arrived(Growing& growing, const Range& range, std::int64_t came) {
+    if (auto finished = try_to_finish(growing, range, came); !finished) return fail(std::move(finished.error()));
+    moved(came);
+  }
+
+  Result<void> try_to_finish(Growing& growing, const Range& range, std::int64_t came) {
+    const auto& object = growing.object;
+    if (came != range.size) return changed(object);
     growing.left -= range.size;
     if (growing.left > 0) return {};
+    if (!growing.file) {  // it is empty
+      ASSIGN(growing.file, GrowingFile::create(place(object.key)));
+    }
     TRY(growing.file->finish());
     growing.file.reset();
     ASSIGN(const auto state, read_state(m_root, object.key));
     if (state.size != object.size) return internal_error(fmt::format("{} has lost bytes while it was written", place(object.key).string()));
     same(state, object.etag);
     return {};
+  }
+
+  [[nodiscard]] Error changed(const Object& object) const {
+    return {ErrorKind::conflict, address(object.key).text() + " has changed while it was fetched"};
   }
 
   SyncPlan m_plan;

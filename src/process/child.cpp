@@ -69,6 +69,7 @@ struct Prepared {
   char* const* environment;
   int out, err, failure;
   pid_t parent;
+  bool inherits;
 };
 
 enum class Failed : int { folder = 1, set_up, exec };
@@ -91,8 +92,10 @@ struct Failure {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(child.out, 1) < 0 || ::dup2(child.err, 2) < 0) fail(child, Failed::set_up);
+  if (!child.inherits) {
+    const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(child.out, 1) < 0 || ::dup2(child.err, 2) < 0) fail(child, Failed::set_up);
+  }
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);  // what we inherited ourselves; kernels before 5.11 leave it open
   if (::chdir(child.folder) != 0) fail(child, Failed::folder);
   ::execve(child.program, child.argv, child.environment);
@@ -132,8 +135,8 @@ Result<Child> spawn(const Command& command) {
   auto environment = environment_block(command.environment);
   const auto argv = pointers(arguments);
   const auto envp = pointers(environment);
-  const Prepared child{command.folder.c_str(), program->c_str(), argv.data(),         envp.data(),
-                       out.write.get(),        err.write.get(),  failure.write.get(), ::getpid()};
+  const Prepared child{command.folder.c_str(), program->c_str(),    argv.data(), envp.data(),     out.write.get(),
+                       err.write.get(),        failure.write.get(), ::getpid(),  command.inherits};
 
   const auto pid = ::fork();
   if (pid < 0) return Error{ErrorKind::unavailable, fmt::format("cannot start a process for {}: {}", command.argv.front(), std::strerror(errno))};
@@ -144,6 +147,7 @@ Result<Child> spawn(const Command& command) {
   do count = ::read(failure.read.get(), &failed, sizeof failed);
   while (count < 0 && errno == EINTR);
   if (count == sizeof failed) return spawn_error(command, failed);  // the reaper buries it
+  if (command.inherits) return Child{pid, {}, {}};
   return Child{pid, std::move(out.read), std::move(err.read)};
 }
 

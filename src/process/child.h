@@ -21,6 +21,7 @@ struct Command {
   std::vector<std::string> argv;  // argv[0] without a slash is searched on the PATH of `environment`
   Variables environment;          // the whole of it; of a name that stands there twice the later value counts
   std::string folder;             // working directory; must exist
+  bool inherits = false;          // stdin, stdout and stderr are ours, nothing stands between; Child::out and err are closed
 };
 
 struct Child {
@@ -29,8 +30,9 @@ struct Child {
   Fd err;
 };
 
-// Starts the command in a process group of its own, with default signal handling, stdin from /dev/null and no other descriptor of ours. It is killed
-// when this process dies. Errors (input): the program does not exist or cannot be run, the folder does not exist, the command line is too long.
+// Starts the command in a process group of its own, with default signal handling, stdin from /dev/null (unless it inherits ours) and no other
+// descriptor of ours. It is killed when this process dies. Errors (input): the program does not exist or cannot be run, the folder does not exist,
+// the command line is too long.
 Result<Child> spawn(const Command& command);
 
 // The file that spawn() would run; none when there is none that may be executed.

@@ -18,10 +18,9 @@ sigset_t stop_signals() {
   return set;
 }
 
-Signals::Signals(PollLoop& loop, std::function<void(int signal)> received) : m_loop(loop) {
-  const auto set = stop_signals();
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  m_signals = Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+Signals::Signals(PollLoop& loop, const sigset_t& which, std::function<void(int signal)> received) : m_loop(loop), m_which(which) {
+  ::sigprocmask(SIG_BLOCK, &m_which, nullptr);
+  m_signals = Fd(::signalfd(-1, &m_which, SFD_NONBLOCK | SFD_CLOEXEC));
   m_loop.on_readable(m_signals.get(), [fd = m_signals.get(), received = std::move(received)] {
     signalfd_siginfo info{};
     while (::read(fd, &info, sizeof info) == sizeof info) received(static_cast<int>(info.ssi_signo));
@@ -30,8 +29,7 @@ Signals::Signals(PollLoop& loop, std::function<void(int signal)> received) : m_l
 
 Signals::~Signals() {
   m_loop.forget(m_signals.get());
-  const auto set = stop_signals();
-  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  ::sigprocmask(SIG_UNBLOCK, &m_which, nullptr);
 }
 
 }  // namespace trainstep::process

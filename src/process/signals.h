@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <functional>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/poll_loop.h"
@@ -16,13 +17,16 @@ sigset_t stop_signals();
 // Blocks the stop signals and reports each by number. Several of one number that come together are one. To be made before any thread.
 class Signals {
  public:
-  Signals(PollLoop& loop, std::function<void(int signal)> received);
+  Signals(PollLoop& loop, std::function<void(int signal)> received) : Signals(loop, stop_signals(), std::move(received)) {}
+  // The same with other signals.
+  Signals(PollLoop& loop, const sigset_t& which, std::function<void(int signal)> received);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
  private:
   PollLoop& m_loop;
+  sigset_t m_which;
   Fd m_signals;
 };
 

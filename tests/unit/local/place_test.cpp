@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data/footprint.h"
 #include "local/place.h"
 
 #include <filesystem>

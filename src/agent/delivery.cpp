@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "agent/staging.h"
+
+namespace trainstep::agent {
+namespace {
+
+constexpr Duration first_pause{1'000};
+constexpr Duration longest_pause{60'000};
+
+}  // namespace
+
+Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink)
+    : m_stores(stores),
+      m_outputs(std::move(outputs)),
+      m_sink(std::move(sink)),
+      m_limit(stores.loop()),
+      m_began(stores.loop().now()),
+      m_pause(first_pause),
+      m_timer(stores.loop().after(Duration(0), [this] { next(); })) {
+  m_limit.set(limit);
+}
+
+Delivery::~Delivery() {
+  m_stores.loop().cancel(m_timer);
+  if (m_call != 0) m_stores.of(output().to).cancel(m_call);
+}
+
+void Delivery::next() {
+  m_listing.reset();
+  m_transfer.reset();
+  if (m_at == m_outputs.size()) return finish(m_staged);
+  auto to = objectstore::Address::parse(output().to.uri);
+  if (!to) return finish(std::move(to.error()));
+  m_to = std::move(*to);
+  m_listing = std::make_unique<objectstore::Listing>(m_stores.of(output().to), m_to, [this](auto there) {
+    if (!there) return failed(std::move(there.error().error));
+    send(std::move(*there));
+  });
+}
+
+void Delivery::send(std::vector<objectstore::Object> there) {
+  const auto files = objectstore::read_tree(output().path);
+  if (!files) return finish(std::move(files.error()));  // no store can help
+  auto plan = objectstore::plan_upload(*files, {}, {});
+  std::set<std::string> ours;
+  for (const auto& file : *files) ours.insert(file.path);
+  m_others.clear();
+  for (auto& object : there)
+    if (!ours.contains(object.key)) m_others.push_back(std::move(object.key));
+  const auto bytes = plan.bytes;
+  const auto count = plan.travels.size();
+  m_transfer = objectstore::upload(m_stores.of(output().to), std::move(plan), output().path, m_to,
+                                   {nullptr, [this, bytes, count](Result<objectstore::KnownFiles> sent) {
+                                      if (!sent) return failed(std::move(sent.error()));
+                                      m_staged.bytes += bytes;
+                                      m_staged.files += count;
+                                      m_timer = m_stores.loop().after(Duration(0), [this] { remove_others(); });
+                                    }});
+}
+
+void Delivery::remove_others() {
+  m_transfer.reset();
+  if (m_others.empty()) {
+    ++m_at;
+    m_pause = first_pause;
+    return next();
+  }
+  auto what = m_others.back().empty() ? m_to : m_to.child(m_others.back());
+  m_call = m_stores.of(output().to).remove(what, [this](auto removed) {
+    m_call = 0;
+    if (!removed) return failed(std::move(removed.error().error));
+    m_others.pop_back();
+    remove_others();
+  });
+}
+
+void Delivery::failed(Error error) {
+  if (m_limit.passed()) return finish(std::move(error));
+  m_sink.tell(fmt::format("output {}: {}; tried again in {}", output().name, error.message, trainstep::describe(m_pause)));
+  m_timer = m_stores.loop().after(m_pause, [this] { next(); });
+  m_pause = std::min(m_pause * 2, longest_pause);
+}
+
+void Delivery::finish(Result<Staged> result) {
+  if (!result) result = in_context(fmt::format("output {}", output().name), std::move(result.error()));
+  if (result) result->took = std::chrono::duration_cast<Duration>(m_stores.loop().now() - m_began);
+  m_timer =
+      m_stores.loop().after(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
+}
+
+}  // namespace trainstep::agent

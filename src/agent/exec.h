@@ -1,0 +1,41 @@
+// The agent in a training pod: stage in → run the program → stage out → tell the step (docs/data.md).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/task.h"
+
+namespace trainstep::agent {
+
+// What this process is among the job's.
+enum class Role {
+  primary,   // its outputs are those of the job
+  replica,   // one of the others: its outputs are nobody's
+  indexed,   // the primary if it is the first of its type: JOB_COMPLETION_INDEX or the host's name tell
+  rank,      // a process that mpirun has started: rank 0 is the primary, its pod is not the one that tells the step
+  launcher,  // mpirun's pod: brings nothing, fetches rank 0's report when mpirun has ended
+};
+// Error: usage.
+Result<Role> role_of(std::string_view word);
+
+struct ExecOptions {
+  Role role = Role::primary;
+  std::string scratch;            // a folder of this pod that outlives its containers; empty: none
+  std::vector<std::string> argv;  // the program; empty: there is none, what is to be staged is staged
+  std::string termination_log = "/dev/termination-log";
+};
+
+// → the exit code: the program's; or, when it is not the program that failed, that of the class (DESIGN's table).
+int exec(const plan::Task& task, const ExecOptions& options);
+
+// Prints the report that a rank has left in `scratch`; 1: there is none.
+int print_report(const std::string& scratch);
+
+// Puts this very program to `target`, for the pod's other containers. Errors: denied, internal.
+Result<void> install(const std::filesystem::path& target);
+
+}  // namespace trainstep::agent

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/launcher.h"
+
+#include <fmt/format.h>
+
+#include "agent/program.h"
+#include "agent/report.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace trainstep::agent {
+namespace {
+
+using result::PodReport;
+using result::VerdictClass;
+
+constexpr auto hostfile = "/etc/mpi/hostfile";  // of the operators
+constexpr std::size_t largest_hostfile = std::size_t{4} << 20U;
+constexpr std::size_t largest_report = std::size_t{32} << 20U;
+
+std::vector<std::string> remote(const process::Variables& environment, const std::string& host) {
+  const auto* const agent = process::find_variable(environment, "OMPI_MCA_plm_rsh_agent");
+  if (agent != nullptr && !agent->empty()) return {*agent, host};
+  return {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host};
+}
+
+std::optional<PodReport> report_of_rank_0(PollLoop& loop, const process::Variables& environment, const ExecOptions& options,
+                                          const std::string& attempt) {
+  const auto hosts = read_file(hostfile, largest_hostfile);
+  if (!hosts) return std::nullopt;
+  std::error_code unknown;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+  for (const auto& host : hosts_in(*hosts)) {
+    auto command = remote(environment, host);
+    for (const auto& word : {self, std::string("exec"), std::string("--report"), std::string("--scratch"), options.scratch}) command.push_back(word);
+    const auto text = output_of(loop, command, environment, largest_report);
+    auto report = text ? result::read_pod_report(trim(*text)) : std::nullopt;
+    if (report && report->attempt == attempt) return report;
+  }
+  return std::nullopt;
+}
+
+PodReport failed(VerdictClass verdict_class, int exit_code, std::string message) {
+  PodReport report;
+  report.verdict_class = verdict_class;
+  report.exit_code = exit_code;
+  report.message = std::move(message);
+  return report;
+}
+
+}  // namespace
+
+std::vector<std::string> hosts_in(std::string_view text) {
+  std::vector<std::string> hosts;
+  for (auto line : split(text, '\n')) {
+    line = trim(line.substr(0, line.find('#')));
+    const auto host = line.substr(0, line.find_first_of(" \t:"));
+    if (!host.empty()) hosts.emplace_back(host);
+  }
+  return hosts;
+}
+
+PodReport launch(const plan::Task& task, const ExecOptions& options) {
+  PollLoop loop;
+  const auto environment = process::own_environment();
+  const auto end = run_program(loop, options.argv, environment);
+  if (!end) {
+    const auto verdict = result::from_error(end.error());
+    return failed(verdict.verdict_class, result::exit_code(verdict), end.error().message);
+  }
+  auto report = report_of_rank_0(loop, environment, options, task.attempt);
+  const bool agents_failure = report && report->verdict_class != VerdictClass::succeeded;
+  if (!end->succeeded()) return agents_failure ? *report : failed(VerdictClass::user, end->code, "");
+  if (report) return *report;
+  if (task.outputs.empty()) return failed(VerdictClass::succeeded, 0, "");
+  const auto verdict = result::from_error({ErrorKind::unavailable, ""});
+  return failed(verdict.verdict_class, result::exit_code(verdict),
+                fmt::format("mpirun has ended well, but the report of rank 0 was found on none of the workers that {} names", hostfile));
+}
+
+}  // namespace trainstep::agent

@@ -1,0 +1,27 @@
+// The user's program as the agent's child: its own standard streams, all signals that it may want, its own exit code.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/poll_loop.h"
+#include "base/result.h"
+#include "process/child.h"
+
+namespace trainstep::agent {
+
+struct ProgramEnd {
+  int code = 0;  // 128 + signal where a signal ended it
+  [[nodiscard]] bool succeeded() const { return code == 0; }
+};
+
+// Runs it to its end; orphans that it leaves to this process are buried meanwhile. SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT
+// that come here go on to its process group. Errors: as process::spawn().
+Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment);
+
+// The same of a short command of ours, whose output is wanted; nothing when it fails or says more than `limit` bytes.
+std::optional<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit);
+
+}  // namespace trainstep::agent

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/record.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "agent/await.h"
+#include "base/files.h"
+
+namespace trainstep::agent {
+namespace {
+
+using objectstore::Address;
+
+constexpr std::size_t largest_record = std::size_t{32} << 20U;
+
+template <typename T>
+Result<T> without_status(objectstore::Answer<T> answer) {
+  if (!answer) return std::move(answer.error().error);
+  return std::move(*answer);
+}
+
+Result<std::string> read_text(PollLoop& loop, Stores& stores, const plan::TaskPlace& place) {
+  if (!place.in_store()) return read_file(place.path, largest_record);
+  ASSIGN(const auto address, Address::parse(place.uri));
+  return await<std::string>(loop, [&](auto done) {
+    stores.of(place).get(address, std::nullopt, "", [done](auto answer) { done(without_status<std::string>(std::move(answer))); });
+  });
+}
+
+Result<void> put(PollLoop& loop, Stores& stores, const plan::TaskPlace& place, const Address& address, std::string text) {
+  TRY(await<objectstore::Object>(loop, [&](auto done) {
+    stores.of(place).put(
+        address, [text]() -> Result<std::string> { return text; },
+        [done](auto answer) { done(without_status<objectstore::Object>(std::move(answer))); }, {{"Content-Type", "application/json"}});
+  }));
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<result::PodReport>> find_record(PollLoop& loop, Stores& stores, const plan::Task& task) {
+  if (!task.record.somewhere()) return std::optional<result::PodReport>();
+  auto text = read_text(loop, stores, task.record);
+  if (!text && (text.error().kind == ErrorKind::not_found || text.error().kind == ErrorKind::denied)) return std::optional<result::PodReport>();
+  if (!text) return std::move(text.error());
+  auto report = result::read_pod_report(*text);
+  if (report && report->attempt != task.attempt) report.reset();
+  return report;
+}
+
+Result<void> write_record(PollLoop& loop, Stores& stores, const plan::Task& task, const result::PodReport& report) {
+  if (!task.record.somewhere()) return {};
+  auto text = to_text(report);
+  if (!task.record.in_store()) return write_file_atomically(task.record.path, text);
+  ASSIGN(const auto address, Address::parse(task.record.uri));
+  return put(loop, stores, task.record, address, std::move(text));
+}
+
+Result<void> probe(PollLoop& loop, Stores& stores, const plan::Task& task) {
+  if (!task.record.in_store()) return {};
+  ASSIGN(auto address, Address::parse(task.record.uri));
+  address.key += ".probe";
+  TRY(in_context("outputs could not be delivered", put(loop, stores, task.record, address, "")));
+  // Not worth an error: it is empty and goes with the job's prefix.
+  const auto ignored = await<std::monostate>(loop, [&](auto done) {
+    stores.of(task.record).remove(address, [done](auto answer) { done(without_status<std::monostate>(std::move(answer))); });
+  });
+  static_cast<void>(ignored);
+  return {};
+}
+
+}  // namespace trainstep::agent

@@ -1,0 +1,24 @@
+// The record of a finished training: written last, when everything else is where it belongs. Who starts again and finds it has nothing left to do.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/stores.h"
+#include "base/poll_loop.h"
+#include "plan/task.h"
+#include "result/pod_report.h"
+
+namespace trainstep::agent {
+
+// None: there is no record of this attempt of the job. Keys that may not read count as none. Errors: unavailable, input.
+Result<std::optional<result::PodReport>> find_record(PollLoop& loop, Stores& stores, const plan::Task& task);
+
+// Errors: denied, unavailable, input, internal.
+Result<void> write_record(PollLoop& loop, Stores& stores, const plan::Task& task, const result::PodReport& report);
+
+// Whether outputs could be delivered where the record lies, asked before the training: an empty object comes and goes. Errors: as above.
+Result<void> probe(PollLoop& loop, Stores& stores, const plan::Task& task);
+
+}  // namespace trainstep::agent

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/report.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/fd.h"
+#include "base/files.h"
+
+namespace trainstep::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t largest_report = std::size_t{32} << 20U;
+
+fs::path report_file(const std::string& scratch) { return fs::path(scratch) / "report.json"; }
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const auto count = ::write(fd, text.data(), text.size());
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// Values that are too large for a message stand in the record, where there is one.
+std::string message_of(result::PodReport report) {
+  auto text = to_text(report);
+  if (text.size() <= result::longest_termination_message) return text;
+  report.shortened = true;
+  for (auto& output : report.outputs) {
+    output.value.reset();
+    output.metadata = Json::object();
+  }
+  return to_text(report);
+}
+
+}  // namespace
+
+void tell(const std::string& line) {
+  const auto text = fmt::format("trainstep: {}\n", line);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void tell_kubelet(const result::PodReport& report, const std::string& termination_log) {
+  if (report.verdict_class == result::VerdictClass::user && report.message.empty()) return;
+  const Fd file(::open(termination_log.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (file) write_all(file.get(), message_of(report));
+}
+
+void tell_error(const Error& error, const std::string& termination_log) {
+  const auto verdict = result::from_error(error);
+  result::PodReport report;
+  report.verdict_class = verdict.verdict_class;
+  report.exit_code = result::exit_code(verdict);
+  report.message = error.message;
+  tell_kubelet(report, termination_log);
+}
+
+void leave_report(const result::PodReport& report, const std::string& scratch) {
+  if (scratch.empty()) return;
+  if (const auto written = write_file_atomically(report_file(scratch), to_text(report)); !written) tell(written.error().message);
+}
+
+int print_report(const std::string& scratch) {
+  const auto text = read_file(report_file(scratch), largest_report);
+  if (!text) return 1;
+  return std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+Result<void> install(const fs::path& target) {
+  constexpr auto for_all = fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec;
+  TRY(make_directories(target.parent_path()));
+  const fs::path beside = target.string() + ".part";
+  std::error_code failed;
+  fs::copy_file("/proc/self/exe", beside, fs::copy_options::overwrite_existing, failed);
+  if (!failed) fs::permissions(beside, for_all, failed);
+  if (!failed) fs::rename(beside, target, failed);
+  if (failed) return file_error("write", target, failed.value());
+  return {};
+}
+
+}  // namespace trainstep::agent

@@ -1,0 +1,31 @@
+// How the agent tells: people by lines on stderr, the step by its report.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "agent/exec.h"
+#include "process/child.h"
+#include "result/pod_report.h"
+
+namespace trainstep::agent {
+
+// The task comes in it; programs do not see it.
+inline constexpr std::string_view task_variable = "TRAINSTEP_TASK";
+
+// "trainstep: …" on stderr.
+void tell(const std::string& line);
+
+bool is_primary(Role role, const process::Variables& environment);
+
+// Into the termination message, if there is one. A program that has failed by itself leaves it to its log's last lines, which the kubelet puts there.
+void tell_kubelet(const result::PodReport& report, const std::string& termination_log);
+
+// The same of an error before there was a task.
+void tell_error(const Error& error, const std::string& termination_log);
+
+// In the pod's scratch folder, for print_report().
+void leave_report(const result::PodReport& report, const std::string& scratch);
+
+}  // namespace trainstep::agent

@@ -1,0 +1,98 @@
+// Inputs into the pod, outputs out of it: one after another, each of them with parallel transfers. On any loop, over any transport.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/stores.h"
+#include "base/deadline.h"
+#include "objectstore/listing.h"
+#include "objectstore/transfer.h"
+#include "plan/task.h"
+
+namespace trainstep::agent {
+
+struct Staged {
+  std::int64_t bytes = 0;
+  std::size_t files = 0;
+  Duration took{};
+};
+
+struct StagingSink {
+  std::function<void(const std::string& line)> tell;  // the story
+  std::function<void(Result<Staged>)> done;           // once, from the loop
+};
+
+// Fetches every input to its path. A file is there when it is whole; what is there already and known to be the same is not fetched again.
+// Errors: input (nothing lies at the address), denied, unavailable, internal (no space).
+class Fetching {
+ public:
+  // References must outlive it.
+  Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink);
+  Fetching(const Fetching&) = delete;
+  Fetching& operator=(const Fetching&) = delete;
+  ~Fetching();
+
+ private:
+  void next();
+  void fetch(const std::vector<objectstore::Object>& there);
+  void finish(Result<Staged> result);
+  [[nodiscard]] const plan::TaskInput& input() const { return m_inputs[m_at]; }
+
+  Stores& m_stores;
+  const std::vector<plan::TaskInput>& m_inputs;
+  StagingSink m_sink;
+  std::size_t m_at = 0;
+  Time m_began;
+  Staged m_staged;
+  std::int64_t m_size = 0;  // of the one under way
+  std::size_t m_count = 0;
+  Time m_told;
+  std::int64_t m_moved = 0;
+  std::unique_ptr<objectstore::Listing> m_listing;
+  std::unique_ptr<objectstore::Transfer> m_transfer;
+  Loop::TimerId m_timer = 0;
+};
+
+// Puts every output where it belongs and removes what an earlier attempt left there beside it. What fails is tried again until `limit` has passed:
+// the result of a training is worth it, and keys and rights can be mended meanwhile. Errors: of the last try.
+class Delivery {
+ public:
+  // References must outlive it. `outputs`: those that exist at their paths and have a place in a store.
+  Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink);
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+  ~Delivery();
+
+ private:
+  void next();
+  void send(std::vector<objectstore::Object> there);
+  void remove_others();
+  void failed(Error error);
+  void finish(Result<Staged> result);
+  [[nodiscard]] const plan::TaskOutput& output() const { return m_outputs[m_at]; }
+
+  Stores& m_stores;
+  std::vector<plan::TaskOutput> m_outputs;
+  StagingSink m_sink;
+  Deadline m_limit;
+  std::size_t m_at = 0;
+  Time m_began;
+  Staged m_staged;
+  objectstore::Address m_to;
+  std::vector<std::string> m_others;  // keys relative to m_to, to be removed
+  objectstore::Client::CallId m_call = 0;
+  Duration m_pause;
+  std::unique_ptr<objectstore::Listing> m_listing;
+  std::unique_ptr<objectstore::Transfer> m_transfer;
+  Loop::TimerId m_timer = 0;
+};
+
+// "12 files, 1.5 GB in 3.1 s"
+std::string describe(const Staged& staged);
+
+}  // namespace trainstep::agent

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/stores.h"
+
+#include "base/files.h"
+#include "objectstore/remote_keys.h"
+
+namespace trainstep::agent {
+namespace {
+
+constexpr std::size_t largest_certificates = std::size_t{1} << 20U;
+
+Result<objectstore::Store> store_of(const plan::TaskStore& from) {
+  objectstore::Store store;
+  ASSIGN(store.endpoint, in_context("object store", http::Url::parse(from.endpoint)));
+  store.region = from.region;
+  store.path_style = from.path_style;
+  if (from.ca_file.empty()) return store;
+  auto trust = std::make_shared<http::Endpoint>();
+  ASSIGN(trust->ca_pem, in_context("certificates of the object store", read_file(from.ca_file, largest_certificates)));
+  store.trust = std::move(trust);
+  return store;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
+                                             const std::map<std::string, std::string>& environment, std::uint64_t seed) {
+  std::unique_ptr<Stores> opened(new Stores(loop));
+  for (const auto& from : stores) {
+    ASSIGN(auto store, store_of(from));
+    std::shared_ptr<objectstore::KeySource> keys;
+    if (from.access_key_file.empty())
+      keys = objectstore::keys_of(loop, transport, environment, store.region);
+    else
+      keys = objectstore::keys_in_files({from.access_key_file, from.secret_key_file});
+    opened->m_clients.push_back(std::make_unique<objectstore::Client>(loop, transport, std::move(store), std::move(keys), seed++));
+  }
+  return opened;
+}
+
+}  // namespace trainstep::agent

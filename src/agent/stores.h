@@ -1,0 +1,37 @@
+// The object stores of a task, ready to be asked.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "http/transport.h"
+#include "objectstore/client.h"
+#include "plan/task.h"
+
+namespace trainstep::agent {
+
+class Stores {
+ public:
+  // References must outlive it. `environment`: where keys are that no file holds. Errors: input, a store's address or certificate file.
+  static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
+                                              const std::map<std::string, std::string>& environment, std::uint64_t seed);
+  Stores(const Stores&) = delete;
+  Stores& operator=(const Stores&) = delete;
+  ~Stores() = default;
+
+  [[nodiscard]] Loop& loop() { return m_loop; }
+  [[nodiscard]] objectstore::Client& of(const plan::TaskPlace& place) { return *m_clients.at(place.store); }
+
+ private:
+  explicit Stores(Loop& loop) : m_loop(loop) {}
+  Loop& m_loop;
+  std::vector<std::unique_ptr<objectstore::Client>> m_clients;
+};
+
+}  // namespace trainstep::agent

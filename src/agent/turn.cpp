@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/turn.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/files.h"
+#include "data/digest.h"
+
+namespace trainstep::agent {
+
+Turn::Turn(const std::string& scratch, const std::string& what) {
+  if (scratch.empty()) return;
+  m_mark = (std::filesystem::path(scratch) / ("fetched-" + sha256_hex(what).substr(0, 16))).string();
+  constexpr mode_t for_all = 0666;
+  m_lock = Fd(::open((m_mark + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_all));
+  if (!m_lock) return;  // then each fetches for itself, into the same files, which appear whole
+  while (::flock(m_lock.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+bool Turn::is_done() const {
+  std::error_code unknown;
+  return !m_mark.empty() && std::filesystem::exists(m_mark, unknown);
+}
+
+Result<void> Turn::done() const {
+  if (m_mark.empty()) return {};
+  return write_file_atomically(m_mark, "");
+}
+
+}  // namespace trainstep::agent

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/exec_command.h"
+
+#include <cstdlib>
+
+#include "agent/exec.h"
+#include "agent/report.h"
+#include "base/files.h"
+#include "cli/app.h"
+#include "data/json.h"
+
+namespace trainstep::cli {
+namespace {
+
+constexpr std::size_t largest_task = std::size_t{16} << 20U;
+
+Result<plan::Task> task_of(const ExecCommand& command) {
+  std::string text;
+  if (!command.task.empty()) {
+    ASSIGN(text, read_file(command.task, largest_task));
+  } else if (const char* variable = std::getenv(std::string(agent::task_variable).c_str())) {
+    text = variable;
+  } else {
+    return usage_error(
+        "exec: there is no task; it comes in the variable TRAINSTEP_TASK, which the step sets in the pods that it makes, or by --task FILE");
+  }
+  ASSIGN(const auto json, parse_json(text, "task"));
+  return plan::read_task(json);
+}
+
+}  // namespace
+
+int run_exec(const ExecCommand& command) {
+  if (command.report) return agent::print_report(command.scratch);
+  if (!command.install.empty()) {
+    const auto installed = agent::install(command.install);
+    return installed ? 0 : report(installed.error());
+  }
+  agent::ExecOptions options;
+  const auto role = agent::role_of(command.role);
+  if (!role) return report(role.error());
+  options.role = *role;
+  options.scratch = command.scratch;
+  options.argv = command.argv;
+  if (const char* place = std::getenv("TRAINSTEP_TERMINATION_LOG")) options.termination_log = place;
+  const auto task = task_of(command);
+  if (!task) {
+    agent::tell_error(task.error(), options.termination_log);
+    return report(task.error());
+  }
+  return agent::exec(*task, options);
+}
+
+}  // namespace trainstep::cli

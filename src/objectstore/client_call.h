@@ -1,0 +1,34 @@
+// One call of a Client under way. Only for client*.cpp.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "objectstore/client.h"
+
+namespace trainstep::objectstore {
+
+struct Client::Call {
+  http::Request request;  // without its body and signature
+  std::string what;       // "put s3://bucket/key", for messages
+  bool keyless = false;   // a verb for objects without a key: never sent
+  Body body{};            // may be empty
+  Read read{};
+  std::function<void(std::optional<StoreError>)> done{};
+
+  Take take{};  // of calls whose answer is not gathered, as are the next two
+  std::function<std::optional<StoreError>(const http::Response& head)> check{};
+  std::int64_t came = 0;  // bytes, in this try
+
+  bool late = false;  // no further try
+  Loop::TimerId limit = 0;
+  int tries = 0;
+  bool renewed = false;  // the keys were asked for anew after a refusal
+  http::Transport::Id exchange = 0;
+  Loop::TimerId pause = 0;
+};
+
+}  // namespace trainstep::objectstore

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/task.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "data/fields.h"
+
+namespace trainstep::plan {
+namespace {
+
+using spec::Type;
+
+constexpr std::array<std::pair<Type, std::string_view>, 8> type_words{{{Type::string, "STRING"},
+                                                                       {Type::integer, "NUMBER_INTEGER"},
+                                                                       {Type::number, "NUMBER_DOUBLE"},
+                                                                       {Type::boolean, "BOOLEAN"},
+                                                                       {Type::list, "LIST"},
+                                                                       {Type::object, "STRUCT"},
+                                                                       {Type::any, "ANY"},
+                                                                       {Type::artifact, "artifact"}}};
+
+std::string word_of(Type type) {
+  for (const auto& [known, word] : type_words)
+    if (known == type) return std::string(word);
+  return "ANY";
+}
+
+Result<Type> type_of(const std::string& word) {
+  for (const auto& [type, known] : type_words)
+    if (known == word) return type;
+  return input_error(fmt::format("the task names a type that this version does not know: {}; is the agent of another version?", word));
+}
+
+void put(Json& object, const char* key, const std::string& value) {
+  if (!value.empty()) object[key] = value;
+}
+
+void put(Json& object, const TaskPlace& place) {
+  if (place.in_store()) {
+    object["uri"] = place.uri;
+    object["store"] = place.store;
+  } else {
+    put(object, "path", place.path);
+  }
+}
+
+Json to_json(const TaskStore& store) {
+  Json json = {{"endpoint", store.endpoint}, {"region", store.region}, {"path_style", store.path_style}};
+  put(json, "ca_file", store.ca_file);
+  put(json, "access_key_file", store.access_key_file);
+  put(json, "secret_key_file", store.secret_key_file);
+  return json;
+}
+
+Json to_json(const TaskOutput& output) {
+  Json json = {{"name", output.name}, {"type", word_of(output.type)}, {"path", output.path}};
+  put(json, "declared", output.declared);
+  put(json, "folder_is", output.folder_is);
+  if (output.to.in_store()) put(json, output.to);
+  return json;
+}
+
+// The task is read by its own kind: a wrong shape is told, and nothing is guessed.
+class Reader {
+ public:
+  Reader(const Json& json, std::string where) : m_fields(json, std::move(where)) {}
+  std::string text(std::string_view key) { return m_fields.text(key).value_or(""); }
+  std::size_t index(std::string_view key) {
+    constexpr std::int64_t most = 1000;
+    return static_cast<std::size_t>(m_fields.integer(key, 0, most).value_or(0));
+  }
+  TaskPlace place_in_store() { return {text("uri"), index("store"), ""}; }
+  Fields& fields() { return m_fields; }
+  template <typename T>
+  Result<T> done(T value) {
+    TRY(m_fields.fits());
+    return value;
+  }
+
+ private:
+  Fields m_fields;
+};
+
+Result<TaskStore> read_store(const Json& json) {
+  Reader reader(json, "task: store");
+  TaskStore store;
+  store.endpoint = reader.text("endpoint");
+  if (auto region = reader.text("region"); !region.empty()) store.region = std::move(region);
+  store.path_style = reader.fields().boolean("path_style").value_or(true);
+  store.ca_file = reader.text("ca_file");
+  store.access_key_file = reader.text("access_key_file");
+  store.secret_key_file = reader.text("secret_key_file");
+  return reader.done(std::move(store));
+}
+
+Result<TaskInput> read_input(const Json& json) {
+  Reader reader(json, "task: input");
+  return reader.done(TaskInput{reader.text("name"), reader.text("path"), reader.place_in_store()});
+}
+
+Result<TaskOutput> read_output(const Json& json) {
+  Reader reader(json, "task: output");
+  TaskOutput output;
+  output.name = reader.text("name");
+  ASSIGN(output.type, type_of(reader.text("type")));
+  output.declared = reader.text("declared");
+  output.path = reader.text("path");
+  output.folder_is = reader.text("folder_is");
+  output.to = reader.place_in_store();
+  return reader.done(std::move(output));
+}
+
+template <typename T>
+Result<void> read_all(Fields& fields, std::string_view key, std::vector<T>& into, Result<T> (*read)(const Json&)) {
+  for (const auto& item : fields.list(key).value_or(Json::array())) {
+    ASSIGN(auto one, read(item));
+    into.push_back(std::move(one));
+  }
+  return {};
+}
+
+Result<void> check_stores(const Task& task) {
+  const auto known = [&](const TaskPlace& place) { return !place.in_store() || place.store < task.stores.size(); };
+  bool all = known(task.record);
+  for (const auto& input : task.inputs) all = all && known(input.from);
+  for (const auto& output : task.outputs) all = all && known(output.to);
+  if (!all) return input_error("task: an address names a store that does not stand in \"stores\"");
+  return {};
+}
+
+}  // namespace
+
+Json to_json(const Task& task) {
+  Json json = {{"job", task.job}, {"attempt", task.attempt}, {"stores", Json::array()}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+  for (const auto& store : task.stores) json["stores"].push_back(to_json(store));
+  for (const auto& input : task.inputs) {
+    auto& entry = json["inputs"].emplace_back(Json{{"name", input.name}});
+    put(entry, input.from);
+    entry["path"] = input.path;
+  }
+  for (const auto& output : task.outputs) json["outputs"].push_back(to_json(output));
+  put(json, "executor_output_file", task.executor_output_file);
+  if (task.record.somewhere()) put(json["record"], task.record);
+  json["finishing_limit"] = std::chrono::ceil<std::chrono::seconds>(task.finishing_limit).count();
+  return json;
+}
+
+Result<Task> read_task(const Json& json) {
+  Reader reader(json, "task");
+  Task task;
+  task.job = reader.text("job");
+  task.attempt = reader.text("attempt");
+  TRY(read_all(reader.fields(), "stores", task.stores, read_store));
+  TRY(read_all(reader.fields(), "inputs", task.inputs, read_input));
+  TRY(read_all(reader.fields(), "outputs", task.outputs, read_output));
+  task.executor_output_file = reader.text("executor_output_file");
+  const auto record = reader.fields().object("record").value_or(Json::object());
+  Reader place(record, "task: record");
+  task.record = place.place_in_store();
+  task.record.path = place.text("path");
+  TRY(place.fields().fits());
+  constexpr std::int64_t week = 7 * 24 * 3600;
+  if (const auto limit = reader.fields().integer("finishing_limit", 1, week)) task.finishing_limit = std::chrono::seconds(*limit);
+  TRY(reader.fields().fits());
+  TRY(check_stores(task));
+  return task;
+}
+
+}  // namespace trainstep::plan

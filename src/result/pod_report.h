@@ -1,0 +1,46 @@
+// What the agent in a training pod tells the step: in its termination message, and in the record of a finished training. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/json.h"
+#include "result/verdict.h"
+
+namespace trainstep::result {
+
+// An output as the program left it.
+struct ReportedOutput {
+  std::string name;  // formal
+  bool artifact = false;
+  bool present = false;
+  std::optional<Json> value;       // of a value
+  std::string uri;                 // of an artifact: where it is, if the program says that it lies elsewhere than where it was asked for
+  Json metadata = Json::object();  // of an artifact: KFP v2, set by the program
+};
+
+struct PodReport {
+  std::string attempt;           // of the job: Task::attempt
+  int exit_code = 0;             // of the program; without meaning when the agent failed
+  VerdictClass verdict_class{};  // succeeded: the program did, and its outputs are delivered
+  std::string message;           // of a failure that is the agent's own: "input data: …"
+  bool primary = false;          // outputs and bytes are those of the job
+  std::vector<ReportedOutput> outputs;
+  bool shortened = false;  // values and metadata did not fit into a termination message: the whole report is the record of the finished training
+  std::int64_t bytes_in = 0, bytes_out = 0;
+  double seconds_in = 0, seconds_out = 0;
+};
+
+// What the kubelet takes as a termination message (core/v1, terminationMessagePath).
+inline constexpr std::size_t longest_termination_message = 4096;
+
+std::string to_text(const PodReport& report);
+// None: the text is something else, or a report of another version.
+std::optional<PodReport> read_pod_report(std::string_view text);
+
+}  // namespace trainstep::result

@@ -1,0 +1,33 @@
+// What a program says that it returned: the ExecutorOutput of KFP v2's executor_main, and files of single values (kfp.md §2.4, §2.5). Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/json.h"
+#include "spec/program.h"
+
+namespace trainstep::spec {
+
+// NaN and Infinity, which Python's json writes and JSON does not know, become texts. Error (input): no JSON, or no object; names `where`.
+Result<Json> parse_executor_output(std::string_view text, std::string_view where);
+
+// The output's value as its type; none: the executor output does not mention it. Error (input): it does not fit.
+std::optional<Result<Json>> returned_value(const Output& output, const Json& executor_output);
+
+// The text of a value's own file. Text is taken as it is, blanks and newlines included.
+Result<Json> value_from_file(const Output& output, const std::string& text);
+
+// A raw value as the output's type; the texts NaN and Infinity are values of a number.
+Result<Json> typed_value(const Output& output, const Json& raw);
+
+struct ReturnedArtifact {
+  Json metadata = Json::object();
+  std::vector<std::string> places;  // its uri and its own path, as far as the program names them: it may say that its artifact lies elsewhere
+};
+ReturnedArtifact returned_artifact(const Json& executor_output, const std::string& name);
+
+}  // namespace trainstep::spec
