@@ -202,6 +202,11 @@ std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* user
         exchange.broken_off = Fault::too_large;
         return CURL_WRITEFUNC_ERROR;
       case ResponseReader::Piece::caller:
+        if (exchange.handler.sink) {
+          if (exchange.handler.sink(exchange.reader.head(), piece)) break;
+          exchange.broken_off = Fault::unwanted;
+          return CURL_WRITEFUNC_ERROR;
+        }
         auto& events = exchange.events;
         const bool goes_on = !events.empty() && events.back().id == exchange.id && events.back().what == Event::What::data;
         if (!goes_on) events.push_back({exchange.id, Event::What::data, {}});

@@ -41,7 +41,7 @@ using Events = std::deque<Event>;
 // At one address for its whole life: its handle refers to it.
 struct Exchange {
   Exchange(Transport::Id own_id, Request asked, Transport::Handler told, Events& queue)
-      : id(own_id), request(std::move(asked)), handler(std::move(told)), reader(static_cast<bool>(handler.data), request.body_limit), events(queue) {}
+      : id(own_id), request(std::move(asked)), handler(std::move(told)), reader(handler.data || handler.sink, request.body_limit), events(queue) {}
   Transport::Id id;
   Request request;
   Transport::Handler handler;

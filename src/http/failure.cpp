@@ -78,6 +78,8 @@ Error failure(Fault fault, const Request& request, std::string detail) {
       return with(ErrorKind::denied, request, "the certificate authorities to trust cannot be read; they must be PEM", detail);
     case Fault::tls:
       return with(ErrorKind::unavailable, request, "no TLS connection", detail);
+    case Fault::unwanted:
+      return with(ErrorKind::internal, request, "the rest of the answer was not wanted");
     case Fault::defect:
       return with(ErrorKind::internal, request, "the request cannot be made", detail);
     case Fault::other:

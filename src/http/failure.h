@@ -22,6 +22,7 @@ enum class Fault {
   own_certificate,  // ours cannot be used
   authorities,      // those to trust cannot be read
   tls,              // the handshake failed for another reason
+  unwanted,         // Handler::sink wants no more
   defect,           // ours
   other,
 };

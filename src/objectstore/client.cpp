@@ -69,40 +69,31 @@ void Client::send_signed(CallId id, Result<Keys> keys) {
   }
   sign(sent, *keys, m_store.region, sha256_hex(sent.body), m_loop.now());
   call.came = 0;
-  call.exchange = m_transport.start(std::move(sent), handler(id));
+  call.problem.reset();
+  call.exchange = m_transport.start(std::move(sent), handler(id, call));
 }
 
-http::Transport::Handler Client::handler(CallId id) {
+http::Transport::Handler Client::handler(CallId id, Call& call) {
   http::Transport::Handler result{.head = {}, .data = {}, .done = [this, id](auto response) { answered(id, std::move(response)); }};
-  auto& call = *m_calls.at(id);
-  if (!call.take) return result;
-  result.head = [this, id](const http::Response& head) { begun(id, head); };
-  result.data = [this, id](std::string_view bytes) { received(id, bytes); };
+  if (call.take) result.sink = [&call](const http::Response& head, std::string_view bytes) { return call.received(head, bytes); };
   return result;
 }
 
 // What is not the object that was asked for does not reach whoever takes it.
-void Client::begun(CallId id, const http::Response& head) {
-  auto& call = *m_calls.at(id);
-  if (head.status / 100 != 2) return;
-  auto problem = call.check(head);
-  if (!problem) return;
-  m_transport.cancel(std::exchange(call.exchange, 0));
-  failed(id, std::move(*problem));
-}
-
-void Client::received(CallId id, std::string_view bytes) {
-  auto& call = *m_calls.at(id);
-  const auto offset = std::exchange(call.came, call.came + static_cast<std::int64_t>(bytes.size()));
-  auto taken = call.take(offset, bytes);
-  if (taken) return;
-  m_transport.cancel(std::exchange(call.exchange, 0));
-  finish(id, StoreError{in_context(call.what, std::move(taken.error())), 0, {}});
+bool Client::Call::received(const http::Response& head, std::string_view bytes) {
+  if (came == 0) problem = check(head);
+  if (problem) return false;
+  const auto offset = std::exchange(came, came + static_cast<std::int64_t>(bytes.size()));
+  auto taken = take(offset, bytes);
+  if (!taken) problem = StoreError{in_context(what, std::move(taken.error())), 0, {}};
+  if (!taken) late = true;  // another try would meet the same
+  return taken.has_value();
 }
 
 void Client::answered(CallId id, Result<http::Response> response) {
   auto& call = *m_calls.at(id);
   call.exchange = 0;
+  if (call.problem) return failed(id, std::move(*call.problem));
   if (!response) return failed(id, {in_context(call.what, std::move(response.error())), 0, {}});
   if (response->status / 100 != 2) return failed(id, refused(call.what, *response, m_loop.now()));
   if (auto problem = call.read(*response, call.came)) return failed(id, std::move(*problem));

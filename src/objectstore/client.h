@@ -94,9 +94,7 @@ class Client {
                                                           http::Query query) const;
   void send(CallId id);
   void send_signed(CallId id, Result<Keys> keys);
-  http::Transport::Handler handler(CallId id);
-  void begun(CallId id, const http::Response& head);
-  void received(CallId id, std::string_view bytes);
+  http::Transport::Handler handler(CallId id, Call& call);
   void answered(CallId id, Result<http::Response> response);
   void failed(CallId id, StoreError error);
   void finish(CallId id, std::optional<StoreError> error);

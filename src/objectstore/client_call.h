@@ -21,7 +21,9 @@ struct Client::Call {
 
   Take take{};  // of calls whose answer is not gathered, as are the next two
   std::function<std::optional<StoreError>(const http::Response& head)> check{};
-  std::int64_t came = 0;  // bytes, in this try
+  std::int64_t came = 0;                // bytes, in this try
+  std::optional<StoreError> problem{};  // why no more of this try was wanted
+  bool received(const http::Response& head, std::string_view bytes);
 
   bool late = false;  // no further try
   Loop::TimerId limit = 0;

@@ -89,7 +89,8 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
     return std::nullopt;
   };
   const auto size = std::make_shared<std::int64_t>();
-  asked->read = [size, what = asked->what, range](const http::Response&, std::int64_t came) -> std::optional<StoreError> {
+  asked->read = [size, what = asked->what, range, check = asked->check](const http::Response& head, std::int64_t came) -> std::optional<StoreError> {
+    if (auto problem = came == 0 ? check(head) : std::nullopt) return problem;
     if (range && came != range->size) return garbled(what, fmt::format("{} bytes came instead of {}", came, range->size));
     *size = came;
     return std::nullopt;

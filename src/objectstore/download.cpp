@@ -9,7 +9,42 @@
 namespace trainstep::objectstore {
 namespace {
 
-constexpr std::int64_t in_memory = 524'288;  // of a file that is fetched: libcurl's buffer, and what it has handed over
+// Of an object that is fetched: what the kernel holds for its connection counts as this pod's memory, and more connections than a few gain nothing.
+constexpr std::int64_t in_memory = std::int64_t{4} << 20;
+constexpr std::size_t write_size = 131'072;
+
+// A file that is being written.
+struct Growing {
+  const Object& object;
+  std::unique_ptr<GrowingFile> file;
+  std::int64_t left;
+};
+
+// What has come of one range and is not yet in its file: some servers send TLS records of 4 KiB, and each would be a system call.
+class RangeWriter {
+ public:
+  RangeWriter(Growing& growing, Range range) : m_growing(growing), m_range(range) {}
+
+  Result<void> take(std::int64_t offset, std::string_view bytes) {
+    if (offset == 0) m_waiting.clear();  // a further try
+    if (m_waiting.empty()) m_begin = offset;
+    if (m_waiting.empty() && bytes.size() >= write_size) return m_growing.file->write(m_range.first + offset, bytes);
+    m_waiting += bytes;
+    if (m_waiting.size() >= write_size) return flush();
+    return {};
+  }
+  Result<void> flush() {
+    TRY(m_growing.file->write(m_range.first + m_begin, m_waiting));
+    m_waiting.clear();
+    return {};
+  }
+
+ private:
+  Growing& m_growing;
+  Range m_range;
+  std::int64_t m_begin = 0;
+  std::string m_waiting;
+};
 
 class Download : public Transfer {
  public:
@@ -17,13 +52,6 @@ class Download : public Transfer {
       : Transfer(client, std::move(root), std::move(from), std::move(sink), limits), m_plan(std::move(plan)) {}
 
  private:
-  // A file that is being written.
-  struct Growing {
-    const Object& object;
-    std::unique_ptr<GrowingFile> file;
-    std::int64_t left;
-  };
-
   void begin() override {
     for (const auto& folder : m_plan.folders)
       if (auto made = make_directories(place(folder)); !made) return fail(std::move(made.error()));
@@ -32,44 +60,51 @@ class Download : public Transfer {
 
   // Empty objects have no range that could be asked for.
   void queue(const Object& object) {
-    const auto size = m_limits.part;
+    const auto size = m_limits.range;
     const auto growing = std::make_shared<Growing>(Growing{object, nullptr, object.size});
     for (std::int64_t first = 0; first == 0 || first < object.size; first += size) {
       const Range range{first, std::min(size, object.size - first)};
-      m_lanes.add(std::min(range.size, in_memory), call<std::int64_t>([this, growing, range](const auto& done) { return ask(growing, range, done); },
-                                                                      [this, growing, range](std::int64_t came) { arrived(*growing, range, came); }));
+      m_lanes.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
     }
   }
 
-  Client::CallId ask(const std::shared_ptr<Growing>& growing, const Range& range, const Client::Done<std::int64_t>& done) {
+  void fetch(const std::shared_ptr<Growing>& growing, const Range& range, std::function<void()> over) {
+    const auto writer = std::make_shared<RangeWriter>(*growing, range);
+    const auto start = call<std::int64_t>([=, this](const auto& done) { return ask(growing, writer, range, done); },
+                                          [=, this](std::int64_t came) { arrived(*growing, *writer, range, came); });
+    start(std::move(over));
+  }
+
+  Client::CallId ask(const std::shared_ptr<Growing>& growing, const std::shared_ptr<RangeWriter>& writer, const Range& range,
+                     const Client::Done<std::int64_t>& done) {
     const auto& object = growing->object;
     const auto part = range.size == object.size ? std::nullopt : std::optional(range);
-    return m_client.fetch(
-        address(object.key), part, object.etag,
-        [this, growing, range](std::int64_t offset, std::string_view bytes) { return write(*growing, range, offset, bytes); }, done);
+    auto take = [=, this](std::int64_t offset, std::string_view bytes) -> Result<void> {
+      if (offset + static_cast<std::int64_t>(bytes.size()) > range.size) return changed(growing->object);
+      TRY(open(*growing));
+      return writer->take(offset, bytes);
+    };
+    return m_client.fetch(address(object.key), part, object.etag, std::move(take), done);
   }
 
-  Result<void> write(Growing& growing, const Range& range, std::int64_t offset, std::string_view bytes) {
-    if (offset + static_cast<std::int64_t>(bytes.size()) > range.size) return changed(growing.object);
-    if (!growing.file) {
-      ASSIGN(growing.file, GrowingFile::create(place(growing.object.key)));
-    }
-    return growing.file->write(range.first + offset, bytes);
+  Result<void> open(Growing& growing) const {
+    if (growing.file) return {};
+    ASSIGN(growing.file, GrowingFile::create(place(growing.object.key)));
+    return {};
   }
 
-  void arrived(Growing& growing, const Range& range, std::int64_t came) {
-    if (auto finished = try_to_finish(growing, range, came); !finished) return fail(std::move(finished.error()));
+  void arrived(Growing& growing, RangeWriter& writer, const Range& range, std::int64_t came) {
+    if (auto finished = try_to_finish(growing, writer, range, came); !finished) return fail(std::move(finished.error()));
     moved(came);
   }
 
-  Result<void> try_to_finish(Growing& growing, const Range& range, std::int64_t came) {
+  Result<void> try_to_finish(Growing& growing, RangeWriter& writer, const Range& range, std::int64_t came) {
     const auto& object = growing.object;
     if (came != range.size) return changed(object);
+    TRY(open(growing));  // nothing has come of an empty object
+    TRY(writer.flush());
     growing.left -= range.size;
     if (growing.left > 0) return {};
-    if (!growing.file) {  // it is empty
-      ASSIGN(growing.file, GrowingFile::create(place(object.key)));
-    }
     TRY(growing.file->finish());
     growing.file.reset();
     ASSIGN(const auto state, read_state(m_root, object.key));

@@ -114,10 +114,14 @@ void Network::Exchange::deliver() {
 
 void Network::Exchange::give(std::string_view bytes) {
   if (m_over || bytes.empty()) return;
-  if (m_handler.data && m_response.status / 100 == 2)
+  const bool streams = m_response.status / 100 == 2;
+  if (m_handler.sink && streams) {
+    if (!m_handler.sink(m_response, bytes)) fail(ErrorKind::internal, "the rest of the answer was not wanted");
+  } else if (m_handler.data && streams) {
     m_handler.data(bytes);
-  else
+  } else {
     m_response.body += bytes;
+  }
 }
 
 void Network::Exchange::fail(ErrorKind kind, std::string why) {

@@ -150,9 +150,12 @@ class FakeTransport : public http::Transport {
     const auto exchange = m_open.at(id);
     const auto& bytes = exchange->reply.pieces[exchange->next++].bytes;
     watch_silence(id);
-    if (exchange->handler.data && exchange->reply.status / 100 == 2) {
+    if ((exchange->handler.data || exchange->handler.sink) && exchange->reply.status / 100 == 2) {
       const std::vector<char> exact(bytes.begin(), bytes.end());  // whoever reads beyond is found out
-      exchange->handler.data({exact.data(), exact.size()});
+      const std::string_view piece(exact.data(), exact.size());
+      if (exchange->handler.data) exchange->handler.data(piece);
+      if (exchange->handler.sink && !exchange->handler.sink(exchange->response, piece))
+        return done(id, Error{ErrorKind::internal, "the rest of the answer was not wanted"});
     } else {
       exchange->response.body += bytes;
     }

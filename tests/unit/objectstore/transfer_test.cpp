@@ -21,7 +21,7 @@ struct Trees : FakeStore {
   TempDir here;
   fs::path source = here.path() / "source", target = here.path() / "target";
   Address at{"s3", "b", "model"};
-  TransferLimits limits{.requests = 4, .bytes = 64, .part = 10};
+  TransferLimits limits{.requests = 4, .bytes = 64, .part = 10, .range = 10};
   std::int64_t moved = 0;
   std::unique_ptr<Transfer> transfer;
 
