@@ -18,12 +18,12 @@ class Transport {
   struct Handler {
     std::function<void(const Response& head)> head;    // optional; status and headers are known, the body is not
     std::function<void(std::string_view bytes)> data;  // optional; the body of a 2xx answer as it comes, in pieces cut anywhere
-    // Optional, instead of head and data: the body of a 2xx answer straight from the buffer it came into. It must not call the transport, nor destroy
-    // it. False: no more of it is wanted, done() tells of an error.
-    std::function<bool(const Response& head, std::string_view bytes)> sink{};
     std::function<void(Result<Response> response)>
         done;  // once, and last. An answer of any status is a Response; errors: unavailable (no connection,
                // cut short, silence), timeout (Request::limit), denied (TLS: certificate), internal
+    // Optional, instead of head and data: the body of a 2xx answer straight from the buffer it came into. It must not call the transport, nor destroy
+    // it. False: no more of it is wanted, done() tells of an error.
+    std::function<bool(const Response& head, std::string_view bytes)> sink{};
   };
   virtual ~Transport() = default;
   // Sends at once where a connection is open.

@@ -30,7 +30,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
     if (response && response->status == 401) m_credentials->token->refused();
     call(std::move(response));  // last: it may destroy this
   };
-  *id = m_transport.start(std::move(sent), {.head = std::move(handler.head), .data = std::move(handler.data), .done = std::move(done)});
+  *id = m_transport.start(std::move(sent), {std::move(handler.head), std::move(handler.data), std::move(done)});
   m_streams.insert(*id);
   return *id;
 }
