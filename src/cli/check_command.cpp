@@ -8,6 +8,7 @@
 #include "cli/connection.h"
 #include "cli/run_command.h"
 #include "cluster/checkup.h"
+#include "cluster/data.h"
 #include "data/yaml.h"
 
 namespace trainstep::cli {
@@ -33,6 +34,16 @@ Result<cluster::Facts> facts_of(Connection& connection) {
   return facts;
 }
 
+Result<std::string> stores_of(Connection& connection) {
+  Result<std::string> stores = internal_error("no answer");
+  cluster::find_stores(connection.client, connection.name_space, [&](Result<std::string> result) {
+    stores = std::move(result);
+    connection.loop.stop();
+  });
+  connection.loop.run();
+  return stores;
+}
+
 Result<cluster::Diagnosis> diagnose(Connection& connection, const plan::Plan& plan, const cluster::Facts& facts) {
   Result<cluster::Diagnosis> diagnosis = internal_error("no answer");
   const cluster::Checkup checkup(connection.client, plan, facts, connection.name_space, {show, [&](Result<cluster::Diagnosis> result) {
@@ -49,9 +60,13 @@ Result<int> check(const StepCommand& command) {
     return input_error("cluster_configuration_secret: check asks one cluster; name the one that the Secret leads to by --context, and leave it away");
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
   Connection connection(std::move(place));
-  ASSIGN(const auto facts, facts_of(connection));
+  ASSIGN(auto facts, facts_of(connection));
+  if (cluster::has_addresses(inputs.request)) {
+    ASSIGN(facts.stores, stores_of(connection));
+  }
   for (const auto& notice : facts.notices) show({cluster::Finding::Grade::doubtful, notice});
-  ASSIGN(const auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
+  ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
+  TRY(cluster::route_data(plan, facts));
   ASSIGN(const auto diagnosis, diagnose(connection, plan, facts));
   if (!diagnosis.missing.empty())
     std::fputs(fmt::format("\n# What is missing; bind it to the step's service account:\n{}",

@@ -6,7 +6,7 @@
 #include "cli/cluster_place.h"
 #include "cli/hand_over.h"
 #include "cli/run_command.h"
-#include "cluster/routes.h"
+#include "cluster/data.h"
 #include "cluster/session.h"
 #include "http/curl_transport.h"
 #include "kinds/kind.h"
@@ -49,6 +49,7 @@ class ClusterRun {
     options.pod = place.pod;
     options.where = place.description;
     options.seed = random_seed();
+    options.wants_stores = cluster::has_addresses(m_inputs.request);
     options.remote_secret = m_inputs.request.cluster_configuration_secret;
     options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) {
       return plan_in_cluster(m_inputs.request, facts, name_space);
@@ -71,7 +72,6 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
   request.name_space = name_space;
   ASSIGN(auto plan, plan::make_plan(request, kinds::names()));
   TRY(kinds::check_options(plan));
-  TRY(cluster::check_routes(plan));
   return plan;
 }
 

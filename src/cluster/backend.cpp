@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cluster/data.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
 #include "kinds/kind.h"
@@ -142,7 +143,15 @@ void ClusterBackend::look_at_pod(const Json& object) {
   if (!member) return;
   auto pod = kinds::read_pod(object);
   m_pods[pod.uid] = *member;
+  if (m_plan.data.has_agent()) look_for_report(pod);
   emit(follow::PodSeen{*member, std::move(pod)});
+}
+
+void ClusterBackend::look_for_report(const kinds::PodView& pod) {
+  for (const auto& container : pod.containers) {
+    auto report = container.termination ? result::read_pod_report(container.termination->message) : std::nullopt;
+    if (report && report->primary && report->verdict_class == result::VerdictClass::succeeded) m_report = std::move(report);
+  }
 }
 
 void ClusterBackend::look_at_pods(const std::vector<Json>& items) {
@@ -224,6 +233,12 @@ void ClusterBackend::end_log(const follow::EndLog& order) {
     order.gone ? log->second->abandon() : log->second->ended(order.restarted);
 }
 
-Result<std::vector<run::OutputFound>> ClusterBackend::collect() { return std::vector<run::OutputFound>{}; }
+Result<std::vector<run::OutputFound>> ClusterBackend::collect() {
+  if (!m_plan.data.has_agent()) return std::vector<run::OutputFound>{};
+  if (!m_report)
+    return Error{ErrorKind::unavailable,
+                 "the training succeeded, but no pod is left that tells what it returned and whether its outputs were delivered"};
+  return outputs_of(m_plan, *m_report);
+}
 
 }  // namespace trainstep::cluster

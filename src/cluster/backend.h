@@ -16,6 +16,7 @@
 #include "cluster/submit.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
+#include "result/pod_report.h"
 #include "run/backend.h"
 #include "run/outcome.h"
 
@@ -48,6 +49,7 @@ class ClusterBackend : public run::Backend {
   void look_at_job(const Json& object);
   void look_at_pod(const Json& object);
   void look_at_pods(const std::vector<Json>& items);
+  void look_for_report(const kinds::PodView& pod);
   void look_at_pods_again(int turn);
   void job_gone();
   void pod_gone(const std::string& uid);
@@ -83,7 +85,8 @@ class ClusterBackend : public run::Backend {
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
-  Deadline m_removal_ends;  // while the server answers
+  std::optional<result::PodReport> m_report;  // the primary's, when it has ended well
+  Deadline m_removal_ends;                    // while the server answers
   bool m_removal_at_once = false;
   std::string m_version;  // resourceVersion of the job as it was seen last
   int m_look = 0;         // which look_again() is the last

@@ -32,11 +32,11 @@ const Json* own_container(const Json* spec) {
   return containers.empty() ? nullptr : &containers.front();
 }
 
-std::vector<ClaimMount> mounts_of(const Json* spec) {
+std::vector<plan::ClaimMount> mounts_of(const Json* spec) {
   std::map<std::string, std::string> claims;  // volume → claim
   for (const auto& volume : list(spec, "volumes"))
     if (const auto* claim = at(&volume, "persistentVolumeClaim")) claims[text(&volume, "name")] = text(claim, "claimName");
-  std::vector<ClaimMount> mounts;
+  std::vector<plan::ClaimMount> mounts;
   for (const auto& mount : list(own_container(spec), "volumeMounts"))
     if (const auto claim = claims.find(text(&mount, "name")); claim != claims.end())
       mounts.push_back({claim->second, text(&mount, "mountPath"), text(&mount, "subPath")});
@@ -119,6 +119,7 @@ Facts read_facts(const Json& pod) {
   facts.node_name = text(annotations, "workflows.argoproj.io/node-name");
   facts.workflow = workflow_of(metadata);
   facts.pipeline_run = text(at(metadata, "labels"), "pipeline/runid");
+  facts.image = text(own_container(at(&pod, "spec")), "image");
   facts.mounts = mounts_of(at(&pod, "spec"));
   find_retries(at(&pod, "spec"), from_rfc3339(text(metadata, "creationTimestamp")), facts);
   return facts;

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "data/json.h"
 #include "kube/client.h"
+#include "plan/data.h"
 
 namespace trainstep::cluster {
 
@@ -20,13 +21,6 @@ struct Workflow {
   std::string uid;
 };
 
-// A claim that the step's own container has mounted.
-struct ClaimMount {
-  std::string claim;
-  std::string mount_path;
-  std::string sub_path;
-};
-
 struct Facts {
   std::string name_space;
   std::string pod;  // our own; empty: not in a pod, or it may not be read
@@ -34,7 +28,9 @@ struct Facts {
   std::string node_name;  // of the Workflow: "wf(0).root(0).train(1)"
   std::optional<Workflow> workflow;
   std::string pipeline_run;  // label pipeline/runid; empty outside KFP
-  std::vector<ClaimMount> mounts;
+  std::string image;         // of our own container: it holds this program
+  std::vector<plan::ClaimMount> mounts;
+  std::string stores;                 // what KFP's configuration says of object stores (cluster/data.h)
   bool retried = false;               // another attempt is known to follow if this one is lost: the retry strategy says so, with attempts left …
   std::optional<Time> retried_until;  // … until then, if this is set
   std::vector<std::string> notices;   // what could not be found out, and what follows from it

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster/data.h"
 #include "cluster/remote.h"
 #include "cluster/rules.h"
 
@@ -46,13 +47,24 @@ void Session::know(Result<Facts> facts) {
   if (!facts) return finish_early(result::from_error(facts.error()));
   m_facts = std::move(*facts);
   for (const auto& notice : m_facts.notices) say(notice);
-  m_job_facts = m_facts;
-  if (m_options.remote_secret.empty()) return plan_and_run();
-  m_job_facts.workflow.reset();
+  if (m_options.wants_stores) return look_for_stores();
   connect();
 }
 
+void Session::look_for_stores() {
+  find_stores(m_home, m_options.name_space, [this, alive = m_alive](Result<std::string> stores) {
+    if (!*alive || m_over) return;
+    if (!stores) return finish_early(result::from_error(stores.error()));
+    m_facts.stores = std::move(*stores);
+    connect();
+  });
+}
+
 void Session::connect() {
+  m_job_facts = m_facts;
+  if (m_options.remote_secret.empty()) return plan_and_run();
+  m_job_facts.workflow.reset();
+  m_job_facts.mounts.clear();
   const kube::Path secret{"v1", "secrets", m_options.name_space, m_options.remote_secret, ""};
   m_home.get(secret, {}, {patience, false}, [this](kube::Answer answer) {
     if (m_over) return;
@@ -69,14 +81,20 @@ void Session::connect() {
 void Session::plan_and_run() {
   auto plan = m_options.make_plan(m_facts, m_job_name_space);
   if (!plan) return finish_early(result::from_error(plan.error()));
+  if (!m_options.existing) {
+    if (auto routed = route_data(*plan, m_job_facts); !routed) return finish_early(result::from_error(routed.error()));
+    plan->data.task.attempt = attempt();
+  }
   m_plan = std::make_unique<plan::Plan>(std::move(*plan));
   run();
 }
 
+std::string Session::attempt() const { return fmt::format("{:016x}", m_options.seed); }
+
 void Session::run() {
   say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
-  m_backend = std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space,
-                                               fmt::format("{:016x}", m_options.seed), std::move(m_options.existing));
+  m_backend = std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space, attempt(),
+                                               std::move(m_options.existing));
   m_runner =
       std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), job_rules_of(*m_plan)));
   m_runner->begin([this](run::Outcome outcome) {

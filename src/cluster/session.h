@@ -24,6 +24,7 @@ struct SessionOptions {
   std::uint64_t seed = 0;             // random: tells this process from others, and spreads its retries
   std::optional<Submitted> existing;  // attach: this job is followed, none is made
   std::optional<Facts> facts;         // attach: instead of what our own pod says
+  bool wants_stores = false;          // an input or output has an address in an object store
   std::string remote_secret;          // cluster_configuration_secret: the job is made in the cluster that it names; empty: in this one
   // What to run, once it is known who we are and where the job is to be. Errors: input.
   std::function<Result<plan::Plan>(const Facts& facts, const std::string& job_name_space)> make_plan;
@@ -51,8 +52,10 @@ class Session {
 
  private:
   void know(Result<Facts> facts);
+  void look_for_stores();
   void connect();
   void plan_and_run();
+  [[nodiscard]] std::string attempt() const;
   void run();
   void finish_early(result::Verdict verdict);
   void say(const std::string& text);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "result/pod_report.h"
 
 namespace trainstep::follow {
 namespace {
@@ -42,6 +43,11 @@ void take_termination(Ending& ending, const Termination& termination) {
   if (termination.reason == "ContainerStatusUnknown") {
     ending.vanished = true;
     ending.signal.reset();
+  }
+  if (const auto report = result::read_pod_report(termination.message); report && !report->message.empty()) {
+    ending.told = report->verdict_class;
+    ending.reason = report->message;
+    return;
   }
   if (termination.reason == "Error" || termination.reason == "Completed") return;
   // Of these the message is the runtime's: why the program could not be started. Elsewhere it is what the program left there.

@@ -138,6 +138,11 @@ result::Verdict JobFollower::failure_verdict() const {
   const auto first = first_to_fail();
   if (!first) return unexplained_failure();
   auto verdict = failed_verdict(failure_of(m_rules, m_members, first->member, *first->state), first->state->attempts - 1);
+  if (const auto told = first->state->end().told; told && *told != VerdictClass::user) {
+    verdict.verdict_class = *told;
+    verdict.message = "the data of a replica could not be moved";
+    verdict.retry_can_help = *told == VerdictClass::system;
+  }
   if (first->state->end().disrupted || first->state->life == Life::stopped) {
     verdict.verdict_class = VerdictClass::capacity;
     verdict.message = "a replica was taken away from the job";

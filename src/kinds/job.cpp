@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "kinds/agent.h"
 #include "kinds/conditions.h"
 #include "kinds/object.h"
 #include "kinds/pod_template.h"
@@ -66,7 +67,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   add_policy(plan, object);
   const PodShape shape{.type = replica.type,
                        .container = {container_name, "default"},
-                       .command = std::move(program),
+                       .command = with_agent(plan, role_of(replica), std::move(program)),
                        .resources = replica.resources,
                        .environment = environment_of(plan, replica.type)};
   object.merge("/spec/template", pod_template(plan, shape));

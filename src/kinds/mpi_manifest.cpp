@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "kinds/agent.h"
 #include "kinds/launch.h"
 #include "kinds/object.h"
 #include "kinds/training_operator.h"
@@ -43,6 +44,7 @@ std::vector<std::string> forwarded(const plan::Plan& plan) {
   std::vector<std::string> names{"PATH", "LD_LIBRARY_PATH"};
   for (const auto& variable : environment_of(plan, "Worker"))
     if (!variable.value.contains("field")) names.push_back(variable.name);
+  if (plan.data.has_agent()) names.emplace_back(task_variable);
   return names;
 }
 
@@ -99,7 +101,8 @@ Result<void> check_v1(const plan::Plan& plan) {
 Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& resource, const Replicas& launcher, const Replicas& worker) {
   TRY(check_v2beta1(plan));
   ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, true)));
-  auto command = mpirun_words(plan, {operators_hostfile, forwarded(plan)}, std::move(program));
+  auto command = mpirun_words(plan, {operators_hostfile, forwarded(plan)}, with_agent(plan, "rank", std::move(program)));
+  command = with_agent(plan, "launcher", std::move(command));
   const auto& options = plan.options;
   // Of a job that is created suspended the operator makes the launcher at once, and starts it without waiting (operators.md §8, trap 20).
   if (!options.queue.empty() || options.run_policy.suspend)
@@ -129,8 +132,10 @@ Result<Manifest> render_mpi_v1(const plan::Plan& plan, const Resource& resource,
   // kubectl exec starts the ranks in the workers' containers: they have their environment. The operator writes the hostfile in Open MPI's form only.
   const bool own_form = is_open_mpi(plan);
   const auto convert = own_form ? std::string() : fmt::format("sed 's/ slots=/:/' {} >{}\n", operators_hostfile, own_hostfile);
-  auto command = waiting(R"(/etc/mpi/kubexec.sh "$host" true)", convert, "default: the operator starts the launcher together with the workers",
-                         mpirun_words(plan, {own_form ? operators_hostfile : own_hostfile, {}}, std::move(program)));
+  auto command =
+      waiting(R"(/etc/mpi/kubexec.sh "$host" true)", convert, "default: the operator starts the launcher together with the workers",
+              with_agent(plan, "launcher",
+                         mpirun_words(plan, {own_form ? operators_hostfile : own_hostfile, {}}, with_agent(plan, "rank", std::move(program)))));
   auto object = job_object(plan, resource);
   object.merge("/spec/runPolicy", v1_run_policy(plan));
   set_slots(plan, object);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kinds/agent.h"
 #include "kinds/object.h"
 #include "kinds/option_source.h"
 #include "kinds/volumes.h"
@@ -66,6 +67,8 @@ void add_program(const plan::Plan& plan, const PodShape& shape, const PodOptions
     pod.set(at + "/imagePullPolicy", options.image_pull_policy, source.of(&PodOptions::image_pull_policy, "image_pull_policy"));
   for (const auto& word : shape.command) pod.append(at + "/command", doubled(word.value), word.source);
   for (const auto& variable : shape.environment) pod.append(at + "/env", env_entry(variable), variable.source);
+  if (plan.data.has_agent())
+    pod.append(at + "/env", env_entry({std::string(task_variable), to_text(plan::to_json(plan.data.task)), ""}), "default: what the agent has to do");
   pod.set(at + "/terminationMessagePolicy", "FallbackToLogsOnError", "default: a failed pod's last lines outlive its log");
 }
 
@@ -133,6 +136,7 @@ Manifest pod_template(const plan::Plan& plan, const PodShape& shape) {
   if (const auto grace = seconds(plan.options.run_policy.stop_grace); grace != kubernetes_default)
     pod.set("/spec/terminationGracePeriodSeconds", grace, "job_options.run_policy.stop_grace");
   add_volumes(plan, shape.type, shape.resources, shape.ranks, pod);
+  add_agent(plan, shape.type, pod);
   return pod;
 }
 

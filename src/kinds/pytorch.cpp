@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "kinds/agent.h"
 #include "kinds/launch.h"
 #include "kinds/object.h"
 #include "kinds/table.h"
@@ -44,7 +45,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
     ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, replica.primary)));
     const PodShape shape{.type = replica.type,
                          .container = {"pytorch", "PyTorchJob needs this name"},
-                         .command = torch_words(plan, std::move(program)),
+                         .command = with_agent(plan, role_of(replica), torch_words(plan, std::move(program))),
                          .resources = replica.resources,
                          .environment = environment_of(plan, replica.type)};
     object.merge("/spec/pytorchReplicaSpecs/" + replica.type, replica_spec(plan, replica, restart_policy, shape));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "kinds/agent.h"
 #include "kinds/object.h"
 #include "kinds/table.h"
 #include "kinds/training_operator.h"
@@ -31,7 +32,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
     ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, replica.primary)));
     const PodShape shape{.type = replica.type,
                          .container = {"tensorflow", "TFJob needs this name"},
-                         .command = std::move(program),
+                         .command = with_agent(plan, role_of(replica), std::move(program)),
                          .resources = replica.resources,
                          .environment = environment_of(plan, replica.type)};
     object.merge("/spec/tfReplicaSpecs/" + replica.type, replica_spec(plan, replica, restart_policy, shape));

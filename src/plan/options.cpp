@@ -193,6 +193,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.cleanup = fields.choice("cleanup", {"default", "always", "on_success", "never"}).value_or(options.cleanup);
   set_backstop(options);
   options.on_eviction = fields.choice("on_eviction", {"default", "keep", "delete"}).value_or(options.on_eviction);
+  options.agent_image = fields.text("agent_image").value_or("");
   options.patch = fields.any("patch").value_or(Json(nullptr));
   if (!options.patch.is_null() && !options.patch.is_structured())
     fields.fail(input_error(fields.path("patch") + ": wants an object (RFC 7396 merge patch) or a list (RFC 6902 patch)"));

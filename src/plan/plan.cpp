@@ -177,6 +177,7 @@ Result<Plan> make_plan(const Request& request, const std::vector<std::string>& k
 }
 
 Placement pod_placement(const Plan& plan, bool primary) {
+  if (plan.data.has_agent()) return plan.data.placement;
   const auto outputs = primary ? plan.train_mount + "/outputs/" : std::string("/tmp/trainstep/outputs/");
   Placement placement;
   for (const auto& input : plan.binding.inputs)

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "plan/binding.h"
 #include "plan/command.h"
+#include "plan/data.h"
 #include "plan/distribution.h"
 #include "plan/options.h"
 #include "plan/request.h"
@@ -57,12 +58,14 @@ struct Plan {
   Json node_selector = Json::object();
   std::vector<EnvironmentVariable> environment;             // for every replica, in order: program, passed on, tensorboard, job_options.environment
   std::vector<std::pair<std::string, std::string>> labels;  // of job and pods
+  DataPlan data;                                            // route_data() decides; without it pods get no files of the step
 };
 
 // Request → Plan. `kinds`: names of the kinds that exist (kinds::names()). Errors: input, each one sentence with place and remedy.
 Result<Plan> make_plan(const Request& request, const std::vector<std::string>& kinds);
 
-// In a pod: inputs and outputs below train_mount; `primary` false: outputs in a private folder that nobody collects.
+// In a pod: as the data's ways lead; without an agent inputs and outputs below train_mount, with `primary` false outputs in a private folder that
+// nobody collects.
 Placement pod_placement(const Plan& plan, bool primary);
 
 // The program already starts its own ranks: its first word is torchrun, mpirun, mpiexec, horovodrun, accelerate, deepspeed, or `python -m

@@ -1,7 +1,6 @@
 // A plan as the state machine wants it; and which plans a cluster can carry out.
 #include "cluster/rules.h"
 
-#include "cluster/routes.h"
 #include "support/catch.h"
 #include "unit/kinds/example.h"
 
@@ -100,30 +99,4 @@ TEST_CASE("a job runs when all replicas have a place, an elastic one with its le
 TEST_CASE("messages name the job by its resource") {
   CHECK(job_rules_of(example("PyTorch", 1)).job == "pytorchjobs/digits-0123456789");
   CHECK(job_rules_of(example("Job", 1)).job == "jobs/digits-0123456789");
-}
-
-TEST_CASE("a path of the step cannot reach a cluster's pods, nor theirs the step: refused, with the parameter and the way out") {
-  auto plan = example("Job", 1);
-  plan.binding.inputs.push_back({"epochs", Json(3), std::nullopt, true});
-  plan.binding.outputs.push_back({.name = "model", .path = std::nullopt});
-  CHECK(check_routes(plan));
-  auto with_input = plan;
-  with_input.binding.inputs.push_back({"images", std::nullopt, path_of_step("train_dataset_dir"), true});
-  auto with_output = plan;
-  with_output.binding.outputs.push_back({"weights", path_of_step("model_dir")});
-  const std::pair<const plan::Plan*, std::vector<std::string>> cases[] = {{&with_input, {"images", "train_dataset_dir", "job_options.volumes"}},
-                                                                          {&with_output, {"weights", "model_dir", "job_options.volumes"}}};
-  for (const auto& [refused, words] : cases) {
-    const auto result = check_routes(*refused);
-    REQUIRE_FALSE(result);
-    CHECK(result.error().kind == ErrorKind::input);
-    for (const auto& word : words) CHECK_THAT(result.error().message, Contains(word));
-  }
-}
-
-TEST_CASE("outputs that nobody asked for stay where they are, which is told") {
-  auto plan = example("Job", 1);
-  CHECK(unfetched_outputs(plan).empty());
-  plan.binding.outputs = {{.name = "model", .path = std::nullopt}, {.name = "log", .path = std::nullopt}};
-  CHECK(unfetched_outputs(plan) == "outputs that stay in the primary replica's pod: model, log");
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/objects.h"
+#include "objectstore/provider.h"
+#include "spec/returned.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr auto launcher_config = "kfp-launcher";
+constexpr Duration patience{60'000};
+
+Result<plan::StoreAccess> access_to(const plan::StepPath& path, const std::string& providers) {
+  ASSIGN(const auto address, objectstore::Address::parse(path.uri));
+  const auto session = text(&path.metadata, "store_session_info");
+  ASSIGN(const auto provider,
+         session.empty() ? objectstore::provider_of_launcher(providers, address) : objectstore::provider_of_session(session, address));
+  return plan::StoreAccess{provider.store.endpoint.text(), provider.store.region,        provider.store.path_style,
+                           provider.keys.secret,           provider.keys.access_key_key, provider.keys.secret_key_key};
+}
+
+Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& path, const std::string& providers) {
+  if (!path || !objectstore::is_address(path->uri)) return {};
+  ASSIGN(data.stores[path->uri], in_context(path->name, access_to(*path, providers)));
+  return {};
+}
+
+}  // namespace
+
+Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts) {
+  plan::DataFacts data{facts.mounts, {}, facts.image};
+  for (const auto& input : plan.binding.inputs) TRY(add(data, input.path, facts.stores));
+  for (const auto& output : plan.binding.outputs) TRY(add(data, output.path, facts.stores));
+  return data;
+}
+
+Result<void> route_data(plan::Plan& plan, const Facts& facts) {
+  ASSIGN(const auto data, data_facts(plan, facts));
+  return plan::route_data(plan, data);
+}
+
+Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const result::PodReport& report) {
+  if (report.shortened)
+    return Error{ErrorKind::unavailable,
+                 fmt::format("what the program returned takes more than the {} bytes that a pod can tell; write large values to "
+                             "an artifact",
+                             result::longest_termination_message)};
+  std::vector<run::OutputFound> outputs;
+  for (const auto& bound : plan.binding.outputs) {
+    const auto* output = spec::find_output(plan.program, bound.name);
+    const auto told = std::ranges::find(report.outputs, bound.name, &result::ReportedOutput::name);
+    if (output == nullptr || told == report.outputs.end()) continue;
+    auto& found = outputs.emplace_back();
+    found.name = bound.name;
+    found.artifact = told->artifact;
+    found.present = told->present;
+    found.metadata = told->metadata;
+    if (bound.path) {
+      found.step_path = bound.path->name;
+      found.path = bound.path->uri.empty() ? bound.path->path : bound.path->uri;
+    }
+    if (!told->uri.empty()) found.path = told->uri;
+    if (told->value) {
+      ASSIGN(found.value, in_context("output " + bound.name, spec::typed_value(*output, *told->value)));
+    }
+  }
+  return outputs;
+}
+
+bool has_addresses(const plan::Request& request) {
+  const auto has = [](const auto& paths) {
+    return std::ranges::any_of(paths, [](const plan::StepPath& path) { return objectstore::is_address(path.uri); });
+  };
+  return has(request.inputs) || has(request.outputs);
+}
+
+void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done) {
+  client.get({"v1", "configmaps", name_space, launcher_config, ""}, {}, {patience, false}, [done = std::move(done)](kube::Answer answer) {
+    if (answer) return done(text(at(&*answer, "data"), "providers"));
+    if (answer.error().status == 403 || answer.error().status == 404) return done(std::string());
+    done(std::move(answer.error().error));
+  });
+}
+
+}  // namespace trainstep::cluster

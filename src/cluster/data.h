@@ -1,0 +1,34 @@
+// What a step in a cluster knows of the ways of its data: claims, object stores, the image that holds the agent.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cluster/facts.h"
+#include "kube/client.h"
+#include "plan/plan.h"
+#include "result/pod_report.h"
+#include "run/backend.h"
+
+namespace trainstep::cluster {
+
+// The plan's paths that have an address are looked up in KFP's configuration: what came with the artifact (store_session_info), else the ConfigMap.
+// Errors: input, naming the parameter.
+Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts);
+
+// plan.data, as the facts lead. Errors: input.
+Result<void> route_data(plan::Plan& plan, const Facts& facts);
+
+// What the primary's report says of the program's outputs. Errors: unavailable (the report is not whole), input (a value of another type).
+Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const result::PodReport& report);
+
+// Whether an address stands among the step's paths: then find_stores() is worth its request.
+bool has_addresses(const plan::Request& request);
+
+// What the ConfigMap kfp-launcher of the namespace says of object stores ("providers"; "": nothing). That it is not there, or may not be read, is
+// nothing, too: KFP's defaults count. Errors: unavailable.
+void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done);
+
+}  // namespace trainstep::cluster

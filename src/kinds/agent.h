@@ -1,0 +1,28 @@
+// The agent in a pod: an init container brings it, it stands in front of the program, its task is a variable (docs/data.md). Nothing of it where the
+// plan has no agent.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kinds/kind.h"
+#include "kinds/launch.h"
+#include "kinds/manifest.h"
+#include "plan/plan.h"
+
+namespace trainstep::kinds {
+
+// The variable of a container that holds the agent's task.
+inline constexpr std::string_view task_variable = "TRAINSTEP_TASK";
+
+// The program's words behind the agent's. `role`: agent::Role.
+Words with_agent(const plan::Plan& plan, std::string_view role, Words program);
+
+// "primary" or "replica"; of replicas that share one template and hold the primary, "indexed".
+std::string role_of(const Replicas& replicas);
+
+// Init container, volumes, mounts and the task, for the pod's first container. `type`: which job_options count.
+void add_agent(const plan::Plan& plan, const std::string& type, Manifest& pod);
+
+}  // namespace trainstep::kinds

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "plan/names.h"
+#include "plan/plan.h"
+
+namespace trainstep::plan {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string in_agent_folder(std::string_view path) { return fmt::format("{}/{}", agent_folder, path); }
+
+// What an address lies in, without the address's query; none: it is a whole bucket.
+std::optional<std::string> parent_of(std::string_view uri) {
+  uri = uri.substr(0, uri.find('?'));
+  while (uri.ends_with('/')) uri.remove_suffix(1);
+  const auto bucket = uri.find("://") + 3;
+  const auto slash = uri.rfind('/');
+  if (slash == std::string_view::npos || slash < bucket) return std::nullopt;
+  return std::string(uri.substr(0, slash));
+}
+
+// "/a/b/" and "/a/./b" are "/a/b".
+std::string normal(const std::string& path) {
+  auto text = fs::path(path).lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+bool lies_in(std::string_view path, std::string_view folder) {
+  return path == folder || (path.starts_with(folder) && (folder.ends_with('/') || path[folder.size()] == '/'));
+}
+
+class Router {
+ public:
+  Router(Plan& plan, const DataFacts& facts) : m_plan(plan), m_facts(facts), m_data(plan.data) {}
+
+  Result<void> route() {
+    m_data.agent_image = m_plan.options.agent_image.empty() ? m_facts.agent_image : m_plan.options.agent_image;
+    m_data.task.job = m_plan.job_name;
+    m_data.task.executor_output_file = in_agent_folder("outputs/executor_output.json");
+    m_data.placement.executor_output_file = m_data.task.executor_output_file;
+    if (m_plan.options.limits.finishing) m_data.task.finishing_limit = *m_plan.options.limits.finishing;
+    for (const auto& input : m_plan.binding.inputs)
+      if (input.path) TRY(route_input(input));
+    for (const auto& output : m_plan.binding.outputs) TRY(route_output(output));
+    choose_record();
+    return {};
+  }
+
+ private:
+  Result<void> route_input(const BoundInput& input) {
+    auto& place = m_data.placement.inputs[input.name];
+    if (const auto found = on_claim(input.path->path)) {
+      place = *found;
+      return {};
+    }
+    const auto store = m_facts.stores.find(input.path->uri);
+    if (input.path->uri.empty() || store == m_facts.stores.end()) return no_way(input.name, *input.path, "input");
+    place = fmt::format("{}{}/inputs/{}", m_plan.train_mount, m_plan.pvc_name.empty() ? "" : "/" + m_plan.job_name, file_name(input.name));
+    m_data.task.inputs.push_back({input.name, place, {input.path->uri, index_of(store->second), ""}});
+    return {};
+  }
+
+  Result<void> route_output(const BoundOutput& bound) {
+    const auto* output = spec::find_output(m_plan.program, bound.name);
+    if (output == nullptr) return {};
+    TaskOutput task{.name = bound.name, .type = output->type, .declared = output->declared, .path = {}, .folder_is = {}, .to = {}};
+    const auto folder = in_agent_folder("outputs/" + file_name(bound.name));
+    task.path = folder + "/data";
+    if (bound.path) {
+      const auto store = m_facts.stores.find(bound.path->uri);
+      if (const auto found = on_claim(bound.path->path)) {
+        const fs::path place(*found);
+        task.folder_is = place.parent_path().string();
+        task.path = folder + "/" + place.filename().string();
+      } else if (!bound.path->uri.empty() && store != m_facts.stores.end()) {
+        task.to = {bound.path->uri, index_of(store->second), ""};
+      } else if (output->type == spec::Type::artifact) {
+        return no_way(bound.name, *bound.path, "output");
+      }  // a value comes back in the record
+    }
+    m_data.placement.outputs[bound.name] = task.path;
+    m_data.task.outputs.push_back(std::move(task));
+    return {};
+  }
+
+  // Where a path of the step is in the pods, if it lies on a claim: the innermost of the mounts counts.
+  std::optional<std::string> on_claim(const std::string& given) {
+    if (given.empty()) return std::nullopt;
+    const auto path = normal(given);
+    const ClaimMount* best = nullptr;
+    std::string folder;  // of the best
+    for (const auto& mount : m_facts.claims)
+      if (auto place = normal(mount.mount_path); lies_in(path, place) && (best == nullptr || place.size() > folder.size())) {
+        best = &mount;
+        folder = std::move(place);
+      }
+    if (best == nullptr) return std::nullopt;
+    const auto same = [best](const ClaimMount& other) { return other.claim == best->claim && other.sub_path == best->sub_path; };
+    auto known = std::ranges::find_if(m_data.claims, same);
+    if (known == m_data.claims.end()) {
+      m_data.claims.push_back({best->claim, fmt::format("/mnt/trainstep/{}", m_data.claims.size()), best->sub_path});
+      known = std::prev(m_data.claims.end());
+    }
+    return normal((fs::path(known->mount_path) / fs::path(path).lexically_relative(folder)).string());
+  }
+
+  std::size_t index_of(const StoreAccess& store) {
+    const auto known = std::ranges::find(m_data.secrets, store);
+    if (known != m_data.secrets.end()) return static_cast<std::size_t>(known - m_data.secrets.begin());
+    const auto index = m_data.secrets.size();
+    m_data.secrets.push_back(store);
+    auto& task = m_data.task.stores.emplace_back();
+    task.endpoint = store.endpoint;
+    task.region = store.region;
+    task.path_style = store.path_style;
+    if (store.secret.empty()) return index;
+    task.access_key_file = in_agent_folder(fmt::format("keys/{}/access_key", index));
+    task.secret_key_file = in_agent_folder(fmt::format("keys/{}/secret_key", index));
+    return index;
+  }
+
+  // Beside the first output that outlives the pods, never inside it.
+  void choose_record() {
+    const auto on_a_claim = [this](const std::string& folder) {
+      return std::ranges::any_of(m_data.claims, [&](const ClaimMount& claim) { return lies_in(folder, claim.mount_path); });
+    };
+    for (const auto& output : m_data.task.outputs) {
+      const auto parent = output.to.in_store() ? parent_of(output.to.uri) : std::nullopt;
+      if (parent)
+        m_data.task.record = {fmt::format("{}/.trainstep/{}/finished.json", *parent, m_plan.job_name), output.to.store, ""};
+      else if (on_a_claim(output.folder_is))  // it is not, beside an output that is a whole claim
+        m_data.task.record.path = fmt::format("{}/.trainstep-{}.json", output.folder_is, m_plan.job_name);
+      if (m_data.task.record.somewhere()) return;
+    }
+  }
+
+  static Result<void> no_way(const std::string& formal, const StepPath& path, std::string_view what) {
+    return input_error(
+        fmt::format("train_parameters: {}: {} ({}) is a file of this step that the pods of the job cannot reach: it lies on no PersistentVolumeClaim "
+                    "that the step has mounted and has no address in an object store; put it on one of them, or let the program {} an address that "
+                    "it gets as text",
+                    formal, path.name, path.path.empty() ? path.uri : path.path, what == "input" ? "read" : "write to"));
+  }
+
+  Plan& m_plan;
+  const DataFacts& m_facts;
+  DataPlan& m_data;
+};
+
+// The names of the step's paths that the program wants.
+std::string wanted_paths(const Plan& plan) {
+  std::string names;
+  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
+  for (const auto& input : plan.binding.inputs)
+    if (input.path) add(input.path->name);
+  for (const auto& output : plan.binding.outputs)
+    if (output.path) add(output.path->name);
+  return names;
+}
+
+}  // namespace
+
+Result<void> route_data(Plan& plan, const DataFacts& facts) {
+  plan.data = {};
+  const auto paths = wanted_paths(plan);
+  if (paths.empty() && plan.binding.outputs.empty()) return {};
+  const bool image_known = !facts.agent_image.empty() || !plan.options.agent_image.empty();
+  // Whoever starts ranks in other pods by a command line of its own starts no agent there.
+  const bool own_mpirun = plan.kind == "MPI" && starts_own_ranks(plan.program);
+  if (image_known && !own_mpirun) return Router(plan, facts).route();
+  if (paths.empty()) return {};
+  if (own_mpirun)
+    return input_error(
+        fmt::format("train_specification: the program starts mpirun itself, so nobody can bring {} to its ranks; leave mpirun to the "
+                    "step, or let the program use volumes (job_options.volumes)",
+                    paths));
+  return input_error(fmt::format(
+      "{}: to bring files into the pods and back, an image that holds trainstep is needed there; in a pod it is the step's own, here name one "
+      "with job_options.agent_image",
+      paths));
+}
+
+}  // namespace trainstep::plan

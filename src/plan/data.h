@@ -1,0 +1,58 @@
+// The ways of the data: for every input and output that is a file or folder, how it gets into the pods and out of them (DESIGN §6's table). Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/command.h"
+#include "plan/task.h"
+
+namespace trainstep::plan {
+
+struct Plan;
+
+// A claim that the step's own container has mounted.
+struct ClaimMount {
+  std::string claim;
+  std::string mount_path;
+  std::string sub_path;
+};
+
+// An object store, and the Secret of the job's namespace that holds its keys.
+struct StoreAccess {
+  std::string endpoint;
+  std::string region;
+  bool path_style = true;
+  std::string secret;  // empty: the pods find keys in their environment (service account, AWS_*)
+  std::string access_key_key, secret_key_key;
+  bool operator==(const StoreAccess&) const = default;
+};
+
+// What is known of the surroundings.
+struct DataFacts {
+  std::vector<ClaimMount> claims;
+  std::map<std::string, StoreAccess> stores;  // by the address of a step's path
+  std::string agent_image;                    // an image that holds this program; empty: none is known
+};
+
+// What the pods need for it.
+struct DataPlan {
+  std::string agent_image;           // empty: pods have no agent, the program's paths are its own affair
+  std::vector<StoreAccess> secrets;  // whose keys are mounted: secrets[n] belongs to task.stores[n]
+  std::vector<ClaimMount> claims;    // to be mounted in every pod at these paths
+  Task task;
+  Placement placement;  // the same in every pod: the agent decides where a path leads
+  [[nodiscard]] bool has_agent() const { return !agent_image.empty(); }
+};
+
+// In a pod: where the agent is, and what belongs to it.
+inline constexpr std::string_view agent_folder = "/trainstep";
+
+// Decides plan.data. Without a known image of this program there is no agent: then no path of the step may be asked for. Errors (input): a path of
+// the step that no way leads to; names the parameter and what would help.
+Result<void> route_data(Plan& plan, const DataFacts& facts);
+
+}  // namespace trainstep::plan
