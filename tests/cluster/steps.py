@@ -30,7 +30,7 @@ _DEFINITION = {
     },
 }
 # /run is this process's own; the files are found through a link.
-_IN_POD = 'mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io && ln -s "$0" /run/secrets/kubernetes.io/serviceaccount && exec "$@"'
+IN_POD = 'mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io && ln -s "$0" /run/secrets/kubernetes.io/serviceaccount && exec "$@"'
 
 
 def define_workflows(cluster):
@@ -95,7 +95,7 @@ class Pod:
         (folder / "ca.crt").write_bytes((self.cluster.authority.folder / "ca.crt").read_bytes())
         user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
         environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(port), "HOSTNAME": self.name}
-        return ["unshare", "--mount", *user, "sh", "-c", _IN_POD, str(folder), *words], environment
+        return ["unshare", "--mount", *user, "sh", "-c", IN_POD, str(folder), *words], environment
 
 
 class ProxiedStep(Step):
