@@ -26,6 +26,7 @@ struct Endpoint {
   std::string key_pem;          // its private key
   std::string server_name;      // expected in the certificate, and sent as SNI, instead of the host; empty: the host
   std::string proxy;            // "http://proxy:3128"; empty: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say
+  bool direct = false;          // never by a proxy, whatever the environment says
   bool verify = true;           // false only where the user has asked for it by name
 };
 

@@ -45,7 +45,7 @@ void take_proxy(Route& route) {
 
 Route route_of(const Url& url, const Endpoint& endpoint, const Environment& environment) {
   Route route;
-  route.proxy = endpoint.proxy.empty() ? proxy_for(url, environment) : endpoint.proxy;
+  if (!endpoint.direct) route.proxy = endpoint.proxy.empty() ? proxy_for(url, environment) : endpoint.proxy;
   if (route.proxy.empty()) {
     route.host = url.host;
     route.port = url.port != 0 ? url.port : url.scheme == "https" ? 443 : 80;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objectstore/listing.h"
 
+#include <memory>
 #include <utility>
 
 namespace trainstep::objectstore {
@@ -43,6 +44,85 @@ void Listing::look_at_itself() {
     if (!object) return done(std::vector<Object>());
     object->key.clear();
     done(std::vector{std::move(*object)});
+  });
+}
+
+namespace {
+
+constexpr int removals_at_once = 32;
+constexpr std::int64_t no_limit = 1;
+
+}  // namespace
+
+Removal::Removal(Client& client, Address at, Done done)
+    : m_client(client),
+      m_at(std::move(at)),
+      m_done(std::move(done)),
+      m_listing(client, m_at,
+                [this](Answer<std::vector<Object>> there) {
+                  if (!there) m_error = std::move(there.error());
+                  if (there) remove(*there);
+                  pump();
+                }),
+      m_lanes(removals_at_once, no_limit) {}
+
+Removal::~Removal() {
+  m_client.loop().cancel(m_timer);
+  for (const auto id : m_calls) m_client.cancel(id);
+}
+
+void Removal::remove(const std::vector<Object>& objects) {
+  if (m_at.key.empty()) {
+    m_error = StoreError{input_error("remove " + m_at.text() + ": a whole bucket is not removed"), 0, {}};
+    return;
+  }
+  m_objects = objects.size();
+  for (const auto& object : objects)
+    add([this, what = object.key.empty() ? m_at : m_at.child(object.key)](auto done) { return m_client.remove(what, std::move(done)); });
+}
+
+void Removal::add(Call call) {
+  m_lanes.add(0, [this, call = std::move(call)](const std::function<void()>& over) {
+    const auto id = std::make_shared<Client::CallId>();
+    *id = call([this, id, over](Answer<std::monostate> removed) {
+      m_calls.erase(*id);
+      over();
+      if (!removed && !m_error) m_error = std::move(removed.error());
+      pump();
+    });
+    m_calls.insert(*id);
+  });
+}
+
+// After an error nothing more is begun; what is under way comes to its end.
+void Removal::pump() {
+  if (m_error) m_lanes.clear();
+  m_lanes.pump();
+  if (!m_lanes.idle()) return;
+  if (m_error || m_all) return tell();
+  m_all = true;
+  give_up_uploads();
+}
+
+// Who may not list them leaves them there.
+void Removal::give_up_uploads() {
+  const auto id = std::make_shared<Client::CallId>();
+  *id = m_client.list_uploads(m_at, [this, id](const Answer<std::vector<Pending>>& found) {
+    m_calls.erase(*id);
+    for (const auto& pending : found.value_or(std::vector<Pending>()))
+      if (pending.key == m_at.key || pending.key.starts_with(m_at.key + '/'))
+        add([this, pending](auto done) { return m_client.abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, std::move(done)); });
+    pump();
+  });
+  m_calls.insert(*id);
+}
+
+// Later: whoever is told may destroy this, which is being called.
+void Removal::tell() {
+  m_timer = m_client.loop().after(Duration(0), [this] {
+    const auto done = std::exchange(m_done, nullptr);
+    if (m_error) return done(tl::unexpected(std::move(*m_error)));
+    done(m_objects);
   });
 }
 

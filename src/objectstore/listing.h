@@ -1,13 +1,15 @@
-// All pages of a listing.
+// All pages of a listing; and the removal of what it lists.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "objectstore/client.h"
+#include "objectstore/lanes.h"
 
 namespace trainstep::objectstore {
 
@@ -33,6 +35,36 @@ class Listing {
   std::set<std::string> m_tokens;  // that have come
   bool m_folder = false;           // it has a marker: an empty one, then
   Client::CallId m_call = 0;
+};
+
+// Removes the tree at an address, and what uploads in parts have left there.
+class Removal {
+ public:
+  using Done = std::function<void(Answer<std::size_t> objects)>;  // how many
+  // References must outlive it. `done`: once, from the loop; it may destroy this. Error: input, for a whole bucket; the first, of what it met.
+  Removal(Client& client, Address at, Done done);
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  ~Removal();
+
+ private:
+  using Call = std::function<Client::CallId(Client::Done<std::monostate>)>;
+  void remove(const std::vector<Object>& objects);
+  void add(Call call);
+  void pump();
+  void give_up_uploads();
+  void tell();
+
+  Client& m_client;
+  Address m_at;
+  Done m_done;
+  Listing m_listing;
+  Lanes m_lanes;
+  std::set<Client::CallId> m_calls;
+  std::size_t m_objects = 0;
+  bool m_all = false;  // objects are gone, uploads are left
+  std::optional<StoreError> m_error;
+  Loop::TimerId m_timer = 0;
 };
 
 }  // namespace trainstep::objectstore

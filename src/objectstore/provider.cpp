@@ -29,14 +29,21 @@ std::string usual_endpoint(const std::string& scheme, const std::string& region)
   return region == "us-east-1" ? "s3.amazonaws.com" : fmt::format("s3.{}.amazonaws.com", region);
 }
 
-Result<Provider> resolve(const Settings& settings, const Address& address) {
+std::string region_of(const Settings& settings, const Address& address, std::string_view usual) {
+  if (settings.region && !settings.region->empty()) return *settings.region;
+  if (address.scheme == "minio") return "minio";
+  if (address.scheme == "gs") return "auto";
+  return usual.empty() ? "us-east-1" : std::string(usual);
+}
+
+Result<Provider> resolve(const Settings& settings, const Address& address, std::string_view usual_region) {
   if (settings.token)
     return input_error(fmt::format(
         "{}: its keys are a Google service account; trainstep reaches Cloud Storage by HMAC keys (accessKeyKey, secretKeyKey)", address.text()));
   Provider provider;
   auto& store = provider.store;
   const bool own = address.scheme == "minio";
-  store.region = settings.region && !settings.region->empty() ? *settings.region : own ? "minio" : address.scheme == "gs" ? "auto" : "us-east-1";
+  store.region = region_of(settings, address, usual_region);
   const bool given = settings.endpoint && !settings.endpoint->empty();
   auto endpoint = given ? *settings.endpoint : usual_endpoint(address.scheme, store.region);
   const bool plain = settings.disable_ssl.value_or(own && !given);
@@ -131,7 +138,7 @@ Settings of_query(const http::Query& query) {
 
 }  // namespace
 
-Result<Provider> provider_of_session(std::string_view session_info, const Address& address) {
+Result<Provider> provider_of_session(std::string_view session_info, const Address& address, std::string_view usual_region) {
   ASSIGN(const auto info, parse_json(session_info, "store_session_info"));
   Fields fields(info, "store_session_info");
   const auto params = fields.object("Params").value_or(Json::object());
@@ -146,16 +153,16 @@ Result<Provider> provider_of_session(std::string_view session_info, const Addres
   settings.disable_ssl = of.boolean("disableSSL");
   settings.path_style = of.boolean("forcePathStyle");
   TRY(of.fits());
-  return resolve(settings, address);
+  return resolve(settings, address, usual_region);
 }
 
-Result<Provider> provider_of_launcher(std::string_view providers, const Address& address) {
-  if (!address.query.empty()) return resolve(of_query(address.query), address);
+Result<Provider> provider_of_launcher(std::string_view providers, const Address& address, std::string_view usual_region) {
+  if (!address.query.empty()) return resolve(of_query(address.query), address, usual_region);
   ASSIGN(const auto settings, configured(providers, address));
-  if (settings) return resolve(*settings, address);
+  if (settings) return resolve(*settings, address, usual_region);
   Settings own;
   if (address.scheme == "minio") own.keys = own_keys;
-  return resolve(own, address);
+  return resolve(own, address, usual_region);
 }
 
 }  // namespace trainstep::objectstore

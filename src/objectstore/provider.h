@@ -24,11 +24,12 @@ struct Provider {
 };
 
 // An artifact's custom property `store_session_info`, as JSON text. Errors: input.
-Result<Provider> provider_of_session(std::string_view session_info, const Address& address);
+// `usual_region`: what AWS_REGION says here, for an address of S3 where nothing else names a region.
+Result<Provider> provider_of_session(std::string_view session_info, const Address& address, std::string_view usual_region = "");
 
 // What the ConfigMap kfp-launcher says of an address: `providers` is its key of that name, YAML text ("" where it has none). The first override that
 // fits counts before the default, which counts for what that does not say. Without a default: KFP's own store for minio://, the environment's keys
 // for s3:// and gs://. A query of the address counts before all. Errors: input, naming the key.
-Result<Provider> provider_of_launcher(std::string_view providers, const Address& address);
+Result<Provider> provider_of_launcher(std::string_view providers, const Address& address, std::string_view usual_region = "");
 
 }  // namespace trainstep::objectstore

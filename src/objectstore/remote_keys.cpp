@@ -137,8 +137,12 @@ std::string value(const Environment& environment, const char* name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-Service role_service(const Environment& environment, std::string_view region) {
+// The service of the region that the pod is in, as its environment says; the store may lie elsewhere.
+Service role_service(const Environment& environment, std::string_view usual_region) {
   const auto given = value(environment, "AWS_ENDPOINT_URL_STS");
+  auto region = value(environment, "AWS_REGION");
+  if (region.empty()) region = value(environment, "AWS_DEFAULT_REGION");
+  if (region.empty()) region = usual_region;
   const auto address = given.empty() ? fmt::format("https://sts.{}.amazonaws.com/", region) : given;
   const auto session = value(environment, "AWS_ROLE_SESSION_NAME");
   auto ask = [address, role = value(environment, "AWS_ROLE_ARN"), session = session.empty() ? "trainstep" : session,
@@ -159,10 +163,13 @@ Service role_service(const Environment& environment, std::string_view region) {
 Service container_service(const Environment& environment) {
   const auto relative = value(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   const auto address = relative.empty() ? value(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI") : "http://169.254.170.2" + relative;
-  auto ask = [address, token = value(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+  const auto direct = std::make_shared<http::Endpoint>();
+  direct->direct = true;  // it is on this very machine; a proxy would be shown the token
+  auto ask = [address, direct, token = value(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
               file = value(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")]() -> Result<http::Request> {
     http::Request request;
     ASSIGN(request.url, http::Url::parse(address));
+    request.endpoint = direct;
     auto authorization = token;
     if (!file.empty()) {
       ASSIGN(const auto read, read_file(file, largest_token));

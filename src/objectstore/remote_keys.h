@@ -13,8 +13,9 @@
 namespace trainstep::objectstore {
 
 // In this order: AWS_ACCESS_KEY_ID …; a web identity (AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN: roles for service accounts), exchanged at the
-// security token service; a container's credentials (AWS_CONTAINER_CREDENTIALS_FULL_URI or …_RELATIVE_URI: Pod Identity, ECS). What is temporary is
-// kept until five minutes before its end. Without any of them, questions are answered with an error (input) that tells so.
+// security token service of AWS_REGION, else of `region`; a container's credentials (AWS_CONTAINER_CREDENTIALS_FULL_URI or …_RELATIVE_URI: Pod
+// Identity, ECS). What is temporary is kept until five minutes before its end. Without any of them, questions are answered with an error (input) that
+// tells so.
 std::shared_ptr<KeySource> keys_of(Loop& loop, http::Transport& transport, const std::map<std::string, std::string>& environment,
                                    std::string_view region);
 

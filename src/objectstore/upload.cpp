@@ -53,8 +53,12 @@ class Upload : public Transfer {
   }
 
   void in_parts(const LocalFile& file) {
-    m_lanes.add(0, call<std::string>([this, &file](const auto& done) { return m_client.begin_upload(address(file.path), done); },
-                                     [this, &file](std::string upload) { queue_parts(file, std::move(upload)); }));
+    m_lanes.add(0, call<std::string>(
+                       [this, &file](const auto& done) {
+                         m_begun.insert(file.path);
+                         return m_client.begin_upload(address(file.path), done);
+                       },
+                       [this, &file](std::string upload) { queue_parts(file, std::move(upload)); }));
   }
 
   void queue_parts(const LocalFile& file, std::string upload) {
@@ -81,8 +85,16 @@ class Upload : public Transfer {
     if (changed(parts.file)) return;
     m_lanes.add_next(0, call<Object>([this, &parts](auto done) { return ask_to_complete(parts, std::move(done)); },
                                      [this, &parts](const Object& object) {
+                                       const auto path = parts.file.path;
                                        uploaded(parts.file, object.etag);
-                                       m_parts.erase(parts.file.path);
+                                       m_parts.erase(path);
+                                       m_begun.erase(path);
+                                       m_lanes.add(0, [this, path](const std::function<void()>& over) {
+                                         give_up_others(path, [this, over] {
+                                           over();
+                                           go_on();
+                                         });
+                                       });
                                      }));
   }
 
@@ -113,16 +125,43 @@ class Upload : public Transfer {
 
   // Parts of uploads that are never completed would stay, unseen and paid for.
   void undo(const std::function<void()>& done) override {
-    if (m_parts.empty()) return done();
-    const auto left = std::make_shared<std::size_t>(m_parts.size());
-    for (const auto& [path, parts] : m_parts)
-      keep(m_client.abort_upload(address(path), parts.upload, [left, done](const auto&) {
+    if (m_begun.empty()) return done();
+    const auto left = std::make_shared<std::size_t>(m_begun.size());
+    for (const auto& path : m_begun) {
+      const auto one_less = [left, done] {
         if (--*left == 0) done();
+      };
+      const auto known = m_parts.find(path);
+      if (known == m_parts.end())
+        give_up_others(path, one_less);
+      else
+        give_up(path, {known->second.upload}, [this, path, one_less] { give_up_others(path, one_less); });
+    }
+  }
+
+  // Uploads of the same object that nobody will complete: begun by an attempt that was killed, or by a request whose answer was lost. Who may not
+  // list them leaves them there.
+  void give_up_others(const std::string& path, std::function<void()> then) {
+    keep(m_client.list_uploads(address(path), [this, path, then = std::move(then)](const Answer<std::vector<Pending>>& found) {
+      std::vector<std::string> uploads;
+      for (const auto& pending : found.value_or(std::vector<Pending>()))
+        if (pending.key == address(path).key) uploads.push_back(pending.upload);
+      give_up(path, uploads, then);
+    }));
+  }
+
+  void give_up(const std::string& path, const std::vector<std::string>& uploads, const std::function<void()>& then) {
+    if (uploads.empty()) return then();
+    const auto left = std::make_shared<std::size_t>(uploads.size());
+    for (const auto& upload : uploads)
+      keep(m_client.abort_upload(address(path), upload, [left, then](const auto&) {
+        if (--*left == 0) then();
       }));
   }
 
   SyncPlan m_plan;
   std::map<std::string, Parts> m_parts;
+  std::set<std::string> m_begun;  // files whose upload in parts may have begun, and is not complete
 };
 
 }  // namespace

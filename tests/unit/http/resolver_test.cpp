@@ -170,3 +170,14 @@ TEST_CASE("the first hop is the server or its proxy") {
     CHECK(route.proxy == row.given);
   }
 }
+
+TEST_CASE("what is to be reached directly goes by no proxy, whatever the environment says") {
+  const Environment environment = [](const char* name) {
+    return std::string_view(name) == "HTTP_PROXY" ? std::optional("http://proxy:3128") : std::nullopt;
+  };
+  const auto url = Url::parse("http://169.254.170.23/v1").value();
+  Endpoint endpoint;
+  CHECK(route_of(url, endpoint, environment).host == "proxy");
+  endpoint.direct = true;
+  CHECK(route_of(url, endpoint, environment).host == "169.254.170.23");
+}

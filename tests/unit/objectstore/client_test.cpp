@@ -156,6 +156,50 @@ TEST_CASE_METHOD(Bucket, "a part of an object is asked for by range and etag, an
   CHECK(get(Range{2, 3}, "e0").error().error.kind == ErrorKind::conflict);
 }
 
+TEST_CASE_METHOD(Bucket, "bytes that are taken as they come: from the beginning again after a cut, none of what is another object") {
+  std::string taken;
+  std::vector<std::int64_t> offsets;
+  const auto fetch = [&](const Take& take) { return outcome<std::int64_t>([&](auto done) { client.fetch(object, Range{0, 6}, "e1", take, done); }); };
+  const Take take = [&](std::int64_t offset, std::string_view bytes) -> Result<void> {
+    offsets.push_back(offset);
+    taken.resize(static_cast<std::size_t>(offset));
+    taken += bytes;
+    return {};
+  };
+  auto cut = with_etag("e1", "", 206);
+  cut.pieces = {{1ms, "abc"}};
+  cut.end = Reply::End::cut;
+  auto whole = with_etag("e1", "", 206);
+  whole.pieces = {{1ms, "abcd"}, {1ms, "ef"}};
+  SECTION("a cut") {
+    server.reply(cut);
+    server.reply(whole);
+    CHECK(fetch(take).value() == 6);
+    CHECK(taken == "abcdef");
+    CHECK(offsets == std::vector<std::int64_t>{0, 0, 4});
+  }
+  SECTION("too little, then the whole object instead of a part, then right") {
+    server.reply(with_etag("e1", "abc", 206));
+    server.reply(with_etag("e1", "xyzabcdefxyz", 200));
+    server.reply(whole);
+    CHECK(fetch(take).value() == 6);
+    CHECK(taken == "abcdef");
+  }
+  SECTION("another object, from a store that does not know If-Match") {
+    server.reply(with_etag("e2", "abcdef", 206));
+    CHECK(fetch(take).error().error.kind == ErrorKind::conflict);
+    CHECK(taken.empty());
+  }
+  SECTION("who takes them cannot") {
+    server.reply(whole);
+    const auto answer = fetch([](std::int64_t, std::string_view) -> Result<void> { return input_error("/data: no space"); });
+    REQUIRE_FALSE(answer);
+    CHECK(answer.error().error.message == "get s3://b/dir/k: /data: no space");
+    CHECK(server.asked().size() == 1);
+  }
+  CHECK(server.open() == 0);
+}
+
 TEST_CASE_METHOD(Bucket, "head, list and remove") {
   auto head = with_etag("e1");
   head.headers.push_back({"Content-Length", "42"});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,8 +24,10 @@ struct FakeStore {
   VirtualLoop loop;
   FakeTransport transport{loop};
   Client client{loop, transport, Store{{"http", "store", 9000, "", {}}}, std::shared_ptr(fixed_keys({"key", "secret"})), 1};
-  std::map<std::string, std::string> objects;                              // key → content; bucket "b"
+  std::map<std::string, std::string> objects;                              // key → content; of any bucket
   std::map<std::string, std::map<int, std::string>> uploads;               // id → parts
+  std::map<std::string, std::string> upload_keys;                          // id → key
+  bool lose_beginnings = false;                                            // the effect happens, its answer is lost, once
   std::function<std::optional<Reply>(const FakeTransport::Asked&)> fault;  // instead of the answer; the effect does not happen
   bool lose_completions = false;                                           // the effect happens, its answer is lost, once
   std::size_t most_at_once = 0;
@@ -44,6 +47,9 @@ struct FakeStore {
   }
   static std::string etag(const std::string& content) { return md5_hex(content); }
 
+  // What a store without faults answers, and does.
+  Reply answer(const FakeTransport::Asked& asked) { return do_answer(asked); }
+
  private:
   static std::string decoded(std::string_view path) {
     std::string key;
@@ -59,17 +65,22 @@ struct FakeStore {
     return reply;
   }
 
-  Reply answer(const FakeTransport::Asked& asked) {
+  Reply do_answer(const FakeTransport::Asked& asked) {
     const auto& request = asked.request;
     if (asked.header("X-Amz-Content-Sha256") != sha256_hex(request.body)) return refusal(400, "XAmzContentSHA256Mismatch");
-    const auto key = request.url.path.size() > 3 ? decoded(request.url.path.substr(3)) : "";
+    const auto slash = std::min(request.url.path.find('/', 1), request.url.path.size() - 1);  // behind the bucket
+    const auto key = decoded(request.url.path.substr(slash + 1));
     if (request.method == "GET" && asked.query("list-type") == "2") return list(asked);
+    if (request.method == "GET" && key.empty()) return list_uploads(asked);
     if (request.method == "GET" || request.method == "HEAD") return get(asked, key);
     if (request.method == "DELETE" && !asked.query("uploadId").empty())
       return uploads.erase(asked.query("uploadId")) != 0 ? Reply::text("", 204) : refusal(404, "NoSuchUpload");
+    if (request.method == "DELETE") return objects.erase(key) != 0 ? Reply::text("", 204) : refusal(404, "NoSuchKey");
     if (request.method == "POST" && asked.query("uploadId").empty()) {
       const auto id = "u" + std::to_string(++m_last_upload);
       uploads[id];
+      upload_keys[id] = key;
+      if (std::exchange(lose_beginnings, false)) return Reply::lost();
       return Reply::text("<InitiateMultipartUploadResult><UploadId>" + id + "</UploadId></InitiateMultipartUploadResult>");
     }
     if (request.method == "POST") return complete(asked, key);
@@ -119,6 +130,14 @@ struct FakeStore {
 
   // A test may have changed the object itself.
   std::string tag_of(const std::string& key) { return m_whole.contains(key) && m_whole[key] == objects[key] ? m_etags[key] : etag(objects[key]); }
+
+  Reply list_uploads(const FakeTransport::Asked& asked) {
+    std::string xml = "<ListMultipartUploadsResult>";
+    for (const auto& [id, parts] : uploads)
+      if (upload_keys[id].starts_with(asked.query("prefix")))
+        xml += "<Upload><Key>" + upload_keys[id] + "</Key><UploadId>" + id + "</UploadId></Upload>";
+    return Reply::text(xml + "</ListMultipartUploadsResult>");
+  }
 
   Reply list(const FakeTransport::Asked& asked) {
     constexpr int page = 3;

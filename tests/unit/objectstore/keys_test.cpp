@@ -93,6 +93,21 @@ TEST_CASE_METHOD(Pod, "a web identity is exchanged, its keys are kept until five
   CHECK(ask() == "third s t");
 }
 
+TEST_CASE_METHOD(Pod, "a web identity is exchanged in the pod's own region, where its environment names it") {
+  auto environment = web_identity();
+  environment["AWS_DEFAULT_REGION"] = "eu-south-1";
+  begin(environment);
+  service.reply(Reply::text(role("a", std::chrono::minutes(60))));
+  ask();
+  environment["AWS_REGION"] = "eu-north-1";
+  begin(environment);
+  service.reply(Reply::text(role("b", std::chrono::minutes(60))));
+  ask();
+  REQUIRE(service.asked().size() == 2);
+  CHECK(service.asked()[0].request.url.host == "sts.eu-south-1.amazonaws.com");
+  CHECK(service.asked()[1].request.url.host == "sts.eu-north-1.amazonaws.com");
+}
+
 TEST_CASE_METHOD(Pod, "who asks while keys are fetched gets the same answer") {
   begin(web_identity());
   service.reply(Reply::text(role("one", std::chrono::minutes(60))));
@@ -110,6 +125,8 @@ TEST_CASE_METHOD(Pod, "a container's credentials are asked for with its token") 
   service.reply(Reply::text(R"({"AccessKeyId":"a","SecretAccessKey":"s","Token":"t","Expiration":"2126-01-01T00:00:00Z"})"));
   CHECK(ask() == "a s t");
   CHECK(service.asked()[0].header("Authorization") == "pod-token");
+  REQUIRE(service.asked()[0].request.endpoint);
+  CHECK(service.asked()[0].request.endpoint->direct);  // no proxy gets to see it
   begin({{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/x"}});
   service.reply(Reply::text("{}"));
   CHECK(ask() == "keys for this container: an answer without keys");

@@ -72,6 +72,13 @@ TEST_CASE("a root's query counts before the configuration") {
         "http://store:9000 eu-central-1 path environment");
 }
 
+TEST_CASE("the environment's region is that of S3 where nothing else names one") {
+  const auto in_region = [](const std::string& address) { return words(provider_of_launcher("", Address::parse(address).value(), "eu-central-1")); };
+  CHECK(in_region("s3://data/x") == "https://s3.eu-central-1.amazonaws.com eu-central-1 host environment");
+  CHECK(in_region("s3://data/x?region=eu-west-1") == "https://s3.eu-west-1.amazonaws.com eu-west-1 host environment");
+  CHECK(in_region("minio://data/x").find(" minio ") != std::string::npos);
+}
+
 TEST_CASE("an input artifact tells its own store") {
   const auto address = Address::parse("minio://mlpipeline/v2/x").value();
   CHECK(words(provider_of_session(

@@ -155,6 +155,38 @@ TEST_CASE_METHOD(Trees, "a part that fails in a passing way is sent again") {
   CHECK(objects.at("model/large") == long_text);
 }
 
+TEST_CASE_METHOD(Trees, "what lost answers and killed attempts have begun is given up once the object is there, and nothing else") {
+  lose_beginnings = true;
+  uploads["killed"][1] = "part";
+  upload_keys["killed"] = "model/large";
+  uploads["other"][1] = "part";
+  upload_keys["other"] = "model/larger";
+  write("large", long_text);
+  REQUIRE(up());
+  CHECK(objects.at("model/large") == long_text);
+  CHECK(uploads.size() == 1);
+  CHECK(uploads.contains("other"));
+}
+
+TEST_CASE_METHOD(Trees, "an upload that fails gives up what was begun, also where the answer to that was not awaited") {
+  write("large", long_text);
+  write("small", "x");
+  fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.line().starts_with("PUT /b/model/small")) return refusal(403, "AccessDenied");
+    return std::nullopt;
+  };
+  SECTION("its answer comes late") {
+    transport.serve([this](const FakeTransport::Asked& asked) {
+      auto reply = fault(asked).value_or(answer(asked));
+      if (asked.line().ends_with("uploads=") && asked.request.method == "POST") reply.delay = Duration(60'000);
+      return reply;
+    });
+  }
+  SECTION("its answer was lost") { lose_beginnings = true; }
+  REQUIRE_FALSE(up());
+  CHECK(uploads.empty());
+}
+
 TEST_CASE_METHOD(Trees, "an upload whose completion was heard, but not answered, is found to be complete") {
   lose_completions = true;
   write("large", long_text);
@@ -239,6 +271,44 @@ TEST_CASE_METHOD(Trees, "an object of another length than it was listed with is 
   REQUIRE_FALSE(got);
   CHECK(got.error().message == "s3://b/model/small has changed while it was fetched");
   CHECK(read("small") == "(none)");
+}
+
+TEST_CASE_METHOD(Trees, "a tree is removed with what uploads have left in it, and nothing beside it") {
+  for (int i = 0; i < 50; ++i) objects["model/" + std::to_string(i)] = "x";
+  objects["model.txt"] = "beside";
+  uploads["left"][1] = "part";
+  upload_keys["left"] = "model/large";
+  uploads["beside"][1] = "part";
+  upload_keys["beside"] = "models";
+  std::optional<Answer<std::size_t>> removed;
+  const auto remove = [&] {
+    const Removal removal(client, at, [&](auto answer) { removed = std::move(answer); });
+    loop.run();
+    REQUIRE(removed);
+  };
+  SECTION("all of it") {
+    remove();
+    CHECK(removed->value() == 50);
+    CHECK(objects.size() == 1);
+    CHECK(uploads.size() == 1);
+    CHECK(most_at_once > 10);
+  }
+  SECTION("what cannot be removed is told") {
+    fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      if (asked.request.method == "DELETE") return refusal(403, "AccessDenied");
+      return std::nullopt;
+    };
+    remove();
+    REQUIRE_FALSE(*removed);
+    CHECK(removed->error().error.kind == ErrorKind::denied);
+  }
+  SECTION("never a whole bucket") {
+    at.key.clear();
+    remove();
+    REQUIRE_FALSE(*removed);
+    CHECK(removed->error().error.message == "remove s3://b: a whole bucket is not removed");
+    CHECK(objects.size() == 51);
+  }
 }
 
 TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, and nothing beside it") {
