@@ -2,234 +2,17 @@
 """Data of real pods: what a pipeline hands over as artifacts is fetched and delivered by the pods themselves, from and to a real S3 server."""
 import hashlib
 import json
-import os
 import pathlib
-import secrets
-import subprocess
-import sys
 
 import pytest
-from cluster import STEP_RULES
-from cluster_cells import MORTAL, RESOURCES
-from control_plane import NODE_ADDRESS
-from image_file import write_image
-from real_node import import_image
-from steps import IN_POD
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "s3"))
-from server import programs  # noqa: E402
+from data_steps import BUCKET, DISTRIBUTIONS, PROGRAM, delivered, tree
 
 CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
-RULES = [*STEP_RULES, {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["kfp-launcher"], "verbs": ["get"]}]
-AGENT_IMAGE = "localhost/trainstep-agent:1"
-PORT = 9000
-BUCKET = "pipelines"
-NOBODY = "nobody"  # a scheduler that does not exist
-
-# Every rank reads all its data; the model is what was read, and what the ranks say together.
-PROGRAM = """
-import hashlib, json, os, shutil, sys
-data, model, digest = sys.argv[1:4]
-files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(data) for name in names) if os.path.isdir(data) else [data]
-total = hashlib.sha256(b"".join(open(file, "rb").read() for file in files)).hexdigest()
-rank, said = 0, [total]
-TOGETHER
-print("rank", rank, "has read", len(files), "files", flush=True)
-if os.path.isdir(data):
-    shutil.copytree(data, model + "/data")
-else:
-    os.makedirs(model + "/data")
-    shutil.copy(data, model + "/data/single")
-open(model + "/weights.bin", "wb").write(bytes(range(256)) * 40000)
-os.makedirs(os.path.dirname(digest), exist_ok=True)
-json.dump({"sha256": total, "agreed": len(set(said)) == 1}, open(digest, "w"))
-assert "TRAINSTEP_TASK" not in os.environ
-print("accuracy=0.97", flush=True)
-"""
-TOGETHER = {
-    "Job": "",
-    "TF": "",
-    "PyTorch": """
-import torch.distributed as dist
-dist.init_process_group("gloo")
-rank, said = dist.get_rank(), [None] * dist.get_world_size()
-dist.all_gather_object(said, total)
-dist.barrier()
-""",
-    "MPI": """
-from mpi4py import MPI
-rank, said = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.allgather(total)
-if rank: sys.exit(0)
-""",
-}
-DISTRIBUTIONS = {
-    "Job": {},
-    "PyTorch": {"number_of_workers": 2},
-    "MPI": {"number_of_workers": 2},
-    "TF": {"number_of_workers": 2, "number_of_parameter_servers": 0},
-}
-MACHINE = [{"mount_path": path, "host_path": path, "read_only": True} for path in ("/usr", "/etc/alternatives")]
-
-
-class Store:
-    """versitygw inside the cluster's world, where pods reach it; its objects are files that the test looks at."""
-
-    def __init__(self, cluster):
-        self.cluster = cluster
-        self.files = cluster.folder / "s3" / BUCKET
-        self.files.mkdir(parents=True)
-        self.access_key, self.secret_key = "pipeline", secrets.token_hex(16)
-        self.url = f"http://{NODE_ADDRESS}:{PORT}"
-        cluster.launch(
-            "s3", "--port", f"{NODE_ADDRESS}:{PORT}", "--region", "minio", "--keep-alive", "--quiet", "--health", "/healthz", "posix", str(self.files.parent),
-            program=str(programs() / "versitygw"),
-            env={"ROOT_ACCESS_KEY": self.access_key, "ROOT_SECRET_KEY": self.secret_key, "PATH": "/usr/bin:/bin"},
-        )  # fmt: skip
-        cluster.wait_for("s3", 20, lambda: cluster.answers(f"{self.url}/healthz"))
-
-    def configure(self, space):
-        """What KFP puts into a profile's namespace."""
-        path = f"/api/v1/namespaces/{space.name}"
-        keys = {"accesskey": self.access_key, "secretkey": self.secret_key}
-        self.cluster.api.create(f"{path}/secrets", {"metadata": {"name": "mlpipeline-minio-artifact"}, "stringData": keys})
-        default = {
-            "endpoint": self.url, "region": "minio", "disableSSL": True, "forcePathStyle": True,
-            "credentials": {"fromEnv": False, "secretRef": {"secretName": "mlpipeline-minio-artifact", "accessKeyKey": "accesskey", "secretKeyKey": "secretkey"}},
-        }  # fmt: skip
-        self.cluster.api.create(f"{path}/configmaps", {"metadata": {"name": "kfp-launcher"}, "data": {"providers": json.dumps({"minio": {"default": default}})}})
-
-
-@pytest.fixture(scope="module")
-def store(cluster, program):
-    archive = cluster.folder / "agent.tar"
-    write_image(archive, AGENT_IMAGE, {"usr/local/bin/trainstep": program}, {"Env": ["PATH=/usr/local/bin"]})
-    import_image(cluster, archive)
-    return Store(cluster)
-
-
-@pytest.fixture
-def namespace(cluster):
-    with cluster.namespace(RULES) as made:
-        yield made
-
-
-class DataStep:
-    """A step that hands a data set to its job and gets a model; `program` is the release file."""
-
-    def __init__(self, cluster, store, space, program, tmp, kind):
-        self.cluster, self.store, self.space, self.program, self.tmp, self.kind = cluster, store, space, program, tmp, kind
-        self.run_key = f"v2/artifacts/{space.name}/train"
-        self.words, self.environment = [], {"KUBECONFIG": str(space.kubeconfig)}
-        self.image, self.command, self.options = cluster.IMAGE, ["python3", "-c", PROGRAM.replace("TOGETHER", TOGETHER[kind])], {}
-
-    def begin(self, arguments):
-        """The step as a process; `arguments`: flags and their values."""
-        flags = [word for name, value in arguments.items() for word in (f"--{name}", value if isinstance(value, str) else json.dumps(value))]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))}
-        environment |= {"HOME": str(self.tmp), "NO_COLOR": "1"} | self.environment
-        words = [*MORTAL, *self.words, str(self.program), "run", "--cluster", "kubernetes", *flags]
-        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        self.process = subprocess.Popen(words, env=environment, cwd=self.tmp, stdin=subprocess.DEVNULL, **output)
-        return self
-
-    def end(self, timeout=150):
-        """→ exit code; what was printed is in `output`."""
-        try:
-            self.output, _ = self.process.communicate(timeout=timeout)
-        finally:
-            self.process.kill()
-        assert self.store.secret_key not in self.output, "a secret key stands in the log"
-        return self.process.returncode
-
-    def values(self):
-        specification = {
-            "name": "train",
-            "inputs": [{"name": "data", "type": "Dataset"}],
-            "outputs": [{"name": "model", "type": "Model"}, {"name": "digest", "type": "JsonObject"}],
-            "implementation": {"container": {
-                "image": self.image, "command": [*self.command, {"inputPath": "data"}, {"outputPath": "model"}, {"outputPath": "digest"}],
-            }},
-        }  # fmt: skip
-        volumes = {"volumes": MACHINE} if self.kind == "PyTorch" else {}
-        return {
-            "train_specification": json.dumps(specification), "train_parameters": {"data": "train_dataset_dir", "model": "model_dir"},
-            "distribution_specification": {"distribution_type": self.kind, **DISTRIBUTIONS[self.kind]},
-            "job_options": {"run_policy": {"stop_grace": "1s"}, **volumes, **self.options},
-        }  # fmt: skip
-
-    def begin_with_artifacts(self, data):
-        """As the KFP v2 launcher calls it. `data`: key of the input artifact. Local paths are of this machine, and nobody is to touch them."""
-        artifact = lambda key, name: {  # noqa: E731
-            "name": name, "type": {"schemaTitle": "system.Artifact"}, "uri": f"minio://{BUCKET}/{key}", "metadata": {},
-        }  # fmt: skip
-        self.options.setdefault("agent_image", AGENT_IMAGE)
-        return self.begin({"executor-input": {
-            "inputs": {"parameterValues": self.values(), "artifacts": {"train_dataset_dir": {"artifacts": [artifact(data, "data")]}}},
-            "outputs": {
-                "artifacts": {"model_dir": {"artifacts": [artifact(f"{self.run_key}/model_dir", "model")]}},
-                "parameters": {"results": {"outputFile": str(self.tmp / "results")}},
-                "outputFile": str(self.tmp / "executor_output.json"),
-            },
-        }})  # fmt: skip
-
-    def run_with_artifacts(self, data):
-        return self.begin_with_artifacts(data).end()
-
-    @property
-    def model(self):
-        return self.store.files / self.run_key / "model_dir"
-
-    def pods(self):
-        return self.cluster.api.get(f"/api/v1/namespaces/{self.space.name}/pods")["items"]
-
-    def left(self):
-        names = lambda resource: [item["metadata"]["name"] for item in self.cluster.kubectl("get", resource, "-n", self.space.name)["items"]]  # noqa: E731
-        return names(RESOURCES[self.kind]) + [pod["metadata"]["name"] for pod in self.pods() if pod["spec"].get("schedulerName") != NOBODY]
-
-    def own_pod(self, claim, mount_path):
-        """Puts the step into a pod, an object that nobody runs, which has a claim mounted."""
-        (account := self.tmp / "account").mkdir()
-        (account / "namespace").write_text(self.space.name)
-        (account / "token").write_text(self.space.token)
-        (account / "ca.crt").write_bytes((self.cluster.authority.folder / "ca.crt").read_bytes())
-        main = {"name": "main", "image": AGENT_IMAGE, "volumeMounts": [{"name": "data", "mountPath": str(mount_path)}]}
-        spec = {"schedulerName": NOBODY, "containers": [main], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]}
-        self.cluster.api.create(f"/api/v1/namespaces/{self.space.name}/pods", {"metadata": {"name": "step"}, "spec": spec})
-        self.words = ["unshare", "--mount", "sh", "-c", IN_POD, str(account)]
-        port = str(self.cluster.sandbox.port)
-        self.environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": port, "HOSTNAME": "step"}
-
-
-@pytest.fixture
-def step(cluster, store, namespace, program, tmp_path):
-    store.configure(namespace)
-    return lambda kind: DataStep(cluster, store, namespace, program, tmp_path, kind)
-
-
-def tree(store, key):
-    """A data set with what names and sizes may be; → digest of all files in the order of their names."""
-    folder = store.files / key
-    files = {"a.csv": b"1,2,3\n", "empty": b"", "deep/er/b.bin": os.urandom(300_000), "odd näme +&%=#.txt": b"odd", "large.bin": os.urandom(20_000_000)}
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return files
-
-
-def contents(folder):
-    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-
-
-def delivered(folder, files, single=None):
-    """The model is what the program wrote, byte for byte."""
-    found = contents(folder)
-    assert found.pop("weights.bin") == bytes(range(256)) * 40000
-    return found == ({"data/single": single} if single is not None else {f"data/{name}": content for name, content in files.items()})
 
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
-def test_artifacts_go_from_the_bucket_to_the_pods_and_back_and_not_through_the_step(step, store, kind):
-    training = step(kind)
+def test_artifacts_go_from_the_bucket_to_the_pods_and_back_and_not_through_the_step(data_step, store, kind):
+    training = data_step(kind)
     files = tree(store, f"sets/{kind}")
     assert training.run_with_artifacts(f"sets/{kind}") == 0, training.output
     assert delivered(training.model, files), training.output
@@ -241,8 +24,8 @@ def test_artifacts_go_from_the_bucket_to_the_pods_and_back_and_not_through_the_s
     assert not pathlib.Path(f"/minio/{BUCKET}/{training.run_key}").exists(), "the step's own output path is left alone"
 
 
-def test_input_that_is_one_file_stays_one_file(step, store):
-    training = step("Job")
+def test_input_that_is_one_file_stays_one_file(data_step, store):
+    training = data_step("Job")
     (store.files / "one.csv").write_bytes(b"1,2\n")
     assert training.run_with_artifacts("one.csv") == 0, training.output
     assert delivered(training.model, {}, single=b"1,2\n"), training.output
@@ -250,8 +33,8 @@ def test_input_that_is_one_file_stays_one_file(step, store):
     assert results["digest"]["sha256"] == hashlib.sha256(b"1,2\n").hexdigest()
 
 
-def test_ten_thousand_files_come_and_go(step, store):
-    training = step("Job")
+def test_ten_thousand_files_come_and_go(data_step, store):
+    training = data_step("Job")
     folder = store.files / "sets/many"
     files = {f"{i % 100:02}/{i}": f"file {i}".encode() for i in range(10_000)}
     for i in range(100):
@@ -263,12 +46,12 @@ def test_ten_thousand_files_come_and_go(step, store):
 
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
-def test_data_on_a_claim_that_the_step_has_mounted_is_read_and_written_there(step, kind, cluster, namespace):
-    training = step(kind)
+def test_data_on_a_claim_that_the_step_has_mounted_is_read_and_written_there(data_step, kind, cluster):
+    training = data_step(kind)
     folder = training.tmp / "claimed"
     (folder / "sets").mkdir(parents=True)
     (folder / "sets/a.csv").write_bytes(b"1,2,3\n")
-    claim(cluster, namespace, folder)
+    claim(cluster, training.space, folder)
     training.own_pod("datasets", folder)
     values = training.values()
     arguments = {name.replace("_", "-"): value for name, value in values.items()}
@@ -279,28 +62,28 @@ def test_data_on_a_claim_that_the_step_has_mounted_is_read_and_written_there(ste
     assert training.left() == [], training.output
 
 
-def claim(cluster, namespace, folder):
+def claim(cluster, space, folder):
     """The claim "datasets" of a namespace: this folder."""
-    size = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"], "storageClassName": namespace.name}
-    volume = {"hostPath": {"path": str(folder)}, "claimRef": {"namespace": namespace.name, "name": "datasets"}}
-    cluster.api.create("/api/v1/persistentvolumes", {"metadata": {"name": namespace.name}, "spec": size | volume})
-    wanted = {"accessModes": ["ReadWriteMany"], "storageClassName": namespace.name, "resources": {"requests": size["capacity"]}}
-    cluster.api.create(f"/api/v1/namespaces/{namespace.name}/persistentvolumeclaims", {"metadata": {"name": "datasets"}, "spec": wanted})
+    size = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"], "storageClassName": space.name}
+    volume = {"hostPath": {"path": str(folder)}, "claimRef": {"namespace": space.name, "name": "datasets"}}
+    cluster.api.create("/api/v1/persistentvolumes", {"metadata": {"name": space.name}, "spec": size | volume})
+    wanted = {"accessModes": ["ReadWriteMany"], "storageClassName": space.name, "resources": {"requests": size["capacity"]}}
+    cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": "datasets"}, "spec": wanted})
 
 
-def test_input_that_does_not_exist_ends_the_step_before_the_program_has_begun(step):
-    training = step("Job")
+def test_input_that_does_not_exist_ends_the_step_before_the_program_has_begun(data_step):
+    training = data_step("Job")
     assert training.run_with_artifacts("sets/none") == 2, training.output
     assert f"nothing lies at minio://{BUCKET}/sets/none" in training.output
     assert "has read" not in training.output
     assert training.left() == []
 
 
-def test_keys_that_are_refused_are_named_by_their_store_and_not_shown(step, store, cluster, namespace):
-    training = step("PyTorch")
+def test_keys_that_are_refused_are_named_by_their_store_and_not_shown(data_step, store, cluster):
+    training = data_step("PyTorch")
     tree(store, "sets/refused")
     keys = {"stringData": {"accesskey": "pipeline", "secretkey": "another-secret-key-0123456789"}}
-    path = f"/api/v1/namespaces/{namespace.name}/secrets/mlpipeline-minio-artifact"
+    path = f"/api/v1/namespaces/{training.space.name}/secrets/mlpipeline-minio-artifact"
     cluster.api.call("PATCH", path, keys, "application/merge-patch+json")
     assert training.run_with_artifacts("sets/refused") == 2, training.output
     assert "SignatureDoesNotMatch" in training.output
@@ -308,8 +91,8 @@ def test_keys_that_are_refused_are_named_by_their_store_and_not_shown(step, stor
     assert not training.model.exists()
 
 
-def test_program_that_fails_delivers_nothing(step, store):
-    training = step("Job")
+def test_program_that_fails_delivers_nothing(data_step, store):
+    training = data_step("Job")
     tree(store, "sets/failing")
     training.command = ["python3", "-c", "import os, sys; os.makedirs(sys.argv[2]); open(sys.argv[2] + '/half', 'w').write('x'); raise ValueError('no luck')"]
     assert training.run_with_artifacts("sets/failing") == 1, training.output
@@ -317,8 +100,8 @@ def test_program_that_fails_delivers_nothing(step, store):
     assert not training.model.exists()
 
 
-def test_store_that_is_away_when_the_outputs_are_to_be_delivered_is_waited_for(step, store, cluster):
-    training = step("Job")
+def test_store_that_is_away_when_the_outputs_are_to_be_delivered_is_waited_for(data_step, store, cluster):
+    training = data_step("Job")
     files = tree(store, "sets/away")
     training.command = ["python3", "-c", PROGRAM.replace("TOGETHER", "import time; print('reading', flush=True); time.sleep(3)")]
     training.begin_with_artifacts("sets/away")

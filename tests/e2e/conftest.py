@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "styles"))
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
 # A real control plane, for tests that ask for it.
+import data_steps  # noqa: E402
 from fixtures import cluster, namespace  # noqa: E402, F401
 
 
@@ -62,3 +63,18 @@ def trainstep(program, tmp_path):
 
 def read_json(path):
     return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def store(cluster, program):
+    """An S3 server that the pods of a real node reach; the node knows the agent's image."""
+    data_steps.import_agent(cluster, program)
+    return data_steps.Store(cluster)
+
+
+@pytest.fixture
+def data_step(cluster, store, program, tmp_path):
+    """data_step("Job"): a step whose job moves data, in a namespace of its own that KFP has configured."""
+    with cluster.namespace(data_steps.RULES) as space:
+        store.configure(space)
+        yield lambda kind: data_steps.DataStep(cluster, store, space, program, tmp_path, kind)
