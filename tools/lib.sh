@@ -17,7 +17,7 @@ test_packages=(catch2 libcurl4-openssl-dev git)
 python_packages=(python3 python3-venv)
 lint_packages=(clang-19 clang-tidy-19 clang-format-19 "${python_packages[0]}")
 cluster_packages=(iproute2 openssl "${python_packages[@]}")
-real_node_packages=(containerd runc containernetworking-plugins nftables)
+real_node_packages=(containerd runc containernetworking-plugins nftables musl-tools)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 
 die() {

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent in real pods: images that hold nothing, users without rights, and pods that are lost at any moment."""
+import json
+import platform
+import random
+import subprocess
+import time
+
+import pytest
+from data_steps import PROGRAM, contents, delivered, tree
+from image_file import write_image
+from real_node import import_image
+
+CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
+SCHEDULES = 20
+
+# Copies its input to its model and says how large it was.
+COPY = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char** words) {
+  FILE* from = fopen(words[count - 3], "rb");
+  FILE* to = fopen(words[count - 2], "wb");
+  FILE* size = fopen(words[count - 1], "w");
+  long bytes = 0;
+  if (!from || !to || !size) { perror("copy"); return 1; }
+  for (int c; (c = getc(from)) != EOF; ++bytes) putc(c, to);
+  fprintf(size, "{\"bytes\": %ld}", bytes);
+  printf("%ld bytes\n", bytes);
+  return fclose(from) || fclose(to) || fclose(size);
+}
+"""
+# What Pod Security's level "restricted" wants, and more.
+RESTRICTED = {
+    "runAsUser": 12345, "runAsGroup": 12345, "runAsNonRoot": True, "readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"},
+}  # fmt: skip
+
+
+def image_of(cluster, name, folder):
+    """An image with the program /copy: "empty" holds nothing else, "musl" what musl's programs need; "debian" is a volume of the usual image."""
+    (folder / "copy.c").write_text(COPY)
+    compiler = ["musl-gcc", "-O1"] if name == "musl" else ["gcc", "-O1", "-static"]
+    subprocess.run([*compiler, "-o", folder / "copy", folder / "copy.c"], check=True, capture_output=True)
+    loader = f"lib/ld-musl-{platform.machine()}.so.1"
+    files = {"copy": folder / "copy"} | ({loader: f"/{loader}"} if name == "musl" else {})
+    write_image(folder / "image.tar", f"localhost/trainstep-{name}:1", files)
+    import_image(cluster, folder / "image.tar")
+    return f"localhost/trainstep-{name}:1"
+
+
+@pytest.mark.parametrize("name", ["empty", "musl"])
+def test_any_image_will_do_for_any_user_on_a_root_that_cannot_be_written(data_step, store, cluster, tmp_path, name):
+    training = data_step("Job")
+    label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    cluster.api.call("PATCH", f"/api/v1/namespaces/{training.space.name}", label, "application/merge-patch+json")
+    training.image, training.command = image_of(cluster, name, tmp_path), ["/copy"]
+    training.options = {"security_context": RESTRICTED}
+    (store.files / "small.bin").write_bytes(bytes(range(256)) * 100)
+    assert training.run_with_artifacts("small.bin") == 0, training.output
+    assert training.model.read_bytes() == bytes(range(256)) * 100
+    assert json.loads((training.tmp / "results").read_text())["digest"] == {"bytes": 25600}
+
+
+def test_debian_image_as_another_user(data_step, store, cluster):
+    training = data_step("Job")
+    label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    cluster.api.call("PATCH", f"/api/v1/namespaces/{training.space.name}", label, "application/merge-patch+json")
+    training.options = {"security_context": RESTRICTED}
+    files = tree(store, "sets/debian")
+    assert training.run_with_artifacts("sets/debian") == 0, training.output
+    assert delivered(training.model, files)
+
+
+def test_pod_that_is_lost_after_the_delivery_starts_again_without_training(data_step, store, cluster):
+    training = data_step("Job")
+    tree(store, "sets/lost")
+    training.options = {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 3, "stop_grace": "1s"}}
+    training.command = ["python3", "-c", "import time; print('training', flush=True); time.sleep(100)"]
+    training.begin_with_artifacts("sets/lost")
+    for line in training.process.stdout:
+        if "[main] training" in line:
+            break
+    # Everything was delivered, and then the pod is lost: the record is there.
+    pod = next(pod for pod in training.pods() if pod["metadata"]["name"] != "step")
+    variables = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
+    task = json.loads(variables["TRAINSTEP_TASK"])
+    outputs = [{"name": "model", "artifact": True, "present": True}, {"name": "digest", "present": True, "value": {"sha256": "as told"}}]
+    record = {"trainstep_report": 1, "class": "succeeded", "exit_code": 0, "attempt": task["attempt"], "primary": True, "outputs": outputs}
+    place = store.files.parent / task["record"]["uri"].removeprefix("minio://")
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps(record))
+    cluster.api.delete(f"/api/v1/namespaces/{training.space.name}/pods/{pod['metadata']['name']}")
+    assert training.end() == 0, training.output
+    assert "nothing is left to do" in training.output
+    assert json.loads((training.tmp / "results").read_text())["digest"] == {"sha256": "as told"}
+
+
+@pytest.mark.parametrize("seed", range(SCHEDULES))
+def test_faults_at_any_moment_lose_nothing_and_deliver_nothing_wrong(data_step, store, cluster, seed):
+    dice = random.Random(seed)
+    training = data_step(dice.choice(["Job", "Job", "PyTorch", "TF"]))
+    files = tree(store, f"sets/faults-{seed}")
+    training.options = {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 6, "stop_grace": "1s"}}
+    training.command = [*training.command[:2], PROGRAM.replace("TOGETHER", "import time; time.sleep(0.5)")]
+    faults = sorted((dice.uniform(0.3, 5), dice.choice(["pod", "pod", "store"])) for _ in range(dice.randint(1, 3)))
+    began = time.monotonic()
+    training.begin_with_artifacts(f"sets/faults-{seed}")
+    for at, what in faults:
+        time.sleep(max(0, began + at - time.monotonic()))  # the schedule itself
+        if what == "store":
+            cluster.stop_server("s3", "KILL")
+            time.sleep(dice.uniform(0, 1))
+            cluster.start_server("s3")
+        elif pods := [pod for pod in training.pods() if pod["metadata"]["name"] != "step"]:
+            cluster.api.delete(f"/api/v1/namespaces/{training.space.name}/pods/{dice.choice(pods)['metadata']['name']}")
+    code = training.end()
+    story = f"seed {seed}, {training.kind}, {faults}\n{training.output}"
+    if code == 0:
+        assert delivered(training.model, files), story
+        assert json.loads((training.tmp / "results").read_text())["digest"]["sha256"], story
+    else:  # too many pods were taken away
+        assert code in (3, 5), story
+    assert training.left() == [], story
