@@ -82,6 +82,8 @@ class Router {
         task.folder_is = place.parent_path().string();
         task.path = folder + "/" + place.filename().string();
       } else if (!bound.path->uri.empty() && store != m_facts.stores.end()) {
+        if (!parent_of(bound.path->uri))
+          return input_error(fmt::format("{} is a whole bucket, of which other things would be removed; give it a key below one", bound.path->uri));
         task.to = {bound.path->uri, index_of(store->second), ""};
       } else if (output->type == spec::Type::artifact) {
         return no_way(bound.name, *bound.path, "output");

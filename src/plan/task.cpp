@@ -105,7 +105,9 @@ Result<TaskOutput> read_output(const Json& json) {
   Reader reader(json, "task: output");
   TaskOutput output;
   output.name = reader.text("name");
-  ASSIGN(output.type, type_of(reader.text("type")));
+  const auto type = reader.text("type");
+  TRY(reader.fields().fits());
+  ASSIGN(output.type, type_of(type));
   output.declared = reader.text("declared");
   output.path = reader.text("path");
   output.folder_is = reader.text("folder_is");
@@ -162,8 +164,8 @@ Result<Task> read_task(const Json& json) {
   task.record = place.place_in_store();
   task.record.path = place.text("path");
   TRY(place.fields().fits());
-  constexpr std::int64_t week = 7 * 24 * 3600;
-  if (const auto limit = reader.fields().integer("finishing_limit", 1, week)) task.finishing_limit = std::chrono::seconds(*limit);
+  constexpr std::int64_t longest = std::int64_t{100} * 366 * 24 * 3600;
+  if (const auto limit = reader.fields().integer("finishing_limit", 0, longest)) task.finishing_limit = std::chrono::seconds(*limit);
   TRY(reader.fields().fits());
   TRY(check_stores(task));
   return task;

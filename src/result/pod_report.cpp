@@ -42,9 +42,12 @@ std::optional<VerdictClass> class_of(std::string_view word) {
   return std::nullopt;
 }
 
+// 0 for what is none; a count beyond 2^53 is none either.
 double number(const Json& json, std::string_view key) {
+  constexpr double most = 9007199254740992;
   const auto* value = find(json, key);
-  return value != nullptr && value->is_number() ? value->get<double>() : 0;
+  const double found = value != nullptr && value->is_number() ? value->get<double>() : 0;
+  return found >= 0 && found <= most ? found : 0;
 }
 
 }  // namespace

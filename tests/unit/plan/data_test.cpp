@@ -1,0 +1,401 @@
+// The ways of the data, as a table: what lies where, and how it gets into the pods and out of them.
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/data.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::plan;
+using Catch::Matchers::Contains;
+
+namespace {
+
+const char* const train = R"(
+inputs:
+- {name: data, type: Dataset}
+outputs:
+- {name: model, type: Model}
+- {name: accuracy, type: Float}
+implementation:
+  container:
+    image: i
+    command: [train, {inputPath: data}, {outputPath: model}, {outputPath: accuracy}]
+)";
+
+const StoreAccess minio{"http://seaweedfs.kubeflow:9000", "minio", true, "mlpipeline-minio-artifact", "accesskey", "secretkey"};
+const StoreAccess aws{"https://s3.amazonaws.com", "eu-west-1", false, "", "", ""};
+
+StepPath path(std::string name, std::string local, std::string uri = "") {
+  return {.name = std::move(name), .path = std::move(local), .uri = std::move(uri), .type = ""};
+}
+
+DataFacts facts(std::vector<ClaimMount> claims = {}) {
+  DataFacts known;
+  known.claims = std::move(claims);
+  known.agent_image = "trainstep:1";
+  return known;
+}
+
+struct Case {
+  Request request;
+  DataFacts known = facts();
+
+  Case() {
+    request.train_specification = train;
+    request.run_id = "run-1";
+  }
+  Case& input(const StepPath& given) {
+    request.inputs.push_back(given);
+    request.train_parameters["data"] = given.name;
+    return *this;
+  }
+  Case& output(const std::string& formal, const StepPath& given) {
+    request.outputs.push_back(given);
+    request.train_parameters[formal] = given.name;
+    return *this;
+  }
+  // An input that every program of this file needs and that no case is about.
+  Case& any_input() { return input(path("train_dataset_dir", "/any", "s3://any/data")).store("s3://any/data", aws); }
+  Case& claim(std::string name, std::string mount, std::string sub = "") {
+    known.claims.push_back({std::move(name), std::move(mount), std::move(sub)});
+    return *this;
+  }
+  Case& store(const std::string& uri, const StoreAccess& access) {
+    known.stores[uri] = access;
+    return *this;
+  }
+
+  [[nodiscard]] Plan planned() const {
+    auto plan = make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+    if (!plan) FAIL(plan.error().message);
+    return std::move(*plan);
+  }
+  [[nodiscard]] Plan routed() const {
+    auto plan = planned();
+    if (const auto done = route_data(plan, known); !done) FAIL(done.error().message);
+    return plan;
+  }
+  [[nodiscard]] std::string refusal() const {
+    auto plan = planned();
+    const auto done = route_data(plan, known);
+    REQUIRE_FALSE(done);
+    CHECK(done.error().kind == ErrorKind::input);
+    return done.error().message;
+  }
+};
+
+const TaskOutput& output_of(const Plan& plan, const std::string& name) {
+  const auto found = std::ranges::find(plan.data.task.outputs, name, &TaskOutput::name);
+  REQUIRE(found != plan.data.task.outputs.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("what lies on a claim that the step has mounted is read there, through a mount of the same sub-path") {
+  struct Row {
+    std::vector<ClaimMount> mounts;
+    const char* path;
+    const char* claim;  // "": no way leads there
+    const char* sub_path;
+    const char* in_pod;
+  };
+  const auto row = GENERATE(values<Row>({
+      {{{"data", "/data", ""}}, "/data/mnist", "data", "", "/mnt/trainstep/0/mnist"},
+      {{{"data", "/data", "team/a"}}, "/data/mnist", "data", "team/a", "/mnt/trainstep/0/mnist"},
+      {{{"data", "/data/", ""}}, "/data/mnist", "data", "", "/mnt/trainstep/0/mnist"},
+      {{{"data", "/data", ""}}, "/data/mnist/", "data", "", "/mnt/trainstep/0/mnist"},
+      {{{"data", "/data", ""}}, "/data", "data", "", "/mnt/trainstep/0"},
+      {{{"data", "/data", ""}}, "/data/", "data", "", "/mnt/trainstep/0"},
+      {{{"root", "/", ""}}, "/data/mnist", "root", "", "/mnt/trainstep/0/data/mnist"},
+      // the innermost of the mounts counts, in any order
+      {{{"data", "/data", ""}, {"more", "/data/mnist", ""}}, "/data/mnist/x", "more", "", "/mnt/trainstep/0/x"},
+      {{{"more", "/data/mnist", ""}, {"data", "/data", ""}}, "/data/mnist/x", "more", "", "/mnt/trainstep/0/x"},
+      {{{"more", "/data/mnist", ""}, {"data", "/data", ""}}, "/data/cifar", "data", "", "/mnt/trainstep/0/cifar"},
+      // names that only begin alike
+      {{{"data", "/data", ""}}, "/database/mnist", "", "", ""},
+      {{{"data", "/data", ""}}, "/dat", "", "", ""},
+      {{{"data", "/data/mnist", ""}}, "/data", "", "", ""},
+      {{{"data", "/data", ""}}, "/data/../etc/passwd", "", "", ""},
+      {{{"data", "/data", ""}}, "/tmp/../data/mnist", "data", "", "/mnt/trainstep/0/mnist"},
+      {{}, "/data/mnist", "", "", ""},
+  }));
+  CAPTURE(row.path, row.in_pod);
+  Case given;
+  given.input(path("train_dataset_dir", row.path));
+  given.known.claims = row.mounts;
+  if (std::string_view(row.claim).empty()) {
+    CHECK_THAT(given.refusal(), Contains("train_dataset_dir"));
+    return;
+  }
+  const auto plan = given.routed();
+  CHECK(plan.data.placement.inputs.at("data") == row.in_pod);
+  REQUIRE(plan.data.claims.size() == 1);
+  CHECK(plan.data.claims.front().claim == row.claim);
+  CHECK(plan.data.claims.front().sub_path == row.sub_path);
+  CHECK(plan.data.claims.front().mount_path == "/mnt/trainstep/0");
+  CHECK(plan.data.task.inputs.empty());  // nothing to fetch
+}
+
+TEST_CASE("a claim is mounted once for each of its sub-paths") {
+  auto given = Case().input(path("train_dataset_dir", "/in/mnist")).output("model", path("model_dir", "/out/model"));
+  SECTION("the same") { given.claim("disk", "/in", "a").claim("disk", "/out", "a"); }
+  SECTION("another") { given.claim("disk", "/in", "a").claim("disk", "/out", "b"); }
+  const bool same = given.known.claims[0].sub_path == given.known.claims[1].sub_path;
+  const auto plan = given.routed();
+  REQUIRE(plan.data.claims.size() == (same ? 1U : 2U));
+  CHECK(output_of(plan, "model").folder_is == (same ? "/mnt/trainstep/0" : "/mnt/trainstep/1"));
+}
+
+TEST_CASE("a claim counts more than an address") {
+  const auto plan = Case()
+                        .input(path("train_dataset_dir", "/kfp-workspace/.artifacts/data", "minio://mlpipeline/data"))
+                        .claim("workspace", "/kfp-workspace")
+                        .store("minio://mlpipeline/data", minio)
+                        .routed();
+  CHECK(plan.data.task.inputs.empty());
+  CHECK(plan.data.task.stores.empty());
+  CHECK(plan.data.claims.size() == 1);
+}
+
+TEST_CASE("what has an address in an object store is fetched from there, with the keys that belong to it") {
+  const auto plan =
+      Case().input(path("train_dataset_dir", "/minio/mlpipeline/data", "minio://mlpipeline/data")).store("minio://mlpipeline/data", minio).routed();
+  REQUIRE(plan.data.task.inputs.size() == 1);
+  const auto& input = plan.data.task.inputs.front();
+  CHECK(input.name == "data");
+  CHECK(input.path == "/train/inputs/data");
+  CHECK(input.from.uri == "minio://mlpipeline/data");
+  CHECK(plan.data.placement.inputs.at("data") == input.path);
+  REQUIRE(plan.data.task.stores.size() == 1);
+  const auto& store = plan.data.task.stores.at(input.from.store);
+  CHECK(store.endpoint == minio.endpoint);
+  CHECK(store.region == "minio");
+  CHECK(store.path_style);
+  CHECK(store.access_key_file == "/trainstep/keys/0/access_key");
+  CHECK(store.secret_key_file == "/trainstep/keys/0/secret_key");
+  REQUIRE(plan.data.secrets.size() == 1);
+  CHECK(plan.data.secrets.front() == minio);
+}
+
+TEST_CASE("a store whose keys are in the pods' environment has no key files") {
+  const auto plan = Case().any_input().routed();
+  const auto& store = plan.data.task.stores.front();
+  CHECK(store.access_key_file.empty());
+  CHECK(store.secret_key_file.empty());
+  CHECK_FALSE(store.path_style);
+}
+
+TEST_CASE("an input that is only known by its address needs no path in the step") {
+  const auto plan = Case().input(path("train_dataset_dir", "", "s3://any/data")).store("s3://any/data", aws).claim("root", "/").routed();
+  CHECK(plan.data.task.inputs.size() == 1);
+}
+
+TEST_CASE("fetched data lie below train_mount; on the job's claim below the job's name") {
+  auto given = Case().any_input();
+  given.request.train_mount = "/mnt/t";
+  CHECK(given.routed().data.placement.inputs.at("data") == "/mnt/t/inputs/data");
+  given.request.pvc_name = "shared";
+  const auto plan = given.routed();
+  CHECK(plan.data.placement.inputs.at("data") == "/mnt/t/" + plan.job_name + "/inputs/data");
+}
+
+TEST_CASE("an input that no way leads to is refused with its names and what would help") {
+  CHECK_THAT(Case().input(path("train_dataset_dir", "/tmp/data")).claim("data", "/data").refusal(),
+             Contains("train_parameters: data: train_dataset_dir (/tmp/data)") && Contains("PersistentVolumeClaim") && Contains("object store"));
+  CHECK_THAT(Case().input(path("train_dataset_dir", "", "https://example.com/data")).refusal(),
+             Contains("train_dataset_dir (https://example.com/data)"));
+}
+
+TEST_CASE("an artifact goes to its own address, a value comes back in the record") {
+  const auto plan = Case()
+                        .any_input()
+                        .output("model", path("model_dir", "/s3/b/model", "s3://bucket/run/task/model"))
+                        .output("accuracy", path("metrics", "/tmp/outputs/accuracy"))
+                        .store("s3://bucket/run/task/model", aws)
+                        .routed();
+  const auto& model = output_of(plan, "model");
+  CHECK(model.type == spec::Type::artifact);
+  CHECK(model.path == "/trainstep/outputs/model/data");
+  CHECK(model.to.uri == "s3://bucket/run/task/model");
+  CHECK(model.folder_is.empty());
+  CHECK(plan.data.placement.outputs.at("model") == model.path);
+  const auto& accuracy = output_of(plan, "accuracy");
+  CHECK(accuracy.type == spec::Type::number);
+  CHECK(accuracy.declared == "Float");
+  CHECK_FALSE(accuracy.to.somewhere());
+  CHECK(plan.data.task.executor_output_file == "/trainstep/outputs/executor_output.json");
+  CHECK(plan.data.placement.executor_output_file == plan.data.task.executor_output_file);
+}
+
+TEST_CASE("an artifact without a way is refused, as its training would be for nothing") {
+  CHECK_THAT(Case().any_input().output("model", path("model_dir", "/tmp/model")).refusal(),
+             Contains("train_parameters: model: model_dir (/tmp/model)") && Contains("write to"));
+}
+
+TEST_CASE("an artifact that would be a whole bucket is refused: what else lies there would be removed") {
+  for (const auto* uri : {"s3://bucket", "s3://bucket/", "s3://bucket?region=x/y"}) {
+    CAPTURE(uri);
+    CHECK_THAT(Case().any_input().output("model", path("model_dir", "", uri)).store(uri, aws).refusal(), Contains(uri) && Contains("whole bucket"));
+  }
+}
+
+TEST_CASE("outputs that nobody asked for stay in the pod, values among them come back all the same") {
+  const auto plan = Case().any_input().routed();
+  CHECK(output_of(plan, "model").path == "/trainstep/outputs/model/data");
+  CHECK_FALSE(output_of(plan, "model").to.somewhere());
+  CHECK(output_of(plan, "model").folder_is.empty());
+  CHECK(output_of(plan, "accuracy").path == "/trainstep/outputs/accuracy/data");
+  CHECK_FALSE(plan.data.task.record.somewhere());
+}
+
+TEST_CASE("an output on a claim keeps its name, and its folder leads to the claim") {
+  const auto plan = Case().any_input().output("model", path("model_dir", "/disk/run/model")).claim("disk", "/disk").routed();
+  const auto& model = output_of(plan, "model");
+  CHECK(model.path == "/trainstep/outputs/model/model");
+  CHECK(model.folder_is == "/mnt/trainstep/0/run");
+  CHECK_FALSE(model.to.somewhere());
+}
+
+TEST_CASE("the record lies beside the first output that outlives the pods, never inside it") {
+  struct Row {
+    StepPath model;
+    const char* uri;     // of the record
+    const char* folder;  // of the record, on a claim
+  };
+  const auto row = GENERATE(values<Row>({
+      {path("model_dir", "", "s3://bucket/run/task/model"), "s3://bucket/run/task/.trainstep/{}/finished.json", ""},
+      {path("model_dir", "", "s3://bucket/run/task/model/"), "s3://bucket/run/task/.trainstep/{}/finished.json", ""},
+      {path("model_dir", "", "s3://bucket/model"), "s3://bucket/.trainstep/{}/finished.json", ""},
+      {path("model_dir", "", "s3://bucket/run/model?endpoint=http://minio:9000/&region=x"), "s3://bucket/run/.trainstep/{}/finished.json", ""},
+      {path("model_dir", "/disk/run/model"), "", "/mnt/trainstep/0/run/.trainstep-{}.json"},
+      {path("model_dir", "/disk/run/model/"), "", "/mnt/trainstep/0/run/.trainstep-{}.json"},
+      {path("model_dir", "/disk/model"), "", "/mnt/trainstep/0/.trainstep-{}.json"},
+      // beside a whole claim nothing outlives the pods
+      {path("model_dir", "/disk"), "", ""},
+      {path("model_dir", "/disk/"), "", ""},
+  }));
+  CAPTURE(row.model.path, row.model.uri);
+  auto given = Case().any_input().output("model", row.model).claim("disk", "/disk");
+  if (!row.model.uri.empty()) given.store(row.model.uri, minio);
+  const auto plan = given.routed();
+  const auto filled = [&](std::string text) {
+    if (const auto at = text.find("{}"); at != std::string::npos) text.replace(at, 2, plan.job_name);
+    return text;
+  };
+  const auto& record = plan.data.task.record;
+  CHECK(record.uri == filled(row.uri));
+  CHECK(record.path == filled(row.folder));
+  if (record.in_store()) CHECK(record.store == output_of(plan, "model").to.store);
+  // The program's place ends in a name, so that it can be made, renamed and replaced.
+  CHECK_FALSE(output_of(plan, "model").path.ends_with('/'));
+}
+
+TEST_CASE("where the first output is a whole claim, the record lies beside the next") {
+  const auto plan = Case()
+                        .any_input()
+                        .output("model", path("model_dir", "/disk"))
+                        .output("accuracy", path("metrics", "/results/accuracy"))
+                        .claim("disk", "/disk")
+                        .claim("results", "/results")
+                        .routed();
+  CHECK(plan.data.task.record.path == "/mnt/trainstep/1/.trainstep-" + plan.job_name + ".json");
+}
+
+TEST_CASE("all that lies in one store shares its entry and its keys") {
+  auto given = Case()
+                   .input(path("train_dataset_dir", "", "minio://mlpipeline/data"))
+                   .output("model", path("model_dir", "", "minio://mlpipeline/model"))
+                   .store("minio://mlpipeline/data", minio)
+                   .store("minio://mlpipeline/model", minio);
+  SECTION("one store") {
+    const auto plan = given.routed();
+    CHECK(plan.data.task.stores.size() == 1);
+    CHECK(plan.data.secrets.size() == 1);
+    CHECK(plan.data.task.inputs.front().from.store == output_of(plan, "model").to.store);
+  }
+  SECTION("the same store with other keys is another") {
+    auto other = minio;
+    other.secret = "team-keys";
+    const auto plan = given.store("minio://mlpipeline/model", other).routed();
+    CHECK(plan.data.task.stores.size() == 2);
+    CHECK(output_of(plan, "model").to.store == 1);
+    CHECK(plan.data.task.stores[1].access_key_file == "/trainstep/keys/1/access_key");
+    CHECK(plan.data.secrets[1].secret == "team-keys");
+  }
+}
+
+TEST_CASE("names of parameters that can be no file names get places of their own") {
+  auto given = Case().any_input();
+  given.request.train_specification =
+      "inputs: [{name: data}]\noutputs: [{name: 'odd/name'}]\nimplementation: {container: {image: i, command: [t, {inputPath: "
+      "data}, {outputPath: odd/name}]}}";
+  CHECK(output_of(given.routed(), "odd/name").path == "/trainstep/outputs/odd_name/data");
+}
+
+TEST_CASE("without paths and outputs there is no agent") {
+  Case given;
+  given.request.train_specification = R"({"image": "i", "command": ["train"]})";
+  CHECK_FALSE(given.routed().data.has_agent());
+}
+
+TEST_CASE("without an image that holds the agent, paths are refused with the option's name, other outputs are left alone") {
+  auto given = Case().any_input();
+  given.known.agent_image.clear();
+  CHECK_THAT(given.refusal(), Contains("train_dataset_dir") && Contains("job_options.agent_image"));
+  Case no_paths;
+  no_paths.request.train_specification = "outputs: [{name: model}]\nimplementation: {container: {image: i, command: [t, {outputPath: model}]}}";
+  no_paths.known.agent_image.clear();
+  CHECK_FALSE(no_paths.routed().data.has_agent());
+}
+
+TEST_CASE("job_options.agent_image counts more than the step's own image") {
+  auto given = Case().any_input();
+  CHECK(given.routed().data.agent_image == "trainstep:1");
+  given.request.job_options["agent_image"] = "mine:2";
+  CHECK(given.routed().data.agent_image == "mine:2");
+  given.known.agent_image.clear();
+  CHECK(given.routed().data.agent_image == "mine:2");
+}
+
+TEST_CASE("a program that starts mpirun itself can have no files of the step, as nobody brings them to its ranks") {
+  Case given;
+  given.request.distribution_specification = {{"distribution_type", "MPI"}};
+  SECTION("with a path") {
+    given.any_input();
+    given.request.train_specification = "inputs: [{name: data}]\nimplementation: {container: {image: i, command: [mpirun, t, {inputPath: data}]}}";
+    CHECK_THAT(given.refusal(), Contains("mpirun") && Contains("train_dataset_dir") && Contains("job_options.volumes"));
+  }
+  SECTION("without one") {
+    given.request.train_specification =
+        "outputs: [{name: model}]\nimplementation: {container: {image: i, command: [mpirun, t, {outputPath: model}]}}";
+    CHECK_FALSE(given.routed().data.has_agent());
+  }
+  SECTION("other kinds do not care") {
+    given.any_input();
+    given.request.distribution_specification = {{"distribution_type", "Job"}};
+    given.request.train_specification = "inputs: [{name: data}]\nimplementation: {container: {image: i, command: [mpirun, t, {inputPath: data}]}}";
+    CHECK(given.routed().data.has_agent());
+  }
+}
+
+TEST_CASE("the finishing limit of job_options is that of the delivery") {
+  auto given = Case().any_input();
+  CHECK(given.routed().data.task.finishing_limit == std::chrono::minutes(30));
+  given.request.job_options = {{"limits", {{"finishing", "90s"}}}};
+  CHECK(given.routed().data.task.finishing_limit == std::chrono::seconds(90));
+}
+
+TEST_CASE("with an agent a pod's placement is that of the routes, in the primary and elsewhere") {
+  const auto plan = Case().any_input().routed();
+  for (const bool primary : {true, false}) {
+    const auto placement = pod_placement(plan, primary);
+    CHECK(placement.inputs.at("data") == "/train/inputs/data");
+    CHECK(placement.outputs.at("model") == "/trainstep/outputs/model/data");
+  }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/pod_report.h"
+
+#include <string>
+
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::result;
+
+namespace {
+
+PodReport example() {
+  PodReport report;
+  report.attempt = "00ff";
+  report.exit_code = 0;
+  report.verdict_class = VerdictClass::succeeded;
+  report.primary = true;
+  report.outputs.push_back(
+      {.name = "model", .artifact = true, .present = true, .value = {}, .uri = "s3://b/elsewhere", .metadata = {{"accuracy", 0.9}}});
+  report.outputs.push_back({.name = "accuracy", .artifact = false, .present = true, .value = 0.5, .uri = {}});
+  report.outputs.push_back({.name = "nothing", .artifact = false, .present = true, .value = Json(nullptr), .uri = {}});
+  report.bytes_in = std::int64_t{5} << 40;
+  report.seconds_in = 1.5;
+  report.bytes_out = 7;
+  report.seconds_out = 0.25;
+  return report;
+}
+
+PodReport round_trip(const PodReport& report) {
+  auto read = read_pod_report(to_text(report));
+  REQUIRE(read);
+  return *read;
+}
+
+}  // namespace
+
+TEST_CASE("a report comes through its text unchanged") {
+  const auto report = example();
+  const auto read = round_trip(report);
+  CHECK(read.attempt == "00ff");
+  CHECK(read.exit_code == 0);
+  CHECK(read.verdict_class == VerdictClass::succeeded);
+  CHECK(read.primary);
+  CHECK_FALSE(read.shortened);
+  CHECK(read.message.empty());
+  REQUIRE(read.outputs.size() == 3);
+  CHECK(read.outputs[0].name == "model");
+  CHECK(read.outputs[0].artifact);
+  CHECK(read.outputs[0].present);
+  CHECK_FALSE(read.outputs[0].value);
+  CHECK(read.outputs[0].uri == "s3://b/elsewhere");
+  CHECK(to_text(read.outputs[0].metadata) == R"({"accuracy":0.9})");
+  CHECK_FALSE(read.outputs[1].artifact);
+  CHECK(read.outputs[1].value == Json(0.5));
+  CHECK(read.outputs[2].value == Json(nullptr));
+  CHECK(read.bytes_in == std::int64_t{5} << 40);
+  CHECK(read.seconds_in == 1.5);
+  CHECK(read.bytes_out == 7);
+  CHECK(read.seconds_out == 0.25);
+}
+
+TEST_CASE("a failure comes through with its class, code and words") {
+  using enum VerdictClass;
+  for (const auto verdict_class : {user, input, system, timeout, capacity, interrupted, cancelled}) {
+    PodReport report;
+    report.verdict_class = verdict_class;
+    report.exit_code = 143;
+    report.message = "input data: \"quoted\"\nand a second line, é";
+    report.shortened = true;
+    const auto read = round_trip(report);
+    CHECK(read.verdict_class == verdict_class);
+    CHECK(read.exit_code == 143);
+    CHECK(read.message == report.message);
+    CHECK(read.shortened);
+    CHECK_FALSE(read.primary);
+  }
+}
+
+TEST_CASE("what programs and the kubelet leave in a termination message is no report") {
+  const auto* text =
+      GENERATE("", "{", "{}", "[]", "null", "Traceback (most recent call last):\n", R"({"accuracy": 0.9})", R"({"trainstep_report": 1})",
+               R"({"trainstep_report": 1, "class": "no such"})", R"({"trainstep_report": true, "class": "user"})",
+               R"({"trainstep_report": "1", "class": "user"})", R"({"trainstep_report": 1, "class": "user", "exit_code": 256})",
+               R"({"trainstep_report": 1, "class": "user", "outputs": {}})", R"({"trainstep_report": 1, "class": "user", "outputs": ["x"]})",
+               R"({"trainstep_report": 1, "class": "user", "outputs": [{"name": "m", "metadata": 3}]})",
+               R"({"trainstep_report": 1, "class": "user", "in": 3})", R"(log line {"trainstep_report": 1, "class": "user"})");
+  CAPTURE(text);
+  CHECK_FALSE(read_pod_report(text));
+}
+
+TEST_CASE("a report of another version is none; what this version does not know is let be") {
+  CHECK(read_pod_report(R"({"trainstep_report": 1, "class": "user", "later": [1]})"));
+  CHECK_FALSE(read_pod_report(R"({"trainstep_report": 2, "class": "user"})"));
+  CHECK_FALSE(read_pod_report(R"({"trainstep_report": 0, "class": "user"})"));
+}
+
+TEST_CASE("odd numbers of bytes and seconds do no harm") {
+  const auto report = read_pod_report(R"({"trainstep_report": 1, "class": "user", "in": {"bytes": 1e300, "seconds": "x"}, "out": {"bytes": -5}})");
+  REQUIRE(report);
+  CHECK(report->bytes_in >= 0);
+  CHECK(report->bytes_out >= 0);
+  CHECK(report->seconds_in == 0);
+}
+
+TEST_CASE("a report that the kubelet has cut off at 4 KiB is none, one that just fits is whole") {
+  auto report = example();
+  report.outputs[1].value = "";
+  const auto without = to_text(report).size();
+  report.outputs[1].value = std::string(longest_termination_message - without, 'x');
+  const auto whole = to_text(report);
+  REQUIRE(whole.size() == longest_termination_message);
+  CHECK(read_pod_report(whole.substr(0, longest_termination_message)));
+  report.outputs[1].value = std::string(longest_termination_message - without + 1, 'x');
+  CHECK_FALSE(read_pod_report(to_text(report).substr(0, longest_termination_message)));
+}
