@@ -85,7 +85,8 @@ StoreError error_in(const std::string& what, int status, const XmlElement* root)
   if (root != nullptr && root->name == "Error") result.code = root->text_of("Code");
   const auto said = result.code.empty() ? std::string() : fmt::format(" {} ({})", result.code, root->text_of("Message"));
   const auto kind = passes(result.code) ? ErrorKind::unavailable : kind_of(status);
-  result.error = {kind, fmt::format("{}: the object store answered {}{}{}", what, status, said, advice(result.code))};
+  const auto* code = result.code.empty() && status == 403 ? "AccessDenied" : result.code.c_str();  // to HEAD there comes no document
+  result.error = {kind, fmt::format("{}: the object store answered {}{}{}", what, status, said, advice(code))};
   return result;
 }
 

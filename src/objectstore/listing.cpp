@@ -40,10 +40,24 @@ void Listing::take(std::vector<Object> objects) {
 void Listing::look_at_itself() {
   m_call = m_client.head(m_at, [this](Answer<Object> object) {
     const auto done = m_done;
+    if (!object && object.error().error.kind == ErrorKind::denied) return look_for_itself();
     if (!object && object.error().status != 404) return done(tl::unexpected(std::move(object.error())));
     if (!object) return done(std::vector<Object>());
     object->key.clear();
     done(std::vector{std::move(*object)});
+  });
+}
+
+// Who may list and put, but not read, may not look at an object either. It is the first of those whose keys begin with its own.
+void Listing::look_for_itself() {
+  m_call = m_client.list(m_at.bucket, m_at.key, "", [this](Answer<ListPage> page) {
+    const auto done = m_done;
+    if (!page) return done(tl::unexpected(std::move(page.error())));
+    auto& objects = page->objects;
+    const bool there = !objects.empty() && objects.front().key == m_at.key;
+    objects.resize(there ? 1 : 0);
+    if (there) objects.front().key.clear();
+    done(std::move(objects));
   });
 }
 

@@ -27,6 +27,7 @@ class Listing {
   void ask(const std::string& token);
   void take(std::vector<Object> objects);
   void look_at_itself();
+  void look_for_itself();
 
   Client& m_client;
   Address m_at;

@@ -311,6 +311,18 @@ TEST_CASE_METHOD(Trees, "a tree is removed with what uploads have left in it, an
   }
 }
 
+TEST_CASE_METHOD(Trees, "who may list but not read finds a single object all the same") {
+  fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.request.method == "HEAD") return Reply::text("", 403);
+    return std::nullopt;
+  };
+  objects["model.txt"] = "beside";
+  CHECK(listed().empty());
+  objects["model"] = "itself";
+  REQUIRE(listed().size() == 1);
+  CHECK(listed()[0].size == 6);
+}
+
 TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, and nothing beside it") {
   const auto keys = [this] {
     std::vector<std::string> result;

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trainstep exec` with a real S3 server: what comes in and goes out, byte for byte; who is refused and what is said; faults of every request.
+
+The inputs are put and the outputs are looked at without the program's help: by requests of the tests' own, and in the server's folder.
+"""
+import filecmp
+import hashlib
+import http.server
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "s3"))
+from server import S3Server  # noqa: E402
+from store_proxy import Rule, StoreFault, StoreProxy, chaos, script  # noqa: E402
+
+COPY = ["sh", "-c", 'cp -a "$0" "$1"']  # the training
+ODD_NAMES = ["a b", "ünï/cödé", "100%", "%41", "1+1", "what?", "#", "&amp;", "x/y/z", "a'b\"c", "semi;colon", "star*", "~", "new\nline", "tab\t",
+             "(p)[b]{c}", "back\\slash", "..dots", ".hidden/.file", "comma,=@$!|<>", "\U0001f600", "e\u0301", "n" * 255]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with S3Server(tmp_path_factory.mktemp("s3") / "plain") as started:
+        started.make_bucket("data")
+        started.make_bucket("models")
+        yield started
+
+
+class Job:
+    """One task, run as often as a test likes; `url` of a proxy instead of the server's."""
+
+    def __init__(self, trainstep, server, folder, name):
+        self.trainstep, self.server, self.folder, self.name = trainstep, server, folder, name
+        self.keys = server.root
+        self.data, self.model = folder / "in/data", folder / "out/model"
+        self.data_uri, self.model_uri = f"s3://data/{name}", f"s3://models/{name}/model"
+        self.record_uri = f"s3://models/{name}/job/finished.json"
+        self.message = folder / "message"
+        self.environment = None
+        self.task = {
+            "job": name,
+            "attempt": "a1",
+            "stores": [{"endpoint": server.url, "region": "us-east-1", "path_style": True}],
+            "inputs": [{"name": "data", "uri": self.data_uri, "store": 0, "path": str(self.data)}],
+            "outputs": [{"name": "model", "type": "artifact", "path": str(self.model), "uri": self.model_uri, "store": 0}],
+            "record": {"uri": self.record_uri, "store": 0},
+            "finishing_limit": 60,
+        }
+
+    def put(self, files):
+        """{path below the data: content}; "" is the data itself."""
+        for path, content in files.items():
+            self.server.root.put("data", f"{self.name}/{path}" if path else self.name, content)
+
+    def run(self, *program, url=None, check=None, timeout=120):
+        """Whatever is not said is the training that copies the data to the model."""
+        if url:
+            self.task["stores"][0]["endpoint"] = url
+        file = self.folder / "task.json"
+        file.write_text(json.dumps(self.task))
+        self.message.write_text("")
+        words = program or (*COPY, str(self.data), str(self.model))
+        keys = {"AWS_ACCESS_KEY_ID": self.keys.access_key, "AWS_SECRET_ACCESS_KEY": self.keys.secret_key}
+        environment = {"TRAINSTEP_TERMINATION_LOG": str(self.message), **(keys if self.environment is None else self.environment)}
+        done = self.trainstep("exec", "--task", file, "--", *words, env=environment, timeout=timeout, check=check)
+        secrets = [self.keys.secret_key, self.server.root.secret_key]
+        assert not any(secret in done.stderr + done.stdout + self.message.read_text() for secret in secrets)
+        return done
+
+    @property
+    def delivered(self) -> pathlib.Path:
+        """The model as the server has it."""
+        return self.server.file("models", f"{self.name}/model")
+
+    @property
+    def record(self) -> pathlib.Path:
+        return self.server.file("models", f"{self.name}/job/finished.json")
+
+    def left(self) -> list:
+        """Uploads in parts that nobody completes."""
+        return [key for key in self.server.root.uploads("models") if key.startswith(self.name)]
+
+
+@pytest.fixture
+def job(trainstep, server, tmp_path, request):
+    name = hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:10]
+    return Job(trainstep, server, tmp_path, name)
+
+
+def tree(folder) -> dict:
+    """{path: SHA-256} of all files, {path: None} of empty folders."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_file():
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif not any(path.iterdir()):
+            found[name] = None
+    return found
+
+
+def digests(files) -> dict:
+    return {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+
+
+def test_a_tree_comes_in_and_goes_out_byte_for_byte_whatever_its_names_are(job):
+    files = {name: name.encode() * 3 for name in ODD_NAMES} | {"empty": b"", "deep/" * 12 + "file": os.urandom(100_000)}
+    job.put(files)
+    job.put({"empty folder/": b"", "sub/empty/": b""})
+    done = job.run(check=0)
+    assert tree(job.data) == digests(files) | {"empty folder": None, "sub/empty": None}
+    assert tree(job.delivered) == digests(files)
+    assert "trainstep: inputs: " in done.stderr and "trainstep: outputs: " in done.stderr
+    record = json.loads(job.record.read_text())
+    assert record["attempt"] == "a1"
+    assert job.left() == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 8 << 20, (8 << 20) + 1, (16 << 20) + 5])
+def test_a_single_file_is_an_input_and_an_output(job, size):
+    content = os.urandom(size)
+    job.put({"": content})
+    job.server.root.put("data", job.name + "-beside", b"is not fetched")
+    job.run(check=0)
+    assert job.data.read_bytes() == content
+    assert job.delivered.read_bytes() == content
+    assert job.left() == []
+
+
+def test_two_thousand_small_files(job):
+    files = {f"{i % 50}/{i}": os.urandom(i % 300) for i in range(2000)}
+    job.put(files)
+    job.run(check=0)
+    assert tree(job.delivered) == digests(files)
+
+
+def test_a_large_file_goes_in_parts(job):
+    content = os.urandom(1 << 20) * 200
+    job.put({"weights": content})
+    job.run(check=0)
+    assert filecmp.cmp(job.data / "weights", job.delivered / "weights", shallow=False)
+    assert (job.delivered / "weights").stat().st_size == len(content)
+    assert job.left() == []
+
+
+def test_over_tls_with_keys_from_files(trainstep, tmp_path):
+    with S3Server(tmp_path / "s3", tls=True) as server:
+        for bucket in ("data", "models"):
+            server.make_bucket(bucket)
+        job = Job(trainstep, server, tmp_path, "tls")
+        job.put({"a": b"1", "b": os.urandom(20 << 20)})
+        for name, value in (("access", server.root.access_key), ("secret", server.root.secret_key + "\n")):
+            (tmp_path / name).write_text(value)
+        job.environment = {}
+        job.task["stores"][0] |= {"ca_file": str(server.ca_file), "access_key_file": str(tmp_path / "access"), "secret_key_file": str(tmp_path / "secret")}
+        job.run(check=0)
+        assert tree(job.delivered) == tree(job.data)
+        job.task["attempt"] = "a2"
+        del job.task["stores"][0]["ca_file"]
+        assert "certificate" in job.run(check=2).stderr  # of nobody whom this machine knows
+
+
+def test_what_an_earlier_attempt_left_at_the_output_goes(job):
+    job.put({"a": b"1"})
+    job.server.root.put("models", f"{job.name}/model/old", b"of a failed attempt")
+    job.server.root.put("models", f"{job.name}/model-beside", b"somebody else's")
+    job.run(check=0)
+    assert tree(job.delivered) == digests({"a": b"1"})
+    assert job.server.root.get("models", f"{job.name}/model-beside")
+
+
+def test_a_finished_training_is_not_done_again(job):
+    job.put({"a": b"1"})
+    count = job.folder / "count"
+    training = ["sh", "-c", 'echo x >> "$2"; cp -a "$0" "$1"', str(job.data), str(job.model), str(count)]
+    for attempt, runs in (("a1", 1), ("a1", 1), ("a2", 2)):
+        job.task["attempt"] = attempt
+        job.run("sh", "-c", f"rm -rf {job.model} && exec \"$@\"", "sh", *training, check=0)
+        assert len(count.read_text().split()) == runs
+
+
+@pytest.mark.parametrize("end, code", [("exit 7", 7), ("kill -TERM $$", 143), ("kill -KILL $$", 137)])
+def test_a_program_that_fails_keeps_its_exit_code_and_delivers_nothing(job, end, code):
+    job.put({"a": b"1"})
+    job.run("sh", "-c", f"mkdir -p {job.model} && echo half > {job.model}/half; {end}", check=code)
+    assert not job.delivered.exists() and not job.record.exists()
+
+
+def test_an_artifact_that_was_not_written_is_none_and_a_value_is_missed(job):
+    job.put({"a": b"1"})
+    job.run("true", check=0)
+    assert not job.delivered.exists()
+    assert json.loads(job.record.read_text())["outputs"][0]["present"] is False
+    job.task["attempt"] = "a2"
+    job.task["outputs"].append({"name": "accuracy", "type": "NUMBER_DOUBLE", "path": str(job.folder / "out/accuracy")})
+    assert "accuracy: the program ended well but wrote no value" in job.run("true", check=1).stderr
+
+
+# --- who may not, and what is not there -------------------------------------------------------------------------------------------------------------
+
+
+def refused(job, *words, code=2):
+    """Nothing was trained, and the message tells why, in the log and for the kubelet."""
+    ran = job.folder / "ran"
+    done = job.run("touch", str(ran), check=code)
+    assert not ran.exists()
+    for word in words:
+        assert word in done.stderr
+        assert word in job.message.read_text()
+    assert not job.record.exists()
+
+
+def test_wrong_keys(job):
+    job.put({"a": b"1"})
+    job.keys = job.server.user(job.server.root.access_key, "wrong")
+    refused(job, "SignatureDoesNotMatch", "the secret key does not fit")
+    job.keys = job.server.user("nobody", "wrong")
+    refused(job, "InvalidAccessKeyId", "does not know this access key")
+    job.environment = {}
+    refused(job, "AWS_ACCESS_KEY_ID")
+
+
+def test_a_bucket_that_is_not_there(job):
+    job.task["inputs"][0]["uri"] = "s3://no-such-bucket/x"
+    refused(job, "no-such-bucket", "NoSuchBucket", "correct its name")
+
+
+def test_data_that_are_not_there(job):
+    refused(job, "data", f"nothing lies at {job.data_uri}")
+
+
+def test_a_bucket_for_the_model_that_is_not_there_is_found_before_the_training(job):
+    job.put({"a": b"1"})
+    job.task["outputs"][0]["uri"] = "s3://no-such-bucket/model"
+    job.task["record"]["uri"] = "s3://no-such-bucket/job/finished.json"
+    refused(job, "no-such-bucket", "NoSuchBucket")
+
+
+def test_a_user_with_rights_for_prefixes_alone(job):
+    job.put({"a": b"1", "b": os.urandom(20 << 20)})
+    job.keys = job.server.make_user(f"user-{job.name}")
+    job.server.allow("data", job.keys, ["s3:GetObject"], f"{job.name}/*")
+    job.server.allow("data", job.keys, ["s3:ListBucket"])
+    job.server.allow("models", job.keys, ["s3:PutObject", "s3:GetObject", "s3:DeleteObject", "s3:AbortMultipartUpload"], f"{job.name}/*")
+    job.server.allow("models", job.keys, ["s3:ListBucket"])
+    job.run(check=0)
+    assert tree(job.delivered) == tree(job.data)
+    job.task["attempt"] = "a2"
+    job.task["inputs"][0]["uri"] = "s3://data/of-others"
+    job.server.root.put("data", "of-others/a", b"secret")
+    job.record.unlink()
+    refused(job, "of-others", "AccessDenied")
+
+
+def test_a_user_who_may_not_put_the_model_where_it_belongs(job):
+    job.put({"a": b"1"})
+    job.keys = job.server.make_user(f"user-{job.name}")
+    job.server.allow("data", job.keys, ["s3:GetObject"], "*")
+    job.server.allow("data", job.keys, ["s3:ListBucket"])
+    job.server.allow("models", job.keys, ["s3:PutObject"], f"{job.name}/job/*")
+    job.server.allow("models", job.keys, ["s3:ListBucket"])
+    job.task["finishing_limit"] = 2
+    done = job.run(check=2)
+    assert "AccessDenied" in done.stderr and "tried again" in done.stderr
+    assert not job.record.exists() and not job.delivered.exists()
+
+
+class KeyService(http.server.ThreadingHTTPServer):
+    """A container's credential service: gives out one answer after another, the last again and again."""
+
+    def __init__(self, *keys):
+        self.keys, self.asked = list(keys), 0
+        super().__init__(("127.0.0.1", 0), KeyHandler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def environment(self):
+        return {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"http://127.0.0.1:{self.server_port}/keys", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "pod",
+                "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": ""}  # fmt: skip
+
+
+class KeyHandler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        keys = self.server.keys[min(self.server.asked, len(self.server.keys) - 1)]
+        self.server.asked += 1
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+        body = json.dumps({"AccessKeyId": keys.access_key, "SecretAccessKey": keys.secret_key, "Token": "", "Expiration": until}).encode()
+        self.send_response(200 if self.headers["Authorization"] == "pod" else 401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_temporary_keys_that_have_expired_are_asked_for_anew(job):
+    job.put({"a": b"1"})
+    expired = job.server.make_user(f"expired-{job.name}")
+    rule = lambda request: StoreFault(answer=400) if expired.access_key in request.headers["Authorization"] else None  # noqa: E731
+    with KeyService(expired, job.server.root) as service, StoreProxy(job.server, rule) as proxy:
+        job.environment = service.environment
+        job.run(check=0, url=proxy.url)
+        assert tree(job.delivered) == tree(job.data)
+        assert service.asked == 2
+        service.keys, job.task["attempt"] = [expired], "a2"
+        job.record.unlink()
+        refused(job, "ExpiredToken", "the temporary keys are no longer valid")
+
+
+# --- this machine -----------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_told_and_nothing_half_is_left(job, program):
+    job.put({"large": os.urandom(12 << 20), "small": b"x"})
+    disk = job.folder / "disk"
+    disk.mkdir()
+    job.task["inputs"][0]["path"] = str(disk / "data")
+    (job.folder / "task.json").write_text(json.dumps(job.task))
+    job.message.write_text("")
+    script = 'mount -t tmpfs -o size=4m tmpfs "$0" && "$@"; code=$?; find "$0" -name "*.part"; exit $code'
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script, disk, program, "exec", "--task", job.folder / "task.json", "--", "touch", job.folder / "ran"],
+        env={"PATH": os.environ["PATH"], "AWS_ACCESS_KEY_ID": job.keys.access_key, "AWS_SECRET_ACCESS_KEY": job.keys.secret_key,
+             "TRAINSTEP_TERMINATION_LOG": str(job.message)},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "No space left on device" in done.stderr and "No space left on device" in job.message.read_text()
+    assert done.stdout == "" and not (job.folder / "ran").exists()
+
+
+def test_a_server_that_is_away_when_the_training_ends_is_waited_for(trainstep, tmp_path):
+    with S3Server(tmp_path / "s3") as server:
+        for bucket in ("data", "models"):
+            server.make_bucket(bucket)
+        job = Job(trainstep, server, tmp_path, "away")
+        job.put({"a": os.urandom(9 << 20)})
+        trained, begun = tmp_path / "trained", tmp_path / "begun"
+        back = threading.Thread(target=lambda: (wait_for(trained.exists), time.sleep(1), server.start()))
+        stop = threading.Thread(target=lambda: (wait_for(begun.exists), server.stop(), (tmp_path / "go").touch()))
+        for thread in (back, stop):
+            thread.start()
+        program = f'cp -a "$0" "$1"; touch {begun}; until [ -e {tmp_path / "go"} ]; do sleep 0.05; done; touch {trained}'
+        job.run("sh", "-c", program, str(job.data), str(job.model), check=0)
+        for thread in (back, stop):
+            thread.join()
+        assert tree(job.delivered) == tree(job.data)
+        assert job.record.exists()
+
+
+def wait_for(condition, seconds=30):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------------------------------------
+
+FILES = {"large": os.urandom(18 << 20), "empty": b"", "a/b c": b"x" * 5000, "ü": b"u"} | {f"many/{i}": bytes([i]) * i for i in range(20)}
+
+
+def deliver_through(job, schedule) -> StoreProxy:
+    """Runs the job through a proxy and holds its end against the promises."""
+    job.put(FILES)
+
+    def whole(request):
+        """The finished record comes last."""
+        if request.method == "PUT" and request.path.endswith("finished.json") and tree(job.delivered) != digests(FILES):
+            return "the record was written although the model is not there"
+        return None
+
+    with StoreProxy(job.server, schedule, before=whole) as proxy:
+        done = job.run(url=proxy.url)
+        assert done.returncode == 0, f"{done.stderr}\n{proxy.story()}"
+        assert proxy.problems == [], proxy.story()
+    assert tree(job.data) == digests(FILES)
+    assert tree(job.delivered) == digests(FILES)
+    assert job.record.exists()
+    assert job.left() == [], proxy.story()
+    return proxy
+
+
+FAULTS = {
+    "before": StoreFault(cut="before"),
+    "after": StoreFault(cut="after"),
+    "head": StoreFault(cut="head"),
+    "body": StoreFault(cut="body"),
+    "chunk": StoreFault(cut="chunk"),
+    "500": StoreFault(answer=500),
+    "502": StoreFault(answer=502),
+    "503": StoreFault(answer=503),
+    "503 for a second": StoreFault(answer=503, retry_after=1),
+    "504": StoreFault(answer=504),
+    "silent": StoreFault(silence=0.5),
+    "late": StoreFault(delay=0.3),
+    "slow": StoreFault(split=200_000, slow=0.02),
+    "a proxy's page": StoreFault(page="<html>please log in</html>"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+def test_the_first_try_of_every_request_goes_wrong(job, fault):
+    page = getattr(fault, "page", "")
+    # The answer to a GET of an object may be any text, and nobody can tell that it is another's.
+    fits = lambda request: not page or request.method != "GET" or "list-type" in request.target  # noqa: E731
+    proxy = deliver_through(job, lambda request: fault if request.nth == 1 and fits(request) else None)
+    assert len([one for one in proxy.exchanges if one.fault]) > 30
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_faults(job, seed):
+    deliver_through(job, chaos(seed))
+
+
+def test_a_part_that_is_refused_leaves_no_model_and_no_parts(job):
+    job.put(FILES)
+    job.task["finishing_limit"] = 2
+    with StoreProxy(job.server, lambda request: StoreFault(answer=403) if "partNumber=2" in request.target else None) as proxy:
+        done = job.run(url=proxy.url, check=2)
+    assert "put part 2" in done.stderr
+    assert not (job.delivered / "large").exists() and not job.record.exists()
+    assert job.left() == []
+
+
+def test_an_object_that_changes_while_it_is_fetched_is_never_half_of_each(job):
+    job.put({"large": os.urandom(40 << 20)})
+    other = os.urandom(40 << 20)
+
+    def change(request):
+        if request.headers.get("Range", "").startswith("bytes=16777216"):
+            job.server.root.put("data", f"{job.name}/large", other)
+
+    with StoreProxy(job.server, before=change) as proxy:
+        done = job.run(url=proxy.url)
+    assert done.returncode in (2, 3) and "large" in done.stderr
+    assert not (job.data / "large").exists() and not job.record.exists()
