@@ -6,10 +6,11 @@ import json
 import os
 import pathlib
 import secrets
+import shutil
 import subprocess
 import sys
 
-from cluster import STEP_RULES
+from cluster import ROOT, STEP_RULES
 from cluster_cells import MORTAL, RESOURCES
 from control_plane import NODE_ADDRESS
 from image_file import write_image
@@ -75,6 +76,7 @@ class Store:
 
     def __init__(self, cluster):
         self.cluster = cluster
+        self.codes = []  # how steps ended, for whoever counts
         self.files = cluster.folder / "s3" / BUCKET
         self.files.mkdir(parents=True)
         self.access_key, self.secret_key = "pipeline", secrets.token_hex(16)
@@ -86,6 +88,11 @@ class Store:
         )  # fmt: skip
         cluster.wait_for("s3", 20, lambda: cluster.answers(f"{self.url}/healthz"))
 
+    def forget(self, space):
+        """What a namespace's steps have put there, and its data set."""
+        for key in f"v2/artifacts/{space.name}", f"sets/{space.name}":
+            shutil.rmtree(self.files / key, ignore_errors=True)
+
     def configure(self, space):
         """What KFP puts into a profile's namespace."""
         path = f"/api/v1/namespaces/{space.name}"
@@ -96,6 +103,10 @@ class Store:
             "credentials": {"fromEnv": False, "secretRef": {"secretName": "mlpipeline-minio-artifact", "accessKeyKey": "accesskey", "secretKeyKey": "secretkey"}},
         }  # fmt: skip
         self.cluster.api.create(f"{path}/configmaps", {"metadata": {"name": "kfp-launcher"}, "data": {"providers": json.dumps({"minio": {"default": default}})}})
+
+
+def release() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/release/trainstep")).resolve()
 
 
 def import_agent(cluster, program):

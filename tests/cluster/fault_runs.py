@@ -5,21 +5,12 @@ line of the log is shown once. A seed says which job it is, how it ends, and wha
     fault_runs.py [--runs 2000] [--first 1] [--minutes 60] [--side-by-side 6] [--seed 17 …]: many of them on a cluster of its own, or as many as come
     to their end in that time; the program is that of $TRAINSTEP
 """
-import argparse
-import concurrent.futures
-import os
-import pathlib
 import random
-import shutil
-import sys
-import tempfile
-import time
-import traceback
 
 import steps
-from cluster import ROOT, Cluster
 from fault_proxy import FaultProxy, certify
 from faults import chaos
+from schedules import run_many
 
 PRIMARY = {"Job": "main-0", "PyTorch": "master-0", "TF": "chief-0", "MPI": "launcher-0"}
 ALONE = ("main-0", "launcher-0")  # shown without a number
@@ -54,42 +45,11 @@ def shown(output, replica) -> list:
     return [line[len(begin) :] for line in output.splitlines() if line.startswith(begin)]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=1, help="the first seed")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="no run begins later")
-    parser.add_argument("--seed", type=int, action="append", help="this one again, instead")
-    parser.add_argument("--side-by-side", type=int, default=6)
-    options = parser.parse_args()
-    program = pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/release/trainstep")).resolve()
-    seeds = options.seed or range(options.first, options.first + options.runs)
-    bad, until = [], time.monotonic() + options.minutes * 60
-    with Cluster(ROOT / f"build/cluster/fault-runs-{os.getpid()}") as cluster, tempfile.TemporaryDirectory() as folder:
-        cluster.start()
-        certify(cluster)
-
-        def live(seed):
-            """(seed, problems), None: not run"""
-            try:
-                return seed, run(cluster, program, pathlib.Path(folder), seed) if time.monotonic() < until else None
-            except Exception:  # whatever it is, the others go on
-                return seed, [f"seed {seed}", traceback.format_exc()]
-
-        done = 0
-        with concurrent.futures.ThreadPoolExecutor(options.side_by_side) as pool:
-            for seed, problems in pool.map(live, seeds):
-                done += problems is not None
-                if problems:
-                    bad.append(seed)
-                    print("\n".join(problems), f"again: tests/cluster/fault_runs.py --seed {seed}", sep="\n", flush=True)
-                elif done % 100 == 0 and problems is not None:
-                    print(f"{done} schedules, {len(bad)} failed", flush=True)
-    if bad:
-        sys.exit(f"{len(bad)} of {done} schedules failed: {' '.join(f'--seed {seed}' for seed in bad)}")
-    print(f"{done} schedules from {seeds[0]} on, all right")
-    shutil.rmtree(cluster.folder)
+def start(cluster):
+    cluster.start()
+    certify(cluster)
+    return cluster
 
 
 if __name__ == "__main__":
-    main()
+    run_many("fault_runs", __doc__.partition("\n")[0], start, run, side_by_side=6)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent in real pods: images that hold nothing, users without rights, and pods that are lost at any moment."""
+import concurrent.futures
 import json
 import platform
-import random
 import subprocess
-import time
 
+import data_fault_runs
 import pytest
-from data_steps import PROGRAM, contents, delivered, tree
+from data_steps import delivered, tree
 from image_file import write_image
 from real_node import import_image
 
@@ -96,29 +96,8 @@ def test_pod_that_is_lost_after_the_delivery_starts_again_without_training(data_
     assert json.loads((training.tmp / "results").read_text())["digest"] == {"sha256": "as told"}
 
 
-@pytest.mark.parametrize("seed", range(SCHEDULES))
-def test_faults_at_any_moment_lose_nothing_and_deliver_nothing_wrong(data_step, store, cluster, seed):
-    dice = random.Random(seed)
-    training = data_step(dice.choice(["Job", "Job", "PyTorch", "TF"]))
-    files = tree(store, f"sets/faults-{seed}")
-    training.options = {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 6, "stop_grace": "1s"}}
-    training.command = [*training.command[:2], PROGRAM.replace("TOGETHER", "import time; time.sleep(0.5)")]
-    faults = sorted((dice.uniform(0.3, 5), dice.choice(["pod", "pod", "store"])) for _ in range(dice.randint(1, 3)))
-    began = time.monotonic()
-    training.begin_with_artifacts(f"sets/faults-{seed}")
-    for at, what in faults:
-        time.sleep(max(0, began + at - time.monotonic()))  # the schedule itself
-        if what == "store":
-            cluster.stop_server("s3", "KILL")
-            time.sleep(dice.uniform(0, 1))
-            cluster.start_server("s3")
-        elif pods := [pod for pod in training.pods() if pod["metadata"]["name"] != "step"]:
-            cluster.api.delete(f"/api/v1/namespaces/{training.space.name}/pods/{dice.choice(pods)['metadata']['name']}")
-    code = training.end()
-    story = f"seed {seed}, {training.kind}, {faults}\n{training.output}"
-    if code == 0:
-        assert delivered(training.model, files), story
-        assert json.loads((training.tmp / "results").read_text())["digest"]["sha256"], story
-    else:  # too many pods were taken away
-        assert code in (3, 5), story
-    assert training.left() == [], story
+def test_faults_at_any_moment_lose_nothing_and_deliver_nothing_wrong(store, program, tmp_path):
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        stories = list(pool.map(lambda seed: data_fault_runs.run(store, program, tmp_path, seed), range(SCHEDULES)))
+    assert store.codes.count(0) >= SCHEDULES / 2, "a pod that is lost is replaced"
+    assert stories == [[]] * SCHEDULES, "\n".join(line for story in stories for line in story)
