@@ -1,16 +1,26 @@
 #!/bin/bash
-# ./dev bench [local|cluster]: what the release file costs, side by side with what people use instead; default: both.
+# ./dev bench [local|cluster|objectstore [OPTIONS]]: what the release file costs, side by side with what people use instead; default: all of it.
+# OPTIONS are those of tests/bench/objectstore_bench.py.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 what=${1:-}
-[[ $# -le 1 && ($what == "" || $what == local || $what == cluster) ]] || die "usage: ./dev bench [local|cluster]"
+case $what in
+  "" | local | cluster) [[ $# -le 1 ]] ;;
+  objectstore) ;;
+  *) false ;;
+esac || die "usage: ./dev bench [local|cluster|objectstore [OPTIONS]]"
 need "${build_packages[@]}" "${curl_packages[@]}" "${python_packages[@]}"
-venv kfp2 clients
 build release trainstep peak
-if [[ $what != cluster ]]; then
+if [[ $what == "" || $what == local ]]; then
+  venv kfp2
   $system_python tests/bench/bench.py "$root/build/release/trainstep" "$root/build/venv/kfp2/bin/python"
 fi
-if [[ $what != local ]]; then
+if [[ $what == "" || $what == cluster ]]; then
+  venv clients
   $system_python tests/bench/cluster_bench.py "$root/build/release/trainstep" "$root/build/venv/clients/bin/python"
+fi
+if [[ $what == "" || $what == objectstore ]]; then
+  venv objectstore
+  $system_python tests/bench/objectstore_bench.py "$root/build/release/trainstep" "$root/build/venv/objectstore/bin/python" "${@:2}"
 fi
