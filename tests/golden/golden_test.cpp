@@ -1,6 +1,7 @@
 // tests/golden/NAME/: request.json → manifest.yaml and explain.yaml. UPDATE_GOLDEN=1 writes them anew; read the difference before you commit it.
-// request.json holds members of plan::Request, with `train_specification` as an object or as the path of a file ("@…"), and `api_version`.
-// SPDX-License-Identifier: Apache-2.0
+// request.json holds members of plan::Request, with `train_specification` as an object or as the path of a file ("@…"), `api_version`, and `facts`:
+// what is known of claims, object stores and the agent's image. A path of the step that is an address is an artifact's. SPDX-License-Identifier:
+// Apache-2.0
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -32,9 +33,24 @@ std::vector<plan::StepPath> step_paths(const Json& names) {
   for (const auto& [name, path] : names.items()) {
     auto& added = paths.emplace_back();
     added.name = name;
-    added.path = path;
+    const auto place = path.get<std::string>();
+    (place.find("://") == std::string::npos ? added.path : added.uri) = place;
   }
   return paths;
+}
+
+plan::DataFacts read_facts(const Json& json) {
+  plan::DataFacts facts;
+  facts.agent_image = json.at("agent_image");
+  for (const auto& claim : json.at("claims")) facts.claims.push_back({claim.at("claim"), claim.at("mount_path"), claim.value("sub_path", "")});
+  for (const auto& [uri, store] : json.at("stores").items())
+    facts.stores[uri] = {store.at("endpoint"),
+                         store.at("region"),
+                         store.at("path_style"),
+                         store.value("secret", ""),
+                         store.value("access_key_key", ""),
+                         store.value("secret_key_key", "")};
+  return facts;
 }
 
 std::string specification(const Json& value) {
@@ -100,9 +116,12 @@ TEST_CASE("a request gives exactly its manifest, and every value its explanation
     auto json = parse_json(contents(path / "request.json"), "request.json");
     if (!json) FAIL(json.error().message);
     const auto version = json->value("api_version", "");
-    json->erase("api_version");
-    const auto plan = plan::make_plan(read_request(std::move(*json)), kinds::names());
+    const auto facts = json->value("facts", Json());
+    for (const auto* key : {"api_version", "facts"}) json->erase(key);
+    auto plan = plan::make_plan(read_request(std::move(*json)), kinds::names());
     if (!plan) FAIL(plan.error().message);
+    if (!facts.is_null())
+      if (const auto routed = plan::route_data(*plan, read_facts(facts)); !routed) FAIL(routed.error().message);
     const auto manifest = kinds::render(*plan, version);
     if (!manifest) FAIL(manifest.error().message);
     compare(path / "manifest.yaml", kinds::to_yaml(*manifest));
