@@ -70,7 +70,8 @@ class Bench:
         way = {"outputs": [place | {"type": "artifact"}], "inputs": []} if direction == "up" else {"inputs": [place], "outputs": []}
         task = self.folder / "task.json"
         task.write_text(json.dumps({"job": "bench", "attempt": "1", "stores": [store], **way, "finishing_limit": 5}))
-        return [self.program, "exec", "--task", task], {}
+        # What is not written by a program is none of its outputs.
+        return [self.program, "exec", "--task", task, *(["--", "touch", files] if direction == "up" else [])], {}
 
     def s5cmd(self, direction, files, prefix):
         ends = [f"{files}/", f"s3://{BUCKET}/{prefix}/"] if direction == "up" else [f"s3://{BUCKET}/{prefix}/*", f"{files}/"]
