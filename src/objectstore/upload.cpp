@@ -98,17 +98,28 @@ class Upload : public Transfer {
                                      }));
   }
 
-  // Where the answer was lost, the next try finds no upload any more: then the object is looked at.
+  // The word of the store is not enough. Where an answer was lost, the next try finds no upload any more; and a store that was killed on the way may
+  // then take an upload for complete that is not (versitygw 1.8.0, a folder of an upload in progress). So the object is looked at.
   Client::CallId ask_to_complete(Parts& parts, Client::Done<Object> done) {
-    return m_client.complete_upload(address(parts.file.path), parts.upload, parts.etags,
-                                    [this, &parts, done = std::move(done)](Answer<Object> answer) {
-                                      if (answer || answer.error().code != "NoSuchUpload") return done(std::move(answer));
-                                      keep(m_client.head(address(parts.file.path), [&parts, done, answer](Answer<Object> there) {
-                                        const bool ours = there && there->size == parts.file.size && there->etag == etag_of_parts(parts.etags);
-                                        if (ours) return done(std::move(there));
-                                        done(answer);
-                                      }));
-                                    });
+    return m_client.complete_upload(
+        address(parts.file.path), parts.upload, parts.etags, [this, &parts, done = std::move(done)](Answer<Object> answer) {
+          if (!answer && answer.error().code != "NoSuchUpload") return done(std::move(answer));
+          keep(m_client.head(address(parts.file.path),
+                             [this, &parts, done, answer](Answer<Object> there) { done(judge(parts, answer, std::move(there))); }));
+        });
+  }
+
+  // `told`: what the store said of the end of the upload; `there`: what is there now.
+  Answer<Object> judge(const Parts& parts, const Answer<Object>& told, Answer<Object> there) const {
+    if (told && !there && there.error().error.kind == ErrorKind::denied) return told;  // who may write may not always look
+    if (!there && there.error().status != 404) return there;
+    const bool whole = there && there->size == parts.file.size;
+    const bool same_tag = there && (there->etag == etag_of_parts(parts.etags) || (told && there->etag == told->etag));
+    if (whole && same_tag) return there;
+    if (!told) return told;
+    const auto what = fmt::format("complete upload of {}", address(parts.file.path).text());
+    return tl::unexpected(
+        StoreError{{ErrorKind::unavailable, what + ": the object store says that it is done, but the object is not there"}, 0, {}, {}});
   }
 
   void uploaded(const LocalFile& file, const std::string& etag) {

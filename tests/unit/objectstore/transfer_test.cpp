@@ -208,6 +208,23 @@ TEST_CASE_METHOD(Trees, "an upload that has gone is no success because an older 
   CHECK(sent.error().message.find("NoSuchUpload") != std::string::npos);
 }
 
+TEST_CASE_METHOD(Trees, "a store that calls an upload complete is not believed before the object is there") {
+  write("large", long_text);
+  bool older = false;
+  SECTION("nothing is there") {}
+  SECTION("an older one is there") { older = true; }
+  if (older) objects["model/large"] = "older";
+  fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.request.method == "POST" && !asked.query("uploadId").empty())
+      return Reply::text("<CompleteMultipartUploadResult><ETag>claimed</ETag></CompleteMultipartUploadResult>");
+    return std::nullopt;
+  };
+  const auto sent = up();
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().kind == ErrorKind::unavailable);
+  CHECK(sent.error().message.find("but the object is not there") != std::string::npos);
+}
+
 TEST_CASE_METHOD(Trees, "a bucket alone is no place for a file") {
   write("", "text");
   at.key.clear();
