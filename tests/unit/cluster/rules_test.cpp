@@ -1,4 +1,4 @@
-// A plan as the state machine wants it; and which plans a cluster can carry out.
+// A plan as the state machine wants it.
 #include "cluster/rules.h"
 
 #include "support/catch.h"
@@ -7,7 +7,6 @@
 using namespace trainstep;
 using namespace trainstep::cluster;
 using namespace std::chrono_literals;
-using Catch::Matchers::Contains;
 using kinds::test::example;
 
 namespace {
@@ -22,12 +21,6 @@ std::vector<Seen> members(const plan::Plan& plan) {
   std::vector<Seen> seen;
   for (const auto& member : rules_of(plan).members) seen.push_back({member.name, member.container, member.primary, member.awaited, member.serves});
   return seen;
-}
-
-plan::StepPath path_of_step(const std::string& name) {
-  plan::StepPath path;
-  path.name = name;
-  return path;
 }
 
 }  // namespace
