@@ -23,15 +23,14 @@ struct Growing {
 // What has come of one range and is not yet in its file: some servers send TLS records of 4 KiB, and each would be a system call.
 class RangeWriter {
  public:
-  RangeWriter(Growing& growing, Range range) : m_growing(growing), m_range(range) {}
+  RangeWriter(Growing& growing, Range range, WriteBehind& behind) : m_growing(growing), m_range(range), m_behind(behind) {}
 
   Result<void> take(std::int64_t offset, std::string_view bytes) {
     if (offset == 0) m_waiting.clear();  // a further try
     if (m_waiting.empty()) m_begin = offset;
-    if (m_waiting.empty() && bytes.size() >= write_size) return m_growing.file->write(m_range.first + offset, bytes);
     m_waiting += bytes;
-    if (m_waiting.size() >= write_size) return flush();
-    return {};
+    if (m_waiting.size() < write_size) return {};
+    return m_growing.file->write_behind(m_range.first + m_begin, std::exchange(m_waiting, m_behind.buffer()));
   }
   Result<void> flush() {
     TRY(m_growing.file->write(m_range.first + m_begin, m_waiting));
@@ -42,6 +41,7 @@ class RangeWriter {
  private:
   Growing& m_growing;
   Range m_range;
+  WriteBehind& m_behind;
   std::int64_t m_begin = 0;
   std::string m_waiting;
 };
@@ -69,7 +69,7 @@ class Download : public Transfer {
   }
 
   void fetch(const std::shared_ptr<Growing>& growing, const Range& range, std::function<void()> over) {
-    const auto writer = std::make_shared<RangeWriter>(*growing, range);
+    const auto writer = std::make_shared<RangeWriter>(*growing, range, *m_behind);
     const auto start = call<std::int64_t>([=, this](const auto& done) { return ask(growing, writer, range, done); },
                                           [=, this](std::int64_t came) { arrived(*growing, *writer, range, came); });
     start(std::move(over));
@@ -89,7 +89,7 @@ class Download : public Transfer {
 
   Result<void> open(Growing& growing) const {
     if (growing.file) return {};
-    ASSIGN(growing.file, GrowingFile::create(place(growing.object.key)));
+    ASSIGN(growing.file, GrowingFile::create(place(growing.object.key), m_behind));
     return {};
   }
 
@@ -118,6 +118,7 @@ class Download : public Transfer {
   }
 
   SyncPlan m_plan;
+  std::shared_ptr<WriteBehind> m_behind = std::make_shared<WriteBehind>();
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct TransferLimits {
   int requests = 32;                            // at once
   std::int64_t bytes = std::int64_t{32} << 20;  // in memory
   std::int64_t part = std::int64_t{8} << 20;    // of a large file that is uploaded; larger where there would be more than 10,000 of them
-  std::int64_t range = std::int64_t{16} << 20;  // of a large object that is fetched
+  std::int64_t range = std::int64_t{32} << 20;  // of a large object that is fetched
 };
 
 // What both directions share: lanes, calls under way, the first error.

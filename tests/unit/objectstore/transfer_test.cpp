@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objectstore/transfer.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -326,6 +329,37 @@ TEST_CASE_METHOD(Trees, "a tree is removed with what uploads have left in it, an
     CHECK(removed->error().error.message == "remove s3://b: a whole bucket is not removed");
     CHECK(objects.size() == 51);
   }
+}
+
+TEST_CASE_METHOD(Trees, "what is too large to be written at once is written behind, and whole in the end") {
+  std::string large;
+  for (int i = 0; large.size() < 2'000'000; ++i) large += std::to_string(i);
+  objects["model/large"] = large;
+  objects["model/larger"] = large + large;
+  limits.bytes = std::int64_t{32} << 20;
+  limits.range = 700'000;
+  REQUIRE(down());
+  CHECK(read_file(target / "large", 10'000'000).value() == large);
+  CHECK(read_file(target / "larger", 10'000'000).value() == large + large);
+  CHECK(left_beside().empty());
+}
+
+TEST_CASE_METHOD(Trees, "what cannot be written ends the transfer, and nothing of it is left") {
+  objects["model/large"] = std::string(2'000'000, 'x');
+  limits.bytes = std::int64_t{32} << 20;
+  limits.range = 700'000;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  auto* handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{200'000, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const auto got = down();
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  REQUIRE_FALSE(got);
+  CHECK(got.error().message.find("File too large") != std::string::npos);
+  CHECK(read("large") == "(none)");
+  CHECK(left_beside().empty());
 }
 
 TEST_CASE_METHOD(Trees, "who may list but not read finds a single object all the same") {
