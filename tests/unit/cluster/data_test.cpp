@@ -1,0 +1,225 @@
+// What a step in a cluster knows of its data's ways, and what comes back of the pods' words.
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/data.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "kinds/kind.h"
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using Catch::Matchers::Contains;
+using kube::test::Harness;
+using kube::test::refusal;
+using trainstep::test::Reply;
+
+namespace {
+
+const char* const providers = R"(
+minio:
+  default:
+    endpoint: minio-service.team-a:9000
+    region: minio
+    disableSSL: true
+    forcePathStyle: true
+    credentials:
+      fromEnv: false
+      secretRef: {secretName: team-keys, accessKeyKey: ak, secretKeyKey: sk}
+s3:
+  default:
+    region: eu-west-1
+    credentials: {fromEnv: true}
+)";
+
+const char* const session =
+    R"({"Provider": "minio", "Params": {"endpoint": "elsewhere:9000", "region": "r", "disableSSL": "true", "forcePathStyle": "true",
+  "fromEnv": "false", "secretName": "session-keys", "accessKeyKey": "a", "secretKeyKey": "s"}})";
+
+plan::StepPath path(std::string name, std::string local, std::string uri, Json metadata = Json::object()) {
+  return {.name = std::move(name), .path = std::move(local), .uri = std::move(uri), .type = "", .metadata = std::move(metadata)};
+}
+
+plan::Request request() {
+  plan::Request request;
+  request.run_id = "run-1";
+  request.train_specification = R"(
+inputs: [{name: data}]
+outputs: [{name: model, type: Model}, {name: loss, type: Float}, {name: note, type: String}]
+implementation:
+  container: {image: i, command: [t, {inputPath: data}, {outputPath: model}], args: [----output-paths, {outputPath: loss}, {outputPath: note}]}
+)";
+  request.train_parameters = {{"data", "train_dataset_dir"}, {"model", "model_dir"}};
+  return request;
+}
+
+plan::Plan plan_of(const plan::StepPath& data, const plan::StepPath& model) {
+  auto wanted = request();
+  wanted.inputs = {data};
+  wanted.outputs = {model};
+  auto plan = plan::make_plan(wanted, kinds::names());
+  if (!plan) FAIL(plan.error().message);
+  return std::move(*plan);
+}
+
+plan::Plan artifacts(const Json& metadata = Json::object()) {
+  return plan_of(path("train_dataset_dir", "/minio/m/data", "minio://mlpipeline/data", metadata),
+                 path("model_dir", "/s3/b/model", "s3://bucket/run/model"));
+}
+
+plan::DataFacts facts_of(const plan::Plan& plan, const std::string& stores) {
+  Facts facts;
+  facts.stores = stores;
+  facts.image = "trainstep:1";
+  auto known = data_facts(plan, facts);
+  if (!known) FAIL(known.error().message);
+  return std::move(*known);
+}
+
+result::PodReport report() {
+  result::PodReport made;
+  made.primary = true;
+  made.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}, .metadata = {{"a", 1}}});
+  made.outputs.push_back({.name = "loss", .artifact = false, .present = true, .value = 0.5, .uri = {}});
+  made.outputs.push_back({.name = "note", .artifact = false, .present = true, .value = "NaN", .uri = {}});
+  return made;
+}
+
+std::vector<run::OutputFound> found(const plan::Plan& plan, const result::PodReport& made) {
+  auto outputs = outputs_of(plan, made);
+  if (!outputs) FAIL(outputs.error().message);
+  return std::move(*outputs);
+}
+
+}  // namespace
+
+TEST_CASE("an address leads to the store that the launcher's ConfigMap names") {
+  const auto known = facts_of(artifacts(), providers);
+  CHECK(known.agent_image == "trainstep:1");
+  REQUIRE(known.stores.size() == 2);
+  CHECK(known.stores.at("minio://mlpipeline/data") == plan::StoreAccess{"http://minio-service.team-a:9000", "minio", true, "team-keys", "ak", "sk"});
+  const auto& aws = known.stores.at("s3://bucket/run/model");
+  CHECK_THAT(aws.endpoint, Contains("https://s3.eu-west-1.amazonaws.com"));
+  CHECK_FALSE(aws.path_style);
+  CHECK(aws.secret.empty());
+}
+
+TEST_CASE("without a configuration it is KFP's own store") {
+  const auto known = facts_of(artifacts(), "");
+  const auto& own = known.stores.at("minio://mlpipeline/data");
+  CHECK(own == plan::StoreAccess{"http://seaweedfs.kubeflow:9000", "minio", true, "mlpipeline-minio-artifact", "accesskey", "secretkey"});
+}
+
+TEST_CASE("what came with the artifact counts more than the configuration") {
+  const auto known = facts_of(artifacts({{"store_session_info", session}}), providers);
+  CHECK(known.stores.at("minio://mlpipeline/data") == plan::StoreAccess{"http://elsewhere:9000", "r", true, "session-keys", "a", "s"});
+}
+
+TEST_CASE("paths without an address, or with one of another kind, need no store") {
+  const auto known = facts_of(plan_of(path("train_dataset_dir", "/data", ""), path("model_dir", "", "https://example.com/model")), providers);
+  CHECK(known.stores.empty());
+}
+
+TEST_CASE("a configuration that cannot be understood is refused with the name of the path") {
+  Facts facts;
+  facts.stores = "minio: {default: {disableSSL: perhaps}}";
+  const auto known = data_facts(artifacts(), facts);
+  REQUIRE_FALSE(known);
+  CHECK(known.error().kind == ErrorKind::input);
+  CHECK_THAT(known.error().message, Contains("train_dataset_dir") && Contains("disableSSL"));
+}
+
+TEST_CASE("the facts of the step's pod lead the plan's data: claims, image, stores") {
+  auto plan = plan_of(path("train_dataset_dir", "/data/mnist", ""), path("model_dir", "/s3/b/model", "s3://bucket/run/model"));
+  Facts facts;
+  facts.image = "trainstep:1";
+  facts.mounts = {{"datasets", "/data", "team-a"}};
+  REQUIRE(route_data(plan, facts));
+  CHECK(plan.data.agent_image == "trainstep:1");
+  CHECK(plan.data.placement.inputs.at("data") == "/mnt/trainstep/0/mnist");
+  CHECK(plan.data.task.outputs.front().to.uri == "s3://bucket/run/model");
+  facts.mounts.clear();
+  CHECK_FALSE(route_data(plan, facts));
+}
+
+TEST_CASE("outputs are found where they were asked for, values as their types") {
+  const auto outputs = found(artifacts(), report());
+  REQUIRE(outputs.size() == 3);
+  CHECK(outputs[0].name == "model");
+  CHECK(outputs[0].artifact);
+  CHECK(outputs[0].present);
+  CHECK(outputs[0].step_path == "model_dir");
+  CHECK(outputs[0].path == "s3://bucket/run/model");
+  CHECK(to_text(outputs[0].metadata) == R"({"a":1})");
+  CHECK(outputs[1].value == Json(0.5));
+  CHECK(outputs[1].step_path.empty());
+  CHECK(outputs[2].value == Json("NaN"));  // a text
+}
+
+TEST_CASE("NaN and infinity, which travel as text, are numbers again") {
+  auto made = report();
+  made.outputs[1].value = "NaN";
+  CHECK(std::isnan(found(artifacts(), made)[1].value->get<double>()));
+  made.outputs[1].value = "-Infinity";
+  CHECK(found(artifacts(), made)[1].value->get<double>() == -HUGE_VAL);
+}
+
+TEST_CASE("an output on a claim has the step's own path, one that the program put elsewhere has its address") {
+  const auto plan = plan_of(path("train_dataset_dir", "/data", ""), path("model_dir", "/data/model", ""));
+  CHECK(found(plan, report())[0].path == "/data/model");
+  auto made = report();
+  made.outputs[0].uri = "s3://elsewhere/model";
+  CHECK(found(plan, made)[0].path == "s3://elsewhere/model");
+}
+
+TEST_CASE("a report that does not fit the program is an error") {
+  auto made = report();
+  SECTION("another type") {
+    made.outputs[1].value = "much";
+    const auto outputs = outputs_of(artifacts(), made);
+    REQUIRE_FALSE(outputs);
+    CHECK(outputs.error().kind == ErrorKind::input);
+    CHECK_THAT(outputs.error().message, Contains("output loss"));
+  }
+  SECTION("what it does not mention is not there") {
+    made.outputs.erase(made.outputs.begin());
+    CHECK(found(artifacts(), made).size() == 2);
+  }
+}
+
+TEST_CASE("only for addresses is the configuration worth a request") {
+  plan::Request request;
+  CHECK_FALSE(has_addresses(request));
+  request.inputs = {path("a", "/a", ""), path("b", "", "https://example.com")};
+  CHECK_FALSE(has_addresses(request));
+  request.outputs = {path("c", "", "gs://bucket/x")};
+  CHECK(has_addresses(request));
+}
+
+TEST_CASE("the launcher's ConfigMap is read; that it is not there or may not be read is nothing, other errors are told") {
+  Harness kube;
+  std::optional<Result<std::string>> stores;
+  const auto find = [&](Reply reply) {
+    stores.reset();
+    kube.server.reply(std::move(reply));
+    find_stores(*kube.client, "team-a", [&](Result<std::string> answer) { stores = std::move(answer); });
+    kube.loop.run();
+    REQUIRE(stores);
+  };
+  find(Reply::text(R"({"data": {"providers": "minio: {}", "defaultPipelineRoot": "minio://x"}})"));
+  CHECK(**stores == "minio: {}");
+  CHECK_THAT(kube.server.asked().front().line(), Contains("GET /base/api/v1/namespaces/team-a/configmaps/kfp-launcher"));
+  find(Reply::text(R"({"data": {"defaultPipelineRoot": "minio://x"}})"));
+  CHECK(stores->value().empty());
+  find(Reply::text("{}"));
+  CHECK(stores->value().empty());
+  find(refusal(404, "NotFound", "no"));
+  CHECK(stores->value().empty());
+  find(refusal(403, "Forbidden", "no"));
+  CHECK(stores->value().empty());
+  find(refusal(422, "Invalid", "no"));
+  CHECK_FALSE(*stores);
+}
