@@ -44,6 +44,43 @@ TEST_CASE("a request goes out as it is meant, and its answer comes back with sta
   CHECK_THAT(sent, Catch::EndsWith(request.body));
 }
 
+TEST_CASE("a sink gets the body as it comes, with the head; a refusal's body is gathered all the same") {
+  Net net;
+  ScriptedServer server(net.loop, [](Connection& c, const std::string& request) {
+    c.send(request.starts_with("GET /no") ? "HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nwhy"
+                                          : "HTTP/1.1 206 Partial Content\r\nContent-Length: 10\r\n\r\n0123456789");
+  });
+  std::string taken;
+  std::size_t most = 100;
+  const auto ask = [&](const std::string& path) {
+    std::optional<Result<Response>> result;
+    Transport::Handler handler;
+    handler.sink = [&](const Response& head, std::string_view bytes) {
+      CHECK(head.status == 206);
+      taken += bytes;
+      return taken.size() < most;
+    };
+    handler.done = [&](Result<Response> response) { result = std::move(response); };
+    net.transport->start(get(server.origin() + path), std::move(handler));
+    net.run_until([&] { return result.has_value(); });
+    REQUIRE(result);
+    return std::move(*result);
+  };
+  const auto whole = ask("/x");
+  REQUIRE(whole);
+  CHECK(whole->body.empty());
+  CHECK(taken == "0123456789");
+  const auto refused = ask("/no");
+  REQUIRE(refused);
+  CHECK(refused->body == "why");
+  CHECK(taken.size() == 10);
+  most = 1;
+  const auto unwanted = ask("/x");
+  REQUIRE_FALSE(unwanted);
+  CHECK(unwanted.error().kind == ErrorKind::internal);
+  CHECK_THAT(unwanted.error().message, Contains("not wanted"));
+}
+
 TEST_CASE("every method goes out as it is named, with a length where the method has a body") {
   Net net;
   ScriptedServer server(net.loop,
