@@ -1,0 +1,227 @@
+// What stands at the outputs' paths before the program, and what is taken for its work after it.
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/outputs.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+using namespace trainstep::agent;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A pod with the agent's folder and a claim.
+struct Pod {
+  TempDir folder;
+  plan::Task task;
+  Footprints before;
+
+  Pod() { task.executor_output_file = in_pod("outputs/executor_output.json"); }
+  [[nodiscard]] std::string in_pod(const std::string& path) const { return (folder.path() / "trainstep" / path).string(); }
+  [[nodiscard]] std::string on_claim(const std::string& path) const { return (folder.path() / "claim" / path).string(); }
+
+  plan::TaskOutput& output(const std::string& name, spec::Type type) {
+    return task.outputs.emplace_back(plan::TaskOutput{name, type, "", in_pod("outputs/" + name + "/data"), "", {}});
+  }
+  // The same on the claim: the program's path has the name that the step asked for.
+  plan::TaskOutput& output_on_claim(const std::string& name, spec::Type type, const std::string& file) {
+    auto& made = output(name, type);
+    made.path = in_pod("outputs/" + name + "/" + file);
+    made.folder_is = on_claim("run");
+    return made;
+  }
+
+  void prepare(bool primary = true) {
+    auto prepared = prepare_outputs(task, primary);
+    if (!prepared) FAIL(prepared.error().message);
+    before = std::move(*prepared);
+  }
+  static void write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    REQUIRE(fs::exists(path));
+  }
+  [[nodiscard]] result::ReportedOutput only() const {
+    auto outputs = read_outputs(task, before);
+    if (!outputs) FAIL(outputs.error().message);
+    REQUIRE(outputs->size() == 1);
+    return outputs->front();
+  }
+  [[nodiscard]] std::string refusal() const {
+    const auto outputs = read_outputs(task, before);
+    REQUIRE_FALSE(outputs);
+    CHECK(outputs.error().kind == ErrorKind::input);
+    return outputs.error().message;
+  }
+};
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("the folders that a program may expect are there, its outputs are not") {
+  Pod pod;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  const auto accuracy = pod.output("accuracy", spec::Type::number).path;
+  pod.prepare();
+  CHECK(fs::is_directory(fs::path(model).parent_path()));
+  CHECK_FALSE(fs::exists(model));
+  CHECK(fs::is_directory(fs::path(accuracy).parent_path()));
+  CHECK(fs::is_directory(fs::path(pod.task.executor_output_file).parent_path()));
+}
+
+TEST_CASE("what the primary writes to an output on a claim is there at once, with the name that the step asked for") {
+  Pod pod;
+  const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+  pod.prepare();
+  Pod::write(model + "/weights", "w");
+  CHECK(contents(pod.on_claim("run/final/weights")) == "w");
+  CHECK(pod.only().present);
+}
+
+TEST_CASE("what other replicas write stays in their pods") {
+  Pod pod;
+  const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+  pod.prepare(false);
+  Pod::write(model + "/weights", "w");
+  CHECK_FALSE(fs::exists(pod.on_claim("run/final")));
+  CHECK(contents(model + "/weights") == "w");
+}
+
+TEST_CASE("a container that starts again in the same pod finds its links, and they lead where they did") {
+  Pod pod;
+  const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+  pod.prepare();
+  pod.prepare();
+  Pod::write(model, "w");
+  CHECK(contents(pod.on_claim("run/final")) == "w");
+}
+
+TEST_CASE("values of an earlier attempt in this pod are removed, artifacts stay for those who resume") {
+  Pod pod;
+  const auto accuracy = pod.output("accuracy", spec::Type::number).path;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  Pod::write(accuracy, "0.1");
+  Pod::write(model + "/checkpoint", "c");
+  Pod::write(pod.task.executor_output_file, R"({"parameterValues": {"accuracy": 0.1}})");
+  pod.prepare();
+  CHECK_FALSE(fs::exists(accuracy));
+  CHECK_FALSE(fs::exists(pod.task.executor_output_file));
+  CHECK(fs::exists(model + "/checkpoint"));
+  CHECK_THAT(pod.refusal(), Contains("output accuracy") && Contains("wrote no value") && Contains(accuracy));
+}
+
+TEST_CASE("what lay on a claim before and was not written is no output") {
+  Pod pod;
+  SECTION("an artifact is not present") {
+    const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+    Pod::write(pod.on_claim("run/final/weights"), "old");
+    pod.prepare();
+    CHECK_FALSE(pod.only().present);
+    CHECK(contents(pod.on_claim("run/final/weights")) == "old");
+    Pod::write(model + "/weights", "newer");
+    CHECK(pod.only().present);
+  }
+  SECTION("a value is missing, and the old one is left alone") {
+    const auto accuracy = pod.output_on_claim("accuracy", spec::Type::number, "accuracy").path;
+    Pod::write(pod.on_claim("run/accuracy"), "0.1");
+    pod.prepare();
+    CHECK_THAT(pod.refusal(), Contains("output accuracy"));
+    CHECK(contents(pod.on_claim("run/accuracy")) == "0.1");
+    Pod::write(accuracy, "0.25");
+    CHECK(pod.only().value == Json(0.25));
+  }
+}
+
+TEST_CASE("an artifact that was not written, or is a link to nowhere, is not present; that is no error") {
+  Pod pod;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  pod.prepare();
+  CHECK(pod.only().artifact);
+  CHECK_FALSE(pod.only().present);
+  fs::create_symlink("/nowhere", model);
+  CHECK_FALSE(pod.only().present);
+}
+
+TEST_CASE("values are read by their types, NaN travels as text") {
+  struct Row {
+    spec::Type type;
+    const char* text;
+    const char* value;
+  };
+  const auto row = GENERATE(values<Row>({{spec::Type::integer, "7\n", "7"},
+                                         {spec::Type::number, "0.5", "0.5"},
+                                         {spec::Type::number, "nan", R"("NaN")"},
+                                         {spec::Type::number, "inf", R"("Infinity")"},
+                                         {spec::Type::number, "-inf", R"("-Infinity")"},
+                                         {spec::Type::string, "two words\n", R"("two words\n")"},
+                                         {spec::Type::list, "[1, NaN]", R"([1,"NaN"])"}}));
+  CAPTURE(row.text);
+  Pod pod;
+  const auto path = pod.output("value", row.type).path;
+  pod.prepare();
+  Pod::write(path, row.text);
+  const auto found = pod.only();
+  CHECK(found.present);
+  CHECK_FALSE(found.artifact);
+  CHECK(to_text(*found.value) == row.value);
+}
+
+TEST_CASE("a value of another type is the program's mistake, and named") {
+  Pod pod;
+  const auto path = pod.output("epochs", spec::Type::integer).path;
+  pod.prepare();
+  Pod::write(path, "many");
+  CHECK_THAT(pod.refusal(), Contains("output epochs") && Contains("many"));
+}
+
+TEST_CASE("the executor output counts more than files, and brings metadata and places") {
+  Pod pod;
+  SECTION("a value") {
+    const auto path = pod.output("accuracy", spec::Type::number).path;
+    pod.prepare();
+    Pod::write(path, "0.1");
+    Pod::write(pod.task.executor_output_file, R"({"parameterValues": {"accuracy": NaN}})");
+    CHECK(pod.only().value == Json("NaN"));
+  }
+  SECTION("an artifact elsewhere in a store") {
+    pod.output("model", spec::Type::artifact);
+    pod.prepare();
+    Pod::write(pod.task.executor_output_file, R"({"artifacts": {"model": {"artifacts": [{"uri": "s3://b/k", "metadata": {"a": 1}}]}}})");
+    CHECK(pod.only().present);
+    CHECK(pod.only().uri == "s3://b/k");
+    CHECK(to_text(pod.only().metadata) == R"({"a":1})");
+  }
+  SECTION("its own path is nowhere else") {
+    const auto path = pod.output("model", spec::Type::artifact).path;
+    pod.prepare();
+    Pod::write(pod.task.executor_output_file, R"({"artifacts": {"model": {"artifacts": [{"uri": ")" + path + R"("}]}}})");
+    CHECK_FALSE(pod.only().present);
+    CHECK(pod.only().uri.empty());
+  }
+  SECTION("one that is no JSON") {
+    pod.output("model", spec::Type::artifact);
+    pod.prepare();
+    Pod::write(pod.task.executor_output_file, "{");
+    CHECK_THAT(pod.refusal(), Contains("executor output"));
+  }
+}
+
+TEST_CASE("a folder that cannot be made is an error that names it") {
+  Pod pod;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  Pod::write(fs::path(model).parent_path(), "a file in its place");
+  const auto prepared = prepare_outputs(pod.task, true);
+  REQUIRE_FALSE(prepared);
+  CHECK_THAT(prepared.error().message, Contains(fs::path(model).parent_path().string()));
+}

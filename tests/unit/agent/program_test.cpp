@@ -1,0 +1,61 @@
+// Real programs as the agent's children.
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/program.h"
+
+#include <csignal>
+#include <string>
+
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+using namespace trainstep::agent;
+
+namespace {
+
+std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
+
+Result<ProgramEnd> run(const std::vector<std::string>& argv) {
+  PollLoop loop;
+  return run_program(loop, argv, process::own_environment());
+}
+
+}  // namespace
+
+TEST_CASE("the program's exit code is kept; that of a signal is 128 and its number") {
+  CHECK(run(shell("exit 0"))->succeeded());
+  CHECK(run(shell("exit 3"))->code == 3);
+  CHECK(run(shell("exit 255"))->code == 255);
+  CHECK(run(shell("kill -9 $$"))->code == 128 + SIGKILL);
+  CHECK(run(shell("kill -TERM $$"))->code == 128 + SIGTERM);
+}
+
+TEST_CASE("a program that is not there is an error that names it") {
+  const auto end = run({"/no/such/program"});
+  REQUIRE_FALSE(end);
+  CHECK_THAT(end.error().message, Catch::Contains("/no/such/program"));
+}
+
+TEST_CASE("signals that come to the agent go on to the program, which may mind them or not") {
+  // The program sends them to the agent, its parent, and waits until they come back.
+  for (const auto* signal : {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"}) {
+    CAPTURE(signal);
+    const auto end = run(shell(std::string("trap 'exit 7' ") + signal + "; kill -" + signal + " $PPID; while :; do sleep 0.01; done"));
+    REQUIRE(end);
+    CHECK(end->code == 7);
+  }
+}
+
+TEST_CASE("what a command of ours says comes back; nothing, when it fails or says too much") {
+  PollLoop loop;
+  const auto said = [&](const std::vector<std::string>& argv, std::size_t limit = 1'000) {
+    return output_of(loop, argv, process::own_environment(), limit);
+  };
+  CHECK(said(shell("echo one; echo other >&2; printf two")) == "one\ntwo\n");
+  CHECK(said(shell("exit 0")) == "");
+  CHECK_FALSE(said(shell("echo one; exit 1")));
+  CHECK_FALSE(said({"/no/such/program"}));
+  CHECK(said(shell("echo 1234"), 5) == "1234\n");
+  CHECK_FALSE(said(shell("echo 12345"), 5));
+  CHECK_FALSE(said(shell("yes | head -c 300000"), 5));
+}
