@@ -8,16 +8,17 @@
 #include <random>
 
 #include "agent/await.h"
+#include "agent/checkpoints.h"
 #include "agent/launcher.h"
 #include "agent/outputs.h"
 #include "agent/program.h"
 #include "agent/record.h"
 #include "agent/report.h"
-#include "agent/staging.h"
 #include "agent/turn.h"
 #include "http/curl_transport.h"
 #include "process/descendants.h"
 #include "process/signals.h"
+#include "staging/staging.h"
 
 namespace trainstep::agent {
 namespace {
@@ -53,7 +54,7 @@ class Agent {
 
  private:
   Result<void> story(PodReport& report) {
-    ASSIGN(m_stores, Stores::open(m_loop, m_transport, m_task.stores, as_map(m_environment), std::random_device{}()));
+    ASSIGN(m_stores, staging::Stores::open(m_loop, m_transport, m_task.stores, as_map(m_environment), std::random_device{}()));
     ASSIGN(auto finished, find_record(m_loop, *m_stores, m_task));
     if (finished) {
       tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");
@@ -65,7 +66,7 @@ class Agent {
     ASSIGN(const auto before, prepare_outputs(m_task, m_primary));
     TRY(fetch(report));
     if (!m_options.argv.empty()) {
-      ASSIGN(const auto end, run_program(m_loop, m_options.argv, m_environment));
+      ASSIGN(const auto end, run_with_checkpoints());
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
       if (!end.succeeded()) return {};
@@ -85,14 +86,25 @@ class Agent {
       received = signal;
       m_loop.stop();
     });
-    std::optional<Fetching> fetching;
-    auto staged = await<Staged>(m_loop, [&](auto done) { fetching.emplace(*m_stores, m_task.inputs, StagingSink{tell, done}); });
+    std::optional<staging::Fetching> fetching;
+    auto staged = await<staging::Staged>(m_loop, [&](auto done) { fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{tell, done}); });
     if (!staged && received != 0) return Error{ErrorKind::cancelled, fmt::format("stopped by {} while data came in", result::signal_name(received))};
     if (!staged) return std::move(staged.error());
     tell(fmt::format("inputs: {}", describe(*staged)));
     report.bytes_in = staged->bytes;
     report.seconds_in = std::chrono::duration<double>(staged->took).count();
     return turn.done();
+  }
+
+  Result<ProgramEnd> run_with_checkpoints() {
+    constexpr Duration last_look{60'000};
+    if (m_task.checkpoints.path.empty()) return run_program(m_loop, m_options.argv, m_environment);
+    TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_task.checkpoints)));
+    std::optional<CheckpointSync> sync;
+    if (m_primary) sync.emplace(m_loop, *m_stores, m_task.checkpoints);
+    ASSIGN(const auto end, run_program(m_loop, m_options.argv, m_environment));
+    if (sync && !end.succeeded()) sync->finish(last_look);
+    return end;
   }
 
   [[nodiscard]] bool delivers() const {
@@ -109,13 +121,13 @@ class Agent {
     }
     report.outputs = std::move(*outputs);
     std::vector<plan::TaskOutput> to_send;
-    for (std::size_t i = 0; i < m_task.outputs.size(); ++i)
-      if (std::error_code none; m_task.outputs[i].to.in_store() && std::filesystem::exists(m_task.outputs[i].path, none))
-        to_send.push_back(m_task.outputs[i]);
+    for (const auto& output : m_task.outputs)  // what is told to be absent does not go
+      if (std::error_code none; output.to.in_store() && before.at(output.name).written() && std::filesystem::exists(output.path, none))
+        to_send.push_back(output);
     if (!to_send.empty()) {
-      std::optional<Delivery> delivery;
-      ASSIGN(const auto staged, await<Staged>(m_loop, [&](auto done) {
-               delivery.emplace(*m_stores, std::move(to_send), m_task.finishing_limit, StagingSink{tell, done});
+      std::optional<staging::Delivery> delivery;
+      ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](auto done) {
+               delivery.emplace(*m_stores, std::move(to_send), m_task.finishing_limit, staging::StagingSink{tell, done});
              }));
       tell(fmt::format("outputs: {}", describe(staged)));
       report.bytes_out = staged.bytes;
@@ -130,7 +142,7 @@ class Agent {
   bool m_primary;
   PollLoop m_loop;
   http::CurlTransport m_transport;
-  std::unique_ptr<Stores> m_stores;
+  std::unique_ptr<staging::Stores> m_stores;
 };
 
 // What tells the step: the pod's termination message, or, of a rank, a file that the launcher asks for.

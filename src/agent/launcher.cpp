@@ -33,7 +33,8 @@ std::optional<PodReport> report_of_rank_0(PollLoop& loop, const process::Variabl
   for (const auto& host : hosts_in(*hosts)) {
     auto command = remote(environment, host);
     for (const auto& word : {self, std::string("exec"), std::string("--report"), std::string("--scratch"), options.scratch}) command.push_back(word);
-    const auto text = output_of(loop, command, environment, largest_report);
+    auto text = output_of(loop, command, environment, largest_report);
+    if (text) std::erase(*text, '\n');  // a report is one line; a long one has been cut into several
     auto report = text ? result::read_pod_report(trim(*text)) : std::nullopt;
     if (report && report->attempt == attempt) return report;
   }

@@ -27,14 +27,32 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// Values that are too large for a message stand in the record, where there is one.
+// At most `limit` bytes, no character cut in two.
+std::string beginning_of(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  constexpr auto is_within = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  while (limit > 0 && is_within(text[limit])) --limit;
+  text.resize(limit);
+  return text + " …";
+}
+
+// Values that are too large for a message stand in the record, where there is one. The kubelet would cut it off, and what is cut off is no report.
 std::string message_of(result::PodReport report) {
+  constexpr auto limit = result::longest_termination_message;
   auto text = to_text(report);
-  if (text.size() <= result::longest_termination_message) return text;
+  if (text.size() <= limit) return text;
   report.shortened = true;
   for (auto& output : report.outputs) {
     output.value.reset();
     output.metadata = Json::object();
+  }
+  text = to_text(report);
+  if (text.size() > limit) report.outputs.clear();
+  constexpr std::size_t escaped = 6;  // "\u001b"
+  for (const auto part : {limit, limit / 2, limit / 2 / escaped}) {
+    text = to_text(report);
+    if (text.size() <= limit) break;
+    report.message = beginning_of(std::move(report.message), part);
   }
   return to_text(report);
 }

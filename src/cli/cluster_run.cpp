@@ -11,6 +11,7 @@
 #include "http/curl_transport.h"
 #include "kinds/kind.h"
 #include "kube/credentials.h"
+#include "process/child.h"
 #include "process/signals.h"
 #include "step/identity.h"
 #include "step/targets.h"
@@ -50,7 +51,8 @@ class ClusterRun {
     options.where = place.description;
     options.seed = random_seed();
     options.wants_stores = cluster::has_addresses(m_inputs.request);
-    options.remote_secret = m_inputs.request.cluster_configuration_secret;
+    options.configuration_secret = m_inputs.request.cluster_configuration_secret;
+    for (auto& [name, value] : process::own_environment()) options.environment.emplace(name, value);
     options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) {
       return plan_in_cluster(m_inputs.request, facts, name_space);
     };

@@ -67,6 +67,10 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   // operators.md §8, trap 2: the v1 operator does not.
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1"});
   if (m_removal_wanted) return remove_and_report();
+  if (!m_wanted.empty())
+    m_companions = std::make_unique<Companions>(m_client, m_submitted->object, std::move(m_wanted), [this](Result<void> made) {
+      if (!made) emit(follow::BackendFailed{std::move(made.error())});
+    });
   look_at_job(m_submitted->object);
   watch_all();
   m_submitted->object = Json();  // the watch knows it better

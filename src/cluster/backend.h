@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "cluster/companions.h"
 #include "cluster/facts.h"
 #include "cluster/pod_index.h"
 #include "cluster/submit.h"
@@ -29,6 +30,11 @@ class ClusterBackend : public run::Backend {
   ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt,
                  std::optional<Submitted> existing = std::nullopt);
   ~ClusterBackend() override;
+
+  // Before prepare(): what the job is to take with it.
+  void bring(std::vector<Companion> companions) { m_wanted = std::move(companions); }
+  // The primary's, when it has ended well; null: none was seen.
+  [[nodiscard]] const result::PodReport* report() const { return m_report ? &*m_report : nullptr; }
 
   void prepare(Sink sink) override;
   void follow_log(const follow::FollowLog& order) override;
@@ -75,6 +81,8 @@ class ClusterBackend : public run::Backend {
   Sink m_sink;
   std::optional<Submitted> m_existing;
   std::unique_ptr<Submission> m_submission;
+  std::vector<Companion> m_wanted;
+  std::unique_ptr<Companions> m_companions;
   std::optional<Submitted> m_submitted;
   kinds::Resource m_resource;  // of the job that was submitted
   std::string m_uid;

@@ -33,7 +33,7 @@ Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& pat
 }  // namespace
 
 Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts) {
-  plan::DataFacts data{facts.mounts, {}, facts.image};
+  plan::DataFacts data{facts.mounts, {}, facts.image, facts.folder};
   for (const auto& input : plan.binding.inputs) TRY(add(data, input.path, facts.stores));
   for (const auto& output : plan.binding.outputs) TRY(add(data, output.path, facts.stores));
   return data;
@@ -45,11 +45,6 @@ Result<void> route_data(plan::Plan& plan, const Facts& facts) {
 }
 
 Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const result::PodReport& report) {
-  if (report.shortened)
-    return Error{ErrorKind::unavailable,
-                 fmt::format("what the program returned takes more than the {} bytes that a pod can tell; write large values to "
-                             "an artifact",
-                             result::longest_termination_message)};
   std::vector<run::OutputFound> outputs;
   for (const auto& bound : plan.binding.outputs) {
     const auto* output = spec::find_output(plan.program, bound.name);

@@ -21,7 +21,7 @@ Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts);
 // plan.data, as the facts lead. Errors: input.
 Result<void> route_data(plan::Plan& plan, const Facts& facts);
 
-// What the primary's report says of the program's outputs. Errors: unavailable (the report is not whole), input (a value of another type).
+// What the primary's report says of the program's outputs. Error: input (a value of another type).
 Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const result::PodReport& report);
 
 // Whether an address stands among the step's paths: then find_stores() is worth its request.

@@ -38,7 +38,7 @@ std::vector<plan::ClaimMount> mounts_of(const Json* spec) {
     if (const auto* claim = at(&volume, "persistentVolumeClaim")) claims[text(&volume, "name")] = text(claim, "claimName");
   std::vector<plan::ClaimMount> mounts;
   for (const auto& mount : list(own_container(spec), "volumeMounts"))
-    if (const auto claim = claims.find(text(&mount, "name")); claim != claims.end())
+    if (const auto claim = claims.find(text(&mount, "name")); claim != claims.end() && text(&mount, "subPathExpr").empty())
       mounts.push_back({claim->second, text(&mount, "mountPath"), text(&mount, "subPath")});
   return mounts;
 }

@@ -30,10 +30,11 @@ struct Facts {
   std::string pipeline_run;  // label pipeline/runid; empty outside KFP
   std::string image;         // of our own container: it holds this program
   std::vector<plan::ClaimMount> mounts;
-  std::string stores;                 // what KFP's configuration says of object stores (cluster/data.h)
-  bool retried = false;               // another attempt is known to follow if this one is lost: the retry strategy says so, with attempts left …
-  std::optional<Time> retried_until;  // … until then, if this is set
-  std::vector<std::string> notices;   // what could not be found out, and what follows from it
+  std::optional<plan::JobFolder> folder;  // for data that have no address of their own
+  std::string stores;                     // what KFP's configuration says of object stores (cluster/data.h)
+  bool retried = false;                   // another attempt is known to follow if this one is lost: the retry strategy says so, with attempts left …
+  std::optional<Time> retried_until;      // … until then, if this is set
+  std::vector<std::string> notices;       // what could not be found out, and what follows from it
 };
 
 // From the pod object as the API server gives it. Any JSON is allowed.

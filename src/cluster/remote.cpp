@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "data/digest.h"
 #include "kube/token_source.h"
+#include "objectstore/address.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -14,7 +15,7 @@ class Values {
  public:
   explicit Values(const Json& secret) {
     const auto* metadata = trainstep::find(secret, "metadata");
-    m_name = fmt::format("Secret {}", metadata != nullptr && metadata->is_object() ? metadata->value("name", "") : "");
+    m_name = metadata != nullptr && metadata->is_object() ? metadata->value("name", "") : "";
     const auto* data = trainstep::find(secret, "data");
     if (data != nullptr && data->is_object()) m_data = *data;
   }
@@ -27,7 +28,9 @@ class Values {
     if (!text) return input_error(what(key) + ": no base64");
     return std::string(trim(*text));
   }
-  [[nodiscard]] std::string what(std::string_view key) const { return fmt::format("{}, {}", m_name, key); }
+  [[nodiscard]] std::string what(std::string_view key) const { return fmt::format("Secret {}, {}", m_name, key); }
+  [[nodiscard]] bool has(std::string_view key) const { return trainstep::find(m_data, key) != nullptr; }
+  [[nodiscard]] const std::string& name() const { return m_name; }
 
  private:
   std::string m_name;
@@ -65,5 +68,30 @@ Result<kube::Credentials> remote_credentials(const Json& secret) {
   if (credentials && !name_space.empty()) credentials->name_space = name_space;
   return credentials;
 }
+
+bool names_a_cluster(const Json& secret) {
+  const Values values(secret);
+  return values.has("kubeconfig") || values.has("remote-host");
+}
+
+Result<std::optional<JobStore>> job_store(const Json& secret) {
+  const Values values(secret);
+  ASSIGN(auto url, values.get("minio-url"));
+  if (url.empty()) return std::optional<JobStore>();
+  ASSIGN(const auto bucket, values.get("minio-bucket"));
+  ASSIGN(const auto folder, values.get("minio-job-folder"));
+  JobStore store;
+  ASSIGN(store.keys.access_key, values.get("minio-accesskey"));
+  ASSIGN(store.keys.secret_key, values.get("minio-secretkey"));
+  for (const auto& [key, value] :
+       {std::pair("minio-bucket", &bucket), {"minio-accesskey", &store.keys.access_key}, {"minio-secretkey", &store.keys.secret_key}})
+    if (value->empty()) return input_error(values.what(key) + ": it is missing, but minio-url is there");
+  ASSIGN(const auto endpoint, in_context(values.what("minio-url"), http::Url::parse(url.find("://") == std::string::npos ? "http://" + url : url)));
+  ASSIGN(const auto address, in_context(values.what("minio-bucket"), objectstore::Address::parse("s3://" + bucket + "/" + folder)));
+  store.folder = {address.text(), {endpoint.text(), "us-east-1", true, values.name(), "minio-accesskey", "minio-secretkey"}};
+  return std::optional(std::move(store));
+}
+
+Result<std::string> access_mode(const Json& secret) { return Values(secret).get("access-mode"); }
 
 }  // namespace trainstep::cluster

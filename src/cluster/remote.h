@@ -1,14 +1,32 @@
-// Another cluster to train in: what the Secret named by cluster_configuration_secret says. Pure.
+// What the Secret named by cluster_configuration_secret says: another cluster to train in, a bucket for the data of jobs. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "data/json.h"
 #include "kube/credentials.h"
+#include "objectstore/signature.h"
+#include "plan/data.h"
 
 namespace trainstep::cluster {
 
 // `secret`: the Secret object. Keys: `kubeconfig` (with `remote-context`), or `remote-host` and `remote-token`, with `remote-ca` (PEM) or
 // `insecure-skip-tls-verify: "true"`; `remote-namespace` counts above the kubeconfig's. Errors (input): name the Secret and the key, never a value.
 Result<kube::Credentials> remote_credentials(const Json& secret);
+// It has one of them: else the job is made in the step's own cluster.
+bool names_a_cluster(const Json& secret);
+
+struct JobStore {
+  plan::JobFolder folder;  // its keys are those of this Secret: minio-accesskey and minio-secretkey
+  objectstore::Keys keys;
+};
+// Keys `minio-url` ("minio.example.com:9000", "https://…"), `minio-bucket`, `minio-job-folder`, `minio-accesskey`, `minio-secretkey`. None: there is
+// no minio-url. Errors as above.
+Result<std::optional<JobStore>> job_store(const Json& secret);
+
+// `access-mode` of claims that are made for jobs ("ReadWriteOnce", …); empty: not given.
+Result<std::string> access_mode(const Json& secret);
 
 }  // namespace trainstep::cluster

@@ -48,7 +48,7 @@ void Session::know(Result<Facts> facts) {
   m_facts = std::move(*facts);
   for (const auto& notice : m_facts.notices) say(notice);
   if (m_options.wants_stores) return look_for_stores();
-  connect();
+  configure();
 }
 
 void Session::look_for_stores() {
@@ -56,54 +56,119 @@ void Session::look_for_stores() {
     if (!*alive || m_over) return;
     if (!stores) return finish_early(result::from_error(stores.error()));
     m_facts.stores = std::move(*stores);
-    connect();
+    configure();
   });
 }
 
-void Session::connect() {
+void Session::configure() {
   m_job_facts = m_facts;
-  if (m_options.remote_secret.empty()) return plan_and_run();
-  m_job_facts.workflow.reset();
-  m_job_facts.mounts.clear();
-  const kube::Path secret{"v1", "secrets", m_options.name_space, m_options.remote_secret, ""};
-  m_home.get(secret, {}, {patience, false}, [this](kube::Answer answer) {
-    if (m_over) return;
-    if (!answer) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(answer.error().error))));
-    auto credentials = remote_credentials(*answer);
-    if (!credentials) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(credentials.error()))));
-    m_job_name_space = credentials->name_space;
-    m_options.where = credentials->description;
-    m_remote = std::make_unique<kube::Client>(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(*credentials)), m_options.seed + 1);
+  if (m_options.configuration_secret.empty()) return plan_and_run();
+  const kube::Path secret{"v1", "secrets", m_options.name_space, m_options.configuration_secret, ""};
+  m_home.get(secret, {}, {patience, false}, [this, alive = m_alive](kube::Answer answer) {
+    if (!*alive || m_over) return;
+    auto connected = answer ? connect(*answer) : Result<void>(std::move(answer.error().error));
+    if (!connected) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(connected.error()))));
     plan_and_run();
   });
+}
+
+Result<void> Session::connect(const Json& secret) {
+  ASSIGN(m_job_store, job_store(secret));
+  ASSIGN(m_access_mode, access_mode(secret));
+  if (m_job_store) m_job_facts.folder = m_job_store->folder;
+  if (m_job_store && !names_a_cluster(secret)) return {};
+  ASSIGN(auto credentials, remote_credentials(secret));
+  // Of our own cluster nothing is known there.
+  m_job_facts.workflow.reset();
+  m_job_facts.mounts.clear();
+  m_job_name_space = credentials.name_space;
+  m_options.where = credentials.description;
+  m_remote = std::make_unique<kube::Client>(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(credentials)), m_options.seed + 1);
+  return {};
+}
+
+Result<void> Session::route(plan::Plan& plan) {
+  // Another cluster does not know the Secret: the job takes the keys with it.
+  if (m_remote && m_job_facts.folder) m_job_facts.folder->store.secret = plan.job_name + "-keys";
+  TRY(route_data(plan, m_job_facts));
+  plan.data.task.attempt = attempt();
+  return {};
 }
 
 void Session::plan_and_run() {
   auto plan = m_options.make_plan(m_facts, m_job_name_space);
   if (!plan) return finish_early(result::from_error(plan.error()));
-  if (!m_options.existing) {
-    if (auto routed = route_data(*plan, m_job_facts); !routed) return finish_early(result::from_error(routed.error()));
-    plan->data.task.attempt = attempt();
-  }
+  if (!m_options.existing)
+    if (auto routed = route(*plan); !routed) return finish_early(result::from_error(routed.error()));
   m_plan = std::make_unique<plan::Plan>(std::move(*plan));
-  run();
+  say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
+  if (!m_plan->data.has_agent()) return run();
+  StepData::Surroundings surroundings{
+      m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
+  if (m_job_store) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
+  m_data = std::make_unique<StepData>(*m_plan, std::move(surroundings));
+  if (m_plan->data.uploads.empty()) return run();
+  m_data->upload([this](Result<void> uploaded) {
+    if (m_over) return;
+    if (!uploaded) return finish_early(result::from_error(uploaded.error()));
+    run();
+  });
+}
+
+std::vector<Companion> Session::companions() const {
+  std::vector<Companion> companions;
+  if (!m_plan->pvc_name.empty()) companions.push_back(claim(m_plan->pvc_name, m_plan->pvc_size, m_access_mode));
+  if (m_remote && m_plan->data.prefix.in_store())
+    companions.push_back(
+        secret(m_plan->job_name + "-keys", {{"minio-accesskey", m_job_store->keys.access_key}, {"minio-secretkey", m_job_store->keys.secret_key}}));
+  return companions;
 }
 
 std::string Session::attempt() const { return fmt::format("{:016x}", m_options.seed); }
 
 void Session::run() {
-  say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
+  const bool existing = m_options.existing.has_value();
   m_backend = std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space, attempt(),
                                                std::move(m_options.existing));
+  if (!existing) m_backend->bring(companions());
   m_runner =
       std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), job_rules_of(*m_plan)));
-  m_runner->begin([this](run::Outcome outcome) {
-    m_over = true;
-    m_own_life.reset();
-    m_done({std::move(outcome), m_plan.get()});
-  });
+  m_runner->begin([this](run::Outcome outcome) { training_ended(std::move(outcome)); });
   m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { m_runner->tell(follow::CancelSeen{what}); });
 }
+
+void Session::training_ended(run::Outcome outcome) {
+  m_over = true;
+  m_own_life.reset();
+  m_outcome = std::move(outcome);
+  if (!m_data || m_outcome->verdict.verdict_class != result::VerdictClass::succeeded) return deliver();
+  collect_data();
+}
+
+// What the pods could not tell, and what only they could reach.
+void Session::collect_data() {
+  const auto lost = [this](Error error) {
+    m_outcome->verdict = result::lost_outputs(error);
+    deliver();
+  };
+  const auto download = [this, lost] {
+    if (m_plan->data.downloads.empty()) return deliver();
+    m_data->download([this, lost](Result<void> downloaded) {
+      if (!downloaded) return lost(std::move(downloaded.error()));
+      deliver();
+    });
+  };
+  if (const auto* report = m_backend->report(); report == nullptr || !report->shortened) return download();
+  m_data->whole_report([this, lost, download](Result<result::PodReport> report) {
+    if (!report) return lost(std::move(report.error()));
+    auto outputs = outputs_of(*m_plan, *report);
+    if (!outputs) return lost(std::move(outputs.error()));
+    m_outcome->outputs = std::move(*outputs);
+    download();
+  });
+}
+
+void Session::deliver() { m_done({std::move(*m_outcome), m_plan.get()}); }
 
 void Session::request_stop(int signal) {
   if (m_over) return;
@@ -128,8 +193,21 @@ void Session::finish_early(result::Verdict verdict) {
 }
 
 void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
-  if (m_backend) return m_backend->conclude(verdict, std::move(done));
-  m_loop.post([done = std::move(done)] { done(""); });
+  if (!m_backend) {
+    m_loop.post([done = std::move(done)] { done(""); });
+    return;
+  }
+  using enum result::VerdictClass;
+  // A retry of the step is a new job of the same name: it goes on from the checkpoints.
+  const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
+  const bool keep = !m_data || resumes || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
+  m_backend->conclude(verdict, [this, keep, done = std::move(done)](std::string problem) {
+    if (keep) return done(std::move(problem));
+    m_data->remove_prefix([done, problem = std::move(problem)](Result<void> removed) {
+      if (removed) return done(problem);
+      done(fmt::format("{}{}the job's data could not be removed: {}", problem, problem.empty() ? "" : "; ", removed.error().message));
+    });
+  });
 }
 
 }  // namespace trainstep::cluster

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@
 #include "cluster/backend.h"
 #include "cluster/facts.h"
 #include "cluster/own_life.h"
+#include "cluster/remote.h"
+#include "cluster/step_data.h"
 #include "kube/client.h"
 #include "run/runner.h"
 
@@ -25,7 +28,8 @@ struct SessionOptions {
   std::optional<Submitted> existing;  // attach: this job is followed, none is made
   std::optional<Facts> facts;         // attach: instead of what our own pod says
   bool wants_stores = false;          // an input or output has an address in an object store
-  std::string remote_secret;          // cluster_configuration_secret: the job is made in the cluster that it names; empty: in this one
+  std::string configuration_secret;   // cluster_configuration_secret: another cluster for the job, a bucket for its data; empty: there is none
+  std::map<std::string, std::string> environment;  // of this process: keys to object stores
   // What to run, once it is known who we are and where the job is to be. Errors: input.
   std::function<Result<plan::Plan>(const Facts& facts, const std::string& job_name_space)> make_plan;
 };
@@ -53,8 +57,14 @@ class Session {
  private:
   void know(Result<Facts> facts);
   void look_for_stores();
-  void connect();
+  void configure();
+  Result<void> connect(const Json& secret);
   void plan_and_run();
+  Result<void> route(plan::Plan& plan);
+  [[nodiscard]] std::vector<Companion> companions() const;
+  void training_ended(run::Outcome outcome);
+  void collect_data();
+  void deliver();
   [[nodiscard]] std::string attempt() const;
   void run();
   void finish_early(result::Verdict verdict);
@@ -71,7 +81,11 @@ class Session {
   Facts m_facts;
   Facts m_job_facts;  // what counts for the job: another cluster knows nothing of our Workflow
   std::string m_job_name_space;
+  std::optional<JobStore> m_job_store;
+  std::string m_access_mode;  // of claims
   std::unique_ptr<const plan::Plan> m_plan;
+  std::unique_ptr<StepData> m_data;       // null: nothing of the job's data is the step's business
+  std::optional<run::Outcome> m_outcome;  // once the training has ended
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<OwnLife> m_own_life;

@@ -143,7 +143,8 @@ result::Verdict JobFollower::failure_verdict() const {
     verdict.message = "the data of a replica could not be moved";
     verdict.retry_can_help = *told == VerdictClass::system;
   }
-  if (first->state->end().disrupted || first->state->life == Life::stopped) {
+  const bool stopped = first->state->end().told == VerdictClass::cancelled;  // its agent was, before there was a program
+  if (first->state->end().disrupted || first->state->life == Life::stopped || stopped) {
     verdict.verdict_class = VerdictClass::capacity;
     verdict.message = "a replica was taken away from the job";
     verdict.retry_can_help = true;

@@ -51,11 +51,31 @@ class Router {
     for (const auto& input : m_plan.binding.inputs)
       if (input.path) TRY(route_input(input));
     for (const auto& output : m_plan.binding.outputs) TRY(route_output(output));
+    const bool keeps = keeps_checkpoints();
+    if (keeps && m_facts.folder) in_prefix("");
     choose_record();
-    return {};
+    return keeps ? place_checkpoints() : Result<void>();
   }
 
  private:
+  // On a claim they survive by themselves.
+  [[nodiscard]] bool keeps_checkpoints() const {
+    const auto& folder = m_plan.options.checkpoint_dir;
+    const bool on_claim = !m_plan.pvc_name.empty() && lies_in(normal(folder), normal(m_plan.train_mount));
+    return !folder.empty() && !on_claim;
+  }
+
+  Result<void> place_checkpoints() {
+    const auto& folder = m_plan.options.checkpoint_dir;
+    if (!m_data.prefix.in_store())
+      return input_error(
+          fmt::format("job_options.checkpoint_dir: {} lies on no claim, and there is no bucket to keep it in; let it lie below train_mount "
+                      "with pvc_name, or name a bucket in cluster_configuration_secret",
+                      folder));
+    m_data.task.checkpoints = {folder, {m_data.prefix.uri + "/checkpoints", m_data.prefix.store, ""}};
+    return {};
+  }
+
   Result<void> route_input(const BoundInput& input) {
     auto& place = m_data.placement.inputs[input.name];
     if (const auto found = on_claim(input.path->path)) {
@@ -63,9 +83,16 @@ class Router {
       return {};
     }
     const auto store = m_facts.stores.find(input.path->uri);
-    if (input.path->uri.empty() || store == m_facts.stores.end()) return no_way(input.name, *input.path, "input");
+    const bool has_address = !input.path->uri.empty() && store != m_facts.stores.end();
+    const bool is_here = !input.path->path.empty() && m_facts.folder;
+    if (!has_address && !is_here) return no_way(input.name, *input.path, "input");
     place = fmt::format("{}{}/inputs/{}", m_plan.train_mount, m_plan.pvc_name.empty() ? "" : "/" + m_plan.job_name, file_name(input.name));
-    m_data.task.inputs.push_back({input.name, place, {input.path->uri, index_of(store->second), ""}});
+    if (has_address) {
+      m_data.task.inputs.push_back({input.name, place, {input.path->uri, index_of(store->second), ""}});
+    } else {
+      m_data.uploads.push_back({input.name, input.path->path, in_prefix("inputs/" + file_name(input.name))});
+      m_data.task.inputs.push_back({input.name, place, m_data.uploads.back().at});
+    }
     return {};
   }
 
@@ -85,6 +112,9 @@ class Router {
         if (!parent_of(bound.path->uri))
           return input_error(fmt::format("{} is a whole bucket, of which other things would be removed; give it a key below one", bound.path->uri));
         task.to = {bound.path->uri, index_of(store->second), ""};
+      } else if (output->type == spec::Type::artifact && m_facts.folder && !bound.path->path.empty()) {
+        task.to = in_prefix("outputs/" + file_name(bound.name));
+        m_data.downloads.push_back({bound.name, bound.path->path, task.to});
       } else if (output->type == spec::Type::artifact) {
         return no_way(bound.name, *bound.path, "output");
       }  // a value comes back in the record
@@ -115,6 +145,13 @@ class Router {
     return normal((fs::path(known->mount_path) / fs::path(path).lexically_relative(folder)).string());
   }
 
+  // In the job's own part of the folder.
+  TaskPlace in_prefix(const std::string& name) {
+    const auto store = index_of(m_facts.folder->store);
+    m_data.prefix = {fmt::format("{}/{}", m_facts.folder->uri, m_plan.job_name), store, ""};
+    return {fmt::format("{}/{}", m_data.prefix.uri, name), store, ""};
+  }
+
   std::size_t index_of(const StoreAccess& store) {
     const auto known = std::ranges::find(m_data.secrets, store);
     if (known != m_data.secrets.end()) return static_cast<std::size_t>(known - m_data.secrets.begin());
@@ -132,15 +169,24 @@ class Router {
 
   // Beside the first output that outlives the pods, never inside it.
   void choose_record() {
+    if (m_data.prefix.in_store()) {
+      m_data.task.record = {m_data.prefix.uri + "/finished.json", m_data.prefix.store, ""};
+      return;
+    }
     const auto on_a_claim = [this](const std::string& folder) {
       return std::ranges::any_of(m_data.claims, [&](const ClaimMount& claim) { return lies_in(folder, claim.mount_path); });
     };
     for (const auto& output : m_data.task.outputs) {
       const auto parent = output.to.in_store() ? parent_of(output.to.uri) : std::nullopt;
-      if (parent)
-        m_data.task.record = {fmt::format("{}/.trainstep/{}/finished.json", *parent, m_plan.job_name), output.to.store, ""};
-      else if (on_a_claim(output.folder_is))  // it is not, beside an output that is a whole claim
-        m_data.task.record.path = fmt::format("{}/.trainstep-{}.json", output.folder_is, m_plan.job_name);
+      if (parent) {
+        m_data.prefix = {fmt::format("{}/.trainstep/{}", *parent, m_plan.job_name), output.to.store, ""};
+        m_data.task.record = {m_data.prefix.uri + "/finished.json", m_data.prefix.store, ""};
+      } else if (on_a_claim(output.folder_is)) {  // it is not, beside an output that is a whole claim
+        const auto name = fmt::format(".trainstep-{}.json", m_plan.job_name);
+        m_data.task.record.path = output.folder_is + "/" + name;
+        const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &BoundOutput::name);
+        m_data.record_in_step = (fs::path(normal(bound->path->path)).parent_path() / name).string();
+      }
       if (m_data.task.record.somewhere()) return;
     }
   }
@@ -174,7 +220,7 @@ std::string wanted_paths(const Plan& plan) {
 Result<void> route_data(Plan& plan, const DataFacts& facts) {
   plan.data = {};
   const auto paths = wanted_paths(plan);
-  if (paths.empty() && plan.binding.outputs.empty()) return {};
+  if (paths.empty() && plan.binding.outputs.empty() && plan.options.checkpoint_dir.empty()) return {};
   const bool image_known = !facts.agent_image.empty() || !plan.options.agent_image.empty();
   // Whoever starts ranks in other pods by a command line of its own starts no agent there.
   const bool own_mpirun = plan.kind == "MPI" && starts_own_ranks(plan.program);

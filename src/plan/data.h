@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +32,25 @@ struct StoreAccess {
   bool operator==(const StoreAccess&) const = default;
 };
 
+// A folder of a bucket that steps may use for what has no address of its own.
+struct JobFolder {
+  std::string uri;  // "s3://bucket/folder"
+  StoreAccess store;
+};
+
 // What is known of the surroundings.
 struct DataFacts {
   std::vector<ClaimMount> claims;
   std::map<std::string, StoreAccess> stores;  // by the address of a step's path
   std::string agent_image;                    // an image that holds this program; empty: none is known
+  std::optional<JobFolder> folder = {};
+};
+
+// A path of the step that goes through the job's prefix: the step's copy, and the one that the pods see.
+struct Carried {
+  std::string name;  // formal
+  std::string path;  // of the step
+  TaskPlace at;
 };
 
 // What the pods need for it.
@@ -43,6 +58,10 @@ struct DataPlan {
   std::string agent_image;           // empty: pods have no agent, the program's paths are its own affair
   std::vector<StoreAccess> secrets;  // whose keys are mounted: secrets[n] belongs to task.stores[n]
   std::vector<ClaimMount> claims;    // to be mounted in every pod at these paths
+  std::vector<Carried> uploads;      // inputs, by the step before there is a job
+  std::vector<Carried> downloads;    // outputs, by the step after its success
+  TaskPlace prefix;                  // of this job alone, in a store; it is removed with the job
+  std::string record_in_step;        // where the step finds the record, when it lies on a claim; it is removed with the job
   Task task;
   Placement placement;  // the same in every pod: the agent decides where a path leads
   [[nodiscard]] bool has_agent() const { return !agent_image.empty(); }

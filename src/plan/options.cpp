@@ -193,6 +193,10 @@ Result<JobOptions> parse_options(const Json& json) {
   options.cleanup = fields.choice("cleanup", {"default", "always", "on_success", "never"}).value_or(options.cleanup);
   set_backstop(options);
   options.on_eviction = fields.choice("on_eviction", {"default", "keep", "delete"}).value_or(options.on_eviction);
+  options.checkpoint_dir = fields.text("checkpoint_dir").value_or("");
+  if (!options.checkpoint_dir.empty() && !options.checkpoint_dir.starts_with('/'))
+    fields.fail(input_error(fmt::format("{}: \"{}\" is not an absolute path; write one such as /train/checkpoints", fields.path("checkpoint_dir"),
+                                        options.checkpoint_dir)));
   options.agent_image = fields.text("agent_image").value_or("");
   options.patch = fields.any("patch").value_or(Json(nullptr));
   if (!options.patch.is_null() && !options.patch.is_structured())

@@ -126,7 +126,7 @@ Result<void> read_all(Fields& fields, std::string_view key, std::vector<T>& into
 
 Result<void> check_stores(const Task& task) {
   const auto known = [&](const TaskPlace& place) { return !place.in_store() || place.store < task.stores.size(); };
-  bool all = known(task.record);
+  bool all = known(task.record) && known(task.checkpoints.to);
   for (const auto& input : task.inputs) all = all && known(input.from);
   for (const auto& output : task.outputs) all = all && known(output.to);
   if (!all) return input_error("task: an address names a store that does not stand in \"stores\"");
@@ -145,6 +145,10 @@ Json to_json(const Task& task) {
   }
   for (const auto& output : task.outputs) json["outputs"].push_back(to_json(output));
   put(json, "executor_output_file", task.executor_output_file);
+  if (!task.checkpoints.path.empty()) {
+    auto& entry = json["checkpoints"] = {{"folder", task.checkpoints.path}};
+    put(entry, task.checkpoints.to);
+  }
   if (task.record.somewhere()) put(json["record"], task.record);
   json["finishing_limit"] = std::chrono::ceil<std::chrono::seconds>(task.finishing_limit).count();
   return json;
@@ -159,6 +163,10 @@ Result<Task> read_task(const Json& json) {
   TRY(read_all(reader.fields(), "inputs", task.inputs, read_input));
   TRY(read_all(reader.fields(), "outputs", task.outputs, read_output));
   task.executor_output_file = reader.text("executor_output_file");
+  const auto checkpoints = reader.fields().object("checkpoints").value_or(Json::object());
+  Reader kept(checkpoints, "task: checkpoints");
+  task.checkpoints = {kept.text("folder"), kept.place_in_store()};
+  TRY(kept.fields().fits());
   const auto record = reader.fields().object("record").value_or(Json::object());
   Reader place(record, "task: record");
   task.record = place.place_in_store();

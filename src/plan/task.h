@@ -47,6 +47,12 @@ struct TaskOutput {
   TaskPlace to;           // in a store; none: it stays at `path` (on a claim), or is a value, which goes into the record
 };
 
+// A folder of the pod that is kept at a place while the program runs.
+struct TaskCheckpoints {
+  std::string path;  // empty: there are none
+  TaskPlace to;      // in a store
+};
+
 struct Task {
   std::string job;      // its name
   std::string attempt;  // tells this job from an earlier one of its name: a record of another attempt does not count
@@ -54,6 +60,7 @@ struct Task {
   std::vector<TaskInput> inputs;
   std::vector<TaskOutput> outputs;
   std::string executor_output_file;
+  TaskCheckpoints checkpoints;
   TaskPlace record;                     // where the record of a finished training lies; none: it is not kept
   Duration finishing_limit{1'800'000};  // the delivery of outputs is tried for so long
 };

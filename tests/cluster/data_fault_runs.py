@@ -59,10 +59,10 @@ def strike(store, training, what, dice):
 def judge(training, files, code) -> list:
     if code != 0:  # more pods were taken away than may be
         return [] if code in (3, 5) else [f"exit code {code}, although the program never fails"]
-    whole = data_steps.delivered(training.model, files)
+    wrong = data_steps.differences(training.model, files)
     told = json.loads((training.tmp / "results").read_text()).get("digest")
-    problems = [(not whole, "the model is not what was written"), (not told, "what the program returned is lost"), (training.left(), "something is left")]
-    return [text for wrong, text in problems if wrong]
+    problems = [(wrong, f"not the model that was written: {wrong}"), (not told, "what the program returned is lost"), (training.left(), "something is left")]
+    return [text for found, text in problems if found]
 
 
 def start(cluster):

@@ -20,7 +20,12 @@ from steps import IN_POD
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "s3"))
 from server import programs  # noqa: E402
 
-RULES = [*STEP_RULES, {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["kfp-launcher"], "verbs": ["get"]}]
+RULES = [
+    *STEP_RULES,
+    {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["kfp-launcher"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mlpipeline-minio-artifact", "training"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get", "create"]},
+]
 AGENT_IMAGE = "localhost/trainstep-agent:1"
 PORT = 9000
 BUCKET = "pipelines"
@@ -42,7 +47,7 @@ else:
     shutil.copy(data, model + "/data/single")
 open(model + "/weights.bin", "wb").write(bytes(range(256)) * 40000)
 os.makedirs(os.path.dirname(digest), exist_ok=True)
-json.dump({"sha256": total, "agreed": len(set(said)) == 1}, open(digest, "w"))
+json.dump({"sha256": total, "agreed": len(set(said)) == 1, "much": list(range(2000))}, open(digest, "w"))
 assert "TRAINSTEP_TASK" not in os.environ
 print("accuracy=0.97", flush=True)
 """
@@ -82,7 +87,7 @@ class Store:
         self.access_key, self.secret_key = "pipeline", secrets.token_hex(16)
         self.url = f"http://{NODE_ADDRESS}:{PORT}"
         cluster.launch(
-            "s3", "--port", f"{NODE_ADDRESS}:{PORT}", "--region", "minio", "--keep-alive", "--quiet", "--health", "/healthz", "posix", str(self.files.parent),
+            "s3", "--port", f"{NODE_ADDRESS}:{PORT}", "--keep-alive", "--quiet", "--health", "/healthz", "posix", str(self.files.parent),
             program=str(programs() / "versitygw"),
             env={"ROOT_ACCESS_KEY": self.access_key, "ROOT_SECRET_KEY": self.secret_key, "PATH": "/usr/bin:/bin"},
         )  # fmt: skip
@@ -99,7 +104,7 @@ class Store:
         keys = {"accesskey": self.access_key, "secretkey": self.secret_key}
         self.cluster.api.create(f"{path}/secrets", {"metadata": {"name": "mlpipeline-minio-artifact"}, "stringData": keys})
         default = {
-            "endpoint": self.url, "region": "minio", "disableSSL": True, "forcePathStyle": True,
+            "endpoint": self.url, "region": "us-east-1", "disableSSL": True, "forcePathStyle": True,
             "credentials": {"fromEnv": False, "secretRef": {"secretName": "mlpipeline-minio-artifact", "accessKeyKey": "accesskey", "secretKeyKey": "secretkey"}},
         }  # fmt: skip
         self.cluster.api.create(f"{path}/configmaps", {"metadata": {"name": "kfp-launcher"}, "data": {"providers": json.dumps({"minio": {"default": default}})}})
@@ -122,7 +127,8 @@ class DataStep:
     def __init__(self, cluster, store, space, program, tmp, kind):
         self.cluster, self.store, self.space, self.program, self.tmp, self.kind = cluster, store, space, program, tmp, kind
         self.run_key = f"v2/artifacts/{space.name}/train"
-        self.words, self.environment = [], {"KUBECONFIG": str(space.kubeconfig)}
+        self.words, self.environment = cluster.sandbox.enter(), {"KUBECONFIG": str(space.kubeconfig)}
+        self.more = {}  # further inputs of the step
         self.image, self.command, self.options = cluster.IMAGE, ["python3", "-c", PROGRAM.replace("TOGETHER", TOGETHER[kind])], {}
 
     def begin(self, arguments):
@@ -158,6 +164,7 @@ class DataStep:
             "train_specification": json.dumps(specification), "train_parameters": {"data": "train_dataset_dir", "model": "model_dir"},
             "distribution_specification": {"distribution_type": self.kind, **DISTRIBUTIONS[self.kind]},
             "job_options": {"run_policy": {"stop_grace": "1s"}, **volumes, **self.options},
+            **self.more,
         }  # fmt: skip
 
     def begin_with_artifacts(self, data):
@@ -198,7 +205,7 @@ class DataStep:
         main = {"name": "main", "image": AGENT_IMAGE, "volumeMounts": [{"name": "data", "mountPath": str(mount_path)}]}
         spec = {"schedulerName": NOBODY, "containers": [main], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]}
         self.cluster.api.create(f"/api/v1/namespaces/{self.space.name}/pods", {"metadata": {"name": "step"}, "spec": spec})
-        self.words = ["unshare", "--mount", "sh", "-c", IN_POD, str(account)]
+        self.words = self.cluster.sandbox.enter("unshare", "--mount", "sh", "-c", IN_POD, str(account))
         port = str(self.cluster.sandbox.port)
         self.environment = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": port, "HOSTNAME": "step"}
 
@@ -219,6 +226,13 @@ def contents(folder):
 
 def delivered(folder, files, single=None):
     """The model is what the program wrote, byte for byte."""
+    return not differences(folder, files, single)
+
+
+def differences(folder, files, single=None) -> list:
+    """What of the model is not as the program wrote it."""
+    data = {"data/single": single} if single is not None else {f"data/{name}": content for name, content in files.items()}
+    wanted = {"weights.bin": bytes(range(256)) * 40000} | data
     found = contents(folder)
-    assert found.pop("weights.bin") == bytes(range(256)) * 40000
-    return found == ({"data/single": single} if single is not None else {f"data/{name}": content for name, content in files.items()})
+    size = lambda tree, name: len(tree[name]) if name in tree else "none"  # noqa: E731
+    return [f"{name}: {size(found, name)} bytes, not {size(wanted, name)}" for name in sorted({*wanted, *found}) if found.get(name) != wanted.get(name)]

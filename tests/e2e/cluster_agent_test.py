@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import platform
+import re
 import subprocess
 
 import data_fault_runs
@@ -94,6 +95,41 @@ def test_pod_that_is_lost_after_the_delivery_starts_again_without_training(data_
     assert training.end() == 0, training.output
     assert "nothing is left to do" in training.output
     assert json.loads((training.tmp / "results").read_text())["digest"] == {"sha256": "as told"}
+
+
+SAVES = """
+import json, os, re, sys, time
+folder, (data, model, digest) = "/train/checkpoints", sys.argv[1:4]
+os.makedirs(folder, exist_ok=True)
+done = max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0)
+print("begins behind epoch", done, flush=True)
+for epoch in range(done + 1, 61):
+    open(f"{folder}/.tmp", "w").write(str(epoch))
+    os.rename(f"{folder}/.tmp", f"{folder}/{epoch}")
+    print(f"epoch={epoch} loss={1 / epoch}", flush=True)
+    time.sleep(0.05)
+open(model, "w").write(str(epoch))
+json.dump({"epochs": epoch}, open(digest, "w"))
+"""
+
+
+def test_worker_that_is_lost_goes_on_from_its_last_checkpoint(data_step, store, cluster):
+    training = data_step("Job")
+    tree(store, "sets/saved")
+    policy = {"restart_policy": "OnFailure", "backoff_limit": 3, "stop_grace": "20s"}
+    training.options = {"run_policy": policy, "checkpoint_dir": "/train/checkpoints"}
+    training.command = ["python3", "-c", SAVES]
+    training.begin_with_artifacts("sets/saved")
+    for line in training.process.stdout:
+        if "epoch=20 " in line:
+            break
+    pod = training.pods()[0]["metadata"]["name"]
+    cluster.api.delete(f"/api/v1/namespaces/{training.space.name}/pods/{pod}")
+    assert training.end() == 0, training.output
+    begun = re.findall(r"begins behind epoch (\d+)", training.output)
+    assert begun and int(begun[-1]) >= 20, training.output
+    assert training.model.read_text() == "60"
+    assert not list((training.model.parent / ".trainstep").rglob("*")), "what belongs to the job goes with it"
 
 
 def test_faults_at_any_moment_lose_nothing_and_deliver_nothing_wrong(store, program, tmp_path):

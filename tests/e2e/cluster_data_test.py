@@ -5,7 +5,7 @@ import json
 import pathlib
 
 import pytest
-from data_steps import BUCKET, DISTRIBUTIONS, PROGRAM, delivered, tree
+from data_steps import AGENT_IMAGE, BUCKET, DISTRIBUTIONS, PROGRAM, contents, delivered, tree
 
 CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
 
@@ -18,6 +18,7 @@ def test_artifacts_go_from_the_bucket_to_the_pods_and_back_and_not_through_the_s
     assert delivered(training.model, files), training.output
     results = json.loads((training.tmp / "results").read_text())
     assert results["digest"]["agreed"] is True
+    assert results["digest"]["much"] == list(range(2000)), "more than a pod's message takes"
     assert results["model"] == f"minio://{BUCKET}/{training.run_key}/model_dir"
     assert training.left() == [], training.output
     assert "accuracy=0.97" in training.output
@@ -115,3 +116,37 @@ def test_store_that_is_away_when_the_outputs_are_to_be_delivered_is_waited_for(d
     cluster.start_server("s3")
     assert training.end() == 0, training.output
     assert delivered(training.model, files), training.output
+
+
+def test_local_files_go_through_the_jobs_prefix_which_is_gone_afterwards(data_step, store, cluster):
+    training = data_step("PyTorch")
+    (training.tmp / "set").mkdir()
+    files = {"a.csv": b"1,2,3\n", "b/c.bin": bytes(range(256)) * 50_000}
+    for name, content in files.items():
+        (training.tmp / "set" / name).parent.mkdir(exist_ok=True)
+        (training.tmp / "set" / name).write_bytes(content)
+    keys = {"minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": "jobs", "minio-accesskey": store.access_key}
+    secret = {"metadata": {"name": "training"}, "stringData": keys | {"minio-secretkey": store.secret_key}}
+    cluster.api.create(f"/api/v1/namespaces/{training.space.name}/secrets", secret)
+    training.options = {"agent_image": AGENT_IMAGE}
+    arguments = {name.replace("_", "-"): value for name, value in training.values().items()}
+    places = {name: str(training.tmp / path) for name, path in {"train-dataset-dir": "set", "model-dir": "model", "results": "results"}.items()}
+    assert training.begin(arguments | places | {"cluster-configuration-secret": "training"}).end() == 0, training.output
+    assert delivered(training.tmp / "model", files), training.output
+    assert json.loads((training.tmp / "results").read_text())["digest"]["agreed"] is True
+    assert training.left() == [], training.output
+    assert contents(store.files / "jobs") == {}
+
+
+def test_claim_that_is_not_there_is_made_for_the_job_and_goes_with_it(data_step, store, cluster):
+    training = data_step("Job")
+    volume = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"], "hostPath": {"path": str(training.tmp)}}
+    claimed = {"claimRef": {"namespace": training.space.name, "name": "scratch"}}
+    cluster.api.create("/api/v1/persistentvolumes", {"metadata": {"name": f"{training.space.name}-scratch"}, "spec": volume | claimed})
+    tree(store, "sets/claimed")
+    training.more = {"pvc_name": "scratch", "pvc_size": "1Gi"}
+    training.command = ["python3", "-c", PROGRAM.replace("TOGETHER", "open('/train/note', 'w').write('on the claim')")]
+    assert training.run_with_artifacts("sets/claimed") == 0, training.output
+    assert (training.tmp / "note").read_text() == "on the claim"
+    claims = f"/api/v1/namespaces/{training.space.name}/persistentvolumeclaims"
+    cluster.wait_for("controller-manager", 30, lambda: not cluster.api.get(claims)["items"])

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "agent/staging.h"
+#include "staging/staging.h"
 
-namespace trainstep::agent {
+namespace trainstep::staging {
 namespace {
 
 constexpr Duration first_pause{1'000};
@@ -94,4 +94,4 @@ void Delivery::finish(Result<Staged> result) {
       m_stores.loop().after(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
 }
 
-}  // namespace trainstep::agent
+}  // namespace trainstep::staging

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "agent/stores.h"
 #include "base/deadline.h"
 #include "objectstore/listing.h"
 #include "objectstore/transfer.h"
 #include "plan/task.h"
+#include "staging/stores.h"
 
-namespace trainstep::agent {
+namespace trainstep::staging {
 
 struct Staged {
   std::int64_t bytes = 0;
@@ -95,4 +95,4 @@ class Delivery {
 // "12 files, 1.5 GB in 3.1 s"
 std::string describe(const Staged& staged);
 
-}  // namespace trainstep::agent
+}  // namespace trainstep::staging

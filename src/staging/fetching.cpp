@@ -4,9 +4,9 @@
 #include <array>
 #include <utility>
 
-#include "agent/staging.h"
+#include "staging/staging.h"
 
-namespace trainstep::agent {
+namespace trainstep::staging {
 namespace {
 
 constexpr Duration between_lines{30'000};
@@ -83,4 +83,4 @@ void Fetching::finish(Result<Staged> result) {
       m_stores.loop().after(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
 }
 
-}  // namespace trainstep::agent
+}  // namespace trainstep::staging

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/stores.h"
+#include "staging/stores.h"
 
 #include "base/files.h"
 #include "objectstore/remote_keys.h"
 
-namespace trainstep::agent {
+namespace trainstep::staging {
 namespace {
 
 constexpr std::size_t largest_certificates = std::size_t{1} << 20U;
@@ -23,19 +23,27 @@ Result<objectstore::Store> store_of(const plan::TaskStore& from) {
 
 }  // namespace
 
-Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
-                                             const std::map<std::string, std::string>& environment, std::uint64_t seed) {
+Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed) {
   std::unique_ptr<Stores> opened(new Stores(loop));
-  for (const auto& from : stores) {
-    ASSIGN(auto store, store_of(from));
-    std::shared_ptr<objectstore::KeySource> keys;
-    if (from.access_key_file.empty())
-      keys = objectstore::keys_of(loop, transport, environment, store.region);
-    else
-      keys = objectstore::keys_in_files({from.access_key_file, from.secret_key_file});
-    opened->m_clients.push_back(std::make_unique<objectstore::Client>(loop, transport, std::move(store), std::move(keys), seed++));
+  for (auto& from : stores) {
+    ASSIGN(auto store, store_of(from.store));
+    opened->m_clients.push_back(std::make_unique<objectstore::Client>(loop, transport, std::move(store), std::move(from.keys), seed++));
   }
   return opened;
 }
 
-}  // namespace trainstep::agent
+Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
+                                             const std::map<std::string, std::string>& environment, std::uint64_t seed) {
+  std::vector<Opened> with_keys;
+  for (const auto& store : stores) {
+    std::shared_ptr<objectstore::KeySource> keys;
+    if (store.access_key_file.empty())
+      keys = objectstore::keys_of(loop, transport, environment, store.region);
+    else
+      keys = objectstore::keys_in_files({store.access_key_file, store.secret_key_file});
+    with_keys.push_back({store, std::move(keys)});
+  }
+  return open(loop, transport, std::move(with_keys), seed);
+}
+
+}  // namespace trainstep::staging

@@ -14,11 +14,17 @@
 #include "objectstore/client.h"
 #include "plan/task.h"
 
-namespace trainstep::agent {
+namespace trainstep::staging {
 
 class Stores {
  public:
-  // References must outlive it. `environment`: where keys are that no file holds. Errors: input, a store's address or certificate file.
+  struct Opened {
+    plan::TaskStore store;
+    std::shared_ptr<objectstore::KeySource> keys;
+  };
+  // References must outlive it. Errors: input, a store's address or certificate file.
+  static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed);
+  // In a pod: keys are in the files that each store names, else in `environment`.
   static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
                                               const std::map<std::string, std::string>& environment, std::uint64_t seed);
   Stores(const Stores&) = delete;
@@ -34,4 +40,4 @@ class Stores {
   std::vector<std::unique_ptr<objectstore::Client>> m_clients;
 };
 
-}  // namespace trainstep::agent
+}  // namespace trainstep::staging

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/checkpoints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "agent/await.h"
+#include "agent/report.h"
+#include "objectstore/local_tree.h"
+#include "staging/staging.h"
+
+namespace trainstep::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using objectstore::Address;
+using objectstore::LocalFile;
+
+// As objects that are there under the names of what we have sent: only what differs travels.
+std::vector<objectstore::Object> objects_of(const objectstore::KnownFiles& known) {
+  std::vector<objectstore::Object> objects;
+  for (const auto& [path, state] : known) objects.push_back({path, state.size, state.etag});
+  return objects;
+}
+
+bool has_files(const fs::path& folder) {
+  const auto files = objectstore::read_tree(folder);
+  return files && !files->empty();
+}
+
+}  // namespace
+
+Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints) {
+  if (has_files(checkpoints.path)) return {};
+  ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
+  std::optional<objectstore::Listing> listing;
+  ASSIGN(const auto there, await<std::vector<objectstore::Object>>(loop, [&](auto done) {
+           listing.emplace(stores.of(checkpoints.to), from, [done](auto answer) {
+             if (!answer) return done(std::move(answer.error().error));
+             done(std::move(*answer));
+           });
+         }));
+  if (there.empty()) return {};
+  const std::vector<plan::TaskInput> inputs{{"checkpoints", checkpoints.path, checkpoints.to}};
+  std::optional<staging::Fetching> fetching;
+  ASSIGN(const auto staged, await<staging::Staged>(loop, [&](auto done) { fetching.emplace(stores, inputs, staging::StagingSink{tell, done}); }));
+  tell(fmt::format("checkpoints of an earlier attempt: {}", describe(staged)));
+  return {};
+}
+
+CheckpointSync::CheckpointSync(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Duration between_looks)
+    : m_loop(loop), m_stores(stores), m_checkpoints(checkpoints), m_between_looks(between_looks) {
+  m_timer = m_loop.after(m_between_looks, [this] { look(); });
+}
+
+CheckpointSync::~CheckpointSync() { m_loop.cancel(m_timer); }
+
+void CheckpointSync::look() {
+  m_timer = 0;
+  const auto files = objectstore::read_tree(m_checkpoints.path);
+  const auto to = Address::parse(m_checkpoints.to.uri);
+  if (!files || !to) return sent(objectstore::KnownFiles());  // not there yet
+  auto plan = objectstore::plan_upload(*files, objects_of(m_known), m_known);
+  m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(plan), m_checkpoints.path, *to,
+                                   {nullptr, [this](Result<objectstore::KnownFiles> result) { sent(std::move(result)); }});
+}
+
+void CheckpointSync::sent(Result<objectstore::KnownFiles> files) {
+  if (files)
+    for (auto& [path, state] : *files) m_known[path] = std::move(state);
+  else if (files.error().kind != ErrorKind::input || m_last)  // input: a file that is being written
+    tell(fmt::format("checkpoints: {}", files.error().message));
+  if (m_last && m_done) return m_done();
+  m_timer = m_loop.after(m_last ? Duration(0) : m_between_looks, [this] { look(); });
+}
+
+void CheckpointSync::finish(Duration limit) {
+  m_done = [this] { m_loop.stop(); };
+  const auto too_long = m_loop.after(limit, [this] { m_loop.stop(); });
+  m_loop.cancel(m_timer);
+  m_last = true;
+  m_transfer.reset();  // what was under way may have been overtaken
+  m_timer = m_loop.after(Duration(0), [this] { look(); });
+  m_loop.run();
+  m_loop.cancel(too_long);
+}
+
+}  // namespace trainstep::agent

@@ -1,0 +1,51 @@
+// What a program saves on its way (job_options.checkpoint_dir): brought to the job's prefix while it runs, and back before it begins again – in a new
+// container, a new pod, or a new attempt of the whole job.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/poll_loop.h"
+#include "objectstore/transfer.h"
+#include "plan/task.h"
+#include "staging/stores.h"
+
+namespace trainstep::agent {
+
+// Fetches what lies there; that nothing does is no error. Who has checkpoints in this pod already, from the container before, keeps them.
+// Errors: as staging::Fetching.
+Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints);
+
+// Looks at the folder now and then, and sends what is new or has changed. A file that is being written is left for the next look; what fails is tried
+// again then: a training does not end because of a checkpoint.
+class CheckpointSync {
+ public:
+  // References must outlive it. Begins at once.
+  CheckpointSync(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Duration between_looks = Duration(15'000));
+  CheckpointSync(const CheckpointSync&) = delete;
+  CheckpointSync& operator=(const CheckpointSync&) = delete;
+  ~CheckpointSync();
+
+  // The program has ended: one last look, at most `limit` long; the loop runs meanwhile.
+  void finish(Duration limit);
+
+ private:
+  void look();
+  void sent(Result<objectstore::KnownFiles> files);
+
+  PollLoop& m_loop;
+  staging::Stores& m_stores;
+  const plan::TaskCheckpoints& m_checkpoints;
+  Duration m_between_looks;
+  objectstore::KnownFiles m_known;  // what is there, of this process's sending
+  std::unique_ptr<objectstore::Transfer> m_transfer;
+  std::function<void()> m_done;  // of the last look
+  bool m_last = false;
+  Loop::TimerId m_timer = 0;
+};
+
+}  // namespace trainstep::agent

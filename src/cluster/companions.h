@@ -1,0 +1,48 @@
+// What a job needs beside itself and takes with it when it goes: a claim, keys to an object store. Made right after the job, which owns them; its
+// pods wait until they are there. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/json.h"
+#include "kube/client.h"
+
+namespace trainstep::cluster {
+
+struct Companion {
+  std::string plural;  // "secrets", "persistentvolumeclaims"; of the API's core group
+  Json object;         // with its metadata.name
+  bool may_be_there;   // somebody may have made it for many jobs: then it is theirs and stays as it is
+};
+
+// `access_mode`: "ReadWriteMany" where it is empty.
+Companion claim(const std::string& name, const std::string& size, const std::string& access_mode);
+Companion secret(const std::string& name, const Json& text_by_key);
+
+class Companions {
+ public:
+  // The client must outlive it. `job`: the object as the API server has it. `done`: once, from the loop. Errors: denied, input, unavailable.
+  Companions(kube::Client& client, const Json& job, std::vector<Companion> companions, std::function<void(Result<void>)> done);
+  Companions(const Companions&) = delete;
+  Companions& operator=(const Companions&) = delete;
+  ~Companions();
+
+ private:
+  void next();
+  void create();
+  void finish(Result<void> result);
+  [[nodiscard]] kube::Path path(bool with_name) const;
+
+  kube::Client& m_client;
+  std::string m_name_space;
+  Json m_owner;
+  std::vector<Companion> m_companions;
+  std::size_t m_at = 0;
+  std::function<void(Result<void>)> m_done;
+  kube::Client::CallId m_call = 0;
+};
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/step_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cluster/objects.h"
+#include "data/digest.h"
+#include "objectstore/remote_keys.h"
+
+namespace trainstep::cluster {
+namespace {
+
+using objectstore::Address;
+using objectstore::Keys;
+
+constexpr Duration patience{300'000};
+
+Result<std::string> decoded(const Json& secret, const std::string& key) {
+  auto text = decode_base64(cluster::text(at(&secret, "data"), key));
+  if (!text || text->empty()) return input_error(fmt::format("Secret {}: no key {}", cluster::text(metadata_of(secret), "name"), key));
+  return std::string(trim(*text));
+}
+
+Result<Keys> keys_in(const Json& secret, const plan::StoreAccess& access) {
+  Keys keys;
+  ASSIGN(keys.access_key, decoded(secret, access.access_key_key));
+  ASSIGN(keys.secret_key, decoded(secret, access.secret_key_key));
+  return keys;
+}
+
+template <typename T>
+Result<T> without_status(objectstore::Answer<T> answer) {
+  if (!answer) return std::move(answer.error().error);
+  return std::move(*answer);
+}
+
+constexpr std::size_t largest_record = std::size_t{32} << 20U;
+
+Result<result::PodReport> report_in(std::string_view text) {
+  auto report = result::read_pod_report(text);
+  if (!report) return Error{ErrorKind::unavailable, "the record of the finished training cannot be read"};
+  return std::move(*report);
+}
+
+}  // namespace
+
+StepData::StepData(const plan::Plan& plan, Surroundings surroundings) : m_plan(plan), m_surroundings(std::move(surroundings)) {}
+
+StepData::~StepData() {
+  *m_alive = false;
+  m_surroundings.home.cancel(m_call);
+}
+
+// The stores of the plan, one after another: their keys stand in Secrets.
+void StepData::open(Done done) {
+  if (m_stores) return done({});
+  if (m_found.size() == m_plan.data.secrets.size()) {
+    auto opened = staging::Stores::open(m_surroundings.home.loop(), m_surroundings.transport, std::move(m_found), m_surroundings.seed);
+    m_found.clear();
+    if (!opened) return done(std::move(opened.error()));
+    m_stores = std::move(*opened);
+    return done({});
+  }
+  const auto& access = m_plan.data.secrets[m_found.size()];
+  if (access.secret.empty())
+    return found(objectstore::keys_of(m_surroundings.home.loop(), m_surroundings.transport, m_surroundings.environment, access.region),
+                 std::move(done));
+  if (const auto known = m_surroundings.keys.find(access.secret); known != m_surroundings.keys.end())
+    return found(objectstore::fixed_keys(known->second), std::move(done));
+  m_call = m_surroundings.home.get({"v1", "secrets", m_surroundings.name_space, access.secret, ""}, {}, {patience, false},
+                                   [this, &access, done = std::move(done)](kube::Answer answer) {
+                                     m_call = 0;
+                                     if (!answer) return done(in_context("keys of the object store", std::move(answer.error().error)));
+                                     auto keys = keys_in(*answer, access);
+                                     if (!keys) return done(std::move(keys.error()));
+                                     found(objectstore::fixed_keys(std::move(*keys)), done);
+                                   });
+}
+
+void StepData::found(std::shared_ptr<objectstore::KeySource> keys, Done done) {
+  m_found.push_back({m_plan.data.task.stores[m_found.size()], std::move(keys)});
+  open(std::move(done));
+}
+
+void StepData::upload(Done done) {
+  for (const auto& carried : m_plan.data.uploads)
+    if (std::error_code unknown; !std::filesystem::exists(carried.path, unknown))
+      return later([done, &carried] { done(input_error(fmt::format("{}: {} does not exist", carried.name, carried.path))); });
+  open([this, done = std::move(done)](Result<void> opened) {
+    if (!opened) return done(std::move(opened));
+    for (const auto& carried : m_plan.data.uploads) {
+      plan::TaskOutput output;
+      output.name = carried.name;
+      output.path = carried.path;
+      output.to = carried.at;
+      m_outputs.push_back(std::move(output));
+    }
+    const auto files = m_outputs.size();
+    m_delivery = std::make_unique<staging::Delivery>(
+        *m_stores, m_outputs, Duration(0),
+        staging::StagingSink{m_surroundings.say, [this, done, files](Result<staging::Staged> staged) {
+                               if (!staged) return done(std::move(staged.error()));
+                               m_surroundings.say(fmt::format("{} input{} brought to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
+                                                              staging::describe(*staged)));
+                               done({});
+                             }});
+  });
+}
+
+void StepData::download(Done done) {
+  open([this, done = std::move(done)](Result<void> opened) {
+    if (!opened) return done(std::move(opened));
+    for (const auto& carried : m_plan.data.downloads) m_inputs.push_back({carried.name, carried.path, carried.at});
+    m_fetching = std::make_unique<staging::Fetching>(
+        *m_stores, m_inputs, staging::StagingSink{m_surroundings.say, [this, done](Result<staging::Staged> staged) {
+                                                    if (!staged) return done(std::move(staged.error()));
+                                                    m_surroundings.say(fmt::format("outputs: {}", staging::describe(*staged)));
+                                                    done({});
+                                                  }});
+  });
+}
+
+void StepData::whole_report(std::function<void(Result<result::PodReport>)> done) {
+  const auto& place = m_plan.data.task.record;
+  if (!m_plan.data.record_in_step.empty())
+    return later([this, done] {
+      auto text = read_file(m_plan.data.record_in_step, largest_record);
+      if (!text) return done(std::move(text.error()));
+      done(report_in(*text));
+    });
+  if (!place.in_store())
+    return later([done] {
+      done(Error{ErrorKind::unavailable,
+                 fmt::format("what the program returned takes more than the {} bytes that a pod can tell; write large values to an "
+                             "artifact",
+                             result::longest_termination_message)});
+    });
+  open([this, &place, done = std::move(done)](Result<void> opened) {
+    if (!opened) return done(std::move(opened.error()));
+    auto address = Address::parse(place.uri);
+    if (!address) return done(std::move(address.error()));
+    m_stores->of(place).get(*address, std::nullopt, "", [this, alive = m_alive, done](auto answer) {
+      if (!*alive) return;
+      auto text = without_status<std::string>(std::move(answer));
+      if (!text) return done(std::move(text.error()));
+      done(report_in(*text));
+    });
+  });
+}
+
+void StepData::remove_prefix(Done done) {
+  std::error_code ignored;
+  if (!m_plan.data.record_in_step.empty()) std::filesystem::remove(m_plan.data.record_in_step, ignored);
+  if (!m_plan.data.prefix.in_store()) return later([done] { done({}); });
+  open([this, done = std::move(done)](Result<void> opened) {
+    if (!opened && opened.error().kind == ErrorKind::denied) return done({});
+    if (!opened) return done(std::move(opened));
+    auto address = Address::parse(m_plan.data.prefix.uri);
+    if (!address) return done(std::move(address.error()));
+    m_removal = std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), *address, [done](auto removed) {
+      if (!removed) return done(std::move(removed.error().error));
+      done({});
+    });
+  });
+}
+
+// Answers never come from within the call that asks.
+void StepData::later(std::function<void()> task) {
+  m_surroundings.home.loop().post([alive = m_alive, task = std::move(task)] {
+    if (*alive) task();
+  });
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,68 @@
+// The step's own half of its job's data: what goes through the job's prefix, what the pods could not tell, and what is removed at the end.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http/transport.h"
+#include "kube/client.h"
+#include "objectstore/listing.h"
+#include "plan/plan.h"
+#include "result/pod_report.h"
+#include "staging/staging.h"
+
+namespace trainstep::cluster {
+
+class StepData {
+ public:
+  struct Surroundings {
+    kube::Client& home;  // of the cluster where the step is: there are the Secrets that it may read
+    http::Transport& transport;
+    std::string name_space;                          // the step's
+    std::map<std::string, std::string> environment;  // where keys are that no Secret holds
+    std::map<std::string, objectstore::Keys> keys;   // by Secret: those that are known already
+    std::uint64_t seed;
+    std::function<void(const std::string& line)> say;
+  };
+  using Done = std::function<void(Result<void>)>;  // once, from the loop
+
+  // The plan must outlive it.
+  StepData(const plan::Plan& plan, Surroundings surroundings);
+  StepData(const StepData&) = delete;
+  StepData& operator=(const StepData&) = delete;
+  ~StepData();  // what is under way is cancelled
+
+  // Local inputs to the job's prefix.
+  // Errors: input (a path that does not exist, keys, bucket), denied, unavailable.
+  void upload(Done done);
+  // Outputs from the job's prefix to the step's paths. Errors: as above.
+  void download(Done done);
+  // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
+  void whole_report(std::function<void(Result<result::PodReport>)> done);
+  // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
+  void remove_prefix(Done done);
+
+ private:
+  void open(Done done);
+  void found(std::shared_ptr<objectstore::KeySource> keys, Done done);
+  void later(std::function<void()> task);
+
+  const plan::Plan& m_plan;
+  Surroundings m_surroundings;
+  std::vector<staging::Stores::Opened> m_found;  // so far
+  std::unique_ptr<staging::Stores> m_stores;
+  std::unique_ptr<staging::Fetching> m_fetching;
+  std::unique_ptr<staging::Delivery> m_delivery;
+  std::unique_ptr<objectstore::Removal> m_removal;
+  std::vector<plan::TaskInput> m_inputs;
+  std::vector<plan::TaskOutput> m_outputs;
+  kube::Client::CallId m_call = 0;
+  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+};
+
+}  // namespace trainstep::cluster
