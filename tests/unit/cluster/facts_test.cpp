@@ -79,6 +79,22 @@ TEST_CASE("its claims are those that its own container has mounted") {
   CHECK(read_facts(alone).mounts[0].mount_path == "/mainctrfs");
 }
 
+TEST_CASE("the image that holds this program is that of its own container") {
+  auto pod = argo_pod();
+  CHECK(read_facts(pod).image.empty());
+  pod["spec"]["containers"][0]["image"] = "argoexec:1";
+  pod["spec"]["containers"][1]["image"] = "registry.example/trainstep:1";
+  CHECK(read_facts(pod).image == "registry.example/trainstep:1");
+}
+
+TEST_CASE("a mount whose sub-path only the kubelet knows leads nowhere") {
+  auto pod = argo_pod();
+  pod["spec"]["containers"][1]["volumeMounts"][0].erase("subPath");
+  pod["spec"]["containers"][1]["volumeMounts"][0]["subPathExpr"] = "$(POD_NAME)";
+  REQUIRE(read_facts(pod).mounts.size() == 1);
+  CHECK(read_facts(pod).mounts[0].claim == "models");
+}
+
 TEST_CASE("another attempt follows if the retry strategy tries evicted pods again and has attempts left; in doubt none does") {
   struct Row {
     std::string node;

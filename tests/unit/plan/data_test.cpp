@@ -65,6 +65,11 @@ struct Case {
     known.claims.push_back({std::move(name), std::move(mount), std::move(sub)});
     return *this;
   }
+  // A folder of a bucket for what has no address.
+  Case& folder() {
+    known.folder = JobFolder{"s3://jobs/team", minio};
+    return *this;
+  }
   Case& store(const std::string& uri, const StoreAccess& access) {
     known.stores[uri] = access;
     return *this;
@@ -398,4 +403,38 @@ TEST_CASE("with an agent a pod's placement is that of the routes, in the primary
     CHECK(placement.inputs.at("data") == "/train/inputs/data");
     CHECK(placement.outputs.at("model") == "/trainstep/outputs/model/data");
   }
+}
+
+TEST_CASE("what only the step has goes through the job's own part of a bucket, if there is one") {
+  const auto plan = Case()
+                        .input(path("train_dataset_dir", "/tmp/data"))
+                        .output("model", path("model_dir", "/tmp/model"))
+                        .output("accuracy", path("metrics", "/tmp/m"))
+                        .folder()
+                        .routed();
+  const auto prefix = "s3://jobs/team/" + plan.job_name;
+  CHECK(plan.data.prefix.uri == prefix);
+  REQUIRE(plan.data.uploads.size() == 1);
+  CHECK(plan.data.uploads.front().name == "data");
+  CHECK(plan.data.uploads.front().path == "/tmp/data");
+  CHECK(plan.data.uploads.front().at.uri == prefix + "/inputs/data");
+  REQUIRE(plan.data.task.inputs.size() == 1);
+  CHECK(plan.data.task.inputs.front().from.uri == prefix + "/inputs/data");
+  CHECK(plan.data.placement.inputs.at("data") == "/train/inputs/data");
+  CHECK(output_of(plan, "model").to.uri == prefix + "/outputs/model");
+  REQUIRE(plan.data.downloads.size() == 1);  // values come back in the record
+  CHECK(plan.data.downloads.front().name == "model");
+  CHECK(plan.data.downloads.front().path == "/tmp/model");
+  CHECK(plan.data.downloads.front().at.uri == prefix + "/outputs/model");
+  CHECK(plan.data.task.stores.size() == 1);
+  CHECK(plan.data.secrets.front() == minio);
+  CHECK(plan.data.task.record.uri.starts_with(prefix + "/"));
+  CHECK_FALSE(plan.data.task.record.uri.starts_with(prefix + "/outputs/model"));
+}
+
+TEST_CASE("claims and addresses count more than the job's part of a bucket") {
+  const auto plan = Case().any_input().output("model", path("model_dir", "/disk/model")).claim("disk", "/disk").folder().routed();
+  CHECK(plan.data.uploads.empty());
+  CHECK(plan.data.downloads.empty());
+  CHECK_FALSE(plan.data.prefix.somewhere());
 }

@@ -1,0 +1,136 @@
+// The record of a finished training: who starts again and finds it has nothing left to do.
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/record.h"
+
+#include <functional>
+#include <string>
+
+#include "support/catch.h"
+#include "unit/staging/store_of_pod.h"
+
+using namespace trainstep;
+using namespace trainstep::agent;
+using namespace trainstep::staging::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Pod : StoreOfPod {
+  PollLoop real;
+  plan::Task task;
+
+  Pod() {
+    task.attempt = "00ff";
+    task.record = {"s3://bkt/run/.trainstep/digits/finished.json", 0, ""};
+    pump();
+  }
+  // Whoever waits on the real loop waits for the store on virtual time.
+  void pump() {
+    real.post([this] {
+      loop.run();
+      pump();
+    });
+  }
+  [[nodiscard]] static result::PodReport report(const std::string& attempt = "00ff") {
+    result::PodReport made;
+    made.attempt = attempt;
+    made.verdict_class = result::VerdictClass::succeeded;
+    made.primary = true;
+    made.outputs.push_back({.name = "accuracy", .artifact = false, .present = true, .value = 0.5, .uri = {}});
+    return made;
+  }
+  void on_claim() { task.record = {"", 0, in_pod("claim/run/.trainstep-digits.json")}; }
+
+  std::optional<result::PodReport> find() {
+    auto found = find_record(real, *stores, task);
+    if (!found) FAIL(found.error().message);
+    return std::move(*found);
+  }
+  void write_it(const result::PodReport& made) {
+    if (const auto written = write_record(real, *stores, task, made); !written) FAIL(written.error().message);
+  }
+};
+
+constexpr auto key = "run/.trainstep/digits/finished.json";
+
+}  // namespace
+
+TEST_CASE_METHOD(Pod, "a record is found again, in a store and on a claim") {
+  SECTION("store") {}
+  SECTION("claim") { on_claim(); }
+  CHECK_FALSE(find());
+  write_it(report());
+  const auto found = find();
+  REQUIRE(found);
+  CHECK(found->verdict_class == result::VerdictClass::succeeded);
+  CHECK(found->outputs.front().value == Json(0.5));
+  CHECK(objects.contains(key) == task.record.in_store());
+}
+
+TEST_CASE_METHOD(Pod, "the record of another attempt does not count, and the next one replaces it") {
+  SECTION("store") {}
+  SECTION("claim") { on_claim(); }
+  write_it(report("another"));
+  CHECK_FALSE(find());
+  write_it(report());
+  CHECK(find());
+}
+
+TEST_CASE_METHOD(Pod, "what lies there and is no record counts as none") {
+  for (const auto* text : {"", "{", "[]", R"({"trainstep_report": 2, "class": "succeeded", "attempt": "00ff"})"}) {
+    objects[key] = text;
+    CHECK_FALSE(find());
+  }
+}
+
+TEST_CASE_METHOD(Pod, "keys that may only write see no record; a store that cannot be asked is an error") {
+  objects[key] = to_text(report());
+  refuse("GET", 403, "AccessDenied");
+  CHECK_FALSE(find());
+  refuse("GET", 503, "SlowDown");
+  const auto found = find_record(real, *stores, task);
+  REQUIRE_FALSE(found);
+  CHECK(found.error().kind == ErrorKind::unavailable);
+}
+
+TEST_CASE_METHOD(Pod, "without a place there is no record, and nobody is asked") {
+  task.record = {};
+  CHECK_FALSE(find());
+  write_it(report());
+  CHECK(probe(real, *stores, task));
+  CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Pod, "a record that cannot be written is an error") {
+  SECTION("store") {
+    refuse("PUT", 403, "AccessDenied");
+    const auto written = write_record(real, *stores, task, report());
+    REQUIRE_FALSE(written);
+    CHECK(written.error().kind == ErrorKind::denied);
+  }
+  SECTION("claim") {
+    on_claim();
+    write(in_pod("claim/run"), "a file in the folder's place");
+    CHECK_FALSE(write_record(real, *stores, task, report()));
+  }
+}
+
+TEST_CASE_METHOD(Pod, "whether outputs can be delivered is tried before the training, and leaves nothing") {
+  SECTION("they can") {
+    CHECK(probe(real, *stores, task));
+    CHECK(objects.empty());
+    CHECK(count("PUT") == 1);
+    CHECK(count("PUT /bkt/" + std::string(key) + ".probe") == 1);
+  }
+  SECTION("they cannot") {
+    refuse("PUT", 403, "AccessDenied");
+    const auto probed = probe(real, *stores, task);
+    REQUIRE_FALSE(probed);
+    CHECK(probed.error().kind == ErrorKind::denied);
+    CHECK_THAT(probed.error().message, Contains("outputs could not be delivered") && Contains("AccessDenied"));
+  }
+  SECTION("keys that may not remove are no hindrance") {
+    refuse("DELETE", 403, "AccessDenied");
+    CHECK(probe(real, *stores, task));
+  }
+}

@@ -1,0 +1,149 @@
+// What the kubelet gets to see of a report.
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/report.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+using namespace trainstep::agent;
+using result::PodReport;
+using result::VerdictClass;
+
+namespace {
+
+// As the kubelet makes it: an empty file.
+struct Log {
+  TempDir folder;
+  std::string path = (folder.path() / "termination-log").string();
+  Log() { std::ofstream{path}; }
+  [[nodiscard]] std::string text() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  [[nodiscard]] PodReport report() const {
+    CHECK(text().size() <= result::longest_termination_message);
+    auto read = result::read_pod_report(text());
+    REQUIRE(read);
+    return *read;
+  }
+};
+
+PodReport success() {
+  PodReport report;
+  report.attempt = "00ff";
+  report.verdict_class = VerdictClass::succeeded;
+  report.primary = true;
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("a success tells what was returned") {
+  const Log log;
+  auto report = success();
+  report.outputs.push_back({.name = "accuracy", .artifact = false, .present = true, .value = 0.5, .uri = {}});
+  tell_kubelet(report, log.path);
+  CHECK(log.report().outputs.front().value == Json(0.5));
+  CHECK_FALSE(log.report().shortened);
+}
+
+TEST_CASE("values that do not fit are left out, and that is said") {
+  const Log log;
+  auto report = success();
+  report.outputs.push_back({.name = "text", .artifact = false, .present = true, .value = std::string(5'000, 'x'), .uri = {}});
+  report.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}, .metadata = {{"a", 1}}});
+  tell_kubelet(report, log.path);
+  const auto told = log.report();
+  CHECK(told.shortened);
+  CHECK(told.attempt == "00ff");
+  REQUIRE(told.outputs.size() == 2);
+  CHECK_FALSE(told.outputs[0].value);
+  CHECK(told.outputs[0].present);
+  CHECK(told.outputs[1].metadata.empty());
+}
+
+TEST_CASE("more outputs than there is room for are left out altogether") {
+  const Log log;
+  auto report = success();
+  for (int i = 0; i < 200; ++i)
+    report.outputs.push_back({.name = "output_" + std::to_string(i), .artifact = true, .present = true, .value = {}, .uri = {}});
+  tell_kubelet(report, log.path);
+  CHECK(log.report().shortened);
+  CHECK(log.report().primary);
+}
+
+TEST_CASE("a message of any length and kind leaves a report that can be read") {
+  const auto message = GENERATE(
+      std::string(4'000, 'x'), std::string(100'000, 'x'), "input data: " + std::string(50'000, '\x1b'), "input data: " + std::string(50'000, '"'),
+      "x" + [] {
+        std::string text;
+        for (int i = 0; i < 3'000; ++i) text += "é";
+        return text;
+      }());
+  const Log log;
+  PodReport report;
+  report.verdict_class = VerdictClass::system;
+  report.exit_code = 3;
+  report.message = message;
+  tell_kubelet(report, log.path);
+  const auto told = log.report();
+  CHECK(told.verdict_class == VerdictClass::system);
+  CHECK(told.exit_code == 3);
+  CHECK(told.message.substr(0, 300) == message.substr(0, 300));
+  CHECK(told.message.find("\xEF\xBF\xBD") == std::string::npos);  // no character was cut in two
+}
+
+TEST_CASE("a program that has failed by itself leaves the message to its log's last lines") {
+  const Log log;
+  PodReport report;
+  report.verdict_class = VerdictClass::user;
+  report.exit_code = 1;
+  tell_kubelet(report, log.path);
+  CHECK(log.text().empty());
+  report.message = "output accuracy: the program ended well but wrote no value for it";
+  tell_kubelet(report, log.path);
+  CHECK(log.report().message == report.message);
+}
+
+TEST_CASE("a later report replaces an earlier one, whatever their lengths") {
+  const Log log;
+  auto report = success();
+  report.outputs.push_back({.name = std::string(100, 'n'), .artifact = true, .present = true, .value = {}, .uri = {}});
+  tell_kubelet(report, log.path);
+  tell_kubelet(success(), log.path);
+  CHECK(log.report().outputs.empty());
+}
+
+TEST_CASE("outside a pod there is no termination log, and none is made") {
+  const TempDir folder;
+  const auto path = (folder.path() / "termination-log").string();
+  tell_kubelet(success(), path);
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("an error before there was a task is told with its class") {
+  const Log log;
+  tell_error(input_error("task: no object"), log.path);
+  CHECK(log.report().verdict_class == VerdictClass::input);
+  CHECK(log.report().exit_code == 2);
+  CHECK(log.report().message == "task: no object");
+}
+
+TEST_CASE("the program itself is installed so that every user of the pod may run it") {
+  const TempDir folder;
+  const auto target = folder.path() / "bin" / "trainstep";
+  for (int i = 0; i < 2; ++i) {  // a pod's init containers may run again
+    REQUIRE(install(target));
+    struct stat state{};
+    REQUIRE(::stat(target.c_str(), &state) == 0);
+    CHECK((state.st_mode & 0777U) == 0755U);
+    CHECK(state.st_size > 0);
+  }
+  CHECK_FALSE(std::filesystem::exists(target.string() + ".part"));
+}

@@ -1,0 +1,276 @@
+// Data into the pod and out of it, on virtual time.
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/staging.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/digest.h"
+#include "support/catch.h"
+#include "unit/staging/store_of_pod.h"
+
+using namespace trainstep;
+using namespace trainstep::staging;
+using namespace trainstep::staging::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Staging : StoreOfPod {
+  std::vector<std::string> told;
+  std::vector<plan::TaskInput> inputs;
+  std::vector<plan::TaskOutput> outputs;
+
+  StagingSink sink(std::optional<Result<Staged>>& result) {
+    return {[this](const std::string& line) { told.push_back(line); },
+            [&result](Result<Staged> staged) {
+              REQUIRE_FALSE(result);
+              result = std::move(staged);
+            }};
+  }
+  Result<Staged> fetch() {
+    std::optional<Result<Staged>> result;
+    const Fetching fetching(*stores, inputs, sink(result));
+    CHECK_FALSE(result);
+    loop.run();
+    REQUIRE(result);
+    return std::move(*result);
+  }
+  Result<Staged> deliver(Duration limit = 30min) {
+    std::optional<Result<Staged>> result;
+    const Delivery delivery(*stores, outputs, limit, sink(result));
+    CHECK_FALSE(result);
+    loop.run();
+    REQUIRE(result);
+    return std::move(*result);
+  }
+  void input(const std::string& name, const std::string& uri) { inputs.push_back({name, in_pod("inputs/" + name), {uri, 0, ""}}); }
+  std::string output(const std::string& name, const std::string& uri) {
+    outputs.push_back({name, spec::Type::artifact, "", in_pod("outputs/" + name + "/data"), "", {uri, 0, ""}});
+    return outputs.back().path;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Staging, "inputs are fetched one after another: trees and single files") {
+  objects = {{"data/a", "1"}, {"data/deep/b", "22"}, {"data2/no", "x"}, {"one.csv", "333"}};
+  input("data", "s3://bkt/data");
+  input("file", "s3://bkt/one.csv");
+  const auto staged = fetch();
+  if (!staged) FAIL(staged.error().message);
+  CHECK(staged->files == 3);
+  CHECK(staged->bytes == 6);
+  CHECK(staged->took > Duration(0));
+  CHECK(read(in_pod("inputs/data/a")) == "1");
+  CHECK(read(in_pod("inputs/data/deep/b")) == "22");
+  CHECK_FALSE(fs::exists(in_pod("inputs/data2")));
+  CHECK_FALSE(fs::exists(in_pod("inputs/data/no")));
+  CHECK(read(in_pod("inputs/file")) == "333");
+}
+
+TEST_CASE_METHOD(Staging, "nothing to fetch is fetched at once") {
+  const auto staged = fetch();
+  REQUIRE(staged);
+  CHECK(staged->files == 0);
+  CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Staging, "an address where nothing lies is an error of input that names both") {
+  objects = {{"database/x", "1"}};
+  input("data", "s3://bkt/data");
+  const auto staged = fetch();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::input);
+  CHECK_THAT(staged.error().message, Contains("input data") && Contains("nothing lies at s3://bkt/data"));
+}
+
+TEST_CASE_METHOD(Staging, "the first input that cannot be fetched ends it, with its name") {
+  objects = {{"data/a", "1"}, {"more/a", "1"}, {"most/a", "1"}};
+  input("data", "s3://bkt/data");
+  input("more", "s3://bkt/more");
+  input("most", "s3://bkt/most");
+  refuse("GET /bkt/more", 403, "AccessDenied");
+  const auto staged = fetch();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::denied);
+  CHECK_THAT(staged.error().message, Contains("input more") && Contains("AccessDenied"));
+  CHECK_FALSE(fs::exists(in_pod("inputs/most")));
+}
+
+TEST_CASE_METHOD(Staging, "passing faults of the store do no harm") {
+  objects = {{"data/a", "1"}, {"data/b", "22"}};
+  input("data", "s3://bkt/data");
+  refuse("GET /bkt", 503, "SlowDown", 4);
+  CHECK(fetch());
+  CHECK(read(in_pod("inputs/data/a")) == "1");
+  CHECK(read(in_pod("inputs/data/b")) == "22");
+}
+
+TEST_CASE_METHOD(Staging, "a key that is no path below the input's folder is refused") {
+  objects = {{"data/../../etc/passwd", "x"}};
+  input("data", "s3://bkt/data");
+  const auto staged = fetch();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::input);
+}
+
+TEST_CASE_METHOD(Staging, "a slow input is told of every half minute") {
+  for (int i = 0; i < 40; ++i) objects["data/" + std::to_string(i)] = "1234567890";
+  input("data", "s3://bkt/data");
+  transport.serve([this](const FakeTransport::Asked& asked) {
+    auto reply = answer(asked);
+    if (asked.query("list-type").empty()) reply.delay = 20s;
+    return reply;
+  });
+  REQUIRE(fetch());
+  REQUIRE_FALSE(told.empty());
+  CHECK_THAT(told.front(), Contains("input data: ") && Contains(" of 400 B"));
+  CHECK(told.size() <= 2);
+}
+
+TEST_CASE_METHOD(Staging, "who stops fetching leaves nothing under way") {
+  objects = {{"data/a", "1"}};
+  input("data", "s3://bkt/data");
+  const auto part = GENERATE(0ms, 1ms, 2ms, 3ms);
+  std::optional<Result<Staged>> result;
+  {
+    const Fetching fetching(*stores, inputs, sink(result));
+    loop.run(part);
+  }
+  loop.run();
+  CHECK(transport.open() == 0);
+}
+
+TEST_CASE_METHOD(Staging, "outputs are put where they belong: trees and single files") {
+  write(output("model", "s3://bkt/run/model") + "/variables/v", "w");
+  write(outputs.back().path + "/graph", "gg");
+  write(output("metrics", "s3://bkt/run/metrics"), "m");
+  const auto staged = deliver();
+  if (!staged) FAIL(staged.error().message);
+  CHECK(staged->files == 3);
+  CHECK(staged->bytes == 4);
+  CHECK(objects == std::map<std::string, std::string>{{"run/model/variables/v", "w"}, {"run/model/graph", "gg"}, {"run/metrics", "m"}});
+  CHECK(told.empty());
+}
+
+TEST_CASE_METHOD(Staging, "what an earlier attempt left at an output's address is removed, after the new is there, and nothing beside it") {
+  objects = {{"run/model/old/a", "x"}, {"run/model/old/b", "x"}, {"run/model/graph", "old"}, {"run/model2/a", "y"}, {"run/models", "y"}};
+  write(output("model", "s3://bkt/run/model") + "/graph", "new");
+  REQUIRE(deliver());
+  CHECK(objects == std::map<std::string, std::string>{{"run/model/graph", "new"}, {"run/model2/a", "y"}, {"run/models", "y"}});
+  std::optional<std::size_t> put, removed;
+  for (std::size_t i = 0; i < transport.asked().size(); ++i) {
+    if (transport.asked()[i].request.method == "PUT") put = i;
+    if (transport.asked()[i].request.method == "DELETE" && !removed) removed = i;
+  }
+  REQUIRE((put && removed));
+  CHECK(*put < *removed);
+}
+
+TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of a tree") {
+  SECTION("tree") {
+    objects = {{"run/model", "file"}};
+    write(output("model", "s3://bkt/run/model") + "/graph", "g");
+    REQUIRE(deliver());
+    CHECK(objects == std::map<std::string, std::string>{{"run/model/graph", "g"}});
+  }
+  SECTION("file") {
+    objects = {{"run/model/graph", "g"}};
+    write(output("model", "s3://bkt/run/model"), "file");
+    REQUIRE(deliver());
+    CHECK(objects == std::map<std::string, std::string>{{"run/model", "file"}});
+  }
+}
+
+TEST_CASE_METHOD(Staging, "a refused delivery is tried again, with growing pauses, and each is told") {
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  refuse("PUT /bkt", 403, "AccessDenied", 6);  // of a try each refusal counts twice: keys may have changed
+  const auto began = loop.now();
+  const auto staged = deliver();
+  if (!staged) FAIL(staged.error().message);
+  CHECK(objects.at("run/model/graph") == "g");
+  CHECK(told.size() == 3);
+  CHECK_THAT(told.front(), Contains("output model: ") && Contains("AccessDenied") && Contains("tried again in 1.0 s"));
+  CHECK_THAT(told.back(), Contains("tried again in 4.0 s"));
+  CHECK(loop.now() - began >= 7s);
+  CHECK(staged->took >= 7s);
+}
+
+TEST_CASE_METHOD(Staging, "what could not be removed is tried again, too") {
+  objects = {{"run/model/old", "x"}};
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  refuse("DELETE /bkt", 403, "AccessDenied", 2);
+  REQUIRE(deliver());
+  CHECK(told.size() == 1);
+  CHECK_FALSE(objects.contains("run/model/old"));
+}
+
+TEST_CASE_METHOD(Staging, "until the limit has passed; then the last error counts") {
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  refuse("", 403, "AccessDenied");
+  const auto began = loop.now();
+  const auto staged = deliver(5min);
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::denied);
+  CHECK_THAT(staged.error().message, Contains("output model") && Contains("AccessDenied"));
+  CHECK(loop.now() - began >= 5min);
+  CHECK(loop.now() - began < 7min);
+  CHECK(told.size() >= 5);
+  CHECK(told.size() < 15);
+}
+
+TEST_CASE_METHOD(Staging, "outputs that are there already are not sent again because a later one failed") {
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  write(output("metrics", "s3://bkt/run/metrics"), "m");
+  refuse("PUT /bkt/run/metrics", 403, "AccessDenied", 2);
+  const auto staged = deliver();
+  REQUIRE(staged);
+  CHECK(staged->files == 2);
+  CHECK(count("PUT /bkt/run/model") == 1);
+}
+
+TEST_CASE_METHOD(Staging, "what lies no longer at its path cannot be mended by the store") {
+  output("model", "s3://bkt/run/model");
+  const auto staged = deliver();
+  REQUIRE_FALSE(staged);
+  CHECK_THAT(staged.error().message, Contains("output model") && Contains(outputs.back().path));
+  CHECK(told.empty());
+}
+
+TEST_CASE_METHOD(Staging, "who stops delivering leaves nothing under way") {
+  objects = {{"run/model/old", "x"}};
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  const auto part = GENERATE(0ms, 1ms, 2ms, 3ms, 4ms);
+  std::optional<Result<Staged>> result;
+  {
+    const Delivery delivery(*stores, outputs, 30min, sink(result));
+    loop.run(part);
+  }
+  loop.run(1h);
+  CHECK(transport.open() == 0);
+  CHECK((objects.contains("run/model/old") || read(outputs.back().path + "/graph") == objects["run/model/graph"]));
+}
+
+TEST_CASE("amounts are told the way people read them") {
+  CHECK(describe({1, 1, 1ms}) == "1 file, 1 B in " + trainstep::describe(Duration(1)));
+  CHECK_THAT(describe({999, 2, 1s}), Catch::StartsWith("2 files, 999 B in"));
+  CHECK_THAT(describe({1'500'000'000, 12, 1s}), Catch::StartsWith("12 files, 1.5 GB in"));
+  CHECK_THAT(describe({std::int64_t{5'000} << 40, 2, 1s}), Contains(" TB in"));
+}
+
+TEST_CASE("a store that no address leads to is an error of input") {
+  objectstore::test::VirtualLoop loop;
+  FakeTransport transport(loop);
+  const auto open = [&](plan::TaskStore store) { return Stores::open(loop, transport, {std::move(store)}, {}, 1); };
+  const auto address = open({"nowhere", "", true, "", "", ""});
+  REQUIRE_FALSE(address);
+  CHECK(address.error().kind == ErrorKind::input);
+  const auto trust = open({"https://store", "", true, "/nowhere/ca.pem", "", ""});
+  REQUIRE_FALSE(trust);
+  CHECK_THAT(trust.error().message, Contains("/nowhere/ca.pem"));
+}
