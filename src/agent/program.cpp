@@ -14,6 +14,7 @@ namespace trainstep::agent {
 namespace {
 
 constexpr int signal_base = 128;
+constexpr Duration limit_of_time{60'000};  // of a command of ours
 
 int code_of(int wait_status) { return WIFSIGNALED(wait_status) ? signal_base + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
 
@@ -68,7 +69,9 @@ std::optional<std::string> output_of(PollLoop& loop, const std::vector<std::stri
     code = code_of(wait_status);
     one_less();
   });
+  const auto too_long = loop.after(limit_of_time, [&] { ::kill(-child->pid, SIGKILL); });
   loop.run();
+  loop.cancel(too_long);
   if (code != 0 || text.size() > limit) return std::nullopt;
   return text;
 }

@@ -21,7 +21,8 @@ struct ProgramEnd {
 // that come here go on to its process group. Errors: as process::spawn().
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment);
 
-// The same of a short command of ours, whose output is wanted; nothing when it fails or says more than `limit` bytes.
+// The same of a short command of ours, whose output is wanted; nothing when it fails, says more than `limit` bytes or takes more than a
+// minute.
 std::optional<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit);
 
 }  // namespace trainstep::agent

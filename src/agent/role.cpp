@@ -41,7 +41,7 @@ Result<Role> role_of(std::string_view word) {
 }
 
 bool is_primary(Role role, const process::Variables& environment) {
-  if (role == Role::rank) return rank_in(environment) == "0" || rank_in(environment).empty();
+  if (role == Role::rank) return rank_in(environment) == "0";  // one that is not known delivers nothing, and the launcher tells
   if (role != Role::indexed) return role == Role::primary;
   const auto index = value_of(environment, "JOB_COMPLETION_INDEX");
   return (index.empty() ? number_behind(value_of(environment, "HOSTNAME")) : index) == "0";

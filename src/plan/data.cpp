@@ -225,7 +225,9 @@ Result<void> route_data(Plan& plan, const DataFacts& facts) {
   // Whoever starts ranks in other pods by a command line of its own starts no agent there.
   const bool own_mpirun = plan.kind == "MPI" && starts_own_ranks(plan.program);
   if (image_known && !own_mpirun) return Router(plan, facts).route();
-  if (paths.empty()) return {};
+  if (paths.empty() && plan.options.checkpoint_dir.empty()) return {};
+  if (paths.empty())
+    return input_error("job_options.checkpoint_dir: an image that holds trainstep is needed in the pods; name one with job_options.agent_image");
   if (own_mpirun)
     return input_error(
         fmt::format("train_specification: the program starts mpirun itself, so nobody can bring {} to its ranks; leave mpirun to the "
