@@ -204,6 +204,26 @@ class Router {
   DataPlan& m_data;
 };
 
+// What TensorFlow's S3 file system reads (tensorflow/io, core/filesystems/s3/s3_filesystem.cc), for who writes to TENSORBOARD_S3_ADDRESS. The user's
+// own variables count.
+void add_tensorboard_access(Plan& plan, const StoreAccess& store) {
+  const auto named = [&](std::string_view name) {
+    return std::ranges::any_of(plan.environment, [&](const EnvironmentVariable& variable) { return variable.name == name; });
+  };
+  if (!named("TENSORBOARD_S3_ADDRESS")) return;
+  const auto add = [&](const char* name, Json value) {
+    if (!named(name)) plan.environment.push_back({name, std::move(value), "tensorboard_s3_address"});
+  };
+  const bool encrypted = store.endpoint.starts_with("https://");
+  add("S3_ENDPOINT", store.endpoint.substr(store.endpoint.find("://") + 3));
+  add("S3_USE_HTTPS", encrypted ? "1" : "0");
+  add("S3_VERIFY_SSL", encrypted ? "1" : "0");
+  add("AWS_REGION", store.region);
+  if (store.secret.empty()) return;
+  add("AWS_ACCESS_KEY_ID", {{"secret", store.secret}, {"key", store.access_key_key}});
+  add("AWS_SECRET_ACCESS_KEY", {{"secret", store.secret}, {"key", store.secret_key_key}});
+}
+
 // The names of the step's paths that the program wants.
 std::string wanted_paths(const Plan& plan) {
   std::string names;
@@ -219,6 +239,7 @@ std::string wanted_paths(const Plan& plan) {
 
 Result<void> route_data(Plan& plan, const DataFacts& facts) {
   plan.data = {};
+  if (facts.folder) add_tensorboard_access(plan, facts.folder->store);
   const auto paths = wanted_paths(plan);
   if (paths.empty() && plan.binding.outputs.empty() && plan.options.checkpoint_dir.empty()) return {};
   const bool image_known = !facts.agent_image.empty() || !plan.options.agent_image.empty();

@@ -438,3 +438,39 @@ TEST_CASE("claims and addresses count more than the job's part of a bucket") {
   CHECK(plan.data.downloads.empty());
   CHECK_FALSE(plan.data.prefix.somewhere());
 }
+
+TEST_CASE("who writes for TensorBoard finds the bucket's server in the variables that TensorFlow reads, and its keys by reference") {
+  Case c;
+  c.folder().any_input();
+  c.request.tensorboard_s3_address = "s3://logs/run";
+  c.request.job_options = {{"environment", {{"AWS_REGION", "my-own"}}}};
+  const auto plan = c.routed();
+  const auto value = [&](std::string_view name) {
+    const auto found = std::ranges::find(plan.environment, name, &EnvironmentVariable::name);
+    return found == plan.environment.end() ? Json() : found->value;
+  };
+  CHECK(value("TENSORBOARD_S3_ADDRESS") == "s3://logs/run");
+  CHECK(value("S3_ENDPOINT") == "seaweedfs.kubeflow:9000");
+  CHECK(value("S3_USE_HTTPS") == "0");
+  CHECK(value("AWS_REGION") == "my-own");
+  CHECK(value("AWS_SECRET_ACCESS_KEY") == Json{{"secret", "mlpipeline-minio-artifact"}, {"key", "secretkey"}});
+  c.request.tensorboard_s3_address.clear();
+  const auto silent = c.routed();
+  CHECK(std::ranges::none_of(silent.environment, [](const auto& variable) { return variable.name == "S3_ENDPOINT"; }));
+}
+
+TEST_CASE("checkpoints are kept below the job's prefix, unless they lie on the claim; without a bucket nobody can keep them") {
+  Case c;
+  c.any_input();
+  c.request.job_options = {{"checkpoint_dir", "/train/saved"}};
+  CHECK_THAT(c.refusal(), Contains("job_options.checkpoint_dir"));
+  c.request.pvc_name = "scratch";
+  CHECK(c.routed().data.task.checkpoints.path.empty());
+  c.request.job_options["checkpoint_dir"] = "/training";
+  c.folder();
+  const auto plan = c.routed();
+  CHECK(plan.data.task.checkpoints.path == "/training");
+  CHECK(plan.data.task.checkpoints.to.uri == "s3://jobs/team/" + plan.job_name + "/checkpoints");
+  c.known.agent_image.clear();
+  CHECK_FALSE(c.refusal().empty());
+}
