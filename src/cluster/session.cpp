@@ -118,7 +118,7 @@ void Session::plan_and_run() {
 std::vector<Companion> Session::companions() const {
   std::vector<Companion> companions;
   if (!m_plan->pvc_name.empty()) companions.push_back(claim(m_plan->pvc_name, m_plan->pvc_size, m_access_mode));
-  if (m_remote && m_plan->data.prefix.in_store())
+  if (m_remote && m_job_store)
     companions.push_back(
         secret(m_plan->job_name + "-keys", {{"minio-accesskey", m_job_store->keys.access_key}, {"minio-secretkey", m_job_store->keys.secret_key}}));
   return companions;
@@ -147,6 +147,8 @@ void Session::training_ended(run::Outcome outcome) {
 
 // What the pods could not tell, and what only they could reach.
 void Session::collect_data() {
+  m_trained = true;
+  m_collecting = true;
   const auto lost = [this](Error error) {
     m_outcome->verdict = result::lost_outputs(error);
     deliver();
@@ -168,9 +170,23 @@ void Session::collect_data() {
   });
 }
 
-void Session::deliver() { m_done({std::move(*m_outcome), m_plan.get()}); }
+void Session::deliver() {
+  m_collecting = false;
+  m_done({std::move(*m_outcome), m_plan.get()});
+}
+
+// The training has ended well, but its outputs are not here: the job and what it delivered stay for whoever comes next.
+void Session::stop_collecting(int signal) {
+  m_data.reset();
+  m_outcome->verdict = {result::VerdictClass::interrupted,
+                        fmt::format("the training succeeded; {} came while its outputs were fetched, they lie at {}", result::signal_name(signal),
+                                    m_plan->data.prefix.uri),
+                        std::nullopt, true, signal};
+  deliver();
+}
 
 void Session::request_stop(int signal) {
+  if (m_collecting) return stop_collecting(signal);
   if (m_over) return;
   if (!m_runner) return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
   if (!m_own_life) return m_runner->request_stop(signal);
@@ -200,7 +216,9 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   using enum result::VerdictClass;
   // A retry of the step is a new job of the same name: it goes on from the checkpoints.
   const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
-  const bool keep = !m_data || resumes || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
+  // What was delivered, but could not be fetched, is all that there is of the training.
+  const bool unfetched = m_trained && verdict.verdict_class != succeeded;
+  const bool keep = !m_data || resumes || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
   m_backend->conclude(verdict, [this, keep, done = std::move(done)](std::string problem) {
     if (keep) return done(std::move(problem));
     m_data->remove_prefix([done, problem = std::move(problem)](Result<void> removed) {

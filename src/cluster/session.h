@@ -64,6 +64,7 @@ class Session {
   [[nodiscard]] std::vector<Companion> companions() const;
   void training_ended(run::Outcome outcome);
   void collect_data();
+  void stop_collecting(int signal);
   void deliver();
   [[nodiscard]] std::string attempt() const;
   void run();
@@ -90,6 +91,8 @@ class Session {
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<OwnLife> m_own_life;
   bool m_over = false;
+  bool m_trained = false;     // the training has succeeded, whatever becomes of its outputs
+  bool m_collecting = false;  // outputs are fetched, after the job's end
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };
 
