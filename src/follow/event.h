@@ -23,9 +23,9 @@ using MemberIndex = std::size_t;
 struct Ending {
   int exit_code = 0;
   std::optional<int> signal;
-  std::string reason;      // "OOMKilled", "Evicted"; empty: nothing known beyond the code
-  bool vanished = false;   // there is no code: its pod was evicted or deleted, its node is lost
-  bool disrupted = false;  // not the program's doing: capacity
+  std::string reason;                          // "OOMKilled", "Evicted"; empty: nothing known beyond the code
+  bool vanished = false;                       // there is no code: its pod was evicted or deleted, its node is lost
+  bool disrupted = false;                      // not the program's doing: capacity
   std::optional<result::VerdictClass> told{};  // the agent's own word for it, where it was not the program that failed
   [[nodiscard]] bool succeeded() const { return exit_code == 0 && !signal && !vanished; }
 };

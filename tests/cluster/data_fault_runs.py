@@ -37,7 +37,7 @@ def run(store, program, folder, seed) -> list:
         for at, what in faults:
             time.sleep(max(0, began + at - time.monotonic()))  # the schedule itself
             strike(store, training, what, dice)
-        code = training.end()
+        code = training.end(timeout=300)  # a Job waits 10, 20, 40 s before it replaces a pod
         store.codes.append(code)
         found = judge(training, files, code)
         store.forget(space)

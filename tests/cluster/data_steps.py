@@ -145,8 +145,9 @@ class DataStep:
         """→ exit code; what was printed is in `output`."""
         try:
             self.output, _ = self.process.communicate(timeout=timeout)
-        finally:
+        except subprocess.TimeoutExpired:
             self.process.kill()
+            self.output = self.process.communicate(timeout=10)[0] + "\n--- the step did not end in time ---"
         assert self.store.secret_key not in self.output, "a secret key stands in the log"
         return self.process.returncode
 

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "cluster/routes.h"
 #include "cluster/session.h"
 #include "kinds/kind.h"
 #include "plan/plan.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/footprint.h"
 #include "local/place.h"
 
 #include <filesystem>
 #include <fstream>
 
+#include "data/footprint.h"
 #include "plans.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
