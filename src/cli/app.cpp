@@ -202,7 +202,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
     case CLI::ExitCodes::RequiredError: {
       const auto words = commands.app.remaining();
       const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
-      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop, replay or exec";
+      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop or replay";
     }
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"
