@@ -18,10 +18,17 @@ std::string etag_of_parts(const std::vector<std::string>& etags) {
   return fmt::format("{}-{}", md5_hex(digests), etags.size());
 }
 
+constexpr Duration second_look{1'000};
+
 class Upload : public Transfer {
  public:
   Upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Sink sink, TransferLimits limits)
       : Transfer(client, std::move(root), std::move(to), std::move(sink), limits), m_plan(std::move(plan)) {}
+  Upload(const Upload&) = delete;
+  Upload& operator=(const Upload&) = delete;
+  ~Upload() override {
+    for (const auto timer : m_second_looks) m_client.loop().cancel(timer);
+  }
 
  private:
   // A large file, part by part.
@@ -142,11 +149,18 @@ class Upload : public Transfer {
       const auto one_less = [left, done] {
         if (--*left == 0) done();
       };
+      // A part that was on its way when we cancelled it may arrive after the upload was given up, and bring it back (Amazon S3 API Reference,
+      // AbortMultipartUpload): so there is a second look.
+      const auto twice = [this, path, one_less] {
+        give_up_others(path, [this, path, one_less] {
+          m_second_looks.push_back(m_client.loop().after(second_look, [this, path, one_less] { give_up_others(path, one_less); }));
+        });
+      };
       const auto known = m_parts.find(path);
       if (known == m_parts.end())
-        give_up_others(path, one_less);
+        twice();
       else
-        give_up(path, {known->second.upload}, [this, path, one_less] { give_up_others(path, one_less); });
+        give_up(path, {known->second.upload}, twice);
     }
   }
 
@@ -171,6 +185,7 @@ class Upload : public Transfer {
   }
 
   SyncPlan m_plan;
+  std::vector<Loop::TimerId> m_second_looks;
   std::map<std::string, Parts> m_parts;
   std::set<std::string> m_begun;  // files whose upload in parts may have begun, and is not complete
 };
