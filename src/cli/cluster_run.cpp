@@ -12,12 +12,16 @@
 #include "kinds/kind.h"
 #include "kube/credentials.h"
 #include "process/child.h"
+#include "process/memory.h"
 #include "process/signals.h"
 #include "step/identity.h"
 #include "step/targets.h"
 
 namespace trainstep::cli {
 namespace {
+
+// By then the job runs, or waits: what was needed to begin is not needed any more.
+constexpr Duration after_the_start{5'000};
 
 class ClusterRun {
  public:
@@ -38,6 +42,7 @@ class ClusterRun {
         m_loop.stop();
       });
     });
+    m_loop.after(after_the_start, process::give_back_memory);
     m_loop.run();
     m_listeners.console().finish();
     return code;
