@@ -344,14 +344,18 @@ def test_a_server_that_is_away_when_the_training_ends_is_waited_for(trainstep, t
         job = Job(trainstep, server, tmp_path, "away")
         job.put({"a": os.urandom(9 << 20)})
         trained, begun = tmp_path / "trained", tmp_path / "begun"
-        back = threading.Thread(target=lambda: (wait_for(trained.exists), time.sleep(1), server.start()))
+        over = threading.Event()  # the server ends with the thread that starts it
+        back = threading.Thread(target=lambda: (wait_for(trained.exists), time.sleep(1), server.start(), over.wait(200)))
         stop = threading.Thread(target=lambda: (wait_for(begun.exists), server.stop(), (tmp_path / "go").touch()))
         for thread in (back, stop):
             thread.start()
         program = f'cp -a "$0" "$1"; touch {begun}; until [ -e {tmp_path / "go"} ]; do sleep 0.05; done; touch {trained}'
-        job.run("sh", "-c", program, str(job.data), str(job.model), check=0)
-        for thread in (back, stop):
-            thread.join()
+        try:
+            job.run("sh", "-c", program, str(job.data), str(job.model), check=0)
+        finally:
+            over.set()
+            for thread in (back, stop):
+                thread.join()
         assert tree(job.delivered) == tree(job.data)
         assert job.record.exists()
 
