@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "agent/await.h"
 #include "agent/report.h"
@@ -17,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using objectstore::Address;
-using objectstore::LocalFile;
 
 // As objects that are there under the names of what we have sent: only what differs travels.
 std::vector<objectstore::Object> objects_of(const objectstore::KnownFiles& known) {
@@ -59,29 +56,39 @@ CheckpointSync::CheckpointSync(PollLoop& loop, staging::Stores& stores, const pl
 CheckpointSync::~CheckpointSync() { m_loop.cancel(m_timer); }
 
 void CheckpointSync::look() {
-  m_timer = 0;
-  const auto files = objectstore::read_tree(m_checkpoints.path);
+  m_left.clear();
+  // No folder: nothing was saved yet.
+  if (const auto files = objectstore::read_tree(m_checkpoints.path)) m_left = plan_upload(*files, objects_of(m_known), m_known).travels;
+  next();
+}
+
+void CheckpointSync::next() {
+  m_transfer.reset();
   const auto to = Address::parse(m_checkpoints.to.uri);
-  if (!files || !to) return sent(objectstore::KnownFiles());  // not there yet
-  auto plan = objectstore::plan_upload(*files, objects_of(m_known), m_known);
-  m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(plan), m_checkpoints.path, *to,
+  if (m_left.empty() || !to) {
+    if (m_done) return m_done();
+    m_timer = m_loop.after(m_between_looks, [this] { look(); });
+    return;
+  }
+  objectstore::SyncPlan one;
+  one.travels.push_back(std::move(m_left.back()));
+  m_left.pop_back();
+  m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, *to,
                                    {nullptr, [this](Result<objectstore::KnownFiles> result) { sent(std::move(result)); }});
 }
 
 void CheckpointSync::sent(Result<objectstore::KnownFiles> files) {
   if (files)
     for (auto& [path, state] : *files) m_known[path] = std::move(state);
-  else if (files.error().kind != ErrorKind::input || m_last)  // input: a file that is being written
+  else if (files.error().kind != ErrorKind::input || m_done)  // input: it changed, or has gone, meanwhile
     tell(fmt::format("checkpoints: {}", files.error().message));
-  if (m_last && m_done) return m_done();
-  m_timer = m_loop.after(m_last ? Duration(0) : m_between_looks, [this] { look(); });
+  m_timer = m_loop.after(Duration(0), [this] { next(); });
 }
 
 void CheckpointSync::finish(Duration limit) {
   m_done = [this] { m_loop.stop(); };
   const auto too_long = m_loop.after(limit, [this] { m_loop.stop(); });
   m_loop.cancel(m_timer);
-  m_last = true;
   m_transfer.reset();  // what was under way may have been overtaken
   m_timer = m_loop.after(Duration(0), [this] { look(); });
   m_loop.run();

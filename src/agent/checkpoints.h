@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/poll_loop.h"
 #include "objectstore/transfer.h"
@@ -20,8 +21,8 @@ namespace trainstep::agent {
 // Errors: as staging::Fetching.
 Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints);
 
-// Looks at the folder now and then, and sends what is new or has changed. A file that is being written is left for the next look; what fails is tried
-// again then: a training does not end because of a checkpoint.
+// Looks at the folder now and then, and sends what is new or has changed, one file after another: a file that is being written holds up no other.
+// What fails is told and tried again at the next look: a training does not end because of a checkpoint.
 class CheckpointSync {
  public:
   // References must outlive it. Begins at once.
@@ -35,6 +36,7 @@ class CheckpointSync {
 
  private:
   void look();
+  void next();
   void sent(Result<objectstore::KnownFiles> files);
 
   PollLoop& m_loop;
@@ -43,8 +45,8 @@ class CheckpointSync {
   Duration m_between_looks;
   objectstore::KnownFiles m_known;  // what is there, of this process's sending
   std::unique_ptr<objectstore::Transfer> m_transfer;
-  std::function<void()> m_done;  // of the last look
-  bool m_last = false;
+  std::vector<objectstore::Travel> m_left;  // of this look
+  std::function<void()> m_done;             // of the last look; empty: others follow
   Loop::TimerId m_timer = 0;
 };
 

@@ -179,8 +179,8 @@ void Session::deliver() {
 void Session::stop_collecting(int signal) {
   m_data.reset();
   m_outcome->verdict = {result::VerdictClass::interrupted,
-                        fmt::format("the training succeeded; {} came while its outputs were fetched, they lie at {}", result::signal_name(signal),
-                                    m_plan->data.prefix.uri),
+                        fmt::format("the training succeeded; {} came while its outputs were fetched, the next attempt finds them at {}",
+                                    result::signal_name(signal), m_plan->data.prefix.uri),
                         std::nullopt, true, signal};
   deliver();
 }

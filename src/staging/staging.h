@@ -17,7 +17,7 @@
 namespace trainstep::staging {
 
 struct Staged {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // of content
   std::size_t files = 0;
   Duration took{};
 };
@@ -27,7 +27,7 @@ struct StagingSink {
   std::function<void(Result<Staged>)> done;           // once, from the loop
 };
 
-// Fetches every input to its path. A file is there when it is whole; what is there already and known to be the same is not fetched again.
+// Fetches every input to its path, over what is there. A file is there when it is whole.
 // Errors: input (nothing lies at the address), denied, unavailable, internal (no space).
 class Fetching {
  public:
