@@ -74,14 +74,13 @@ void CheckpointSync::next() {
   one.travels.push_back(std::move(m_left.back()));
   m_left.pop_back();
   m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, *to,
-                                   {nullptr, [this](Result<objectstore::KnownFiles> result) { sent(std::move(result)); }});
+                                   {nullptr, [this](const Result<void>& result) { sent(result); }});
 }
 
-void CheckpointSync::sent(Result<objectstore::KnownFiles> files) {
-  if (files)
-    for (auto& [path, state] : *files) m_known[path] = std::move(state);
-  else if (files.error().kind != ErrorKind::input || m_done)  // input: it changed, or has gone, meanwhile
-    tell(fmt::format("checkpoints: {}", files.error().message));
+void CheckpointSync::sent(const Result<void>& result) {
+  for (const auto& [path, state] : m_transfer->settled()) m_known[path] = state;
+  if (!result && (result.error().kind != ErrorKind::input || m_done))  // input: it changed, or has gone, meanwhile
+    tell(fmt::format("checkpoints: {}", result.error().message));
   m_timer = m_loop.after(Duration(0), [this] { next(); });
 }
 

@@ -37,7 +37,7 @@ class CheckpointSync {
  private:
   void look();
   void next();
-  void sent(Result<objectstore::KnownFiles> files);
+  void sent(const Result<void>& result);
 
   PollLoop& m_loop;
   staging::Stores& m_stores;

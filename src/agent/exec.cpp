@@ -55,6 +55,7 @@ class Agent {
  private:
   Result<void> story(PodReport& report) {
     ASSIGN(m_stores, staging::Stores::open(m_loop, m_transport, m_task.stores, as_map(m_environment), std::random_device{}()));
+    if (!m_options.scratch.empty()) m_stores->ledger() = staging::Ledger(std::filesystem::path(m_options.scratch) / "staged");
     ASSIGN(auto finished, find_record(m_loop, *m_stores, m_task));
     if (finished) {
       tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");

@@ -104,12 +104,14 @@ void StepData::upload(Done done) {
     const auto files = m_outputs.size();
     m_delivery = std::make_unique<staging::Delivery>(
         *m_stores, m_outputs, Duration(0),
-        staging::StagingSink{m_surroundings.say, [this, done, files](Result<staging::Staged> staged) {
+        staging::StagingSink{m_surroundings.say,
+                             [this, done, files](Result<staging::Staged> staged) {
                                if (!staged) return done(std::move(staged.error()));
                                m_surroundings.say(fmt::format("{} input{} brought to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
                                                               staging::describe(*staged)));
                                done({});
-                             }});
+                             }},
+        staging::Delivery::Equal::content);
   });
 }
 

@@ -5,6 +5,11 @@
 
 namespace trainstep::objectstore {
 
+std::int64_t TransferLimits::part_of(std::int64_t size) const {
+  constexpr std::int64_t most_parts = 10'000;  // Amazon S3 User Guide, "multipart upload limits"
+  return std::max(part, (size + most_parts - 1) / most_parts);
+}
+
 Transfer::Transfer(Client& client, std::filesystem::path root, Address at, Sink sink, TransferLimits limits)
     : m_client(client),
       m_root(std::move(root)),
@@ -21,11 +26,6 @@ Transfer::Transfer(Client& client, std::filesystem::path root, Address at, Sink 
 Transfer::~Transfer() {
   m_client.loop().cancel(m_timer);
   for (const auto id : m_calls) m_client.cancel(id);
-}
-
-std::int64_t Transfer::part_of(std::int64_t size) const {
-  constexpr std::int64_t most_parts = 10'000;  // Amazon S3 User Guide, "multipart upload limits"
-  return std::max(m_limits.part, (size + most_parts - 1) / most_parts);
 }
 
 void Transfer::moved(std::int64_t bytes) const {
@@ -55,7 +55,7 @@ void Transfer::tell() {
   const auto done = std::exchange(m_sink.done, nullptr);
   if (!done) return;
   if (m_error) return done(std::move(*m_error));
-  done(std::move(m_same));
+  done({});
 }
 
 }  // namespace trainstep::objectstore

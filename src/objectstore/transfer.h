@@ -23,18 +23,21 @@ struct TransferLimits {
   std::int64_t bytes = std::int64_t{32} << 20;  // in memory
   std::int64_t part = std::int64_t{8} << 20;    // of a large file that is uploaded; larger where there would be more than 10,000 of them
   std::int64_t range = std::int64_t{32} << 20;  // of a large object that is fetched
+  [[nodiscard]] std::int64_t part_of(std::int64_t size) const;  // of a file of that size
 };
 
 // What both directions share: lanes, calls under way, the first error.
 class Transfer {
  public:
   struct Sink {
-    std::function<void(std::int64_t bytes)> moved;       // optional: further bytes have arrived
-    std::function<void(Result<KnownFiles> files)> done;  // once, from the loop: what is the same on both sides now, of those that travelled
+    std::function<void(std::int64_t bytes)> moved;  // optional: further bytes have arrived
+    std::function<void(Result<void>)> done;         // once, from the loop
   };
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   virtual ~Transfer();  // cancels what is under way
+  // Of what had to travel: what is the same on both sides now, also after an error.
+  [[nodiscard]] const KnownFiles& settled() const { return m_same; }
 
  protected:
   // References must outlive it. `root`: the tree on this machine; `at`: in the store.
@@ -63,7 +66,6 @@ class Transfer {
   void same(const LocalFile& file, const std::string& etag) { m_same[file.path] = {file.size, file.changed, etag}; }
   // Once all that is known of has been queued, and after each call.
   void go_on();
-  [[nodiscard]] std::int64_t part_of(std::int64_t size) const;
   [[nodiscard]] std::filesystem::path place(const std::string& path) const { return path.empty() ? m_root : m_root / path; }
   [[nodiscard]] Address address(const std::string& path) const { return path.empty() ? m_at : m_at.child(path); }
   // Called from the loop: queues what is to be done.

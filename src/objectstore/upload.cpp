@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "data/digest.h"
+#include "objectstore/recognition.h"
 #include "objectstore/transfer.h"
 
 namespace trainstep::objectstore {
 namespace {
-
-// As S3 makes it of the parts' MD5s; empty where they are none (encryption by a key service): then nobody can tell two uploads apart.
-std::string etag_of_parts(const std::vector<std::string>& etags) {
-  std::string digests;
-  for (const auto& etag : etags) {
-    const auto digest = from_hex(etag);
-    if (!digest || digest->size() != 16) return {};
-    digests += *digest;
-  }
-  return fmt::format("{}-{}", md5_hex(digests), etags.size());
-}
 
 constexpr Duration second_look{1'000};
 
@@ -69,7 +58,7 @@ class Upload : public Transfer {
   }
 
   void queue_parts(const LocalFile& file, std::string upload) {
-    const auto size = part_of(file.size);
+    const auto size = m_limits.part_of(file.size);
     const auto count = static_cast<std::size_t>((file.size + size - 1) / size);
     auto& parts = m_parts.emplace(file.path, Parts{file, std::move(upload), std::vector<std::string>(count), count}).first->second;
     for (auto i = count; i-- > 0;) {  // begun files first: fewer lie half done

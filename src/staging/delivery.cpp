@@ -15,12 +15,13 @@ constexpr Duration longest_pause{60'000};
 
 }  // namespace
 
-Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink)
+Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink, Equal equal)
     : m_stores(stores),
       m_outputs(std::move(outputs)),
       m_sink(std::move(sink)),
       m_limit(stores.loop()),
       m_began(stores.loop().now()),
+      m_equal(equal),
       m_pause(first_pause),
       m_timer(stores.loop().after(Duration(0), [this] { next(); })) {
   m_limit.set(limit);
@@ -33,6 +34,7 @@ Delivery::~Delivery() {
 
 void Delivery::next() {
   m_listing.reset();
+  m_recognition.reset();
   m_transfer.reset();
   if (m_at == m_outputs.size()) return finish(m_staged);
   auto to = objectstore::Address::parse(output().to.uri);
@@ -40,28 +42,43 @@ void Delivery::next() {
   m_to = std::move(*to);
   m_listing = std::make_unique<objectstore::Listing>(m_stores.of(output().to), m_to, [this](auto there) {
     if (!there) return failed(std::move(there.error().error));
-    send(std::move(*there));
+    compare(std::move(*there));
   });
 }
 
-void Delivery::send(std::vector<objectstore::Object> there) {
-  const auto files = objectstore::read_tree(output().path);
+void Delivery::compare(std::vector<objectstore::Object> there) {
+  auto files = objectstore::read_tree(output().path);
   if (!files) return finish(std::move(files.error()));  // no store can help
-  auto plan = objectstore::plan_upload(*files, {}, {});
-  std::set<std::string> ours;
-  for (const auto& file : *files) ours.insert(file.path);
+  m_files = std::move(*files);
+  m_there = std::move(there);
+  std::set<std::string_view> ours;
+  for (const auto& file : m_files) ours.insert(file.path);
   m_others.clear();
-  for (auto& object : there)
-    if (!ours.contains(object.key)) m_others.push_back(std::move(object.key));
-  const auto bytes = plan.bytes;
-  const auto count = plan.travels.size();
-  m_transfer = objectstore::upload(m_stores.of(output().to), std::move(plan), output().path, m_to,
-                                   {nullptr, [this, bytes, count](Result<objectstore::KnownFiles> sent) {
-                                      if (!sent) return failed(std::move(sent.error()));
-                                      m_staged.bytes += bytes;
-                                      m_staged.files += count;
-                                      m_timer = m_stores.loop().after(Duration(0), [this] { remove_others(); });
-                                    }});
+  for (const auto& object : m_there)
+    if (!ours.contains(object.key)) m_others.push_back(object.key);
+  if (m_equal == Equal::known) return send();
+  m_recognition = std::make_unique<objectstore::Recognition>(m_stores.loop(), m_files, m_there, output().path, [this](const auto& same) {
+    m_stores.ledger().add(output().path, output().to.uri, same);
+    send();
+  });
+}
+
+void Delivery::send() {
+  m_plan = objectstore::plan_upload(m_files, m_there, m_stores.ledger().known(output().path, output().to.uri));
+  if (m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
+  m_transfer =
+      objectstore::upload(m_stores.of(output().to), m_plan, output().path, m_to, {nullptr, [this](const Result<void>& result) { sent(result); }});
+}
+
+void Delivery::sent(const Result<void>& result) {
+  m_stores.ledger().add(output().path, output().to.uri, m_transfer->settled());
+  if (!m_plan.travels.empty()) m_stores.ledger().keep(output().path, output().to.uri);
+  for (const auto& [path, state] : m_transfer->settled()) {
+    m_staged.bytes += state.size;
+    ++m_staged.files;
+  }
+  if (!result) return failed(result.error());
+  m_timer = m_stores.loop().after(Duration(0), [this] { remove_others(); });
 }
 
 void Delivery::remove_others() {

@@ -26,8 +26,9 @@ std::string describe_bytes(std::int64_t bytes) {
 }  // namespace
 
 std::string describe(const Staged& staged) {
-  return fmt::format("{} file{}, {} in {}", staged.files, staged.files == 1 ? "" : "s", describe_bytes(staged.bytes),
-                     trainstep::describe(staged.took));
+  const auto there = staged.equal == 0 ? std::string() : fmt::format(", {} {} there already", staged.equal, staged.equal == 1 ? "was" : "were");
+  return fmt::format("{} file{}, {} in {}{}", staged.files, staged.files == 1 ? "" : "s", describe_bytes(staged.bytes),
+                     trainstep::describe(staged.took), there);
 }
 
 Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink)
@@ -53,27 +54,35 @@ void Fetching::next() {
 
 void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   if (there.empty()) return finish(input_error(fmt::format("nothing lies at {}", input().from.uri)));
-  auto plan = objectstore::plan_download(there, {}, {});
+  const auto& known = m_stores.ledger().known(input().path, input().from.uri);
+  const auto files =
+      known.empty() ? std::vector<objectstore::LocalFile>() : objectstore::read_tree(input().path).value_or(std::vector<objectstore::LocalFile>());
+  auto plan = objectstore::plan_download(there, files, known);
   if (!plan) return finish(std::move(plan.error()));
-  m_size = plan->bytes;
-  m_count = plan->travels.size();
+  m_plan = std::move(*plan);
   m_moved = 0;
   m_told = m_stores.loop().now();
   const auto from = objectstore::Address::parse(input().from.uri);
-  m_transfer = objectstore::download(m_stores.of(input().from), std::move(*plan), input().path, *from,
-                                     {[this](std::int64_t bytes) {
-                                        m_moved += bytes;
-                                        if (m_stores.loop().now() - m_told < between_lines) return;
-                                        m_told = m_stores.loop().now();
-                                        m_sink.tell(fmt::format("input {}: {} of {}", input().name, describe_bytes(m_moved), describe_bytes(m_size)));
-                                      },
-                                      [this](Result<objectstore::KnownFiles> files) {
-                                        if (!files) return finish(std::move(files.error()));
-                                        m_staged.bytes += m_size;
-                                        m_staged.files += m_count;
-                                        ++m_at;
-                                        m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
-                                      }});
+  m_transfer = objectstore::download(m_stores.of(input().from), m_plan, input().path, *from,
+                                     {[this](std::int64_t bytes) { moved(bytes); }, [this](const Result<void>& result) { fetched(result); }});
+}
+
+void Fetching::moved(std::int64_t bytes) {
+  m_moved += bytes;
+  if (m_stores.loop().now() - m_told < between_lines) return;
+  m_told = m_stores.loop().now();
+  m_sink.tell(fmt::format("input {}: {} of {}", input().name, describe_bytes(m_moved), describe_bytes(m_plan.bytes)));
+}
+
+void Fetching::fetched(const Result<void>& result) {
+  m_stores.ledger().add(input().path, input().from.uri, m_transfer->settled());
+  if (!m_plan.travels.empty()) m_stores.ledger().keep(input().path, input().from.uri);
+  if (!result) return finish(result.error());
+  m_staged.bytes += m_plan.bytes;
+  m_staged.files += m_plan.travels.size();
+  m_staged.equal += m_plan.equal;
+  ++m_at;
+  m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
 }
 
 void Fetching::finish(Result<Staged> result) {

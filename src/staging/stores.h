@@ -13,6 +13,7 @@
 #include "http/transport.h"
 #include "objectstore/client.h"
 #include "plan/task.h"
+#include "staging/ledger.h"
 
 namespace trainstep::staging {
 
@@ -32,12 +33,15 @@ class Stores {
   ~Stores() = default;
 
   [[nodiscard]] Loop& loop() { return m_loop; }
+  // What was staged before; replaced by one with a folder, it reaches from one process to the next.
+  [[nodiscard]] Ledger& ledger() { return m_ledger; }
   [[nodiscard]] objectstore::Client& of(const plan::TaskPlace& place) { return *m_clients.at(place.store); }
 
  private:
   explicit Stores(Loop& loop) : m_loop(loop) {}
   Loop& m_loop;
   std::vector<std::unique_ptr<objectstore::Client>> m_clients;
+  Ledger m_ledger;
 };
 
 }  // namespace trainstep::staging

@@ -62,7 +62,7 @@ class Bench:
 
     # Each of them: (direction, folder of files, prefix) → (command, further environment).
 
-    def trainstep(self, direction, files, prefix):
+    def trainstep(self, direction, files, prefix, scratch=None):
         place = {"name": "files", "path": str(files), "uri": f"s3://{BUCKET}/{prefix}", "store": 0}
         store = {"endpoint": self.server.url, "region": "us-east-1", "path_style": True}
         if self.server.ca_file:
@@ -71,7 +71,8 @@ class Bench:
         task = self.folder / "task.json"
         task.write_text(json.dumps({"job": "bench", "attempt": "1", "stores": [store], **way, "finishing_limit": 5}))
         # What is not written by a program is none of its outputs.
-        return [self.program, "exec", "--task", task, *(["--", "touch", files] if direction == "up" else [])], {}
+        remembers = ["--scratch", scratch] if scratch else []
+        return [self.program, "exec", "--task", task, *remembers, *(["--", "touch", files] if direction == "up" else [])], {}
 
     def s5cmd(self, direction, files, prefix):
         ends = [f"{files}/", f"s3://{BUCKET}/{prefix}/"] if direction == "up" else [f"s3://{BUCKET}/{prefix}/*", f"{files}/"]
@@ -90,16 +91,34 @@ class Bench:
         """(seconds, peak MB)"""
         prefix = f"{case.name}/{'to' if direction == 'up' else 'from'}"
         files = original if direction == "up" else self.folder / "fetched"
-        command, more = self.contestants[name](direction, files, prefix)
+        seconds, peak = self.timed(*self.contestants[name](direction, files, prefix))
+        arrived = self.server.file(BUCKET, prefix) if direction == "up" else files
+        case.check(arrived, original if case.files * case.size < 1 << 28 else None)
+        shutil.rmtree(arrived)
+        return seconds, peak
+
+    def timed(self, command, more):
+        """(seconds, peak MB)"""
         begin = time.perf_counter()
         done = subprocess.run([PEAK, *map(str, command)], env=self.environment | more, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         seconds = time.perf_counter() - begin
         if done.returncode != 0:
-            sys.exit(f"bench: {name} failed: {done.stderr[-2000:]}")
-        arrived = self.server.file(BUCKET, prefix) if direction == "up" else files
-        case.check(arrived, original if case.files * case.size < 1 << 28 else None)
-        shutil.rmtree(arrived)
+            sys.exit(f"bench: {command[0]} failed: {done.stderr[-2000:]}")
         return seconds, int(done.stdout) * 1024 / 1e6
+
+    def again(self, case, direction, original, runs):
+        """[(seconds, seconds with nothing changed), …]"""
+        prefix = f"{case.name}/{'to' if direction == 'up' else 'from'}"
+        files = original if direction == "up" else self.folder / "fetched"
+        arrived = self.server.file(BUCKET, prefix) if direction == "up" else files
+        found = []
+        for _ in range(runs):
+            with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+                command, more = self.trainstep(direction, files, prefix, scratch)
+                found.append(tuple(self.timed(command, more)[0] for _ in range(2)))
+                case.check(arrived)
+            shutil.rmtree(arrived)
+        return found
 
     def compare(self, case, direction, original, runs):
         """contestant → [(seconds, MB), …], of the same runs."""
@@ -116,11 +135,20 @@ class Bench:
         subprocess.run(list(map(str, command)), env=self.environment | more, check=True, stdout=subprocess.DEVNULL)
 
 
+def shown(seconds):
+    return f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def unchanged_row(title, found):
+    first, second = (shown(statistics.median(runs)) for runs in zip(*found))
+    return title, first, second, f"{statistics.median(a / b for a, b in found):.0f}×"
+
+
 def row(title, found):
     medians = {name: statistics.median(seconds for seconds, _ in runs) for name, runs in found.items()}
     fastest = min((name for name in medians if name != "trainstep"), key=medians.get)
     ratio = statistics.median(theirs[0] / ours[0] for theirs, ours in zip(found[fastest], found["trainstep"]))
-    times = [f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.2f} s" for seconds in medians.values()]
+    times = map(shown, medians.values())
     memory = " / ".join(f"{max(mb for _, mb in runs):.0f}" for runs in found.values())
     return (title, *times, f"{ratio:.2f}× {fastest}", memory)
 
@@ -138,6 +166,7 @@ def main():
     cases = [Case("large", count, size << 20), Case("small", arguments.small, 4096), Case("one", 1, 65_536)]
     only = set(filter(None, arguments.only.split(",")))
     titles = {"large": f"{count} × {size} MiB", "small": f"{arguments.small:,} × 4 KiB", "one": "1 × 64 KiB"}
+    unchanged = [("trainstep, once more with nothing changed", "first", "second", "ratio")]
     need = 4 * count * (size << 20)
     shared = pathlib.Path("/dev/shm")
     base = shared if shared.is_dir() and shutil.disk_usage(shared).free > need else ROOT / "build"
@@ -163,9 +192,14 @@ def main():
                         found = bench.compare(case, direction, original, arguments.runs)
                         rows.append(row(f"{titles[case.name]}, {direction}{', TLS' if tls else ''}", found))
                         print(rows[-1], file=sys.stderr, flush=True)
+                        if case.files > 1:
+                            unchanged.append(unchanged_row(f"{titles[case.name]}, {direction}{', TLS' if tls else ''}", bench.again(case, direction, original, arguments.runs)))
+                            print(unchanged[-1], file=sys.stderr, flush=True)
                 shutil.rmtree(folder / "s3")
                 shutil.rmtree(folder / "files")
     show(rows)
+    if len(unchanged) > 1:
+        show(unchanged)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,11 @@ struct Trees : FakeStore {
   Result<KnownFiles> outcome(const std::function<std::unique_ptr<Transfer>(Transfer::Sink)>& begin) {
     std::optional<Result<KnownFiles>> result;
     transfer = begin({[this](std::int64_t bytes) { moved += bytes; },
-                      [&](Result<KnownFiles> files) {
-                        result = std::move(files);
+                      [&](Result<void> moved_all) {
+                        if (moved_all)
+                          result = transfer->settled();
+                        else
+                          result = std::move(moved_all.error());
                         transfer.reset();
                       }});
     loop.run();

@@ -234,6 +234,82 @@ TEST_CASE_METHOD(Staging, "outputs that are there already are not sent again bec
   CHECK(count("PUT /bkt/run/model") == 1);
 }
 
+TEST_CASE_METHOD(Staging, "of an output that failed half way only the rest is sent again") {
+  write(output("model", "s3://bkt/run/model") + "/a", "aa");
+  write(outputs.back().path + "/b", "b");
+  refuse("PUT /bkt/run/model/b", 403, "AccessDenied", 2);
+  const auto staged = deliver();
+  REQUIRE(staged);
+  CHECK(count("PUT /bkt/run/model/a") == 1);
+  CHECK(objects == std::map<std::string, std::string>{{"run/model/a", "aa"}, {"run/model/b", "b"}});
+  CHECK(staged->files == 2);
+  CHECK(staged->bytes == 3);
+  CHECK(staged->equal == 0);
+}
+
+TEST_CASE_METHOD(Staging, "with a ledger in a folder the next process moves only what has changed since, in both directions") {
+  const auto again = [this] { stores->ledger() = Ledger(in_pod("ledger")); };
+  objects = {{"data/a", "1"}, {"data/b", "22"}};
+  input("data", "s3://bkt/data");
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  write(outputs.back().path + "/v", "v");
+  again();
+  REQUIRE(fetch());
+  REQUIRE(deliver());
+  again();
+  const auto same = fetch();
+  REQUIRE(same);
+  CHECK(same->files == 0);
+  CHECK(same->equal == 2);
+  const auto sent = deliver();
+  REQUIRE(sent);
+  CHECK(sent->files == 0);
+  CHECK(sent->equal == 2);
+  objects["data/b"] = "33";
+  objects["run/model/v"] = "spoilt";
+  write(in_pod("inputs/data/a"), "spoilt");
+  write(outputs.back().path + "/graph", "new");
+  again();
+  CHECK(fetch()->files == 2);
+  CHECK(read(in_pod("inputs/data/a")) == "1");
+  CHECK(read(in_pod("inputs/data/b")) == "33");
+  CHECK(deliver()->files == 2);
+  CHECK(objects["run/model/graph"] == "new");
+  CHECK(objects["run/model/v"] == "v");
+}
+
+TEST_CASE_METHOD(Staging, "a ledger that cannot be read or written costs a transfer, nothing more") {
+  objects = {{"data/a", "1"}};
+  input("data", "s3://bkt/data");
+  SECTION("spoilt") {
+    stores->ledger() = Ledger(in_pod("ledger"));
+    REQUIRE(fetch());
+    for (const auto& page : fs::directory_iterator(in_pod("ledger")))
+      write(page.path(), GENERATE(as<std::string>(), "", "{", "[[1]]", "[[\"a\",1,2,3]]"));
+    stores->ledger() = Ledger(in_pod("ledger"));
+    CHECK(fetch()->files == 1);
+  }
+  SECTION("no folder") {
+    write(in_pod("file"), "");
+    stores->ledger() = Ledger(in_pod("file"));
+    CHECK(fetch()->files == 1);
+  }
+}
+
+TEST_CASE_METHOD(Staging, "asked to look at contents, a delivery sends nothing that is there with the same bytes") {
+  objects = {{"run/data/a", "same"}, {"run/data/b", "same length"}};
+  write(output("data", "s3://bkt/run/data") + "/a", "same");
+  write(outputs.back().path + "/b", "some length");
+  std::optional<Result<Staged>> result;
+  const Delivery delivery(*stores, outputs, 0s, sink(result), Delivery::Equal::content);
+  loop.run();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((*result)->files == 1);
+  CHECK((*result)->equal == 1);
+  CHECK(objects["run/data/b"] == "some length");
+}
+
 TEST_CASE_METHOD(Staging, "what lies no longer at its path cannot be mended by the store") {
   output("model", "s3://bkt/run/model");
   const auto staged = deliver();
@@ -260,6 +336,7 @@ TEST_CASE("amounts are told the way people read them") {
   CHECK(describe({1, 1, 1ms}) == "1 file, 1 B in " + trainstep::describe(Duration(1)));
   CHECK_THAT(describe({999, 2, 1s}), Catch::StartsWith("2 files, 999 B in"));
   CHECK_THAT(describe({1'500'000'000, 12, 1s}), Catch::StartsWith("12 files, 1.5 GB in"));
+  CHECK_THAT(describe({5, 1, 1s, 11}), Catch::EndsWith(", 11 were there already"));
   CHECK_THAT(describe({std::int64_t{5'000} << 40, 2, 1s}), Contains(" TB in"));
 }
 
