@@ -129,6 +129,9 @@ class DataStep:
         self.run_key = f"v2/artifacts/{space.name}/train"
         self.words, self.environment = cluster.sandbox.enter(), {"KUBECONFIG": str(space.kubeconfig)}
         self.more = {}  # further inputs of the step
+        self.artifacts = ["model_dir"]  # that the pods bring to their addresses
+        self.reports = {}  # that the step itself writes: name → as the launcher describes it
+        self.data_as_text = False  # the data set's address is a text: KFP's launcher copies no artifact then
         self.image, self.command, self.options = cluster.IMAGE, ["python3", "-c", PROGRAM.replace("TOGETHER", TOGETHER[kind])], {}
 
     def begin(self, arguments):
@@ -174,10 +177,15 @@ class DataStep:
             "name": name, "type": {"schemaTitle": "system.Artifact"}, "uri": f"minio://{BUCKET}/{key}", "metadata": {},
         }  # fmt: skip
         self.options.setdefault("agent_image", AGENT_IMAGE)
+        inputs = {"parameterValues": self.values()}
+        if self.data_as_text:
+            inputs["parameterValues"]["train_dataset_dir"] = f"minio://{BUCKET}/{data}"
+        else:
+            inputs["artifacts"] = {"train_dataset_dir": {"artifacts": [artifact(data, "data")]}}
         return self.begin({"executor-input": {
-            "inputs": {"parameterValues": self.values(), "artifacts": {"train_dataset_dir": {"artifacts": [artifact(data, "data")]}}},
+            "inputs": inputs,
             "outputs": {
-                "artifacts": {"model_dir": {"artifacts": [artifact(f"{self.run_key}/model_dir", "model")]}},
+                "artifacts": {name: {"artifacts": [artifact(f"{self.run_key}/{name}", name)]} for name in self.artifacts} | self.reports,
                 "parameters": {"results": {"outputFile": str(self.tmp / "results")}},
                 "outputFile": str(self.tmp / "executor_output.json"),
             },

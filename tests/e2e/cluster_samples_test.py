@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The samples as a pipeline runs them on a real cluster: each framework trains in real pods on a data set in a bucket and leaves its model there."""
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+from conftest import SAMPLES
+from data_steps import AGENT_IMAGE, BUCKET, MACHINE, DataStep
+
+CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
+# kind → (sample, distribution, model file, its beginning, environment its packages lie in)
+KINDS = {
+    "Job": ("job", {}, "model.joblib", b"\x80", "job"),
+    "PyTorch": ("pytorch", {"number_of_workers": 2}, "model.pt", b"PK", "pytorch"),
+    "MPI": ("mpi", {"number_of_workers": 2}, "model.npz", b"PK", "job"),
+    "TF": ("tf", {"number_of_workers": 1, "number_of_parameter_servers": 1}, "model.keras", b"PK", "tf"),
+}
+
+
+class SampleStep(DataStep):
+    """A sample's own specification; its image is the test's, and what that lacks comes from this machine: the frameworks are large."""
+
+    def prepare(self, python_of):
+        self.sample, self.distribution, self.file, self.beginning, environment = KINDS[self.kind]
+        mounts = [] if self.kind == "MPI" else MACHINE  # its image has Open MPI and sshd in /usr
+        folders = []
+        for name in environment, "uv":  # uv's has pip
+            python = pathlib.Path(python_of(name))
+            (packages,) = python.parents[1].glob("lib/python3*/site-packages")
+            folders.append(str(packages))
+        mounts = mounts + [{"mount_path": folder, "host_path": folder, "read_only": True} for folder in folders]
+        metrics = {"name": "metrics", "type": {"schemaTitle": "system.Metrics"}, "uri": f"minio://{BUCKET}/{self.run_key}/metrics"}
+        self.reports = {"metrics": {"artifacts": [metrics | {"customPath": str(self.tmp / "metrics"), "metadata": {}}]}}
+        variables = {"PYTHONPATH": ":".join(folders), "PIP_NO_INDEX": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1", "HOME": "/tmp"}
+        self.options = {"volumes": mounts, "environment": variables, "agent_image": AGENT_IMAGE}
+        return self
+
+    def values(self):
+        text = (SAMPLES / self.sample / "train_specification.v2.yaml").read_text(encoding="utf-8")
+        specification, images = re.subn(r"(\n +image: ).*", rf"\g<1>{self.image}", text)
+        assert images == 1
+        return {
+            "train_specification": specification,
+            "train_parameters": {"train_dataset_dir": "train_dataset_dir", "model_dir": "model_dir", "epochs": 4},
+            "distribution_specification": {"distribution_type": self.kind, **self.distribution},
+            "job_options": {"run_policy": {"stop_grace": "1s"}, **self.options},
+            **self.more,
+        }
+
+    def check(self):
+        model = self.model / self.file
+        assert model.read_bytes().startswith(self.beginning), self.output
+        output = json.loads((self.tmp / "executor_output.json").read_text())
+        assert list(output["artifacts"]) == ["model_dir", "metrics"]
+        assert 0.85 <= output["artifacts"]["metrics"]["artifacts"][0]["metadata"]["accuracy"] <= 1, self.output
+        assert not pathlib.Path("/minio", BUCKET, self.run_key).exists(), "nothing passes through the step"
+        assert self.left() == [], self.output
+
+
+@pytest.fixture
+def sample_step(data_step, store, python_of):
+    def make(kind):
+        step = data_step(kind)
+        step.__class__ = SampleStep
+        subprocess.run([python_of("job"), SAMPLES / "data/make_digits.py", store.files / "sets" / kind], check=True, capture_output=True)
+        return step.prepare(python_of)
+
+    return make
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sample_trains_on_an_artifact_and_leaves_its_model_at_the_artifacts_address(sample_step, kind):
+    step = sample_step(kind)
+    assert step.run_with_artifacts(f"sets/{kind}") == 0, step.output
+    step.check()
+
+
+def test_address_of_the_data_may_be_a_text_so_that_nobody_copies_them_before(sample_step):
+    step = sample_step("PyTorch")
+    step.data_as_text = True
+    assert step.run_with_artifacts("sets/PyTorch") == 0, step.output
+    step.check()
+
+
+@pytest.mark.parametrize("cluster", [{"nodes": "real", "mpi": "v1"}], indirect=True, ids=["v1"])
+def test_sample_trains_as_an_mpi_job_of_the_training_operator(cluster, sample_step):
+    step = sample_step("MPI")
+    assert step.run_with_artifacts("sets/MPI") == 0, step.output
+    step.check()
