@@ -15,7 +15,7 @@
 #include "agent/record.h"
 #include "agent/report.h"
 #include "agent/turn.h"
-#include "http/curl_transport.h"
+#include "http/bulk_transport.h"
 #include "process/descendants.h"
 #include "process/signals.h"
 #include "staging/staging.h"
@@ -142,7 +142,7 @@ class Agent {
   process::Variables m_environment;
   bool m_primary;
   PollLoop m_loop;
-  http::CurlTransport m_transport;
+  http::BulkTransport m_transport;
   std::unique_ptr<staging::Stores> m_stores;
 };
 

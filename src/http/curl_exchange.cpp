@@ -178,11 +178,17 @@ bool has_line_break(const Request& request) {
   return false;
 }
 
+void heard(Exchange& exchange) {
+  exchange.heard = std::chrono::steady_clock::now();
+  ++exchange.incoming.pieces;
+}
+
 std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* userdata) {
   auto& exchange = *static_cast<Exchange*>(userdata);
   try {
-    exchange.heard = std::chrono::steady_clock::now();
-    if (exchange.reader.header_line({bytes, size * count}) && exchange.handler.head) exchange.events.push_back({exchange.id, Event::What::head, {}});
+    heard(exchange);
+    if (exchange.reader.header_line({bytes, size * count}) && exchange.handler.head)
+      exchange.incoming.events.push_back({exchange.id, Event::What::head, {}});
     return size * count;
   } catch (...) {  // without memory; an exception must not cross libcurl
     exchange.broken_off = Fault::defect;
@@ -193,7 +199,7 @@ std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* us
 std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* userdata) {
   auto& exchange = *static_cast<Exchange*>(userdata);
   try {
-    exchange.heard = std::chrono::steady_clock::now();
+    heard(exchange);
     const std::string_view piece(bytes, size * count);
     switch (exchange.reader.body(piece)) {
       case ResponseReader::Piece::taken:
@@ -207,7 +213,7 @@ std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* user
           exchange.broken_off = Fault::unwanted;
           return CURL_WRITEFUNC_ERROR;
         }
-        auto& events = exchange.events;
+        auto& events = exchange.incoming.events;
         const bool goes_on = !events.empty() && events.back().id == exchange.id && events.back().what == Event::What::data;
         if (!goes_on) events.push_back({exchange.id, Event::What::data, {}});
         events.back().bytes += piece;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -36,17 +37,21 @@ struct Event {
   What what;
   std::string bytes;
 };
-using Events = std::deque<Event>;
+// What libcurl's callbacks have noted.
+struct Incoming {
+  std::deque<Event> events;
+  std::uint64_t pieces = 0;  // how often anything has come
+};
 
 // At one address for its whole life: its handle refers to it.
 struct Exchange {
-  Exchange(Transport::Id own_id, Request asked, Transport::Handler told, Events& queue)
-      : id(own_id), request(std::move(asked)), handler(std::move(told)), reader(handler.data || handler.sink, request.body_limit), events(queue) {}
+  Exchange(Transport::Id own_id, Request asked, Transport::Handler told, Incoming& noted)
+      : id(own_id), request(std::move(asked)), handler(std::move(told)), reader(handler.data || handler.sink, request.body_limit), incoming(noted) {}
   Transport::Id id;
   Request request;
   Transport::Handler handler;
   ResponseReader reader;
-  Events& events;
+  Incoming& incoming;
   std::optional<Error> error;       // it is over, without an answer
   std::optional<Fault> broken_off;  // why a callback has ended the transfer
   Route route;

@@ -44,6 +44,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
 
  private:
   void kick(curl_socket_t socket, int ready);
+  void drain(curl_socket_t socket, int ready);
   void resolve(Exchange& exchange);
   void resolved(Id id, const Result<Resolver::Addresses>& addresses);
   void begin(Exchange& exchange);
@@ -61,7 +62,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
   CURLM* m_multi;
   std::unique_ptr<Resolver> m_resolver;
   std::map<Id, std::shared_ptr<Exchange>> m_exchanges;
-  Events m_events;
+  Incoming m_incoming;
   std::optional<Loop::TimerId> m_timer;
   Id m_next = 1;
   bool m_delivering = false;
@@ -79,7 +80,7 @@ CurlTransport::Engine::Engine(PollLoop& loop) : m_loop(loop), m_resolver(std::ma
 void CurlTransport::Engine::close() {
   for (auto& [id, exchange] : m_exchanges) release(*exchange);
   m_exchanges.clear();
-  m_events.clear();
+  m_incoming.events.clear();
   m_resolver.reset();
   curl_multi_cleanup(m_multi);
   stop(m_timer);
@@ -87,7 +88,7 @@ void CurlTransport::Engine::close() {
 
 Transport::Id CurlTransport::Engine::start(Request request, Handler handler) {
   const Id id = m_next++;
-  const auto exchange = std::make_shared<Exchange>(id, std::move(request), std::move(handler), m_events);
+  const auto exchange = std::make_shared<Exchange>(id, std::move(request), std::move(handler), m_incoming);
   m_exchanges.emplace(id, exchange);
   exchange->route = route_of(exchange->request.url, endpoint_of(exchange->request), process_environment());
   set_timers(*exchange);
@@ -186,10 +187,20 @@ void CurlTransport::Engine::kick(curl_socket_t socket, int ready) {
   }
 }
 
+// As long as something comes that nobody has to be told of first: libcurl takes one TLS record at a time, and a turn of the loop costs more than one.
+void CurlTransport::Engine::drain(curl_socket_t socket, int ready) {
+  constexpr int turns = 64;  // then others have theirs
+  std::uint64_t before = 0;
+  for (int turn = 0; turn == 0 || (turn < turns && m_incoming.pieces != before && m_incoming.events.empty()); ++turn) {
+    before = m_incoming.pieces;
+    kick(socket, ready);
+  }
+}
+
 void CurlTransport::Engine::finish(Exchange& exchange, std::optional<Error> error) {
   exchange.error = std::move(error);
   release(exchange);
-  m_events.push_back({exchange.id, Event::What::done, {}});
+  m_incoming.events.push_back({exchange.id, Event::What::done, {}});
 }
 
 void CurlTransport::Engine::stop(std::optional<Loop::TimerId>& timer) {
@@ -207,9 +218,9 @@ void CurlTransport::Engine::deliver() {
   if (m_delivering) return;
   const auto self = shared_from_this();  // a handler may destroy the transport
   m_delivering = true;
-  while (!m_events.empty()) {
-    const auto event = std::move(m_events.front());
-    m_events.pop_front();
+  while (!m_incoming.events.empty()) {
+    const auto event = std::move(m_incoming.events.front());
+    m_incoming.events.pop_front();
     const auto found = m_exchanges.find(event.id);
     if (found == m_exchanges.end()) continue;  // cancelled
     const auto exchange = found->second;
@@ -237,7 +248,7 @@ int CurlTransport::Engine::on_socket(CURL*, curl_socket_t socket, int what, void
   }
   const PollLoop::Ready interest{.readable = (what & CURL_POLL_IN) != 0, .writable = (what & CURL_POLL_OUT) != 0};
   engine.m_loop.watch(socket, interest, [&engine, socket](PollLoop::Ready ready) {
-    engine.kick(socket, (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0));
+    engine.drain(socket, (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0));
     engine.deliver();
   });
   return 0;

@@ -22,7 +22,7 @@ class Transport {
         done;  // once, and last. An answer of any status is a Response; errors: unavailable (no connection,
                // cut short, silence), timeout (Request::limit), denied (TLS: certificate), internal
     // Optional, instead of head and data: the body of a 2xx answer straight from the buffer it came into. It must not call the transport, nor destroy
-    // it. False: no more of it is wanted, done() tells of an error.
+    // it, and may be called by another thread than the loop's (BulkTransport). False: no more of it is wanted, done() tells of an error.
     std::function<bool(const Response& head, std::string_view bytes)> sink{};
   };
   virtual ~Transport() = default;

@@ -20,28 +20,30 @@ struct Growing {
   std::int64_t left;
 };
 
-// What has come of one range and is not yet in its file: some servers send TLS records of 4 KiB, and each would be a system call.
+// What has come of one range and is not yet in its file: some servers send TLS records of 4 KiB, and each would be a system call. A thread may call
+// it beside those of other ranges.
 class RangeWriter {
  public:
-  RangeWriter(Growing& growing, Range range, WriteBehind& behind) : m_growing(growing), m_range(range), m_behind(behind) {}
+  RangeWriter(Growing& growing, Range range) : m_growing(growing), m_range(range) {}
 
   Result<void> take(std::int64_t offset, std::string_view bytes) {
     if (offset == 0) m_waiting.clear();  // a further try
     if (m_waiting.empty()) m_begin = offset;
+    if (m_waiting.empty() && bytes.size() >= write_size) return write(bytes);
     m_waiting += bytes;
-    if (m_waiting.size() < write_size) return {};
-    return m_growing.file->write_behind(m_range.first + m_begin, std::exchange(m_waiting, m_behind.buffer()));
+    return m_waiting.size() < write_size ? Result<void>() : flush();
   }
   Result<void> flush() {
-    TRY(m_growing.file->write(m_range.first + m_begin, m_waiting));
+    TRY(write(m_waiting));
     m_waiting.clear();
     return {};
   }
 
  private:
+  Result<void> write(std::string_view bytes) { return m_growing.file->write(m_range.first + m_begin, bytes); }
+
   Growing& m_growing;
   Range m_range;
-  WriteBehind& m_behind;
   std::int64_t m_begin = 0;
   std::string m_waiting;
 };
@@ -69,7 +71,8 @@ class Download : public Transfer {
   }
 
   void fetch(const std::shared_ptr<Growing>& growing, const Range& range, std::function<void()> over) {
-    const auto writer = std::make_shared<RangeWriter>(*growing, range, *m_behind);
+    if (auto opened = open(*growing); !opened) return fail(std::move(opened.error()));
+    const auto writer = std::make_shared<RangeWriter>(*growing, range);
     const auto start = call<std::int64_t>([=, this](const auto& done) { return ask(growing, writer, range, done); },
                                           [=, this](std::int64_t came) { arrived(*growing, *writer, range, came); });
     start(std::move(over));
@@ -81,7 +84,6 @@ class Download : public Transfer {
     const auto part = range.size == object.size ? std::nullopt : std::optional(range);
     auto take = [=, this](std::int64_t offset, std::string_view bytes) -> Result<void> {
       if (offset + static_cast<std::int64_t>(bytes.size()) > range.size) return changed(growing->object);
-      TRY(open(*growing));
       return writer->take(offset, bytes);
     };
     return m_client.fetch(address(object.key), part, object.etag, std::move(take), done);
@@ -89,7 +91,7 @@ class Download : public Transfer {
 
   Result<void> open(Growing& growing) const {
     if (growing.file) return {};
-    ASSIGN(growing.file, GrowingFile::create(place(growing.object.key), m_behind));
+    ASSIGN(growing.file, GrowingFile::create(place(growing.object.key)));
     return {};
   }
 
@@ -101,7 +103,6 @@ class Download : public Transfer {
   Result<void> try_to_finish(Growing& growing, RangeWriter& writer, const Range& range, std::int64_t came) {
     const auto& object = growing.object;
     if (came != range.size) return changed(object);
-    TRY(open(growing));  // nothing has come of an empty object
     TRY(writer.flush());
     growing.left -= range.size;
     if (growing.left > 0) return {};
@@ -118,7 +119,6 @@ class Download : public Transfer {
   }
 
   SyncPlan m_plan;
-  std::shared_ptr<WriteBehind> m_behind = std::make_shared<WriteBehind>();
 };
 
 }  // namespace

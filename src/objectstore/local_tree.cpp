@@ -60,42 +60,34 @@ Result<std::string> read_part(const fs::path& file, std::int64_t first, std::int
   return content;
 }
 
-GrowingFile::GrowingFile(fs::path target, fs::path beside, Fd fd, std::shared_ptr<WriteBehind> behind)
-    : m_target(std::move(target)), m_beside(std::move(beside)), m_fd(std::move(fd)), m_behind(std::move(behind)) {
-  m_file.fd = m_fd.get();
-}
+GrowingFile::GrowingFile(fs::path target, fs::path beside, Fd fd) : m_target(std::move(target)), m_beside(std::move(beside)), m_fd(std::move(fd)) {}
 
 GrowingFile::~GrowingFile() {
-  if (m_finished) return;
-  m_behind->wait(m_file);
-  ::unlink(m_beside.c_str());
+  if (!m_finished) ::unlink(m_beside.c_str());
 }
 
-Result<std::unique_ptr<GrowingFile>> GrowingFile::create(fs::path target, std::shared_ptr<WriteBehind> behind) {
+Result<std::unique_ptr<GrowingFile>> GrowingFile::create(fs::path target) {
   if (target.has_parent_path()) TRY(make_directories(target.parent_path()));
   // A name of its own: others may write to the same volume, and the target's name may be as long as names can be.
   auto beside = target.parent_path() / fmt::format(".{}.part", random_hex());
   Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) return file_error("write", target, errno);
-  return std::unique_ptr<GrowingFile>(new GrowingFile(std::move(target), std::move(beside), std::move(fd), std::move(behind)));
+  return std::unique_ptr<GrowingFile>(new GrowingFile(std::move(target), std::move(beside), std::move(fd)));
 }
 
-Result<void> GrowingFile::outcome(int error) const {
-  if (error != 0) return file_error("write", m_target, error);
+Result<void> GrowingFile::write(std::int64_t first, std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const auto count = ::pwrite(m_fd.get(), bytes.data(), bytes.size(), first);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return file_error("write", m_target, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+    first += count;
+  }
   return {};
 }
 
-// What was written later must not be overwritten by what was added before.
-Result<void> GrowingFile::write(std::int64_t first, std::string_view bytes) {
-  if (!m_behind->idle(m_file)) return write_behind(first, std::string(bytes));
-  return outcome(write_at(m_fd.get(), first, bytes));
-}
-
-Result<void> GrowingFile::write_behind(std::int64_t first, std::string bytes) { return outcome(m_behind->add(m_file, first, std::move(bytes))); }
-
 // Not synced: what is lost with the machine is fetched again.
 Result<void> GrowingFile::finish() {
-  TRY(outcome(m_behind->wait(m_file)));
   m_fd.close();
   if (::rename(m_beside.c_str(), m_target.c_str()) != 0) return file_error("write", m_target, errno);
   m_finished = true;

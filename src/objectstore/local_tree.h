@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "objectstore/sync.h"
-#include "objectstore/write_behind.h"
 
 namespace trainstep::objectstore {
 
@@ -29,24 +28,20 @@ Result<std::string> read_part(const std::filesystem::path& file, std::int64_t fi
 // A file that grows into its place: written beside it, it appears under its name when it is whole. Given up: nothing is left.
 class GrowingFile {
  public:
-  // Makes parent folders. Errors: denied, input (the path is a folder), internal (no space). `behind`: what write_behind() uses.
-  static Result<std::unique_ptr<GrowingFile>> create(std::filesystem::path target, std::shared_ptr<WriteBehind> behind);
+  // Makes parent folders. Errors: denied, input (the path is a folder), internal (no space).
+  static Result<std::unique_ptr<GrowingFile>> create(std::filesystem::path target);
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
   ~GrowingFile();
-  // Errors: internal (no space).
-  Result<void> write(std::int64_t first, std::string_view bytes);
-  // Later, in the same order; an error may be told by any later call.
-  Result<void> write_behind(std::int64_t first, std::string bytes);
+  // From any thread. Errors: internal (no space).
+  Result<void> write(std::int64_t first, std::string_view bytes) const;
+  // When nobody writes any more.
   Result<void> finish();
 
  private:
-  GrowingFile(std::filesystem::path target, std::filesystem::path beside, Fd fd, std::shared_ptr<WriteBehind> behind);
-  Result<void> outcome(int error) const;
+  GrowingFile(std::filesystem::path target, std::filesystem::path beside, Fd fd);
   std::filesystem::path m_target, m_beside;
   Fd m_fd;
-  std::shared_ptr<WriteBehind> m_behind;
-  WriteBehind::File m_file;
   bool m_finished = false;
 };
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http/bulk_transport.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "net.h"
+
+using namespace trainstep;
+using namespace trainstep::http;
+using namespace trainstep::test;
+using Catch::Contains;
+
+namespace {
+
+// The server is on the home loop, as the callbacks are.
+struct Bulk : Net {
+  BulkTransport bulk{loop};
+  const std::thread::id home = std::this_thread::get_id();
+
+  struct Taken {
+    std::string bytes;
+    std::thread::id by;
+    std::optional<Result<Response>> result;
+  };
+  Transport::Id take(const std::string& url, Taken& taken, std::size_t buffer = 65'536, bool wanted = true) {
+    auto request = get(url);
+    request.buffer = buffer;
+    Transport::Handler handler;
+    handler.sink = [&taken, wanted](const Response& head, std::string_view bytes) {
+      if (head.status != 200) std::abort();
+      taken.by = std::this_thread::get_id();
+      taken.bytes += bytes;
+      return wanted;
+    };
+    handler.done = [this, &taken](Result<Response> result) {
+      CHECK(std::this_thread::get_id() == home);
+      taken.result = std::move(result);
+    };
+    return bulk.start(std::move(request), std::move(handler));
+  }
+};
+
+std::string body_of(const std::string& request) { return std::string(200'000, request.at(5)) + "!"; }
+
+void serve(Connection& connection, const std::string& request) { connection.send(answer(body_of(request))); }
+
+}  // namespace
+
+TEST_CASE_METHOD(Bulk, "large bodies are taken by other threads, each whole and in order, and told at home") {
+  ScriptedServer server(loop, serve);
+  std::map<std::string, Taken> all;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) take(server.origin() + "/" + name, all[name]);
+  run_until([&] { return std::ranges::all_of(all, [](const auto& one) { return one.second.result.has_value(); }); });
+  std::set<std::thread::id> threads;
+  for (const auto& [name, taken] : all) {
+    REQUIRE(*taken.result);
+    CHECK((*taken.result)->status == 200);
+    CHECK(taken.bytes == body_of("GET /" + name));
+    threads.insert(taken.by);
+  }
+  CHECK(threads.size() == 2);
+  CHECK_FALSE(threads.contains(home));
+}
+
+TEST_CASE_METHOD(Bulk, "what has no large buffer stays at home, and no number is given twice") {
+  ScriptedServer server(loop, serve);
+  Taken small;
+  Taken large;
+  const auto one = take(server.origin() + "/s", small, Request().buffer);
+  const auto other = take(server.origin() + "/l", large);
+  CHECK(one != 0);
+  CHECK(other != 0);
+  CHECK(one != other);
+  run_until([&] { return small.result && large.result; });
+  CHECK(small.by == home);
+  CHECK(large.by != home);
+  CHECK(small.bytes == body_of("GET /s"));
+}
+
+TEST_CASE_METHOD(Bulk, "nothing keeps the loop running when all is told, and there may be more later") {
+  for (int i = 0; i < 2; ++i) {
+    Taken taken;
+    {
+      ScriptedServer server(loop, serve);
+      take(server.origin() + "/a", taken);
+      run_until([&] { return taken.result.has_value(); });
+    }
+    loop.run();  // else it would not return
+    CHECK(taken.bytes == body_of("GET /a"));
+  }
+}
+
+TEST_CASE_METHOD(Bulk, "after cancel() nothing is taken or told any more, whatever is on its way") {
+  ScriptedServer server(loop, [](Connection& connection, const std::string&) {
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + std::string(10'000'000, 'x'));
+  });
+  Taken taken;
+  const auto id = take(server.origin() + "/a", taken);
+  run_until([&] { return !server.connections.empty() && server.connections.at(0)->requests.size() == 1; });
+  bulk.cancel(id);
+  const auto size = taken.bytes.size();
+  bulk.cancel(id);
+  run_until([&] { return server.connections.at(0)->ended; });
+  CHECK(taken.bytes.size() == size);
+  CHECK_FALSE(taken.result);
+}
+
+TEST_CASE_METHOD(Bulk, "an error is told at home: an unwanted body, a body that is cut, nobody who listens") {
+  ScriptedServer server(loop, [](Connection& connection, const std::string& request) {
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n012");
+    if (request.starts_with("GET /cut")) connection.close();
+  });
+  Taken unwanted;
+  Taken cut;
+  Taken nobody;
+  take(server.origin() + "/unwanted", unwanted, 65'536, false);
+  take(server.origin() + "/cut", cut);
+  take("http://127.0.0.1:1/", nobody);
+  run_until([&] { return unwanted.result && cut.result && nobody.result; });
+  CHECK_FALSE(*unwanted.result);
+  REQUIRE_FALSE(*cut.result);
+  CHECK(cut.result->error().kind == ErrorKind::unavailable);
+  REQUIRE_FALSE(*nobody.result);
+  CHECK(nobody.result->error().kind == ErrorKind::unavailable);
+}
+
+TEST_CASE("a transport that goes while bodies come tells nobody") {
+  Net net;
+  ScriptedServer server(net.loop, [](Connection& connection, const std::string&) {
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + std::string(5'000'000, 'x'));
+  });
+  bool told = false;
+  {
+    BulkTransport bulk(net.loop);
+    for (int i = 0; i < 4; ++i) {
+      auto request = get(server.origin() + "/");
+      request.buffer = 65'536;
+      Transport::Handler handler;
+      handler.sink = [](const Response&, std::string_view) { return true; };
+      handler.done = [&](const auto&) { told = true; };
+      bulk.start(std::move(request), std::move(handler));
+    }
+    net.run_until([&] { return server.connections.size() == 4; });
+  }
+  net.run_until([&] { return std::ranges::all_of(server.connections, [](const auto& one) { return one->ended; }); });
+  CHECK_FALSE(told);
+}
