@@ -49,10 +49,10 @@ class Router {
     m_data.placement.executor_output_file = m_data.task.executor_output_file;
     if (m_plan.options.limits.finishing) m_data.task.finishing_limit = *m_plan.options.limits.finishing;
     for (const auto& input : m_plan.binding.inputs)
-      if (input.path) TRY(route_input(input));
+      if (input.path) TRY(route_input(input.name, *input.path));
     for (const auto& output : m_plan.binding.outputs) TRY(route_output(output));
     const bool keeps = keeps_checkpoints();
-    if (keeps && m_facts.folder) in_prefix("");
+    if (keeps && m_facts.folder) in_prefix(*m_facts.folder, "");
     choose_record();
     return keeps ? place_checkpoints() : Result<void>();
   }
@@ -76,23 +76,23 @@ class Router {
     return {};
   }
 
-  Result<void> route_input(const BoundInput& input) {
-    auto& place = m_data.placement.inputs[input.name];
-    if (const auto found = on_claim(input.path->path)) {
+  Result<void> route_input(const std::string& name, const StepPath& path) {
+    auto& place = m_data.placement.inputs[name];
+    if (const auto found = on_claim(path.path)) {
       place = *found;
       return {};
     }
-    const auto store = m_facts.stores.find(input.path->uri);
-    const bool has_address = !input.path->uri.empty() && store != m_facts.stores.end();
-    const bool is_here = !input.path->path.empty() && m_facts.folder;
-    if (!has_address && !is_here) return no_way(input.name, *input.path, "input");
-    place = fmt::format("{}{}/inputs/{}", m_plan.train_mount, m_plan.pvc_name.empty() ? "" : "/" + m_plan.job_name, file_name(input.name));
-    if (has_address) {
-      m_data.task.inputs.push_back({input.name, place, {input.path->uri, index_of(store->second), ""}});
+    const auto store = m_facts.stores.find(path.uri);
+    const auto in_pod = fmt::format("{}{}/inputs/{}", m_plan.train_mount, m_plan.pvc_name.empty() ? "" : "/" + m_plan.job_name, file_name(name));
+    if (!path.uri.empty() && store != m_facts.stores.end()) {
+      m_data.task.inputs.push_back({name, in_pod, {path.uri, index_of(store->second), ""}});
+    } else if (!path.path.empty() && m_facts.folder) {
+      m_data.uploads.push_back({name, path.path, in_prefix(*m_facts.folder, "inputs/" + file_name(name))});
+      m_data.task.inputs.push_back({name, in_pod, m_data.uploads.back().at});
     } else {
-      m_data.uploads.push_back({input.name, input.path->path, in_prefix("inputs/" + file_name(input.name))});
-      m_data.task.inputs.push_back({input.name, place, m_data.uploads.back().at});
+      return no_way(name, path, "input");
     }
+    place = in_pod;
     return {};
   }
 
@@ -113,7 +113,7 @@ class Router {
           return input_error(fmt::format("{} is a whole bucket, of which other things would be removed; give it a key below one", bound.path->uri));
         task.to = {bound.path->uri, index_of(store->second), ""};
       } else if (output->type == spec::Type::artifact && m_facts.folder && !bound.path->path.empty()) {
-        task.to = in_prefix("outputs/" + file_name(bound.name));
+        task.to = in_prefix(*m_facts.folder, "outputs/" + file_name(bound.name));
         m_data.downloads.push_back({bound.name, bound.path->path, task.to});
       } else if (output->type == spec::Type::artifact) {
         return no_way(bound.name, *bound.path, "output");
@@ -146,9 +146,9 @@ class Router {
   }
 
   // In the job's own part of the folder.
-  TaskPlace in_prefix(const std::string& name) {
-    const auto store = index_of(m_facts.folder->store);
-    m_data.prefix = {fmt::format("{}/{}", m_facts.folder->uri, m_plan.job_name), store, ""};
+  TaskPlace in_prefix(const JobFolder& folder, const std::string& name) {
+    const auto store = index_of(folder.store);
+    m_data.prefix = {fmt::format("{}/{}", folder.uri, m_plan.job_name), store, ""};
     return {fmt::format("{}/{}", m_data.prefix.uri, name), store, ""};
   }
 
@@ -185,7 +185,7 @@ class Router {
         const auto name = fmt::format(".trainstep-{}.json", m_plan.job_name);
         m_data.task.record.path = output.folder_is + "/" + name;
         const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &BoundOutput::name);
-        m_data.record_in_step = (fs::path(normal(bound->path->path)).parent_path() / name).string();
+        if (const auto& path = bound->path; path) m_data.record_in_step = (fs::path(normal(path->path)).parent_path() / name).string();
       }
       if (m_data.task.record.somewhere()) return;
     }
