@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "agent/await.h"
-#include "agent/report.h"
 #include "objectstore/local_tree.h"
 #include "staging/staging.h"
 
@@ -30,7 +29,7 @@ bool has_files(const fs::path& folder) {
 
 }  // namespace
 
-Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints) {
+Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell) {
   if (has_files(checkpoints.path)) return {};
   ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
   std::optional<objectstore::Listing> listing;
@@ -48,8 +47,9 @@ Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const 
   return {};
 }
 
-CheckpointSync::CheckpointSync(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Duration between_looks)
-    : m_loop(loop), m_stores(stores), m_checkpoints(checkpoints), m_between_looks(between_looks) {
+CheckpointSync::CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell,
+                               Duration between_looks)
+    : m_loop(loop), m_stores(stores), m_checkpoints(checkpoints), m_tell(std::move(tell)), m_between_looks(between_looks) {
   m_timer = m_loop.after(m_between_looks, [this] { look(); });
 }
 
@@ -74,14 +74,14 @@ void CheckpointSync::next() {
   one.travels.push_back(std::move(m_left.back()));
   m_left.pop_back();
   m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, *to,
-                                   {nullptr, [this](Result<objectstore::KnownFiles> result) { sent(std::move(result)); }});
+                                   {nullptr, [this](Result<objectstore::KnownFiles> result) { sent(std::move(result)); }}, m_stores.limits());
 }
 
 void CheckpointSync::sent(Result<objectstore::KnownFiles> files) {
   if (files)
     for (auto& [path, state] : *files) m_known[path] = std::move(state);
   else if (files.error().kind != ErrorKind::input || m_done)  // input: it changed, or has gone, meanwhile
-    tell(fmt::format("checkpoints: {}", files.error().message));
+    m_tell(fmt::format("checkpoints: {}", files.error().message));
   m_timer = m_loop.after(Duration(0), [this] { next(); });
 }
 

@@ -56,12 +56,14 @@ void Delivery::send(std::vector<objectstore::Object> there) {
   const auto bytes = plan.bytes;
   const auto count = plan.travels.size();
   m_transfer = objectstore::upload(m_stores.of(output().to), std::move(plan), output().path, m_to,
-                                   {nullptr, [this, bytes, count](Result<objectstore::KnownFiles> sent) {
+                                   {nullptr,
+                                    [this, bytes, count](Result<objectstore::KnownFiles> sent) {
                                       if (!sent) return failed(std::move(sent.error()));
                                       m_staged.bytes += bytes;
                                       m_staged.files += count;
                                       m_timer = m_stores.loop().after(Duration(0), [this] { remove_others(); });
-                                    }});
+                                    }},
+                                   m_stores.limits());
 }
 
 void Delivery::remove_others() {

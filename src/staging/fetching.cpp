@@ -73,7 +73,8 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
                                         m_staged.files += m_count;
                                         ++m_at;
                                         m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
-                                      }});
+                                      }},
+                                     m_stores.limits());
 }
 
 void Fetching::finish(Result<Staged> result) {
