@@ -101,6 +101,10 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
     m_truth.violated("the agent hangs: {}", stuck.why);
     network.kill();
     return std::nullopt;
+  } catch (const std::exception& error) {  // the program's files: something stands in their way
+    m_truth.violated("the program cannot write: {}", error.what());
+    network.kill();
+    return std::nullopt;
   }
   network.kill();
   constexpr std::size_t most = 65'536;

@@ -66,6 +66,7 @@ void Promises::changed(const std::string& place) {
 }
 
 int Promises::kept() const {
+  if (!m_truth.scenario.checkpoints) return 0;
   int last = 0;
   for (const auto& [path, content] : m_store.tree(where(m_plan.task.checkpoints.to)))
     if (int epoch = 0; path.starts_with("epoch-") && std::from_chars(path.data() + 6, path.data() + path.size(), epoch).ec == std::errc{})

@@ -84,7 +84,7 @@ void Training::write() {
     if (m_run.end == End::no_model) continue;
     auto& tree = m_run.wrote[output.name] = m_truth.scenario.written(output.name, m_read, m_run.number);
     for (const auto& [path, content] : tree)
-      m_writes.emplace_back([&] { write_at(path.empty() ? fs::path(output.path) : fs::path(output.path) / path, content, m_loop.now()); });
+      m_writes.emplace_back([&] { write_at(below(output.path, path), content, m_loop.now()); });
   }
   if (m_run.end == End::fails) m_writes.resize(m_writes.size() / 2);
   const auto count = static_cast<int>(m_writes.size());

@@ -15,6 +15,8 @@ using Tree = std::map<std::string, std::string>;  // relative path → content; 
 
 // `size` bytes that no other number gives.
 std::string bytes_of(std::uint64_t number, std::size_t size);
+// Where a file of a tree is.
+inline std::filesystem::path below(const std::filesystem::path& root, const std::string& path) { return path.empty() ? root : root / path; }
 std::uint64_t number_of(const Tree& tree);
 // What the folder, or file, holds; nothing where there is none.
 Tree read_tree_at(const std::filesystem::path& root);

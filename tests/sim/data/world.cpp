@@ -58,7 +58,7 @@ void World::furnish() {
     m_truth.inputs[name] = tree;
     for (const auto& [path, content] : tree)
       if (m_scenario.through_prefix)
-        write_at(m_folder / "step" / name / path, content, m_loop.now());
+        write_at(below(m_folder / "step" / name, path), content, m_loop.now());
       else if (m_scenario.ailment != Ailment::no_input)
         m_store.put("data/sets/" + name + (path.empty() ? "" : "/" + path), content);
   }
