@@ -26,7 +26,8 @@ Result<LocalFile> read_state(const std::filesystem::path& root, const std::strin
 // Exactly `size` bytes from `first` on. Error: input, when the file is shorter; denied.
 Result<std::string> read_part(const std::filesystem::path& file, std::int64_t first, std::int64_t size);
 
-// A file that grows into its place: written beside it, it appears under its name when it is whole. Given up: nothing is left.
+// A file that grows into its place: it has no name until it is whole, so that a process that is killed leaves nothing. Where the file system cannot
+// do that, it is written beside its place under another name, and nothing is left when it is given up.
 class GrowingFile {
  public:
   // Makes parent folders. Errors: denied, input (the path is a folder), internal (no space). `behind`: what write_behind() uses.
