@@ -58,8 +58,8 @@ class Fetching {
   Loop::TimerId m_timer = 0;
 };
 
-// Puts every output where it belongs and removes what an earlier attempt left there beside it. What fails is tried again until `limit` has passed:
-// the result of a training is worth it, and keys and rights can be mended meanwhile. Errors: of the last try.
+// Puts every output where it belongs and removes what an earlier attempt left there beside it, begun uploads too. What fails is tried again until
+// `limit` has passed: the result of a training is worth it, and keys and rights can be mended meanwhile. Errors: of the last try.
 class Delivery {
  public:
   // References must outlive it. `outputs`: those that exist at their paths and have a place in a store.
@@ -72,6 +72,9 @@ class Delivery {
   void next();
   void send(std::vector<objectstore::Object> there);
   void remove_others();
+  void give_up_uploads();
+  void give_up(std::vector<objectstore::Pending> uploads);
+  void delivered();
   void failed(Error error);
   void finish(Result<Staged> result);
   [[nodiscard]] const plan::TaskOutput& output() const { return m_outputs[m_at]; }
