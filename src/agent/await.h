@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/running_loop.h"
 #include "base/result.h"
+#include "base/running_loop.h"
 
 namespace trainstep::agent {
 

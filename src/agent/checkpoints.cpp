@@ -12,7 +12,6 @@
 namespace trainstep::agent {
 namespace {
 
-namespace fs = std::filesystem;
 using objectstore::Address;
 
 // As objects that are there under the names of what we have sent: only what differs travels.
@@ -22,15 +21,14 @@ std::vector<objectstore::Object> objects_of(const objectstore::KnownFiles& known
   return objects;
 }
 
-bool has_files(const fs::path& folder) {
-  const auto files = objectstore::read_tree(folder);
+}  // namespace
+
+bool has_checkpoints(const plan::TaskCheckpoints& checkpoints) {
+  const auto files = objectstore::read_tree(checkpoints.path);
   return files && !files->empty();
 }
 
-}  // namespace
-
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell) {
-  if (has_files(checkpoints.path)) return {};
   ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
   std::optional<objectstore::Listing> listing;
   ASSIGN(const auto there, await<std::vector<objectstore::Object>>(loop, [&](auto done) {

@@ -19,8 +19,10 @@ namespace trainstep::agent {
 
 using Tell = std::function<void(const std::string& line)>;
 
-// Fetches what lies there; that nothing does is no error. Who has checkpoints in this pod already, from the container before, keeps them.
-// Errors: as staging::Fetching.
+// Whether there are any in this pod, from the container before.
+bool has_checkpoints(const plan::TaskCheckpoints& checkpoints);
+
+// Fetches what lies there, over what is here; that nothing does is no error. Errors: as staging::Fetching.
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell);
 
 // Looks at the folder now and then, and sends what is new or has changed, one file after another: a file that is being written holds up no other.

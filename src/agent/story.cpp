@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <utility>
+#include <variant>
 
 #include "agent/await.h"
 #include "agent/checkpoints.h"
 #include "agent/outputs.h"
 #include "agent/record.h"
 #include "agent/turn.h"
+#include "base/deadline.h"
 #include "staging/staging.h"
 
 namespace trainstep::agent {
@@ -44,9 +46,12 @@ class Story {
       if (!end.succeeded()) return {};
     }
     report.verdict_class = VerdictClass::succeeded;
+    m_trained = true;
     if (m_primary) TRY(deliver(report, before));
     return {};
   }
+  // The program, if there is one, has ended well.
+  [[nodiscard]] bool trained() const { return m_trained; }
 
  private:
   // Whoever wants to stop us while data come in has no program to stop.
@@ -73,12 +78,20 @@ class Story {
   Result<ProgramEnd> run_with_checkpoints() {
     constexpr Duration last_look{60'000};
     if (m_task.checkpoints.path.empty()) return m_with.run_program();
-    TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_task.checkpoints, m_with.tell)));
+    TRY(restore());
     std::optional<CheckpointSync> sync;
     if (m_primary) sync.emplace(m_loop, *m_stores, m_task.checkpoints, m_with.tell);
     ASSIGN(const auto end, m_with.run_program());
     if (sync && !end.succeeded()) sync->finish(last_look);
     return end;
+  }
+
+  // Of the ranks of one pod, one brings them back. A container that was killed meanwhile has left some of them.
+  Result<void> restore() {
+    const Turn turn(m_scratch, "checkpoints of " + m_task.attempt);
+    const bool all_there = turn.is_kept() ? turn.is_done() && has_checkpoints(m_task.checkpoints) : has_checkpoints(m_task.checkpoints);
+    if (!all_there) TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_task.checkpoints, m_with.tell)));
+    return turn.done();
   }
 
   [[nodiscard]] bool delivers() const {
@@ -94,6 +107,8 @@ class Story {
       return {};
     }
     report.outputs = std::move(*outputs);
+    Deadline limit(m_loop);
+    limit.set(m_task.finishing_limit);
     std::vector<plan::TaskOutput> to_send;
     for (const auto& output : m_task.outputs)  // what is told to be absent does not go
       if (std::error_code none; output.to.in_store() && before.at(output.name).written() && std::filesystem::exists(output.path, none))
@@ -107,7 +122,18 @@ class Story {
       report.bytes_out = staged.bytes;
       report.seconds_out = std::chrono::duration<double>(staged.took).count();
     }
-    return write_record(m_loop, *m_stores, m_task, report);
+    return keep_record(report, limit);
+  }
+
+  // Without it the training counts as lost.
+  Result<void> keep_record(const PodReport& report, const Deadline& limit) {
+    constexpr Duration pause{10'000};
+    while (true) {
+      auto written = write_record(m_loop, *m_stores, m_task, report);
+      if (written || limit.passed()) return written;
+      m_with.tell(fmt::format("record of the finished training: {}; tried again in {}", written.error().message, trainstep::describe(pause)));
+      TRY(await<std::monostate>(m_loop, [&](auto done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
+    }
   }
 
   const plan::Task& m_task;
@@ -115,6 +141,7 @@ class Story {
   const std::string& m_scratch;
   const Surroundings& m_with;
   RunningLoop& m_loop;
+  bool m_trained = false;
   std::unique_ptr<staging::Stores> m_stores;
 };
 
@@ -124,11 +151,12 @@ PodReport work(const plan::Task& task, bool primary, const std::string& scratch,
   PodReport report;
   report.attempt = task.attempt;
   report.primary = primary;
-  if (auto done = Story(task, primary, scratch, surroundings).go(report); !done) {
-    const auto verdict = result::from_error(done.error());
+  Story story(task, primary, scratch, surroundings);
+  if (const auto done = story.go(report); !done) {
+    auto verdict = story.trained() ? result::lost_outputs(done.error()) : result::from_error(done.error());
     report.verdict_class = verdict.verdict_class;
     report.exit_code = result::exit_code(verdict);
-    report.message = done.error().message;
+    report.message = std::move(verdict.message);
   }
   return report;
 }
