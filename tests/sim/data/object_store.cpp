@@ -174,8 +174,8 @@ http::Response ObjectStore::list(const http::Request& request, const Place& plac
   const auto token = asked(request, "continuation-token");
   std::string xml = "<ListBucketResult><EncodingType>url</EncodingType>", last;
   int count = 0;
-  for (auto at = token.empty() ? m_objects.lower_bound(prefix) : m_objects.upper_bound(token);
-       at != m_objects.end() && at->first.starts_with(prefix); ++at) {
+  for (auto at = token.empty() ? m_objects.lower_bound(prefix) : m_objects.upper_bound(token); at != m_objects.end() && at->first.starts_with(prefix);
+       ++at) {
     if (count++ == m_ways.page) {
       xml += "<IsTruncated>true</IsTruncated><NextContinuationToken>" + xml_escaped(last) + "</NextContinuationToken>";
       break;

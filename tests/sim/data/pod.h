@@ -15,7 +15,7 @@ namespace trainstep::sim::data {
 struct Doom {
   enum class Sort { none, before_call, after_call, after_tasks, at_time, terminated };
   Sort sort = Sort::none;
-  int count = 0;    // of calls to the store, or of tasks
+  int count = 0;  // of calls to the store, or of tasks
   Duration after{};
 };
 Doom some_doom(Random& random, const Scenario& scenario);

@@ -107,7 +107,8 @@ void Promises::judge_success(const Ended& ended) {
     if (output.name == "text" && told != nullptr && (!told->value || told->value->get<std::string>().size() != m_truth.scenario.value_size))
       m_truth.violated("what the program returned is lost");
     for (const auto& [id, upload] : m_store.uploads())
-      if (output.to.in_store() && lies_below(upload.where, where(output.to))) m_truth.violated("an upload of {} was never completed", upload.where);
+      if (written && output.to.in_store() && lies_below(upload.where, where(output.to)) && !store_was_away(ended.began, ended.at))
+        m_truth.violated("an upload of {} was never completed", upload.where);
   }
   m_told = run;
 }
@@ -137,7 +138,8 @@ void Promises::judge_failure(const Ended& ended) {
         m_truth.violated("a training is lost before the limit for finishing has passed: {}", ended.told->message);
       if (!well && !store_was_away(ended.began, ended.at)) m_truth.violated("told as the system's failure: {}", ended.told->message);
       return;
-    default: m_truth.violated("told as {}: {}", result::name(ended.told->verdict_class), ended.told->message);
+    default:
+      m_truth.violated("told as {}: {}", result::name(ended.told->verdict_class), ended.told->message);
   }
 }
 
@@ -153,9 +155,10 @@ void Promises::judge_fetched(const std::string& artifact, const Tree& tree) {
 
 void Promises::judge_rest() {
   if (!m_store.tree(where(m_plan.prefix)).empty()) m_truth.violated("something is left of the job's prefix");
-  for (const auto& [id, upload] : m_store.uploads()) m_truth.violated("an upload of {} is left", upload.where);
-  if (const auto wrong = m_told == nullptr || !m_plan.downloads.empty() ? std::string() : incomplete(*m_told); !wrong.empty())
-    m_truth.violated("after the step's end: {}", wrong);
+  for (const auto& [id, upload] : m_store.uploads())
+    if (lies_below(upload.where, where(m_plan.prefix))) m_truth.violated("an upload of {} is left", upload.where);
+  if (!m_plan.downloads.empty() || m_told == nullptr) return;
+  if (const auto wrong = incomplete(*m_told); !wrong.empty()) m_truth.violated("after the step's end: {}", wrong);
 }
 
 }  // namespace trainstep::sim::data

@@ -44,7 +44,7 @@ class Promises {
   Truth& m_truth;
   ObjectStore& m_store;
   const plan::DataPlan& m_plan;
-  const Run* m_finished = nullptr;              // its record is there
+  const Run* m_finished = nullptr;  // its record is there
   const Run* m_told = nullptr;
   bool m_hands_off = false, m_cleaning = false;
 };

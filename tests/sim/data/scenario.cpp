@@ -11,11 +11,13 @@ std::int64_t some_size(Random& random, const objectstore::TransferLimits& limits
   return random.pick<std::int64_t>({0, 1, 17, 100, part - 1, part, part + 1, range, range + 1, 2 * part, 3 * part + 7, 2 * range + 5});
 }
 
-// As few as one file that is the artifact itself, names that need care.
-Tree some_tree(Random random, std::uint64_t number, const objectstore::TransferLimits& limits) {
+// `single`: one file that is the artifact itself; else a few with names that need care.
+Tree some_tree(Random random, std::uint64_t number, bool single, const objectstore::TransferLimits& limits) {
   Tree tree;
-  const auto add = [&](const std::string& path) { tree[path] = bytes_of(random.next() ^ number, static_cast<std::size_t>(some_size(random, limits))); };
-  if (random.chance(0.2)) {
+  const auto add = [&](const std::string& path) {
+    tree[path] = bytes_of(random.next() ^ number, static_cast<std::size_t>(some_size(random, limits)));
+  };
+  if (single) {
     add("");
     return tree;
   }
@@ -49,8 +51,9 @@ Scenario::Scenario(Random random) : later(random.split()) {
   faults.outages = some_outages(random, Time{});
   through_prefix = random.chance(0.35);
   for (const auto* name : {"train", "validation"})
-    if (inputs.empty() || random.chance(0.3)) inputs.emplace_back(name, some_tree(random.split(), 0, limits));
+    if (inputs.empty() || random.chance(0.3)) inputs.emplace_back(name, some_tree(random.split(), 0, random.chance(0.2), limits));
   if (random.chance(0.3)) artifacts.emplace_back("metrics");
+  if (random.chance(0.3)) single = random.pick({"model", "metrics"});
   checkpoints = random.chance(0.4);
   checkpoints_stay = random.chance(0.5);
   if (random.chance(0.1)) value_size = 5'000;
@@ -106,7 +109,7 @@ plan::DataPlan Scenario::plan() const {
 
 Tree Scenario::written(const std::string& artifact, std::uint64_t read, int run) const {
   const auto number = read ^ Random(number_of({{artifact, std::to_string(run)}})).next();
-  return some_tree(Random(number), number, limits);
+  return some_tree(Random(number), number, artifact == single, limits);
 }
 
 std::string Scenario::checkpoint(std::uint64_t read, int epoch_) const {

@@ -29,24 +29,25 @@ struct Scenario {
 
   ObjectStore::Ways ways;
   objectstore::TransferLimits limits;
-  Faults faults;                                        // outages: counted from Time{}
-  bool through_prefix = false;                          // the step carries inputs and outputs, they have no addresses of their own
-  std::vector<std::pair<std::string, Tree>> inputs;     // by name
-  std::vector<std::string> artifacts{"model"};          // outputs that are files
-  bool checkpoints = false, checkpoints_stay = false;   // … in the pod, from one container to the next
-  std::size_t value_size = 4;                           // of a text that the program returns
+  Faults faults;                                       // outages: counted from Time{}
+  bool through_prefix = false;                         // the step carries inputs and outputs, they have no addresses of their own
+  std::vector<std::pair<std::string, Tree>> inputs;    // by name
+  std::vector<std::string> artifacts{"model"};         // outputs that are files
+  std::string single;                                  // which of them is a file, not a folder; whoever has made it and whenever
+  bool checkpoints = false, checkpoints_stay = false;  // … in the pod, from one container to the next
+  std::size_t value_size = 4;                          // of a text that the program returns
   Duration finishing{1'800'000};
   int epochs = 1;
   Duration epoch{1'000};
   Ailment ailment = Ailment::none;
   Duration withdrawn{}, withdrawn_for{};
-  bool stale = false;           // an earlier job of that name has left its record and its model
-  double kills = 0;             // chance that an attempt does not come to its own end
-  double bad_ends = 0;          // chance that a run of the program does not end well
-  double lost_ends = 0;         // chance that nobody hears of an attempt that has succeeded
-  double restarts_in_pod = 0;   // chance that the next attempt is in the same pod
+  bool stale = false;          // an earlier job of that name has left its record and its model
+  double kills = 0;            // chance that an attempt does not come to its own end
+  double bad_ends = 0;         // chance that a run of the program does not end well
+  double lost_ends = 0;        // chance that nobody hears of an attempt that has succeeded
+  double restarts_in_pod = 0;  // chance that the next attempt is in the same pod
   int attempts = 6;
-  Random later;                 // of what is drawn on the way
+  Random later;  // of what is drawn on the way
 
   [[nodiscard]] std::string describe() const;
   // With the addresses of this scenario and no paths yet.

@@ -48,7 +48,21 @@ class StoreNetwork : public http::Transport {
   [[nodiscard]] int requests_under_way() const { return static_cast<int>(m_exchanges.size()); }
 
  private:
-  enum class Fault { none, reset, reset_after, swallowed, swallowed_after, slow_down, server_error, error_after, denied, cut, truncated, garbled, broken };
+  enum class Fault {
+    none,
+    reset,
+    reset_after,
+    swallowed,
+    swallowed_after,
+    slow_down,
+    server_error,
+    error_after,
+    denied,
+    cut,
+    truncated,
+    garbled,
+    broken
+  };
   struct Exchange;
   using Shared = std::shared_ptr<Exchange>;
   [[nodiscard]] Fault draw(const http::Request& request);

@@ -82,9 +82,9 @@ void Training::write() {
       continue;
     }
     if (m_run.end == End::no_model) continue;
+    m_writes.emplace_back([&] { fs::remove_all(output.path); });  // of a container before
     auto& tree = m_run.wrote[output.name] = m_truth.scenario.written(output.name, m_read, m_run.number);
-    for (const auto& [path, content] : tree)
-      m_writes.emplace_back([&] { write_at(below(output.path, path), content, m_loop.now()); });
+    for (const auto& [path, content] : tree) m_writes.emplace_back([&] { write_at(below(output.path, path), content, m_loop.now()); });
   }
   if (m_run.end == End::fails) m_writes.resize(m_writes.size() / 2);
   const auto count = static_cast<int>(m_writes.size());

@@ -132,8 +132,8 @@ bool World::bring_inputs() {
   const auto brought = step([](auto& data, auto done) { data.upload(std::move(done)); });
   if (brought) return true;
   const auto kind = brought.error().kind;
-  const bool ill = m_scenario.ailment == Ailment::no_bucket || m_scenario.ailment == Ailment::may_not_write ||
-                   m_scenario.ailment == Ailment::keys_withdrawn;
+  const bool ill =
+      m_scenario.ailment == Ailment::no_bucket || m_scenario.ailment == Ailment::may_not_write || m_scenario.ailment == Ailment::keys_withdrawn;
   if (!ill && (m_scenario.faults.outages.empty() || kind != ErrorKind::unavailable))
     m_truth.violated("the step could not bring the inputs: {}", brought.error().message);
   return false;
