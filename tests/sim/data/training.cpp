@@ -105,6 +105,7 @@ void Training::end(int code) {
 }
 
 void Training::stop() {
+  if (m_run.ended) return;
   m_run.end = End::fails;
   end(128 + SIGTERM);
 }
