@@ -6,14 +6,14 @@
 #include <optional>
 #include <utility>
 
-#include "base/poll_loop.h"
 #include "base/result.h"
+#include "base/running_loop.h"
 
 namespace trainstep::agent {
 
 // `begin` gets the callback for the answer. When the loop is stopped without one (a signal), the error is `cancelled`.
 template <typename T>
-Result<T> await(PollLoop& loop, const std::function<void(std::function<void(Result<T>)>)>& begin) {
+Result<T> await(RunningLoop& loop, const std::function<void(std::function<void(Result<T>)>)>& begin) {
   std::optional<Result<T>> answer;
   begin([&](Result<T> result) {
     answer.emplace(std::move(result));

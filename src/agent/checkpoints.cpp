@@ -6,14 +6,12 @@
 #include <utility>
 
 #include "agent/await.h"
-#include "agent/report.h"
 #include "objectstore/local_tree.h"
 #include "staging/staging.h"
 
 namespace trainstep::agent {
 namespace {
 
-namespace fs = std::filesystem;
 using objectstore::Address;
 
 // As objects that are there under the names of what we have sent: only what differs travels.
@@ -23,15 +21,14 @@ std::vector<objectstore::Object> objects_of(const objectstore::KnownFiles& known
   return objects;
 }
 
-bool has_files(const fs::path& folder) {
-  const auto files = objectstore::read_tree(folder);
+}  // namespace
+
+bool has_checkpoints(const plan::TaskCheckpoints& checkpoints) {
+  const auto files = objectstore::read_tree(checkpoints.path);
   return files && !files->empty();
 }
 
-}  // namespace
-
-Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints) {
-  if (has_files(checkpoints.path)) return {};
+Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell) {
   ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
   std::optional<objectstore::Listing> listing;
   ASSIGN(const auto there, await<std::vector<objectstore::Object>>(loop, [&](auto done) {
@@ -48,8 +45,9 @@ Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const 
   return {};
 }
 
-CheckpointSync::CheckpointSync(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Duration between_looks)
-    : m_loop(loop), m_stores(stores), m_checkpoints(checkpoints), m_between_looks(between_looks) {
+CheckpointSync::CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell,
+                               Duration between_looks)
+    : m_loop(loop), m_stores(stores), m_checkpoints(checkpoints), m_tell(std::move(tell)), m_between_looks(between_looks) {
   m_timer = m_loop.after(m_between_looks, [this] { look(); });
 }
 
@@ -74,13 +72,13 @@ void CheckpointSync::next() {
   one.travels.push_back(std::move(m_left.back()));
   m_left.pop_back();
   m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, *to,
-                                   {nullptr, [this](const Result<void>& result) { sent(result); }});
+                                   {nullptr, [this](const Result<void>& result) { sent(result); }}, m_stores.limits());
 }
 
 void CheckpointSync::sent(const Result<void>& result) {
   for (const auto& [path, state] : m_transfer->settled()) m_known[path] = state;
   if (!result && (result.error().kind != ErrorKind::input || m_done))  // input: it changed, or has gone, meanwhile
-    tell(fmt::format("checkpoints: {}", result.error().message));
+    m_tell(fmt::format("checkpoints: {}", result.error().message));
   m_timer = m_loop.after(Duration(0), [this] { next(); });
 }
 

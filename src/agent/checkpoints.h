@@ -10,23 +10,28 @@
 #include <string>
 #include <vector>
 
-#include "base/poll_loop.h"
+#include "base/running_loop.h"
 #include "objectstore/transfer.h"
 #include "plan/task.h"
 #include "staging/stores.h"
 
 namespace trainstep::agent {
 
-// Fetches what lies there; that nothing does is no error. Who has checkpoints in this pod already, from the container before, keeps them.
-// Errors: as staging::Fetching.
-Result<void> restore_checkpoints(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints);
+using Tell = std::function<void(const std::string& line)>;
+
+// Whether there are any in this pod, from the container before.
+bool has_checkpoints(const plan::TaskCheckpoints& checkpoints);
+
+// Fetches what lies there, over what is here; that nothing does is no error. Errors: as staging::Fetching.
+Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell);
 
 // Looks at the folder now and then, and sends what is new or has changed, one file after another: a file that is being written holds up no other.
 // What fails is told and tried again at the next look: a training does not end because of a checkpoint.
 class CheckpointSync {
  public:
   // References must outlive it. Begins at once.
-  CheckpointSync(PollLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Duration between_looks = Duration(15'000));
+  CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell,
+                 Duration between_looks = Duration(15'000));
   CheckpointSync(const CheckpointSync&) = delete;
   CheckpointSync& operator=(const CheckpointSync&) = delete;
   ~CheckpointSync();
@@ -39,9 +44,10 @@ class CheckpointSync {
   void next();
   void sent(const Result<void>& result);
 
-  PollLoop& m_loop;
+  RunningLoop& m_loop;
   staging::Stores& m_stores;
   const plan::TaskCheckpoints& m_checkpoints;
+  Tell m_tell;
   Duration m_between_looks;
   objectstore::KnownFiles m_known;  // what is there, of this process's sending
   std::unique_ptr<objectstore::Transfer> m_transfer;

@@ -21,7 +21,7 @@ Result<T> without_status(objectstore::Answer<T> answer) {
   return std::move(*answer);
 }
 
-Result<std::string> read_text(PollLoop& loop, staging::Stores& stores, const plan::TaskPlace& place) {
+Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place) {
   if (!place.in_store()) return read_file(place.path, largest_record);
   ASSIGN(const auto address, Address::parse(place.uri));
   return await<std::string>(loop, [&](auto done) {
@@ -29,7 +29,7 @@ Result<std::string> read_text(PollLoop& loop, staging::Stores& stores, const pla
   });
 }
 
-Result<void> put(PollLoop& loop, staging::Stores& stores, const plan::TaskPlace& place, const Address& address, std::string text) {
+Result<void> put(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place, const Address& address, std::string text) {
   TRY(await<objectstore::Object>(loop, [&](auto done) {
     stores.of(place).put(
         address, [text]() -> Result<std::string> { return text; },
@@ -40,7 +40,7 @@ Result<void> put(PollLoop& loop, staging::Stores& stores, const plan::TaskPlace&
 
 }  // namespace
 
-Result<std::optional<result::PodReport>> find_record(PollLoop& loop, staging::Stores& stores, const plan::Task& task) {
+Result<std::optional<result::PodReport>> find_record(RunningLoop& loop, staging::Stores& stores, const plan::Task& task) {
   if (!task.record.somewhere()) return std::optional<result::PodReport>();
   auto text = read_text(loop, stores, task.record);
   if (!text && (text.error().kind == ErrorKind::not_found || text.error().kind == ErrorKind::denied)) return std::optional<result::PodReport>();
@@ -50,7 +50,7 @@ Result<std::optional<result::PodReport>> find_record(PollLoop& loop, staging::St
   return report;
 }
 
-Result<void> write_record(PollLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report) {
+Result<void> write_record(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report) {
   if (!task.record.somewhere()) return {};
   auto text = to_text(report);
   if (!task.record.in_store()) return write_file_atomically(task.record.path, text);
@@ -58,7 +58,7 @@ Result<void> write_record(PollLoop& loop, staging::Stores& stores, const plan::T
   return put(loop, stores, task.record, address, std::move(text));
 }
 
-Result<void> probe(PollLoop& loop, staging::Stores& stores, const plan::Task& task) {
+Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task) {
   if (!task.record.in_store()) return {};
   ASSIGN(auto address, Address::parse(task.record.uri));
   address.key += ".probe";

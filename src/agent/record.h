@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/poll_loop.h"
+#include "base/running_loop.h"
 #include "plan/task.h"
 #include "result/pod_report.h"
 #include "staging/stores.h"
@@ -13,12 +13,12 @@
 namespace trainstep::agent {
 
 // None: there is no record of this attempt of the job. Keys that may not read count as none. Errors: unavailable, input.
-Result<std::optional<result::PodReport>> find_record(PollLoop& loop, staging::Stores& stores, const plan::Task& task);
+Result<std::optional<result::PodReport>> find_record(RunningLoop& loop, staging::Stores& stores, const plan::Task& task);
 
 // Errors: denied, unavailable, input, internal.
-Result<void> write_record(PollLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report);
+Result<void> write_record(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report);
 
 // Whether outputs could be delivered where the record lies, asked before the training: an empty object comes and goes. Errors: as above.
-Result<void> probe(PollLoop& loop, staging::Stores& stores, const plan::Task& task);
+Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task);
 
 }  // namespace trainstep::agent

@@ -13,6 +13,8 @@ class Turn {
  public:
   // Waits for the turn. `scratch`: a folder of the pod; empty: there are no others. `what`: other data are another turn.
   Turn(const std::string& scratch, const std::string& what);
+  // Whether it will be known who was here before.
+  [[nodiscard]] bool is_kept() const { return !m_mark.empty(); }
   // Somebody has fetched all of it already, perhaps in a container that was here before.
   [[nodiscard]] bool is_done() const;
   // Errors: denied, internal.

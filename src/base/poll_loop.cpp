@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace trainstep {
@@ -40,10 +41,10 @@ void PollLoop::run() {
 
 void PollLoop::run_posted() {
   // What a task posts runs in the next round, so that descriptors and timers are never starved.
-  for (auto& task : std::exchange(m_posted, {})) {
-    if (m_stopped) return;
-    task();
-  }
+  auto tasks = std::exchange(m_posted, {});
+  auto next = tasks.begin();
+  while (next != tasks.end() && !m_stopped) (*next++)();
+  m_posted.insert(m_posted.begin(), std::make_move_iterator(next), std::make_move_iterator(tasks.end()));  // for whoever runs it again
 }
 
 void PollLoop::run_due_timers() {
@@ -53,8 +54,9 @@ void PollLoop::run_due_timers() {
     if (timer.due <= now) due.emplace_back(timer.due, id);
   std::sort(due.begin(), due.end());
   for (const auto& [when, id] : due) {
+    if (m_stopped) return;
     auto timer = m_timers.extract(id);  // a timer before it may have cancelled this one
-    if (!timer.empty() && !m_stopped) timer.mapped().done();
+    if (!timer.empty()) timer.mapped().done();
   }
 }
 

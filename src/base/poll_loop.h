@@ -5,11 +5,11 @@
 #include <map>
 #include <vector>
 
-#include "base/loop.h"
+#include "base/running_loop.h"
 
 namespace trainstep {
 
-class PollLoop : public Loop {
+class PollLoop : public RunningLoop {
  public:
   [[nodiscard]] Time now() const override { return wall_clock(); }
   TimerId after(Duration delay, std::function<void()> done) override;
@@ -28,9 +28,8 @@ class PollLoop : public Loop {
   void on_readable(int fd, std::function<void()> ready);
   void forget(int fd);
 
-  // Runs until stop() is called or nothing is left to wait for.
-  void run();
-  void stop() { m_stopped = true; }
+  void run() override;
+  void stop() override { m_stopped = true; }
 
  private:
   using Monotonic = std::chrono::steady_clock::time_point;

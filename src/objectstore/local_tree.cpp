@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -60,26 +61,48 @@ Result<std::string> read_part(const fs::path& file, std::int64_t first, std::int
   return content;
 }
 
+namespace {
+
+// A name of its own: others may write to the same volume, and the target's name may be as long as names can be.
+fs::path name_beside(const fs::path& target) { return target.parent_path() / fmt::format(".{}.part", random_hex()); }
+
+// A name for a file that has none. → 0 or errno.
+int give_name(int fd, const fs::path& name) {
+  const auto unnamed = fmt::format("/proc/self/fd/{}", fd);
+  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
 GrowingFile::GrowingFile(fs::path target, fs::path beside, Fd fd) : m_target(std::move(target)), m_beside(std::move(beside)), m_fd(std::move(fd)) {}
 
 GrowingFile::~GrowingFile() {
-  if (!m_finished) ::unlink(m_beside.c_str());
+  if (!m_finished && !m_beside.empty()) ::unlink(m_beside.c_str());
 }
 
 Result<std::unique_ptr<GrowingFile>> GrowingFile::create(fs::path target) {
   if (target.has_parent_path()) TRY(make_directories(target.parent_path()));
-  // A name of its own: others may write to the same volume, and the target's name may be as long as names can be.
-  auto beside = target.parent_path() / fmt::format(".{}.part", random_hex());
-  Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const auto folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  fs::path beside;
+  Fd fd(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+  if (!fd) {
+    beside = name_beside(target);
+    fd = Fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  }
   if (!fd) return file_error("write", target, errno);
   return std::unique_ptr<GrowingFile>(new GrowingFile(std::move(target), std::move(beside), std::move(fd)));
+}
+
+Result<void> GrowingFile::outcome(int error) const {
+  if (error != 0) return file_error("write", m_target, error);
+  return {};
 }
 
 Result<void> GrowingFile::write(std::int64_t first, std::string_view bytes) const {
   while (!bytes.empty()) {
     const auto count = ::pwrite(m_fd.get(), bytes.data(), bytes.size(), first);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return file_error("write", m_target, errno);
+    if (count < 0) return outcome(errno);
     bytes.remove_prefix(static_cast<std::size_t>(count));
     first += count;
   }
@@ -88,6 +111,15 @@ Result<void> GrowingFile::write(std::int64_t first, std::string_view bytes) cons
 
 // Not synced: what is lost with the machine is fetched again.
 Result<void> GrowingFile::finish() {
+  if (m_beside.empty()) {
+    const int error = give_name(m_fd.get(), m_target);
+    m_finished = error == 0;
+    if (m_finished) return {};
+    if (error != EEXIST) return outcome(error);
+    auto beside = name_beside(m_target);  // a link takes nobody's place
+    TRY(outcome(give_name(m_fd.get(), beside)));
+    m_beside = std::move(beside);
+  }
   m_fd.close();
   if (::rename(m_beside.c_str(), m_target.c_str()) != 0) return file_error("write", m_target, errno);
   m_finished = true;

@@ -25,7 +25,8 @@ Result<LocalFile> read_state(const std::filesystem::path& root, const std::strin
 // Exactly `size` bytes from `first` on. Error: input, when the file is shorter; denied.
 Result<std::string> read_part(const std::filesystem::path& file, std::int64_t first, std::int64_t size);
 
-// A file that grows into its place: written beside it, it appears under its name when it is whole. Given up: nothing is left.
+// A file that grows into its place: it has no name until it is whole, so that a process that is killed leaves nothing. Where the file system cannot
+// do that, it is written beside its place under another name, and nothing is left when it is given up.
 class GrowingFile {
  public:
   // Makes parent folders. Errors: denied, input (the path is a folder), internal (no space).
@@ -40,7 +41,8 @@ class GrowingFile {
 
  private:
   GrowingFile(std::filesystem::path target, std::filesystem::path beside, Fd fd);
-  std::filesystem::path m_target, m_beside;
+  [[nodiscard]] Result<void> outcome(int error) const;
+  std::filesystem::path m_target, m_beside;  // beside: empty as long as it needs no name
   Fd m_fd;
   bool m_finished = false;
 };

@@ -57,17 +57,20 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   for (const auto& object : m_there)
     if (!ours.contains(object.key)) m_others.push_back(object.key);
   if (m_equal == Equal::known) return send();
-  m_recognition = std::make_unique<objectstore::Recognition>(m_stores.loop(), m_files, m_there, output().path, [this](const auto& same) {
-    m_stores.ledger().add(output().path, output().to.uri, same);
-    send();
-  });
+  m_recognition = std::make_unique<objectstore::Recognition>(
+      m_stores.loop(), m_files, m_there, output().path,
+      [this](const auto& same) {
+        m_stores.ledger().add(output().path, output().to.uri, same);
+        send();
+      },
+      m_stores.limits());
 }
 
 void Delivery::send() {
   m_plan = objectstore::plan_upload(m_files, m_there, m_stores.ledger().known(output().path, output().to.uri));
   if (m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
-  m_transfer =
-      objectstore::upload(m_stores.of(output().to), m_plan, output().path, m_to, {nullptr, [this](const Result<void>& result) { sent(result); }});
+  m_transfer = objectstore::upload(m_stores.of(output().to), m_plan, output().path, m_to,
+                                   {nullptr, [this](const Result<void>& result) { sent(result); }}, m_stores.limits());
 }
 
 void Delivery::sent(const Result<void>& result) {
@@ -83,11 +86,7 @@ void Delivery::sent(const Result<void>& result) {
 
 void Delivery::remove_others() {
   m_transfer.reset();
-  if (m_others.empty()) {
-    ++m_at;
-    m_pause = first_pause;
-    return next();
-  }
+  if (m_others.empty()) return give_up_uploads();
   auto what = m_others.back().empty() ? m_to : m_to.child(m_others.back());
   m_call = m_stores.of(output().to).remove(what, [this](auto removed) {
     m_call = 0;
@@ -95,6 +94,33 @@ void Delivery::remove_others() {
     m_others.pop_back();
     remove_others();
   });
+}
+
+// Of an attempt that was killed, whose files may have had other names. Who may not list uploads, and stores that cannot, leave them there.
+void Delivery::give_up_uploads() {
+  m_call = m_stores.of(output().to).list_uploads(m_to, [this](objectstore::Answer<std::vector<objectstore::Pending>> found) {
+    m_call = 0;
+    if (!found && found.error().status == 0) return failed(std::move(found.error().error));
+    if (!found) return delivered();
+    std::erase_if(*found, [this](const auto& pending) { return pending.key != m_to.key && !pending.key.starts_with(m_to.key + '/'); });
+    give_up(std::move(*found));
+  });
+}
+
+void Delivery::give_up(std::vector<objectstore::Pending> uploads) {
+  if (uploads.empty()) return delivered();
+  const auto last = std::move(uploads.back());
+  uploads.pop_back();
+  m_call = m_stores.of(output().to).abort_upload({m_to.scheme, m_to.bucket, last.key}, last.upload, [this, uploads](const auto&) {
+    m_call = 0;
+    give_up(uploads);
+  });
+}
+
+void Delivery::delivered() {
+  ++m_at;
+  m_pause = first_pause;
+  next();
 }
 
 void Delivery::failed(Error error) {

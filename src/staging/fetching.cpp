@@ -64,7 +64,8 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   m_told = m_stores.loop().now();
   const auto from = objectstore::Address::parse(input().from.uri);
   m_transfer = objectstore::download(m_stores.of(input().from), m_plan, input().path, *from,
-                                     {[this](std::int64_t bytes) { moved(bytes); }, [this](const Result<void>& result) { fetched(result); }});
+                                     {[this](std::int64_t bytes) { moved(bytes); }, [this](const Result<void>& result) { fetched(result); }},
+                                     m_stores.limits());
 }
 
 void Fetching::moved(std::int64_t bytes) {

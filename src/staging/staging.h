@@ -61,8 +61,9 @@ class Fetching {
   Loop::TimerId m_timer = 0;
 };
 
-// Puts every output where it belongs, but for what is there already, and removes what an earlier attempt left there beside it. What fails is tried
-// again until `limit` has passed: the result of a training is worth it, and keys and rights can be mended meanwhile. Errors: of the last try.
+// Puts every output where it belongs, but for what is there already, and removes what an earlier attempt left there beside it, begun uploads
+// too. What fails is tried again until `limit` has passed: the result of a training is worth it, and keys and rights can be mended meanwhile. Errors:
+// of the last try.
 class Delivery {
  public:
   // What is there already: what the stores' ledger knows, or also what has the same content – files are read for that.
@@ -79,6 +80,9 @@ class Delivery {
   void send();
   void sent(const Result<void>& result);
   void remove_others();
+  void give_up_uploads();
+  void give_up(std::vector<objectstore::Pending> uploads);
+  void delivered();
   void failed(Error error);
   void finish(Result<Staged> result);
   [[nodiscard]] const plan::TaskOutput& output() const { return m_outputs[m_at]; }

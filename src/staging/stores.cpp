@@ -23,8 +23,9 @@ Result<objectstore::Store> store_of(const plan::TaskStore& from) {
 
 }  // namespace
 
-Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed) {
-  std::unique_ptr<Stores> opened(new Stores(loop));
+Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed,
+                                             objectstore::TransferLimits limits) {
+  std::unique_ptr<Stores> opened(new Stores(loop, limits));
   for (auto& from : stores) {
     ASSIGN(auto store, store_of(from.store));
     opened->m_clients.push_back(std::make_unique<objectstore::Client>(loop, transport, std::move(store), std::move(from.keys), seed++));
@@ -33,7 +34,8 @@ Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transp
 }
 
 Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
-                                             const std::map<std::string, std::string>& environment, std::uint64_t seed) {
+                                             const std::map<std::string, std::string>& environment, std::uint64_t seed,
+                                             objectstore::TransferLimits limits) {
   std::vector<Opened> with_keys;
   for (const auto& store : stores) {
     std::shared_ptr<objectstore::KeySource> keys;
@@ -43,7 +45,7 @@ Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transp
       keys = objectstore::keys_in_files({store.access_key_file, store.secret_key_file});
     with_keys.push_back({store, std::move(keys)});
   }
-  return open(loop, transport, std::move(with_keys), seed);
+  return open(loop, transport, std::move(with_keys), seed, limits);
 }
 
 }  // namespace trainstep::staging

@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "http/transport.h"
 #include "objectstore/client.h"
+#include "objectstore/transfer.h"
 #include "plan/task.h"
 #include "staging/ledger.h"
 
@@ -24,10 +25,12 @@ class Stores {
     std::shared_ptr<objectstore::KeySource> keys;
   };
   // References must outlive it. Errors: input, a store's address or certificate file.
-  static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed);
+  static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed,
+                                              objectstore::TransferLimits limits = {});
   // In a pod: keys are in the files that each store names, else in `environment`.
   static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
-                                              const std::map<std::string, std::string>& environment, std::uint64_t seed);
+                                              const std::map<std::string, std::string>& environment, std::uint64_t seed,
+                                              objectstore::TransferLimits limits = {});
   Stores(const Stores&) = delete;
   Stores& operator=(const Stores&) = delete;
   ~Stores() = default;
@@ -36,10 +39,12 @@ class Stores {
   // What was staged before; replaced by one with a folder, it reaches from one process to the next.
   [[nodiscard]] Ledger& ledger() { return m_ledger; }
   [[nodiscard]] objectstore::Client& of(const plan::TaskPlace& place) { return *m_clients.at(place.store); }
+  [[nodiscard]] const objectstore::TransferLimits& limits() const { return m_limits; }
 
  private:
-  explicit Stores(Loop& loop) : m_loop(loop) {}
+  Stores(Loop& loop, objectstore::TransferLimits limits) : m_loop(loop), m_limits(limits) {}
   Loop& m_loop;
+  objectstore::TransferLimits m_limits;
   std::vector<std::unique_ptr<objectstore::Client>> m_clients;
   Ledger m_ledger;
 };

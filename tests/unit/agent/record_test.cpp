@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/poll_loop.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
 

@@ -161,6 +161,29 @@ TEST_CASE("a new watch on a descriptor's number does not get what the old one wa
   CHECK(story == "a|b");
 }
 
+TEST_CASE("what is due when the loop is stopped runs when it is run again") {
+  PollLoop loop;
+  std::string story;
+  const auto add = [&](char what) {
+    return [&loop, &story, what] {
+      story += what;
+      loop.stop();
+    };
+  };
+  SECTION("tasks") {
+    loop.post(add('a'));
+    loop.post(add('b'));
+  }
+  SECTION("timers") {
+    loop.after(Duration(0), add('a'));
+    loop.after(Duration(0), add('b'));
+  }
+  loop.run();
+  CHECK(story == "a");
+  loop.run();
+  CHECK(story == "ab");
+}
+
 TEST_CASE("a descriptor has one owner") {
   Pipe pipe;
   const int number = pipe.read.get();

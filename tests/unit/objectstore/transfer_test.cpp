@@ -398,6 +398,19 @@ TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, an
   CHECK(all->error().error.kind == ErrorKind::denied);
 }
 
+TEST_CASE_METHOD(Trees, "a file that is being fetched has no name: who is killed leaves nothing of it") {
+  const auto behind = std::make_shared<WriteBehind>();
+  const auto unnamed = GrowingFile::create(target / "large", behind);
+  REQUIRE(unnamed);
+  REQUIRE((*unnamed)->write(0, "0123"));
+  CHECK(fs::is_empty(target));
+  SECTION("whole, it is there") {}
+  SECTION("whole, it takes the place of what was there") { REQUIRE(write_file_atomically(target / "large", "another and longer")); }
+  REQUIRE((*unnamed)->finish());
+  CHECK(read("large") == "0123");
+  CHECK(left_beside().empty());
+}
+
 TEST_CASE_METHOD(Trees, "a folder that cannot be made, and a file that cannot be written, are errors") {
   objects["model/sub/a"] = "a";
   REQUIRE(write_file_atomically(target / "sub", "a file"));

@@ -172,6 +172,24 @@ TEST_CASE_METHOD(Staging, "what an earlier attempt left at an output's address i
   CHECK(*put < *removed);
 }
 
+TEST_CASE_METHOD(Staging,
+                 "uploads that a killed attempt has begun at an output's address are given up, whatever the files are called, and none beside it") {
+  for (const auto* where : {"run/model/old", "run/model", "run/model2/a"}) upload_keys[where] = where;
+  for (const auto& [id, key] : upload_keys) uploads[id][1] = "part";
+  write(output("model", "s3://bkt/run/model") + "/graph", "new");
+  SECTION("they may be listed") {
+    REQUIRE(deliver());
+    REQUIRE(uploads.size() == 1);
+    CHECK(uploads.contains("run/model2/a"));
+  }
+  SECTION("they may not: that is no failure") {
+    refuse("GET /bkt encoding-type=url&prefix=run/model&uploads=", 403, "AccessDenied");
+    REQUIRE(deliver());
+    CHECK(uploads.size() == 3);
+    CHECK(told.empty());
+  }
+}
+
 TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of a tree") {
   SECTION("tree") {
     objects = {{"run/model", "file"}};

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <variant>
+
+#include "agent/await.h"
+#include "agent/checkpoints.h"
+#include "agent/outputs.h"
+#include "agent/record.h"
+#include "agent/turn.h"
+#include "base/deadline.h"
+#include "staging/staging.h"
+
+namespace trainstep::agent {
+namespace {
+
+using result::PodReport;
+using result::VerdictClass;
+
+class Story {
+ public:
+  Story(const plan::Task& task, bool primary, const std::string& scratch, const Surroundings& with)
+      : m_task(task), m_primary(primary), m_scratch(scratch), m_with(with), m_loop(with.loop) {}
+
+  Result<void> go(PodReport& report) {
+    ASSIGN(m_stores, staging::Stores::open(m_loop, m_with.transport, m_task.stores, m_with.environment, m_with.seed, m_with.limits));
+    if (!m_scratch.empty()) m_stores->ledger() = staging::Ledger(std::filesystem::path(m_scratch) / "staged");
+    ASSIGN(auto finished, find_record(m_loop, *m_stores, m_task));
+    if (finished) {
+      m_with.tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");
+      finished->primary = m_primary;
+      report = std::move(*finished);
+      return {};
+    }
+    if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task));
+    ASSIGN(const auto before, prepare_outputs(m_task, m_primary));
+    TRY(fetch(report));
+    if (m_with.run_program) {
+      ASSIGN(const auto end, run_with_checkpoints());
+      report.exit_code = end.code;
+      report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
+      if (!end.succeeded()) return {};
+    }
+    report.verdict_class = VerdictClass::succeeded;
+    m_trained = true;
+    if (m_primary) TRY(deliver(report, before));
+    return {};
+  }
+  // The program, if there is one, has ended well.
+  [[nodiscard]] bool trained() const { return m_trained; }
+
+ private:
+  // Whoever wants to stop us while data come in has no program to stop.
+  Result<void> fetch(PodReport& report) {
+    if (m_task.inputs.empty()) return {};
+    const Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // of the ranks of one pod, one fetches
+    if (turn.is_done()) return {};
+    int received = 0;
+    const auto listening = m_with.signals([&](int signal) {
+      received = signal;
+      m_loop.stop();
+    });
+    std::optional<staging::Fetching> fetching;
+    auto staged =
+        await<staging::Staged>(m_loop, [&](auto done) { fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done}); });
+    if (!staged && received != 0) return Error{ErrorKind::cancelled, fmt::format("stopped by {} while data came in", result::signal_name(received))};
+    if (!staged) return std::move(staged.error());
+    m_with.tell(fmt::format("inputs: {}", describe(*staged)));
+    report.bytes_in = staged->bytes;
+    report.seconds_in = std::chrono::duration<double>(staged->took).count();
+    return turn.done();
+  }
+
+  Result<ProgramEnd> run_with_checkpoints() {
+    constexpr Duration last_look{60'000};
+    if (m_task.checkpoints.path.empty()) return m_with.run_program();
+    TRY(restore());
+    std::optional<CheckpointSync> sync;
+    if (m_primary) sync.emplace(m_loop, *m_stores, m_task.checkpoints, m_with.tell);
+    ASSIGN(const auto end, m_with.run_program());
+    if (sync && !end.succeeded()) sync->finish(last_look);
+    return end;
+  }
+
+  // Of the ranks of one pod, one brings them back. A container that was killed meanwhile has left some of them.
+  Result<void> restore() {
+    const Turn turn(m_scratch, "checkpoints of " + m_task.attempt);
+    const bool all_there = turn.is_kept() ? turn.is_done() && has_checkpoints(m_task.checkpoints) : has_checkpoints(m_task.checkpoints);
+    if (!all_there) TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_task.checkpoints, m_with.tell)));
+    return turn.done();
+  }
+
+  [[nodiscard]] bool delivers() const {
+    return std::ranges::any_of(m_task.outputs, [](const auto& output) { return output.to.in_store(); });
+  }
+
+  Result<void> deliver(PodReport& report, const Footprints& before) {
+    auto outputs = read_outputs(m_task, before);
+    if (!outputs) {  // the program's doing
+      report.verdict_class = VerdictClass::user;
+      report.exit_code = 1;
+      report.message = std::move(outputs.error().message);
+      return {};
+    }
+    report.outputs = std::move(*outputs);
+    Deadline limit(m_loop);
+    limit.set(m_task.finishing_limit);
+    std::vector<plan::TaskOutput> to_send;
+    for (const auto& output : m_task.outputs)  // what is told to be absent does not go
+      if (std::error_code none; output.to.in_store() && before.at(output.name).written() && std::filesystem::exists(output.path, none))
+        to_send.push_back(output);
+    if (!to_send.empty()) {
+      std::optional<staging::Delivery> delivery;
+      ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](auto done) {
+               delivery.emplace(*m_stores, std::move(to_send), m_task.finishing_limit, staging::StagingSink{m_with.tell, done});
+             }));
+      m_with.tell(fmt::format("outputs: {}", describe(staged)));
+      report.bytes_out = staged.bytes;
+      report.seconds_out = std::chrono::duration<double>(staged.took).count();
+    }
+    return keep_record(report, limit);
+  }
+
+  // Without it the training counts as lost.
+  Result<void> keep_record(const PodReport& report, const Deadline& limit) {
+    constexpr Duration pause{10'000};
+    while (true) {
+      auto written = write_record(m_loop, *m_stores, m_task, report);
+      if (written || limit.passed()) return written;
+      m_with.tell(fmt::format("record of the finished training: {}; tried again in {}", written.error().message, trainstep::describe(pause)));
+      TRY(await<std::monostate>(m_loop, [&](auto done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
+    }
+  }
+
+  const plan::Task& m_task;
+  bool m_primary;
+  const std::string& m_scratch;
+  const Surroundings& m_with;
+  RunningLoop& m_loop;
+  bool m_trained = false;
+  std::unique_ptr<staging::Stores> m_stores;
+};
+
+}  // namespace
+
+PodReport work(const plan::Task& task, bool primary, const std::string& scratch, const Surroundings& surroundings) {
+  PodReport report;
+  report.attempt = task.attempt;
+  report.primary = primary;
+  Story story(task, primary, scratch, surroundings);
+  if (const auto done = story.go(report); !done) {
+    auto verdict = story.trained() ? result::lost_outputs(done.error()) : result::from_error(done.error());
+    report.verdict_class = verdict.verdict_class;
+    report.exit_code = result::exit_code(verdict);
+    report.message = std::move(verdict.message);
+  }
+  return report;
+}
+
+}  // namespace trainstep::agent

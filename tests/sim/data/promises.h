@@ -1,0 +1,52 @@
+// Holds what happens to the data against what was promised (docs/data.md, DESIGN's three promises).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim/data/pod.h"
+
+namespace trainstep::sim::data {
+
+class Promises {
+ public:
+  // Watches the store from now on. References must outlive it.
+  Promises(Truth& truth, ObjectStore& store, const plan::DataPlan& plan);
+
+  // An attempt of the job has ended by itself.
+  void judge(const Ended& ended, bool primary);
+  // A replica lives: nothing may change.
+  void hands_off(bool off) { m_hands_off = off; }
+  // The step removes what was the job's.
+  void clean_up() { m_cleaning = true; }
+  // After a success: the step has fetched this.
+  void judge_fetched(const std::string& artifact, const Tree& tree);
+  // After the step's clean-up.
+  void judge_rest();
+
+  [[nodiscard]] bool finished() const { return m_finished != nullptr; }
+  [[nodiscard]] const Run* told() const { return m_told; }  // the run that was told as the job's success
+  // The last epoch whose checkpoint lies whole in the store; 0: none.
+  [[nodiscard]] int kept() const;
+  // The report of the finished training, as the record has it.
+  [[nodiscard]] std::optional<result::PodReport> record() const;
+
+ private:
+  void changed(const std::string& where);
+  void judge_success(const Ended& ended);
+  void judge_failure(const Ended& ended);
+  void judge_input(const Ended& ended);
+  [[nodiscard]] const Run* run_of(const result::PodReport& report) const;
+  [[nodiscard]] std::string incomplete(const Run& run) const;
+  [[nodiscard]] bool store_was_away(Time from, Time to) const;
+
+  Truth& m_truth;
+  ObjectStore& m_store;
+  const plan::DataPlan& m_plan;
+  const Run* m_finished = nullptr;  // its record is there
+  const Run* m_told = nullptr;
+  bool m_hands_off = false, m_cleaning = false;
+};
+
+}  // namespace trainstep::sim::data

@@ -1,0 +1,63 @@
+// What a seed draws: which data, where they lie, what becomes of the training, what goes wrong around it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "objectstore/transfer.h"
+#include "plan/data.h"
+#include "sim/data/store_network.h"
+#include "sim/data/tree.h"
+
+namespace trainstep::sim::data {
+
+// What is wrong for good, or for long.
+enum class Ailment {
+  none,
+  no_input,        // nothing lies at an input's address
+  no_bucket,       // the outputs' bucket is missing
+  may_not_write,   // keys that may not write where the outputs belong
+  keys_withdrawn,  // they could at first, from `withdrawn` on they cannot; for `withdrawn_for`
+};
+
+// How a run of the program ends.
+enum class End { well, fails, no_value, no_model };
+
+struct Scenario {
+  explicit Scenario(Random random);
+
+  ObjectStore::Ways ways;
+  objectstore::TransferLimits limits;
+  Faults faults;                                       // outages: counted from Time{}
+  bool through_prefix = false;                         // the step carries inputs and outputs, they have no addresses of their own
+  std::vector<std::pair<std::string, Tree>> inputs;    // by name
+  std::vector<std::string> artifacts{"model"};         // outputs that are files
+  std::string single;                                  // which of them is a file, not a folder; whoever has made it and whenever
+  bool checkpoints = false, checkpoints_stay = false;  // … in the pod, from one container to the next
+  std::size_t value_size = 4;                          // of a text that the program returns
+  Duration finishing{1'800'000};
+  int epochs = 1;
+  Duration epoch{1'000};
+  Ailment ailment = Ailment::none;
+  Duration withdrawn{}, withdrawn_for{};
+  bool stale = false;          // an earlier job of that name has left its record and its model
+  double kills = 0;            // chance that an attempt does not come to its own end
+  double bad_ends = 0;         // chance that a run of the program does not end well
+  double lost_ends = 0;        // chance that nobody hears of an attempt that has succeeded
+  double restarts_in_pod = 0;  // chance that the next attempt is in the same pod
+  int attempts = 6;
+  Random later;  // of what is drawn on the way
+
+  [[nodiscard]] std::string describe() const;
+  // With the addresses of this scenario and no paths yet.
+  [[nodiscard]] plan::DataPlan plan() const;
+  // What a run of the program writes for an artifact, from what it has read.
+  [[nodiscard]] Tree written(const std::string& artifact, std::uint64_t read, int run) const;
+  [[nodiscard]] std::string checkpoint(std::uint64_t read, int epoch) const;
+};
+
+// Where they lie, as "bucket/key".
+std::string where(const plan::TaskPlace& place);
+
+}  // namespace trainstep::sim::data

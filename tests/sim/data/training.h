@@ -1,0 +1,72 @@
+// The user's program: it looks at its inputs, goes on from its checkpoints, and writes what follows from them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/program.h"
+#include "sim/data/life.h"
+#include "sim/data/scenario.h"
+
+namespace trainstep::sim::data {
+
+// One run of it.
+struct Run {
+  int number = 0;
+  bool ended = false;
+  int code = 0;
+  End end = End::well;
+  Time at{};                          // its end
+  std::map<std::string, Tree> wrote;  // by artifact
+  [[nodiscard]] bool good() const { return ended && end != End::fails && end != End::no_value; }
+};
+
+// All that belongs to a world and is true of it.
+struct Truth {
+  Truth(const Scenario& drawn, Story& told) : scenario(drawn), story(told) {}
+  const Scenario& scenario;
+  Story& story;
+  std::map<std::string, Tree> inputs;  // by name: what must be seen
+  std::deque<Run> runs;
+  std::vector<std::string> violations;
+  template <typename... Arguments>
+  void violated(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    violations.push_back(fmt::format(format, std::forward<Arguments>(arguments)...));
+    story.tell("VIOLATED", "{}", violations.back());
+  }
+};
+
+// It must live as long as its loop.
+class Training {
+ public:
+  // `kept`: the last epoch whose checkpoint the store holds; 0: none.
+  Training(Life& loop, Truth& truth, const plan::Task& task, int kept, End end);
+  // To its end, on the loop.
+  Result<agent::ProgramEnd> go();
+  // A signal that ends it.
+  void stop();
+  [[nodiscard]] const Run& run() const { return m_run; }
+
+ private:
+  void look();
+  void look_at_checkpoints();
+  void train();
+  void write();
+  void end(int code);
+  void then(Duration pause, void (Training::*next)());
+
+  Life& m_loop;
+  Truth& m_truth;
+  const plan::Task& m_task;
+  int m_kept;
+  Run& m_run;
+  std::uint64_t m_read = 0;
+  int m_epoch = 0;
+  std::vector<std::function<void()>> m_writes;  // what is left to be written
+};
+
+}  // namespace trainstep::sim::data

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/data/world.h"
+
+#include <algorithm>
+
+namespace trainstep::sim::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration longest_of_step = std::chrono::hours(4);
+constexpr auto stranger = "models/run/model-of-others";
+
+class NoToken : public kube::TokenSource {
+ public:
+  Result<std::string> token(Time) override { return std::string(); }
+  void refused() override {}
+};
+
+std::shared_ptr<kube::Credentials> nobodys() {
+  auto credentials = std::make_shared<kube::Credentials>();
+  credentials->token = std::make_unique<NoToken>();
+  return credentials;
+}
+
+}  // namespace
+
+World::World(std::uint64_t seed, fs::path folder, bool story)
+    : m_story(m_loop, story),
+      m_random(seed),
+      m_scenario(m_random.split()),
+      m_folder(std::move(folder)),
+      m_store(m_random.split(), m_scenario.ways),
+      m_truth(m_scenario, m_story) {
+  for (auto& outage : m_scenario.faults.outages) {
+    outage.from = m_loop.now() + outage.from.time_since_epoch();
+    outage.to = m_loop.now() + outage.to.time_since_epoch();
+  }
+  m_plan.data = m_scenario.plan();
+}
+
+World::~World() {
+  std::error_code ignored;
+  fs::remove_all(m_folder, ignored);
+}
+
+std::vector<std::string> World::run() {
+  m_story.tell("world", "{}", m_scenario.describe());
+  furnish();
+  if (bring_inputs() && train()) collect();
+  return m_truth.violations;
+}
+
+void World::furnish() {
+  m_store.make_bucket("data");
+  if (m_scenario.ailment != Ailment::no_bucket) m_store.make_bucket("models");
+  for (const auto& [name, tree] : m_scenario.inputs) {
+    m_truth.inputs[name] = tree;
+    for (const auto& [path, content] : tree)
+      if (m_scenario.through_prefix)
+        write_at(below(m_folder / "step" / name, path), content, m_loop.now());
+      else if (m_scenario.ailment != Ailment::no_input)
+        m_store.put("data/sets/" + name + (path.empty() ? "" : "/" + path), content);
+  }
+  for (auto& upload : m_plan.data.uploads) upload.path = m_folder / "step" / upload.name;
+  if (m_scenario.ailment != Ailment::no_bucket) leave_stale();
+  if (m_scenario.ailment == Ailment::may_not_write) m_store.forbidden.emplace("PUT", "models");
+  if (m_scenario.ailment == Ailment::keys_withdrawn) {
+    m_loop.after(m_scenario.withdrawn, [this] { m_store.forbidden.emplace("PUT", "models"); });
+    m_loop.after(m_scenario.withdrawn + m_scenario.withdrawn_for, [this] { m_store.forbidden.clear(); });
+  }
+  m_promises = std::make_unique<Promises>(m_truth, m_store, m_plan.data);
+}
+
+// Of an earlier job of that name, and of somebody else.
+void World::leave_stale() {
+  m_store.put(stranger, "not ours");
+  if (!m_scenario.stale) return;
+  for (const auto& output : m_plan.data.task.outputs)
+    if (output.to.in_store()) {
+      const auto tree = m_scenario.written(output.name, 1, -1);
+      for (const auto& [path, content] : tree) m_store.put(where(output.to) + (path.empty() ? "" : "/" + path), content);
+    }
+  result::PodReport record;
+  record.attempt = "another-attempt";
+  record.primary = true;
+  record.verdict_class = result::VerdictClass::succeeded;
+  m_store.put(where(m_plan.data.task.record), to_text(record));
+}
+
+StoreNetwork& World::network(bool calm) {
+  m_networks.push_back(std::make_unique<StoreNetwork>(m_loop, m_store, m_story, m_random.split(), m_scenario.faults));
+  if (calm) m_networks.back()->calm();
+  return *m_networks.back();
+}
+
+Result<void> World::step(const std::function<void(cluster::StepData&, std::function<void(Result<void>)>)>& work) {
+  for (int lives = 1;; ++lives) {
+    auto& between = network(false);
+    Life life(m_loop, m_loop.now() + longest_of_step);
+    if (lives < 4 && m_random.chance(m_scenario.kills)) life.doom_after(static_cast<int>(m_random.between(1, 150)));
+    life.on_end([&] { between.kill(); });
+    kube::Client home(life, between, nobodys(), 1);
+    cluster::StepData data(m_plan, {.home = home,
+                                    .transport = between,
+                                    .name_space = "default",
+                                    .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
+                                    .keys = {},
+                                    .seed = 1,
+                                    .say = [this](const std::string& line) { m_story.tell("step", "{}", line); }});
+    std::optional<Result<void>> result;
+    try {
+      work(data, [&](Result<void> done) {
+        result = std::move(done);
+        life.stop();
+      });
+      if (!result) life.run();
+      if (!*result) m_story.tell("step", "{}", result->error().message);
+      return *result;
+    } catch (const Killed&) {
+      m_story.tell("step", "killed");
+    } catch (const Stuck& stuck) {
+      m_truth.violated("the step hangs: {}", stuck.why);
+      return internal_error(stuck.why);
+    }
+    m_loop.run_for(Duration{1'000});
+  }
+}
+
+bool World::bring_inputs() {
+  if (m_plan.data.uploads.empty()) return true;
+  const auto brought = step([](auto& data, auto done) { data.upload(std::move(done)); });
+  if (brought) return true;
+  const auto kind = brought.error().kind;
+  const bool ill =
+      m_scenario.ailment == Ailment::no_bucket || m_scenario.ailment == Ailment::may_not_write || m_scenario.ailment == Ailment::keys_withdrawn;
+  if (!ill && (m_scenario.faults.outages.empty() || kind != ErrorKind::unavailable))
+    m_truth.violated("the step could not bring the inputs: {}", brought.error().message);
+  return false;
+}
+
+bool World::attempt(Pod& pod, bool primary, bool calm) {
+  auto& between = network(calm);
+  const bool disturbed = !calm && m_random.chance(m_scenario.kills);
+  const auto doom = disturbed ? some_doom(m_random, m_scenario) : Doom{};
+  const auto end = !calm && m_random.chance(m_scenario.bad_ends) ? m_random.pick({End::fails, End::fails, End::no_value, End::no_model}) : End::well;
+  const auto runs = m_truth.runs.size();
+  const bool finished = m_promises->finished();
+  m_story.tell("kubelet", "a container begins{}", primary ? "" : " (a replica)");
+  m_promises->hands_off(!primary);
+  const auto ended = pod.live(m_loop, between, primary, doom, end, m_promises->kept());
+  if (finished && m_truth.runs.size() > runs) m_truth.violated("it trains again although the training is finished and delivered");
+  if (ended) m_promises->judge(*ended, primary);
+  // What it has sent arrives before the next one begins.
+  m_loop.run_for(m_random.between(StoreNetwork::longest_way + Duration{100}, Duration{40'000}));
+  m_promises->hands_off(false);
+  return primary && ended && ended->exit_code == 0;
+}
+
+bool World::train() {
+  std::unique_ptr<Pod> pod;
+  for (int count = 1; count <= m_scenario.attempts; ++count) {
+    const bool same = pod != nullptr && m_random.chance(m_scenario.restarts_in_pod);
+    if (!same) pod = std::make_unique<Pod>(fresh_folder(), m_truth, m_plan.data.task);
+    const bool last = count == m_scenario.attempts;
+    if (m_random.chance(0.1)) {
+      Pod replica(fresh_folder(), m_truth, m_plan.data.task);
+      attempt(replica, false, false);
+    }
+    if (!attempt(*pod, true, last)) continue;
+    if (last || !m_random.chance(m_scenario.lost_ends)) return true;
+    m_story.tell("world", "nobody hears of it");
+  }
+  return false;
+}
+
+void World::collect() {
+  if (m_promises->told() == nullptr) return;
+  for (auto& download : m_plan.data.downloads) download.path = fresh_folder() / "data";
+  const auto* told = m_promises->told();
+  const bool all = std::ranges::all_of(m_plan.data.downloads, [&](const auto& download) { return told->wrote.contains(download.name); });
+  if (!m_plan.data.downloads.empty() && all) {
+    const auto fetched = step([](auto& data, auto done) { data.download(std::move(done)); });
+    if (!fetched && m_scenario.faults.outages.empty() && !m_scenario.faults.truncates)
+      m_truth.violated("the step could not fetch the outputs: {}", fetched.error().message);
+    if (!fetched) return;
+    for (const auto& download : m_plan.data.downloads) m_promises->judge_fetched(download.name, read_tree_at(download.path));
+  }
+  m_promises->clean_up();
+  const auto removed = step([](auto& data, auto done) { data.remove_prefix(std::move(done)); });
+  if (removed) m_promises->judge_rest();
+}
+
+}  // namespace trainstep::sim::data
