@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "cli/app.h"
@@ -9,6 +11,7 @@
 #include "cli/run_command.h"
 #include "cluster/checkup.h"
 #include "cluster/data.h"
+#include "cluster/remote.h"
 #include "data/yaml.h"
 
 namespace trainstep::cli {
@@ -22,57 +25,81 @@ void show(const cluster::Finding& finding) {
   std::fputs(fmt::format("{:<6} {}\n", grade, finding.text).c_str(), stdout);
 }
 
-Result<cluster::Facts> facts_of(Connection& connection) {
-  Result<cluster::Facts> facts = cluster::Facts{};
-  facts->name_space = connection.name_space;
-  if (connection.pod.empty()) return facts;
-  cluster::find_facts(connection.client, connection.name_space, connection.pod, [&](Result<cluster::Facts> result) {
-    facts = std::move(result);
+// Begins something and runs the loop until its answer is there.
+template <typename T>
+Result<T> await(Connection& connection, const std::function<void(std::function<void(Result<T>)>)>& begin) {
+  Result<T> result = internal_error("no answer");
+  begin([&](Result<T> answer) {
+    result = std::move(answer);
     connection.loop.stop();
   });
   connection.loop.run();
+  return result;
+}
+
+Result<cluster::Facts> facts_of(Connection& connection) {
+  if (!connection.pod.empty())
+    return await<cluster::Facts>(connection,
+                                 [&](auto done) { cluster::find_facts(connection.client, connection.name_space, connection.pod, std::move(done)); });
+  cluster::Facts facts;
+  facts.name_space = connection.name_space;
   return facts;
 }
 
-Result<std::string> stores_of(Connection& connection) {
-  Result<std::string> stores = internal_error("no answer");
-  cluster::find_stores(connection.client, connection.name_space, [&](Result<std::string> result) {
-    stores = std::move(result);
-    connection.loop.stop();
+// The Secret; null: it may not be read.
+Result<Json> configuration_of(Connection& connection, const std::string& name) {
+  constexpr Duration patience{30'000};
+  return await<Json>(connection, [&](auto done) {
+    connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, {patience}, [done](kube::Answer answer) {
+      if (answer) return done(std::move(*answer));
+      if (answer.error().status == 403) return done(Json());
+      done(in_context("cluster_configuration_secret", std::move(answer.error().error)));
+    });
   });
-  connection.loop.run();
-  return stores;
 }
 
-Result<cluster::Diagnosis> diagnose(Connection& connection, const plan::Plan& plan, const cluster::Facts& facts) {
-  Result<cluster::Diagnosis> diagnosis = internal_error("no answer");
-  const cluster::Checkup checkup(connection.client, plan, facts, connection.name_space, {show, [&](Result<cluster::Diagnosis> result) {
-                                                                                           diagnosis = std::move(result);
-                                                                                           connection.loop.stop();
-                                                                                         }});
-  connection.loop.run();
-  return diagnosis;
+void show_role(const std::vector<cluster::Right>& missing, const std::string& name_space) {
+  if (missing.empty()) return;
+  std::fputs(fmt::format("\n# What is missing; bind it to the step's service account:\n{}", to_yaml(cluster::role(missing, name_space))).c_str(),
+             stdout);
+}
+
+int without_configuration(const Connection& connection, const std::string& name) {
+  const cluster::Right right{"", "secrets", "get", true, name};
+  show(
+      {cluster::Finding::Grade::bad, fmt::format("no right to {} in namespace {}: without the cluster_configuration_secret nothing else can be asked",
+                                                 describe(right), connection.name_space)});
+  show_role({right}, connection.name_space);
+  return refused;
 }
 
 Result<int> check(const StepCommand& command) {
   ASSIGN(const auto inputs, read_inputs(command));
-  if (!inputs.request.cluster_configuration_secret.empty())
-    return input_error("cluster_configuration_secret: check asks one cluster; name the one that the Secret leads to by --context, and leave it away");
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
   Connection connection(std::move(place));
   ASSIGN(auto facts, facts_of(connection));
-  if (cluster::has_addresses(inputs.request)) {
-    ASSIGN(facts.stores, stores_of(connection));
+  const cluster::DataSurroundings data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
+  if (data.has_addresses) {
+    ASSIGN(facts.stores,
+           await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, std::move(done)); }));
+  }
+  if (!data.configuration_secret.empty()) {
+    ASSIGN(const auto secret, configuration_of(connection, data.configuration_secret));
+    if (secret.is_null()) return without_configuration(connection, data.configuration_secret);
+    if (cluster::names_a_cluster(secret))
+      return input_error(
+          "cluster_configuration_secret: check asks one cluster; name the one that the Secret leads to by --context, and leave it away");
+    ASSIGN(const auto store, cluster::job_store(secret));
+    if (store) facts.folder = store->folder;
   }
   for (const auto& notice : facts.notices) show({cluster::Finding::Grade::doubtful, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
   TRY(cluster::route_data(plan, facts));
-  ASSIGN(const auto diagnosis, diagnose(connection, plan, facts));
-  if (!diagnosis.missing.empty())
-    std::fputs(fmt::format("\n# What is missing; bind it to the step's service account:\n{}",
-                           to_yaml(cluster::role(diagnosis.missing, connection.name_space)))
-                   .c_str(),
-               stdout);
+  std::optional<cluster::Checkup> checkup;
+  ASSIGN(const auto diagnosis, await<cluster::Diagnosis>(connection, [&](auto done) {
+           checkup.emplace(connection.client, plan, facts, data, connection.name_space, cluster::Checkup::Sink{show, std::move(done)});
+         }));
+  show_role(diagnosis.missing, connection.name_space);
   return diagnosis.bad ? refused : 0;
 }
 

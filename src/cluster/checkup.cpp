@@ -12,12 +12,16 @@ namespace {
 constexpr kube::Retry patience{Duration{30'000}};
 using enum Finding::Grade;
 
-std::string shown(const Right& right) { return fmt::format("{} {}{}{}", right.verb, right.resource, right.group.empty() ? "" : ".", right.group); }
+std::string described(const Right& right, const std::string& name_space) {
+  const auto text = fmt::format("no right to {} in namespace {}", describe(right), name_space);
+  if (right.needed) return text;
+  return fmt::format("{}: {}", text, right.lost.empty() ? "the step runs without it, and tells less" : right.lost);
+}
 
 }  // namespace
 
-Checkup::Checkup(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, Sink sink)
-    : m_client(client), m_plan(plan), m_facts(facts), m_name_space(std::move(name_space)), m_sink(std::move(sink)) {
+Checkup::Checkup(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataSurroundings data, std::string name_space, Sink sink)
+    : m_client(client), m_plan(plan), m_facts(facts), m_data(std::move(data)), m_name_space(std::move(name_space)), m_sink(std::move(sink)) {
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, "",
       Submission::Sink{[](const std::string&) {}, [this](const Result<Submitted>& result) { submitted(result); }}, Submission::Depth::dry_run);
@@ -40,14 +44,30 @@ void Checkup::submitted(const Result<Submitted>& result) {
                                m_plan.job_name));
   else
     tell(good, fmt::format("{} {} would be taken as {} of {}", m_plan.kind, m_plan.job_name, resource.plural, resource.group_version));
-  m_rights = rights_of(resource, m_facts);
-  ask(0);
+  if (result) m_object = result->object;
+  look_at_claim();
+}
+
+void Checkup::look_at_claim() {
+  const auto begin = [this] {
+    m_rights = rights_of(m_submission->resource(), m_facts);
+    for (auto& right : data_rights_of(m_plan, m_data)) m_rights.push_back(std::move(right));
+    ask(0);
+  };
+  if (m_plan.pvc_name.empty()) return begin();
+  m_call = m_client.get({"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, {}, patience, [this, begin](const kube::Answer& answer) {
+    if (answer || answer.error().status == 404)
+      m_data.claim_is_there = answer.has_value();
+    else if (answer.error().status != 403)
+      return m_sink.done(answer.error().error);
+    begin();
+  });
 }
 
 void Checkup::ask(std::size_t right) {
   if (right == m_rights.size()) {
     if (m_diagnosis.missing.empty()) tell(good, fmt::format("all {} rights in namespace {}", m_rights.size(), m_name_space));
-    return look_at_quotas();
+    return try_pods();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
   m_call = m_client.create(reviews, access_review(m_rights[right], m_name_space), false, patience,
@@ -59,10 +79,19 @@ void Checkup::answered(std::size_t right, const kube::Answer& answer) {
   const auto& asked = m_rights[right];
   if (!allowed(*answer)) {
     m_diagnosis.missing.push_back(asked);
-    tell(asked.needed ? bad : doubtful, fmt::format("no right to {} in namespace {}{}", shown(asked), m_name_space,
-                                                    asked.needed ? "" : ": the step runs without it, and tells less"));
+    tell(asked.needed ? bad : doubtful, described(asked, m_name_space));
   }
   ask(right + 1);
+}
+
+void Checkup::try_pods() {
+  if (m_object.is_null()) return look_at_quotas();
+  const auto found = [this](const Finding& finding) { tell(finding.grade, finding.text); };
+  m_trial = std::make_unique<PodTrial>(m_client, trial_pods(m_object, m_plan, m_submission->resource()), m_name_space,
+                                       PodTrial::Sink{found, [this](Result<void> done) {
+                                                        if (!done) return m_sink.done(std::move(done.error()));
+                                                        look_at_quotas();
+                                                      }});
 }
 
 void Checkup::look_at_quotas() {

@@ -12,7 +12,6 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr auto launcher_config = "kfp-launcher";
 constexpr Duration patience{60'000};
 
 Result<plan::StoreAccess> access_to(const plan::StepPath& path, const std::string& providers) {
@@ -75,11 +74,12 @@ bool has_addresses(const plan::Request& request) {
 }
 
 void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done) {
-  client.get({"v1", "configmaps", name_space, launcher_config, ""}, {}, {patience, false}, [done = std::move(done)](kube::Answer answer) {
-    if (answer) return done(text(at(&*answer, "data"), "providers"));
-    if (answer.error().status == 403 || answer.error().status == 404) return done(std::string());
-    done(std::move(answer.error().error));
-  });
+  client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, {patience, false},
+             [done = std::move(done)](kube::Answer answer) {
+               if (answer) return done(text(at(&*answer, "data"), "providers"));
+               if (answer.error().status == 403 || answer.error().status == 404) return done(std::string());
+               done(std::move(answer.error().error));
+             });
 }
 
 }  // namespace trainstep::cluster

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/facts.h"
@@ -26,6 +27,9 @@ Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const r
 
 // Whether an address stands among the step's paths: then find_stores() is worth its request.
 bool has_addresses(const plan::Request& request);
+
+// The ConfigMap in which KFP says, for each namespace, where object stores are.
+inline constexpr std::string_view launcher_config = "kfp-launcher";
 
 // What the ConfigMap kfp-launcher of the namespace says of object stores ("providers"; "": nothing). That it is not there, or may not be read, is
 // nothing, too: KFP's defaults count. Errors: unavailable.

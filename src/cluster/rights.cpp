@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/rights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
+
+#include "cluster/data.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -26,10 +30,39 @@ std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts
   return rights;
 }
 
+std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings& surroundings) {
+  std::vector<Right> rights;
+  const auto& data = plan.data;
+  if (surroundings.has_addresses)
+    rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's defaults count for where object stores are"});
+  if (!surroundings.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, surroundings.configuration_secret});
+  const bool moves = !data.uploads.empty() || !data.downloads.empty();
+  const bool cleans = data.prefix.in_store() || data.task.record.in_store();
+  for (const auto& access : data.secrets) {
+    const auto same = [&](const Right& right) { return right.resource == "secrets" && right.name == access.secret; };
+    if (access.secret.empty() || !(moves || cleans) || std::ranges::any_of(rights, same)) continue;
+    rights.push_back(
+        {"", "secrets", "get", moves, access.secret, "the record of the training stays in the bucket, and large returned values are lost"});
+  }
+  if (plan.pvc_name.empty()) return rights;
+  constexpr auto otherwise = "the claim must be there when the job starts";
+  // Whether a claim may be got by its name, and made, which no name can be given for.
+  rights.push_back({"", "persistentvolumeclaims", "get", surroundings.claim_is_there == false, plan.pvc_name, otherwise});
+  if (surroundings.claim_is_there != true)
+    rights.push_back({"", "persistentvolumeclaims", "create", surroundings.claim_is_there == false, "", otherwise});
+  return rights;
+}
+
+std::string describe(const Right& right) {
+  return fmt::format("{} {}{}{}{}{}", right.verb, right.resource, right.group.empty() ? "" : ".", right.group, right.name.empty() ? "" : " ",
+                     right.name);
+}
+
 Json access_review(const Right& right, const std::string& name_space) {
   const auto slash = right.resource.find('/');
   Json attributes = {{"namespace", name_space}, {"verb", right.verb}, {"group", right.group}, {"resource", right.resource.substr(0, slash)}};
   if (slash != std::string::npos) attributes["subresource"] = right.resource.substr(slash + 1);
+  if (!right.name.empty()) attributes["name"] = right.name;
   return {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SelfSubjectAccessReview"}, {"spec", {{"resourceAttributes", std::move(attributes)}}}};
 }
 
@@ -42,12 +75,14 @@ bool allowed(const Json& review) {
 Json role(const std::vector<Right>& rights, const std::string& name_space) {
   Json rules = Json::array();
   for (const auto& right : rights) {
-    const auto same =
-        std::ranges::find_if(rules, [&](const Json& rule) { return rule["apiGroups"][0] == right.group && rule["resources"][0] == right.resource; });
-    if (same != rules.end())
-      (*same)["verbs"].push_back(right.verb);
-    else
-      rules.push_back({{"apiGroups", {right.group}}, {"resources", {right.resource}}, {"verbs", {right.verb}}});
+    Json rule = {{"apiGroups", {right.group}}, {"resources", {right.resource}}, {"verbs", Json::array()}};
+    if (!right.name.empty()) rule["resourceNames"] = {right.name};
+    auto same = std::ranges::find_if(rules, [&](Json other) {
+      other["verbs"] = Json::array();
+      return other == rule;
+    });
+    if (same == rules.end()) same = rules.insert(rules.end(), std::move(rule));
+    (*same)["verbs"].push_back(right.verb);
   }
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "Role"},

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cluster/facts.h"
 #include "data/json.h"
 #include "kinds/kind.h"
+#include "plan/plan.h"
 
 namespace trainstep::cluster {
 
@@ -16,17 +18,31 @@ struct Right {
   std::string resource;  // "pytorchjobs", "pods/log"
   std::string verb;      // "create"
   bool needed = true;    // false: the step runs without it, and tells less
+  std::string name{};    // of the one object that it is for; empty: of any
+  std::string lost{};    // where it is not needed, what becomes of the step without it; empty: it tells less
 };
 
 // For a job of this resource, in the cluster where the step is.
 std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts);
+
+// What is known of the step beside its plan.
+struct DataSurroundings {
+  bool has_addresses = false;            // KFP's configuration of object stores is read (cluster/data.h)
+  std::string configuration_secret{};    // read for the cluster and the bucket; empty: there is none
+  std::optional<bool> claim_is_there{};  // the one of pvc_name; nullopt: that may not be read
+};
+// What the ways of the data need on top of that, each only where this step goes them. The plan's data have been routed.
+std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings& surroundings);
+
+// "get secrets training", "create pytorchjobs.kubeflow.org": for messages.
+std::string describe(const Right& right);
 
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).
 Json access_review(const Right& right, const std::string& name_space);
 // Its answer. Any JSON is allowed: what is not an answer allows nothing.
 bool allowed(const Json& review);
 
-// A Role that gives these rights, ready to be applied.
+// A Role that gives these rights, ready to be applied; those for one object name it.
 Json role(const std::vector<Right>& rights, const std::string& name_space);
 
 }  // namespace trainstep::cluster

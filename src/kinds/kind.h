@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,12 @@ struct Judgement {
   std::string message;
 };
 
+// A container that the operator puts into pods of its own accord, as it is where nobody has configured the operator.
+struct Injected {
+  Json init_container;
+  std::string remedy;  // what to do where Pod Security refuses it
+};
+
 struct Kind {
   std::string_view name;                                      // the distribution_type
   std::vector<Resource> resources;                            // candidates, best first; discovery picks the one that is served
@@ -64,6 +71,8 @@ struct Kind {
   std::string (*pods)(const std::string& job_name, const Resource& resource, const std::string& type, int index);
   // What the operator would inject into this replica's container: names, values and order as it writes them (operators.md §3).
   Variables (*environment)(const plan::Plan& plan, const AddressBook& addresses, const std::string& type, int index);
+  // What the operator of `resource` would add to the pods of this type; null, or an answer of none: nothing.
+  std::optional<Injected> (*injected)(const plan::Plan& plan, const Resource& resource, const std::string& type) = nullptr;
 };
 
 const std::vector<Kind>& all();

@@ -73,8 +73,22 @@ Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, 
   return result;
 }
 
+// The training-operator's launcher has no sshd to talk to: it is brought kubectl (operators.md §3.3).
+std::optional<Injected> injected(const plan::Plan& plan, const Resource& resource, const std::string& type) {
+  if (resource.group_version != mpi_v1 || type != "Launcher") return std::nullopt;
+  const Json sizes = {{"cpu", "100m"}, {"memory", "512Mi"}, {"ephemeral-storage", "5Gi"}};
+  const Json variables = Json::array({{{"name", "TARGET_DIR"}, {"value", "/opt/kube"}}, {{"name", "NAMESPACE"}, {"value", plan.name_space}}});
+  return Injected{{{"name", "kubectl-delivery"},
+                   {"image", "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest"},
+                   {"env", variables},
+                   {"resources", {{"limits", sizes}, {"requests", sizes}}}},
+                  "the training-operator has no setting for it; mpi-operator (MPIJob of kubeflow.org/v2beta1) adds no container"};
+}
+
 }  // namespace
 
-Kind mpi() { return {"MPI", {{mpi_v2beta1, "MPIJob", "mpijobs"}, {mpi_v1, "MPIJob", "mpijobs"}}, replicas, render, judge, pods, environment}; }
+Kind mpi() {
+  return {"MPI", {{mpi_v2beta1, "MPIJob", "mpijobs"}, {mpi_v1, "MPIJob", "mpijobs"}}, replicas, render, judge, pods, environment, injected};
+}
 
 }  // namespace trainstep::kinds

@@ -82,8 +82,20 @@ Variables environment(const plan::Plan& plan, const AddressBook& addresses, cons
   return result;
 }
 
+// Workers wait for the Master's name, where there is one (operators.md §3.1).
+std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resource*/, const std::string& type) {
+  if (plan.distribution.elastic || type != "Worker") return std::nullopt;
+  const auto sizes = [](const char* cpu, const char* memory) { return Json{{"cpu", cpu}, {"memory", memory}}; };
+  return Injected{{{"name", "init-pytorch"},
+                   {"image", "alpine:3.10"},
+                   {"command", {"sh", "-c", fmt::format("nslookup {}-master-0", plan.job_name)}},
+                   {"resources", {{"limits", sizes("100m", "20Mi")}, {"requests", sizes("50m", "10Mi")}}}},
+                  "the training-operator takes another one from the file of its --pytorch-init-container-template-file "
+                  "(/etc/config/initContainer.yaml); docs/data.md has one that fits"};
+}
+
 }  // namespace
 
-Kind pytorch() { return {"PyTorch", {{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"}}, replicas, render, judge_v1, pods, environment}; }
+Kind pytorch() { return {"PyTorch", {{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"}}, replicas, render, judge_v1, pods, environment, injected}; }
 
 }  // namespace trainstep::kinds

@@ -84,7 +84,7 @@ class Store:
         self.codes = []  # how steps ended, for whoever counts
         self.files = cluster.folder / "s3" / BUCKET
         self.files.mkdir(parents=True)
-        self.access_key, self.secret_key = "pipeline", secrets.token_hex(16)
+        self.access_key, self.secret_key = secrets.token_hex(10), secrets.token_hex(16)
         self.url = f"http://{NODE_ADDRESS}:{PORT}"
         cluster.launch(
             "s3", "--port", f"{NODE_ADDRESS}:{PORT}", "--keep-alive", "--quiet", "--health", "/healthz", "posix", str(self.files.parent),
@@ -128,7 +128,7 @@ class DataStep:
         self.cluster, self.store, self.space, self.program, self.tmp, self.kind = cluster, store, space, program, tmp, kind
         self.run_key = f"v2/artifacts/{space.name}/train"
         self.words, self.environment = cluster.sandbox.enter(), {"KUBECONFIG": str(space.kubeconfig)}
-        self.more = {}  # further inputs of the step
+        self.more, self.flags = {}, {}  # further inputs of the step; further flags, whatever way the inputs come
         self.artifacts = ["model_dir"]  # that the pods bring to their addresses
         self.reports = {}  # that the step itself writes: name → as the launcher describes it
         self.data_as_text = False  # the data set's address is a text: KFP's launcher copies no artifact then
@@ -136,7 +136,7 @@ class DataStep:
 
     def begin(self, arguments):
         """The step as a process; `arguments`: flags and their values."""
-        flags = [word for name, value in arguments.items() for word in (f"--{name}", value if isinstance(value, str) else json.dumps(value))]
+        flags = [word for name, value in (arguments | self.flags).items() for word in (f"--{name}", value if isinstance(value, str) else json.dumps(value))]
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))}
         environment |= {"HOME": str(self.tmp), "NO_COLOR": "1"} | self.environment
         words = [*MORTAL, *self.words, str(self.program), "run", "--cluster", "kubernetes", *flags]
@@ -151,7 +151,7 @@ class DataStep:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.output = self.process.communicate(timeout=10)[0] + "\n--- the step did not end in time ---"
-        assert self.store.secret_key not in self.output, "a secret key stands in the log"
+        assert self.store.secret_key not in self.output and self.store.access_key not in self.output, "a key stands in the log"
         return self.process.returncode
 
     def values(self):

@@ -1,6 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """training-operator and mpi-operator: their resources, admission webhooks, and how they are called. mpijobs.kubeflow.org is served by one of the two."""
 
+# What the training-operator adds to a PyTorchJob's workers, as Pod Security's level "restricted" takes it (docs/data.md).
+INIT_CONTAINER = """
+- name: init-pytorch
+  image: {{.InitContainerImage}}
+  imagePullPolicy: IfNotPresent
+  command: ["sh", "-c", "for i in $(seq {{.MaxTries}}); do nslookup {{.MasterAddr}} && exit; echo waiting for master; sleep 2; done; exit 1"]
+  resources:
+    requests: {cpu: 50m, memory: 10Mi}
+    limits: {cpu: 100m, memory: 20Mi}
+  securityContext:
+    allowPrivilegeEscalation: false
+    capabilities: {drop: [ALL]}
+    runAsNonRoot: true
+    runAsUser: 65534
+    seccompProfile: {type: RuntimeDefault}
+"""
 TRAINING_KINDS = ("pytorchjob", "tfjob", "xgboostjob", "paddlejob", "jaxjob")
 WEBHOOK_PORT = 9543
 READY_PORT = 9541
@@ -24,6 +40,8 @@ def _established(definition):
 
 def start_training_operator(cluster, mpi: str):
     key = cluster.authority.path
+    template = cluster.folder / "initContainer.yaml"
+    template.write_text(INIT_CONTAINER)
     cluster.sandbox.run("mkdir", CERTIFICATES)
     for name, file in (("ca.crt", "ca.crt"), ("tls.crt", "server.crt"), ("tls.key", "server.key")):
         cluster.sandbox.run("cp", key(file), f"{CERTIFICATES}/{name}")
@@ -36,7 +54,8 @@ def start_training_operator(cluster, mpi: str):
         *(f"--enable-scheme={kind}" for kind in kinds),
         *("--metrics-bind-address=0", f"--health-probe-bind-address=127.0.0.1:{READY_PORT}", f"--webhook-server-port={WEBHOOK_PORT}"),
         *("--kube-api-qps=100", "--kube-api-burst=200"),
-        *(f"--pytorch-init-container-image={cluster.IMAGE}", f"--mpi-kubectl-delivery-image={cluster.KUBECTL_IMAGE}"),
+        *(f"--pytorch-init-container-image={cluster.IMAGE}", f"--pytorch-init-container-template-file={template}"),
+        f"--mpi-kubectl-delivery-image={cluster.KUBECTL_IMAGE}",
         env={"KUBECONFIG": str(cluster.kubeconfig_for("operators"))},
         keep=True,
     )

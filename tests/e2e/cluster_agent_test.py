@@ -8,7 +8,7 @@ import subprocess
 
 import data_fault_runs
 import pytest
-from data_steps import delivered, tree
+from data_steps import PROGRAM, delivered, tree
 from image_file import write_image
 from real_node import import_image
 
@@ -70,6 +70,35 @@ def test_debian_image_as_another_user(data_step, store, cluster):
     training.options = {"security_context": RESTRICTED}
     files = tree(store, "sets/debian")
     assert training.run_with_artifacts("sets/debian") == 0, training.output
+    assert delivered(training.model, files)
+
+
+# The master ends once a worker has called.
+MEET = """
+import socket, time
+rank, place = int(os.environ["RANK"]), (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if rank:
+    while True:
+        try:
+            socket.create_connection(place).sendall(str(rank).encode())
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+else:
+    caller, _ = socket.create_server(("", place[1])).accept()
+    print("rank 0 has met rank", caller.recv(1).decode(), flush=True)
+"""
+
+
+def test_workers_that_wait_for_their_master_are_taken_at_the_level_restricted(data_step, store, cluster):
+    training = data_step("PyTorch")
+    label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    cluster.api.call("PATCH", f"/api/v1/namespaces/{training.space.name}", label, "application/merge-patch+json")
+    training.options = {"security_context": RESTRICTED, "volumes": []}
+    training.command = ["python3", "-c", PROGRAM.replace("TOGETHER", MEET)]
+    files = tree(store, "sets/restricted")
+    assert training.run_with_artifacts("sets/restricted") == 0, training.output
+    assert "rank 0 has met rank 1" in training.output
     assert delivered(training.model, files)
 
 

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 import yaml
 from cluster import STEP_RULES
-from cluster_cells import Step
+from cluster_cells import RESOURCES, Step
+from data_steps import AGENT_IMAGE, BUCKET, PROGRAM, TOGETHER, delivered, tree
 
 CLUSTER = {}
 RULES = [*STEP_RULES, {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]
@@ -119,3 +120,142 @@ def test_secret_of_another_cluster(step):
     step.make_secret("broken", **{"remote-host": "127.0.0.1:1", "remote-token": f"{CANARY}\nx", "remote-ca": CANARY})
     ended = step.run_secretly(more=("--cluster-configuration-secret", "broken"))
     assert ended.code == 2 and "Secret broken, remote-token" in ended.output, ended.output
+
+
+# --- keys to an object store, on a real node ----------------------------------------------------------------------------------------------------------
+
+# All that can be seen of a container's processes, the agent's among them.
+SEES_ALL = """
+import glob
+seen = {}
+for file in (file for name in ("environ", "cmdline") for file in glob.glob(f"/proc/[0-9]*/{name}")):
+    try:
+        seen[file] = open(file).read().split(chr(0))
+    except OSError:
+        pass  # it has ended
+print("has seen", json.dumps(seen), flush=True)
+"""
+
+
+class DataCanary:
+    """A step whose job stays, with all that it wrote; `secrets` are what may stand in Secrets alone."""
+
+    def __init__(self, cluster, training):
+        self.cluster, self.training, self.store, self.space = cluster, training, training.store, training.space
+        self.secrets = [self.store.access_key, self.store.secret_key]
+        training.command = ["python3", "-c", PROGRAM.replace("TOGETHER", SEES_ALL + TOGETHER[training.kind])]
+        training.options = {"cleanup": "never", "logs": "all", "agent_image": AGENT_IMAGE}
+        training.flags = {"record": str(training.tmp / "record")}
+
+    def run_with_files(self, secret):
+        """Local files; `secret`: the configuration."""
+        tmp = self.training.tmp
+        (tmp / "set").mkdir()
+        (tmp / "set/a.csv").write_bytes(b"1,2,3\n")
+        arguments = {name.replace("_", "-"): value for name, value in self.training.values().items()}
+        names = ("model-dir", "metrics", "results", "report", "job-name-file", "mlpipeline-metrics", "mlpipeline-ui-metadata")
+        places = {"train-dataset-dir": str(tmp / "set")} | {name: str(tmp / name) for name in names}
+        code = self.training.begin(arguments | places | {"cluster-configuration-secret": secret}).end()
+        assert code == 0 and delivered(tmp / "model-dir", {"a.csv": b"1,2,3\n"}), self.training.output
+
+    def make_secret(self, name, **values):
+        self.cluster.api.create(f"/api/v1/namespaces/{self.space.name}/secrets", {"metadata": {"name": name}, "stringData": values})
+
+    @property
+    def bucket(self):
+        keys = {"minio-accesskey": self.store.access_key, "minio-secretkey": self.store.secret_key}
+        return {"minio-url": self.store.url, "minio-bucket": BUCKET, "minio-job-folder": f"v2/artifacts/{self.space.name}"} | keys
+
+    def look_everywhere(self, *holders, begun=True):
+        """No key is to be found but in the Secrets of these names; `begun`: the program was, and has shown its surroundings."""
+        output, tmp = self.training.output, self.training.tmp
+        assert ("TRAINSTEP_TASK" in output.partition("has seen")[2]) == begun, "the agent's own surroundings were seen"
+        job = self.list(RESOURCES[self.training.kind])["items"][0]["metadata"]["name"]
+        texts = {str(path): path.read_bytes() for folder in (tmp, self.store.files / "v2/artifacts" / self.space.name) for path in files_of(folder)}
+        resources = {RESOURCES[self.training.kind], "pods", "jobs.batch", "events", "configmaps"}
+        texts |= {resource: json.dumps(self.list(resource)).encode() for resource in resources}
+        assert b'"terminated"' in texts["pods"], "what the pods have said at their end is looked at"
+        texts |= {"its log": output.encode(), "arguments": json.dumps(self.training.process.args).encode()}
+        texts["requests"] = json.dumps(self.cluster.requests(self.space.name)).encode()
+        replayed = subprocess.run([str(self.training.program), "replay", str(tmp / "record")], capture_output=True)
+        texts["replay"] = replayed.stdout + replayed.stderr
+        forms = [form for secret in self.secrets for form in (secret.encode(), base64.b64encode(secret.encode()).rstrip(b"=")[:-1])]
+        for what, text in texts.items():
+            for form in forms:
+                assert form not in text, f"a key stands in {what}"
+        holding = {secret["metadata"]["name"] for secret in self.list("secrets")["items"] if any(form.decode() in json.dumps(secret) for form in forms)}
+        assert holding == {name.replace("JOB", job) for name in holders}
+
+    def list(self, resource):
+        return self.cluster.kubectl("get", resource, "-n", self.space.name)
+
+
+def files_of(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+on_real_nodes = pytest.mark.parametrize("cluster", [{"nodes": "real", "mpi": "v2beta1"}], indirect=True)
+
+
+@on_real_nodes
+@pytest.mark.parametrize("kind", ["Job", "MPI"])
+def test_keys_of_the_store_where_artifacts_lie(cluster, data_step, store, kind):
+    canary = DataCanary(cluster, data_step(kind))
+    files = tree(store, f"sets/canary-{kind}")
+    assert canary.training.run_with_artifacts(f"sets/canary-{kind}") == 0, canary.training.output
+    assert delivered(canary.training.model, files)
+    canary.look_everywhere("mlpipeline-minio-artifact")
+
+
+@on_real_nodes
+def test_keys_of_the_jobs_prefix(cluster, data_step):
+    canary = DataCanary(cluster, data_step("Job"))
+    canary.make_secret("training", **canary.bucket)
+    canary.run_with_files("training")
+    canary.look_everywhere("mlpipeline-minio-artifact", "training")
+
+
+@on_real_nodes
+def test_keys_that_a_job_takes_to_another_cluster(cluster, data_step):
+    canary = DataCanary(cluster, data_step("Job"))
+    allow_secrets(cluster, canary.space)
+    kubeconfig = canary.space.kubeconfig.read_text()
+    canary.secrets.append(canary.space.token)
+    canary.make_secret("training", kubeconfig=kubeconfig, **canary.bucket)
+    canary.run_with_files("training")
+    canary.look_everywhere("mlpipeline-minio-artifact", "training", "JOB-keys")
+
+
+def allow_secrets(cluster, space):
+    """The step may make Secrets where the job is."""
+    rights = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{space.name}"
+    rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}]
+    cluster.api.create(f"{rights}/roles", {"metadata": {"name": "keys"}, "rules": rules})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "keys"}
+    subjects = [{"kind": "ServiceAccount", "name": "step", "namespace": space.name}]
+    cluster.api.create(f"{rights}/rolebindings", {"metadata": {"name": "keys"}, "roleRef": role, "subjects": subjects})
+    cluster.wait_for("apiserver", 30, lambda: cluster._may(space.name, rules[0]))
+
+
+@on_real_nodes
+def test_session_token_that_the_store_refuses(cluster, data_step, store):
+    canary = DataCanary(cluster, data_step("Job"))
+    token = f"{CANARY}-session"
+    canary.secrets.append(token)
+    keys = {"AWS_ACCESS_KEY_ID": store.access_key, "AWS_SECRET_ACCESS_KEY": store.secret_key, "AWS_SESSION_TOKEN": token}
+    canary.make_secret("session", **keys)
+    use_environment(cluster, canary.space)
+    canary.training.options |= {"environment": {name: {"secret": "session", "key": name} for name in keys}, "run_policy": {"backoff_limit": 0}}
+    canary.training.environment |= keys
+    tree(store, "sets/session")
+    assert canary.training.run_with_artifacts("sets/session") == 2, canary.training.output
+    assert "InvalidToken" in canary.training.output
+    canary.look_everywhere("mlpipeline-minio-artifact", "session", begun=False)
+
+
+def use_environment(cluster, space):
+    """Keys are where the pods' environment says."""
+    path = f"/api/v1/namespaces/{space.name}/configmaps/kfp-launcher"
+    providers = json.loads(cluster.api.get(path)["data"]["providers"])
+    providers["minio"]["default"]["credentials"] = {"fromEnv": True}
+    cluster.api.call("PATCH", path, {"data": {"providers": json.dumps(providers)}}, "application/merge-patch+json")

@@ -6,15 +6,22 @@ from cluster import STEP_RULES
 
 CLUSTER = {}
 PROGRAM = {"image": "localhost/trainstep-tests:1", "command": ["train"]}
-REVIEWS = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]}
+QUOTAS = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]}
+MAY_TRY_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}
+REVIEWS = [QUOTAS, MAY_TRY_PODS]  # what a check needs to answer everything
+RESTRICTED = {
+    "runAsUser": 1000, "runAsNonRoot": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}  # fmt: skip
 
 
 @pytest.fixture
 def check(cluster, trainstep):
-    def call(space, kind="PyTorch", **inputs):
+    def call(space, kind="PyTorch", workers=3, **inputs):
+        inputs.setdefault("train_specification", PROGRAM)
         done = trainstep(
-            *("check", "--namespace", space.name, "--train-specification", PROGRAM),
-            *("--distribution-specification", {"distribution_type": kind, "number_of_workers": 3, "worker_cpus": "8"}),
+            *("check", "--namespace", space.name),
+            *("--distribution-specification", {"distribution_type": kind, "number_of_workers": workers, "worker_cpus": "8"}),
             *(word for name, value in inputs.items() for word in (f"--{name.replace('_', '-')}", value)),
             env={"KUBECONFIG": str(space.kubeconfig)},
         )
@@ -26,33 +33,113 @@ def check(cluster, trainstep):
 
 
 def test_all_is_well(cluster, check):
-    with cluster.namespace([*STEP_RULES, REVIEWS]) as space:
+    with cluster.namespace([*STEP_RULES, *REVIEWS]) as space:
         done = check(space)
         assert done.returncode == 0, done.stdout + done.stderr
         assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok"}, done.stdout
 
 
 def test_role_that_is_missing_is_printed_and_mends_it(cluster, check):
-    with cluster.namespace([REVIEWS]) as space:
+    with cluster.namespace(REVIEWS) as space:
         done = check(space)
         assert done.returncode == 2, done.stdout + done.stderr
         assert "FAILS  no right to create pytorchjobs.kubeflow.org" in done.stdout
         assert "doubt  no right to list events" in done.stdout
-        role = yaml.safe_load(done.stdout[done.stdout.index("apiVersion:") :])
-        cluster.kubectl("create", "-f", "-", input=role)
-        binding = {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": {"name": "more", "namespace": space.name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role["metadata"]["name"]},
-            "subjects": [{"kind": "ServiceAccount", "name": "step", "namespace": space.name}],
-        }
-        cluster.kubectl("create", "-f", "-", input=binding)
+        give_role(cluster, space, done)
         cluster.wait_for("apiserver", 10, lambda: check(space).returncode == 0)
 
 
+def give_role(cluster, space, done):
+    """Does what the check says is missing, and → the Role."""
+    role = yaml.safe_load(done.stdout[done.stdout.index("apiVersion:") :])
+    name = f"more-{len(cluster.kubectl('get', 'roles', '-n', space.name)['items'])}"
+    role["metadata"]["name"] = name
+    cluster.kubectl("create", "-f", "-", input=role)
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": name, "namespace": space.name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": "step", "namespace": space.name}],
+    }
+    cluster.kubectl("create", "-f", "-", input=binding)
+    return role
+
+
+COPIES = {
+    "inputs": [{"name": "data", "type": "Dataset"}],
+    "outputs": [{"name": "model", "type": "Model"}],
+    "implementation": {"container": {"image": PROGRAM["image"], "command": ["cp", "-r", {"inputPath": "data"}, {"outputPath": "model"}]}},
+}
+DATA = {
+    "train_specification": COPIES,
+    "train_parameters": {"data": "train_dataset_dir", "model": "model_dir"},
+    "job_options": {"agent_image": PROGRAM["image"]},
+}
+
+
+def test_rights_for_data_are_asked_where_this_step_needs_them_and_no_others(cluster, check):
+    with cluster.namespace([*STEP_RULES, *REVIEWS]) as space:
+        secret = {"minio-url": "store:9000", "minio-bucket": "bucket", "minio-accesskey": "a", "minio-secretkey": "s"}
+        cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "training"}, "stringData": secret})
+        inputs = DATA | {"train_dataset_dir": "/data", "model_dir": "/model", "pvc_name": "scratch", "cluster_configuration_secret": "training"}
+        done = check(space, **inputs)
+        assert done.returncode == 2 and "FAILS  no right to get secrets training" in done.stdout, done.stdout + done.stderr
+        assert give_role(cluster, space, done)["rules"] == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["training"]}]
+        cluster.wait_for("apiserver", 10, lambda: "get secrets" not in check(space, **inputs).stdout)
+        done = check(space, **inputs)
+        assert done.returncode == 0 and "doubt  no right to get persistentvolumeclaims scratch" in done.stdout, done.stdout + done.stderr
+        assert "doubt  no right to create persistentvolumeclaims" in done.stdout and "kfp-launcher" not in done.stdout, done.stdout
+        give_role(cluster, space, done)
+        cluster.wait_for("apiserver", 10, lambda: "no right" not in check(space, **inputs).stdout)
+        assert check(space, **inputs).returncode == 0
+
+
+def test_claim_that_is_not_there_needs_the_right_to_make_it(cluster, check):
+    look = {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "resourceNames": ["scratch"], "verbs": ["get"]}
+    with cluster.namespace([*STEP_RULES, *REVIEWS, look]) as space:
+        done = check(space, pvc_name="scratch")
+        assert done.returncode == 2 and "FAILS  no right to create persistentvolumeclaims in" in done.stdout, done.stdout + done.stderr
+        claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+        cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": "scratch"}, "spec": claim})
+        done = check(space, pvc_name="scratch")
+        assert done.returncode == 0 and "persistentvolumeclaims" not in done.stdout, done.stdout + done.stderr
+
+
+def restrict(cluster, space):
+    cluster.kubectl("label", "namespace", space.name, "pod-security.kubernetes.io/enforce=restricted")
+
+
+def test_pods_that_pod_security_would_refuse_are_named_before_there_are_any(cluster, check):
+    with cluster.namespace([*STEP_RULES, *REVIEWS]) as space:
+        restrict(cluster, space)
+        done = check(space)
+        assert done.returncode == 2, done.stdout + done.stderr
+        for kind in ("Master", "Worker"):
+            assert f'FAILS  pods of {kind} would be refused, as each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
+        done = check(space, job_options={"security_context": RESTRICTED})
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "doubt  the operator's own container init-pytorch, as it is by default, would have pods of Worker refused" in done.stdout, done.stdout
+        assert "--pytorch-init-container-template-file" in done.stdout, done.stdout
+        for kind in ("MPI", "TF", "Job"):
+            done = check(space, kind, 1 if kind == "Job" else 3, job_options={"security_context": RESTRICTED})
+            assert done.returncode == 0 and "ok     Pod Security takes the pods" in done.stdout, done.stdout + done.stderr
+
+
+def test_level_of_pod_security_is_told_to_who_may_not_try_pods(cluster, check):
+    look = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
+    with cluster.namespace([*STEP_RULES, QUOTAS, look]) as space:
+        assert "ok     the namespace asks for no level of Pod Security" in check(space).stdout
+        restrict(cluster, space)
+        done = check(space)
+        assert done.returncode == 0 and "doubt  the namespace enforces Pod Security's level restricted" in done.stdout, done.stdout + done.stderr
+        assert "init-pytorch" in done.stdout
+    with cluster.namespace([*STEP_RULES, QUOTAS]) as space:
+        assert "doubt  neither may pods be tried nor the namespace be read" in check(space).stdout
+
+
 def test_quota_that_has_no_room_is_a_doubt(cluster, check):
-    with cluster.namespace([*STEP_RULES, REVIEWS]) as space:
+    with cluster.namespace([*STEP_RULES, *REVIEWS]) as space:
         quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "20"}}}
         cluster.kubectl("create", "-n", space.name, "-f", "-", input=quota)
         cluster.wait_for("controller-manager", 20, lambda: "hard" in cluster.kubectl("get", "resourcequota", "small", "-n", space.name)["status"])
@@ -68,12 +155,13 @@ def test_quota_that_has_no_room_is_a_doubt(cluster, check):
     ],
 )
 def test_manifest_that_would_be_refused(cluster, check, inputs, said):
-    with cluster.namespace([*STEP_RULES, REVIEWS]) as space:
+    with cluster.namespace([*STEP_RULES, *REVIEWS]) as space:
         done = check(space, **inputs)
         assert done.returncode == 2 and said in done.stdout, done.stdout + done.stderr
 
 
 def test_another_cluster_is_not_answered_for(cluster, check):
-    with cluster.namespace([*STEP_RULES, REVIEWS]) as space:
+    with cluster.namespace([*STEP_RULES, {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]) as space:
+        cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "remote"}, "stringData": {"remote-host": "elsewhere"}})
         done = check(space, cluster_configuration_secret="remote")
         assert done.returncode == 2 and "--context" in done.stderr and done.stdout == "", done.stdout + done.stderr

@@ -6,6 +6,7 @@ import pathlib
 
 import pytest
 from data_steps import AGENT_IMAGE, BUCKET, DISTRIBUTIONS, PROGRAM, contents, delivered, tree
+from real_node import CTR
 
 CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
 
@@ -83,13 +84,111 @@ def test_input_that_does_not_exist_ends_the_step_before_the_program_has_begun(da
 def test_keys_that_are_refused_are_named_by_their_store_and_not_shown(data_step, store, cluster):
     training = data_step("PyTorch")
     tree(store, "sets/refused")
-    keys = {"stringData": {"accesskey": "pipeline", "secretkey": "another-secret-key-0123456789"}}
-    path = f"/api/v1/namespaces/{training.space.name}/secrets/mlpipeline-minio-artifact"
-    cluster.api.call("PATCH", path, keys, "application/merge-patch+json")
+    change_key(cluster, training, "another-secret-key-0123456789")
     assert training.run_with_artifacts("sets/refused") == 2, training.output
     assert "SignatureDoesNotMatch" in training.output
     assert "another-secret-key" not in training.output
     assert not training.model.exists()
+
+
+def change_key(cluster, training, secret_key):
+    path = f"/api/v1/namespaces/{training.space.name}/secrets/mlpipeline-minio-artifact"
+    cluster.api.call("PATCH", path, {"stringData": {"secretkey": secret_key}}, "application/merge-patch+json")
+    # A kubelet renews the files of a pod's Secrets once in a minute, and whenever the pod changes.
+    for pod in training.pods():
+        path = f"/api/v1/namespaces/{training.space.name}/pods/{pod['metadata']['name']}"
+        cluster.api.call("PATCH", path, {"metadata": {"annotations": {"look-again": secret_key[:4]}}}, "application/merge-patch+json")
+
+
+# Ends when its pod has other keys than at the beginning.
+UNTIL_KEYS_CHANGE = """
+import time
+keys = lambda: open("/trainstep/keys/0/secret_key").read()
+at_first = keys()
+print("reading", flush=True)
+while keys() == at_first: time.sleep(0.1)
+"""
+
+
+def test_keys_that_end_while_the_program_runs_are_mended_in_their_secret_and_the_outputs_arrive(data_step, store, cluster):
+    training = data_step("Job")
+    files = tree(store, "sets/expiring")
+    training.command = ["python3", "-c", PROGRAM.replace("TOGETHER", UNTIL_KEYS_CHANGE)]
+    training.begin_with_artifacts("sets/expiring")
+    await_line(training, "reading")
+    change_key(cluster, training, "no-longer-valid-0123456789")
+    refusal = await_line(training, "tried again in")
+    assert "output model: " in refusal and "the secret key does not fit the access key" in refusal, refusal
+    assert not list(training.model.rglob("*")), "nothing is delivered without keys"
+    change_key(cluster, training, store.secret_key)
+    assert training.end() == 0, training.output
+    assert delivered(training.model, files), training.output
+    assert json.loads((training.tmp / "results").read_text())["digest"]["agreed"] is True
+
+
+def test_keys_that_stay_wrong_when_the_outputs_are_to_be_delivered_end_the_step_and_say_so(data_step, store, cluster):
+    training = data_step("Job")
+    tree(store, "sets/expired")
+    training.options = {"limits": {"finishing": 3}, "run_policy": {"backoff_limit": 0, "stop_grace": "1s"}}
+    training.command = ["python3", "-c", PROGRAM.replace("TOGETHER", UNTIL_KEYS_CHANGE)]
+    training.begin_with_artifacts("sets/expired")
+    await_line(training, "reading")
+    change_key(cluster, training, "no-longer-valid-0123456789")
+    assert training.end() == 2, training.output
+    assert "output model: " in training.output.rpartition("[trainstep] failed")[2], training.output
+    assert "the secret key does not fit the access key" in training.output.rpartition("[trainstep] failed")[2], training.output
+    assert not list(training.model.rglob("*"))
+
+
+def await_line(training, words):
+    """→ the first line of the step's output with these words."""
+    lines = []
+    for line in training.process.stdout:
+        lines.append(line)
+        if words in line:
+            return line
+    raise AssertionError(f"{words}: no such line\n{''.join(lines)}")
+
+
+# Its first life saves ten epochs and then hangs; the next ones go on from what is there.
+SAVES_AND_HANGS = """
+import os, signal
+folder, (data, model, digest) = "/saved/here", sys.argv[1:4]
+done = max((int(name) for name in os.listdir(folder)), default=0) if os.path.isdir(folder) else 0
+print("begins behind epoch", done, flush=True)
+for epoch in range(done + 1, 11 if not done else 21):
+    os.makedirs(folder, exist_ok=True)
+    open(f"{folder}/{epoch}", "w").write(str(epoch) * 1000)
+while not done: signal.pause()
+open(model, "w").write(f"{done} {epoch}")
+json.dump({"epochs": epoch}, open(digest, "w"))
+"""
+
+
+def test_worker_that_is_killed_outright_goes_on_from_what_was_brought_to_the_bucket_while_it_ran(data_step, store, cluster):
+    training = data_step("Job")
+    tree(store, "sets/killed")
+    training.options = {"run_policy": {"backoff_limit": 3, "stop_grace": "1s"}, "checkpoint_dir": "/saved/here"}
+    training.command = ["python3", "-c", "import json, sys" + SAVES_AND_HANGS]
+    training.begin_with_artifacts("sets/killed")
+    assert "epoch 0" in await_line(training, "begins behind epoch")
+    saved = {f"{epoch}": (str(epoch) * 1000).encode() for epoch in range(1, 11)}
+    checkpoints = lambda: next(iter((training.model.parent / ".trainstep").glob("*/checkpoints")), pathlib.Path("/none"))  # noqa: E731
+    cluster.wait_for("s3", 60, lambda: contents(checkpoints()) == saved)
+    # Nobody is told: neither the program nor the agent has time for a last word.
+    kill_containers(cluster, training)
+    assert training.end() == 0, training.output
+    assert "begins behind epoch 10" in training.output, training.output
+    assert training.model.read_text() == "10 20"
+    assert not list((training.model.parent / ".trainstep").rglob("*")), "what belongs to the job goes with it"
+
+
+def kill_containers(cluster, training):
+    """All processes of the program's containers, at once."""
+    for pod in training.pods():
+        for status in pod["status"]["containerStatuses"]:
+            container = status["containerID"].removeprefix("containerd://")
+            cluster.sandbox.run(*CTR, "tasks", "kill", "--all", "--signal", "SIGKILL", container)
 
 
 def test_program_that_fails_delivers_nothing(data_step, store):

@@ -3,6 +3,7 @@
 
 The inputs are put and the outputs are looked at without the program's help: by requests of the tests' own, and in the server's folder.
 """
+import dataclasses
 import filecmp
 import hashlib
 import http.server
@@ -17,6 +18,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "s3"))
+from fault_http import header  # noqa: E402
 from server import S3Server  # noqa: E402
 from store_proxy import Rule, StoreFault, StoreProxy, chaos, script  # noqa: E402
 
@@ -273,6 +275,22 @@ def test_a_user_who_may_not_put_the_model_where_it_belongs(job):
     assert not job.record.exists() and not job.delivered.exists()
 
 
+@dataclasses.dataclass
+class SessionKeys:
+    """A user's keys, as a service gives them out for a while."""
+
+    user: object
+    token: str
+
+    @property
+    def access_key(self):
+        return self.user.access_key
+
+    @property
+    def secret_key(self):
+        return self.user.secret_key
+
+
 class KeyService(http.server.ThreadingHTTPServer):
     """A container's credential service: gives out one answer after another, the last again and again."""
 
@@ -292,7 +310,8 @@ class KeyHandler(http.server.BaseHTTPRequestHandler):
         keys = self.server.keys[min(self.server.asked, len(self.server.keys) - 1)]
         self.server.asked += 1
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
-        body = json.dumps({"AccessKeyId": keys.access_key, "SecretAccessKey": keys.secret_key, "Token": "", "Expiration": until}).encode()
+        answer = {"AccessKeyId": keys.access_key, "SecretAccessKey": keys.secret_key, "Token": getattr(keys, "token", ""), "Expiration": until}
+        body = json.dumps(answer).encode()
         self.send_response(200 if self.headers["Authorization"] == "pod" else 401)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -314,6 +333,116 @@ def test_temporary_keys_that_have_expired_are_asked_for_anew(job):
         service.keys, job.task["attempt"] = [expired], "a2"
         job.record.unlink()
         refused(job, "ExpiredToken", "the temporary keys are no longer valid")
+
+
+class Expiry:
+    """A schedule: from the first request that `when` names on, the keys count no longer; `mend` is called after so many refusals."""
+
+    def __init__(self, is_old, when, mend=None, after=1):
+        self.is_old, self.when, self.mend, self.after = is_old, when, mend, after
+        self.over, self.refused = False, 0
+
+    def __call__(self, request):
+        self.over = self.over or self.when(request)
+        if not self.over or not self.is_old(request):
+            return None
+        self.refused += 1
+        if self.mend and self.refused == self.after:
+            self.mend()
+        return StoreFault(answer=400)
+
+
+second_file = lambda request: request.method == "GET" and request.target.split("?")[0].endswith("/b")  # noqa: E731
+second_part = lambda request: request.method == "PUT" and "partNumber=2" in request.target  # noqa: E731
+EXPIRING = {"a": b"1" * 5000, "b": b"2" * 5000, "c": os.urandom(18 << 20)}
+
+
+@pytest.fixture
+def key_files(job):
+    """The job's keys as a mounted Secret: → a function that replaces them, and gives the first ones."""
+    old = job.server.make_user(f"old-{job.name}")
+    files = {"access_key": job.folder / "keys/access", "secret_key": job.folder / "keys/secret"}
+    (job.folder / "keys").mkdir()
+
+    def write(keys):
+        for name, file in files.items():
+            file.with_suffix(".new").write_text(getattr(keys, name) + "\n")
+            os.replace(file.with_suffix(".new"), file)
+
+    # The old ones may do all that the new ones may: only the schedule makes them expire.
+    for bucket in ("data", "models"):
+        job.server.allow(bucket, old, ["s3:*"], "*")
+        job.server.allow(bucket, old, ["s3:*"])
+    write(old)
+    job.environment = {}
+    job.task["stores"][0] |= {f"{name}_file": str(file) for name, file in files.items()}
+    job.old, job.write_keys = old, write
+    return old
+
+
+@pytest.mark.parametrize("when", [second_file, second_part], ids=["while data come in", "while the model goes out"])
+def test_keys_that_expire_half_way_are_read_anew_from_their_files(job, key_files, when):
+    job.put(EXPIRING)
+    expiry = Expiry(lambda request: key_files.access_key in request.headers["Authorization"], when, lambda: job.write_keys(job.server.root))
+    with StoreProxy(job.server, expiry) as proxy:
+        done = job.run(check=0, url=proxy.url)
+    assert expiry.refused >= 1 and "ExpiredToken" not in done.stderr
+    assert tree(job.data) == digests(EXPIRING)
+    assert tree(job.delivered) == digests(EXPIRING)
+    assert job.record.exists() and job.left() == []
+
+
+def test_keys_that_expire_while_the_model_goes_out_are_waited_for(job, key_files):
+    job.put(EXPIRING)
+    old = lambda request: key_files.access_key in request.headers["Authorization"]  # noqa: E731
+    expiry = Expiry(old, second_part, lambda: job.write_keys(job.server.root), after=9)
+    with StoreProxy(job.server, expiry) as proxy:
+        done = job.run(check=0, url=proxy.url)
+    assert "output model: " in done.stderr and "ExpiredToken" in done.stderr and "tried again in" in done.stderr
+    assert expiry.refused >= 9
+    assert tree(job.delivered) == digests(EXPIRING)
+    assert job.record.exists() and job.left() == []
+
+
+def test_keys_that_have_expired_for_good_while_data_come_in_end_it_before_the_program(job, key_files):
+    job.put(EXPIRING)
+    expiry = Expiry(lambda request: True, second_file)
+    with StoreProxy(job.server, expiry) as proxy:
+        job.task["stores"][0]["endpoint"] = proxy.url
+        refused(job, "ExpiredToken", "the temporary keys are no longer valid")
+    assert not (job.data / "b").exists()
+
+
+def test_keys_that_have_expired_for_good_while_the_model_goes_out_leave_none_that_looks_finished(job, key_files):
+    job.put(EXPIRING)
+    job.task["finishing_limit"] = 2
+    expiry = Expiry(lambda request: True, second_part)
+    with StoreProxy(job.server, expiry) as proxy:
+        done = job.run(check=2, url=proxy.url)
+    for word in ("output model: ", "ExpiredToken", "the temporary keys are no longer valid"):
+        assert word in done.stderr and word in job.message.read_text()
+    assert not job.record.exists() and not (job.delivered / "c").exists()
+    # Another attempt, with keys again, does the training anew and ends well.
+    job.write_keys(job.server.root)
+    job.task["attempt"] = "a2"
+    job.run("sh", "-c", 'rm -r "$1" && cp -a "$0" "$1"', str(job.data), str(job.model), check=0, url=job.server.url)
+    assert tree(job.delivered) == digests(EXPIRING)
+
+
+@pytest.mark.parametrize("when", [second_file, second_part], ids=["while data come in", "while the model goes out"])
+def test_session_token_that_expires_half_way_is_asked_for_anew(job, when):
+    job.put(EXPIRING)
+    first, second = (SessionKeys(job.server.root, token) for token in ("first-token", "second-token"))
+    expiry = Expiry(lambda request: header(request.headers, "x-amz-security-token") == "first-token", when)
+    tokens = {keys.token: job.server.root for keys in (first, second)}
+    with KeyService(first, second) as service, StoreProxy(job.server, expiry, tokens=tokens) as proxy:
+        job.environment = service.environment
+        done = job.run(check=0, url=proxy.url)
+        assert {header(one.request.headers, "x-amz-security-token") for one in proxy.exchanges} == {"first-token", "second-token"}
+        assert service.asked == 2
+    assert "first-token" not in done.stderr and "second-token" not in done.stderr
+    assert tree(job.delivered) == digests(EXPIRING)
+    assert job.left() == []
 
 
 # --- this machine -----------------------------------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class Signed:
         else:
             connection = http.client.HTTPConnection(self._url.netloc, timeout=60)
         try:
-            connection.request(method, f"{path}?{query}" if query else path, body, self._headers(method, path, query, body))
+            connection.request(method, f"{path}?{query}" if query else path, body, self.headers(method, path, query, body))
             answer = connection.getresponse()
             content = answer.read()
         finally:
@@ -41,7 +41,8 @@ class Signed:
             raise Refused(answer.status, content)
         return content
 
-    def _headers(self, method, path, query, body):
+    def headers(self, method, path, query, body):
+        """Those that sign a request; path and query are encoded, the query in order."""
         time = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         scope = f"{time[:8]}/{self.region}/s3/aws4_request"
         headers = {"host": self._url.netloc, "x-amz-content-sha256": hashlib.sha256(body).hexdigest(), "x-amz-date": time}

@@ -5,7 +5,8 @@
         … proxy.url …
         proxy.sent("PUT", "finished.json")
 
-The requests' signatures stay valid: they hold the proxy's own name, which the server takes as its own. Plain HTTP.
+The requests' signatures stay valid: they hold the proxy's own name, which the server takes as its own. Plain HTTP. The server knows no session tokens: to
+one of `tokens` the proxy lends the keys that it stands for, by a signature of its own.
 """
 import asyncio
 import collections
@@ -48,10 +49,10 @@ class Exchange:
 class StoreProxy:
     """`before` is called with each request, before it is forwarded, from the proxy's own thread; what it returns, if anything, is a problem."""
 
-    def __init__(self, server, schedule=lambda request: None, before=lambda request: None):
+    def __init__(self, server, schedule=lambda request: None, before=lambda request: None, tokens=None):
         self.exchanges, self.problems = [], []
         self.schedule, self.before = schedule, before
-        self._server = server
+        self._server, self._tokens = server, tokens or {}
         self._counts = collections.Counter()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -156,11 +157,20 @@ class StoreProxy:
             await writer.drain()
             await asyncio.sleep(fault.slow)
 
+    def _signed(self, request) -> dict:
+        user = self._tokens.get(header(request.headers, "x-amz-security-token"))
+        if user is None:
+            return request.headers
+        path, _, query = request.target.partition("?")
+        anew = ("host", "authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token")
+        kept = {name: value for name, value in request.headers.items() if name.lower() not in anew}
+        return kept | user.headers(request.method, path, "&".join(sorted(query.split("&"))), request.body)
+
     async def _forward(self, request):
         """(status, headers, body): on a connection of its own, as the faults shall hit the program's alone."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._server.port, limit=1 << 22)
         try:
-            head = [f"{request.method} {request.target} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers.items())]
+            head = [f"{request.method} {request.target} HTTP/1.1", *(f"{name}: {value}" for name, value in self._signed(request).items())]
             writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + request.body)
             await writer.drain()
             line, headers = await read_head(reader)

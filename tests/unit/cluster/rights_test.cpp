@@ -48,3 +48,68 @@ TEST_CASE("a Role has one rule for each resource") {
   CHECK(made["rules"][0] == Json{{"apiGroups", {"kubeflow.org"}}, {"resources", {"pytorchjobs"}}, {"verbs", {"create", "delete"}}});
   CHECK(made["rules"][1] == Json{{"apiGroups", {""}}, {"resources", {"pods"}}, {"verbs", {"list"}}});
 }
+
+TEST_CASE("a right to one object is reviewed and given by its name, apart from those to any") {
+  const Right named{"", "secrets", "get", true, "team-keys"};
+  CHECK(describe(named) == "get secrets team-keys");
+  CHECK(describe({"kubeflow.org", "pytorchjobs", "create"}) == "create pytorchjobs.kubeflow.org");
+  CHECK(access_review(named, "team-a")["spec"]["resourceAttributes"]["name"] == "team-keys");
+  const auto made = role({named, {"", "secrets", "create"}, {"", "secrets", "get", true, "training"}, {"", "secrets", "list"}}, "team-a");
+  const auto rule = [](Json verbs, Json names) {
+    Json one{{"apiGroups", {""}}, {"resources", {"secrets"}}, {"verbs", std::move(verbs)}};
+    if (!names.is_null()) one["resourceNames"] = std::move(names);
+    return one;
+  };
+  CHECK(made["rules"] == Json::array({rule({"get"}, {"team-keys"}), rule({"create", "list"}, nullptr), rule({"get"}, {"training"})}));
+}
+
+namespace {
+
+// "get secrets team-keys", with "!" in front where it is needed
+std::vector<std::string> for_data(const plan::Plan& plan, const DataSurroundings& surroundings) {
+  std::vector<std::string> texts;
+  for (const auto& right : data_rights_of(plan, surroundings)) texts.push_back((right.needed ? "!" : "") + describe(right));
+  return texts;
+}
+
+plan::StoreAccess keys(std::string secret) { return {"http://store", "r", true, std::move(secret), "a", "s"}; }
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a step without data needs no rights for them") { CHECK(for_data({}, {}).empty()); }
+
+TEST_CASE("inputs that only the pods fetch need the configuration's ConfigMap, and no Secret") {
+  plan::Plan plan;
+  plan.data.secrets = {keys("team-keys")};
+  CHECK(for_data(plan, {.has_addresses = true, .configuration_secret = ""}) == Texts{"get configmaps kfp-launcher"});
+}
+
+TEST_CASE("a record in a bucket is read and removed with its Secret's keys, but the step runs without") {
+  plan::Plan plan;
+  plan.data.secrets = {keys("team-keys"), keys(""), keys("team-keys")};
+  plan.data.prefix.uri = "s3://bucket/.trainstep/job";
+  CHECK(for_data(plan, {}) == Texts{"get secrets team-keys"});
+  plan.data.prefix.uri.clear();
+  plan.data.task.record.uri = "s3://bucket/.trainstep/job/finished.json";
+  CHECK(for_data(plan, {}) == Texts{"get secrets team-keys"});
+}
+
+TEST_CASE("what goes through the job's prefix needs all keys, and those of the configuration Secret but once") {
+  plan::Plan plan;
+  plan.data.secrets = {keys("training"), keys("team-keys")};
+  plan.data.prefix.uri = "s3://bucket/jobs/job";
+  const bool up = GENERATE(true, false);
+  (up ? plan.data.uploads : plan.data.downloads).push_back({"data", "/data", {"s3://bucket/jobs/job/data", 0, ""}});
+  CHECK(for_data(plan, {.has_addresses = false, .configuration_secret = "training"}) == Texts{"!get secrets training", "!get secrets team-keys"});
+}
+
+TEST_CASE("a claim that is there needs no right to make one; one that is not does; and what may not be seen is a doubt") {
+  plan::Plan plan;
+  plan.pvc_name = "scratch";
+  const auto rights = [&](std::optional<bool> there) { return for_data(plan, {.claim_is_there = there}); };
+  CHECK(rights(true) == Texts{"get persistentvolumeclaims scratch"});
+  CHECK(rights(false) == Texts{"!get persistentvolumeclaims scratch", "!create persistentvolumeclaims"});
+  CHECK(rights(std::nullopt) == Texts{"get persistentvolumeclaims scratch", "create persistentvolumeclaims"});
+}

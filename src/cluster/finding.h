@@ -1,0 +1,15 @@
+// What `check` finds, one sentence each.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace trainstep::cluster {
+
+struct Finding {
+  enum class Grade { good, doubtful, bad };  // doubtful: it will run, but wait or tell less; or it depends on what is not known
+  Grade grade = Grade::good;
+  std::string text;
+};
+
+}  // namespace trainstep::cluster

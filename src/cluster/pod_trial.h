@@ -1,0 +1,60 @@
+// Would the job's pods be taken, where Pod Security has a word? A dry run of a job does not tell: its pods are made later, by operators that put
+// containers of their own into them. So each sort of pod is tried by a dry run of its own.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/finding.h"
+#include "data/json.h"
+#include "kinds/kind.h"
+#include "kube/client.h"
+#include "plan/plan.h"
+
+namespace trainstep::cluster {
+
+struct TrialPod {
+  std::string type;                         // of the replica: "Worker"
+  Json pod;                                 // as the job's manifest has it
+  std::optional<kinds::Injected> injected;  // what the operator adds
+};
+
+// One for each type of replica. `object`: the job, as the API server would take it. Pure.
+std::vector<TrialPod> trial_pods(const Json& object, const plan::Plan& plan, const kinds::Resource& resource);
+
+// What Pod Security says in a refusal: "violates PodSecurity …"; empty: another one refused. Pure.
+std::string pod_security_in(const std::string& refusal);
+
+// Who may make pods tries them. Who may not looks at the namespace's label, and what is known of it is told.
+class PodTrial {
+ public:
+  struct Sink {
+    std::function<void(Finding)> found;
+    std::function<void(Result<void>)> done;  // once, from the loop. Errors: unavailable
+  };
+  PodTrial(kube::Client& client, std::vector<TrialPod> pods, std::string name_space, Sink sink);
+  PodTrial(const PodTrial&) = delete;
+  PodTrial& operator=(const PodTrial&) = delete;
+  ~PodTrial();
+
+ private:
+  void try_pods(std::size_t at);
+  void try_injected(std::size_t at);
+  void create(const Json& pod, std::function<void(const kube::Answer&)> done);
+  void look_at_label();
+  void tell_of_injected(const TrialPod& pod, const std::string& refusal);
+  void judge_label(const std::string& level);
+  void tell(Finding::Grade grade, std::string text) { m_sink.found({grade, std::move(text)}); }
+
+  kube::Client& m_client;
+  std::vector<TrialPod> m_pods;
+  std::string m_name_space;
+  Sink m_sink;
+  bool m_well = true;
+  kube::Client::CallId m_call = 0;
+};
+
+}  // namespace trainstep::cluster

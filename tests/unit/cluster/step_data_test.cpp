@@ -1,0 +1,290 @@
+// The step's half of a job's data: to the job's prefix and from it, by keys of Secrets, and what is removed at the end.
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/step_data.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/digest.h"
+#include "kube/token_source.h"
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+#include "unit/staging/store_of_pod.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using trainstep::test::FakeTransport;
+using trainstep::test::Reply;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+constexpr auto prefix = "s3://bkt/jobs/job";
+
+struct Step : staging::test::StoreOfPod {
+  FakeTransport api{loop};
+  std::map<std::string, Json> secrets;  // what the API server has: name → keys
+  std::optional<Reply> no_secret;       // instead of any of them
+  std::map<std::string, objectstore::Keys> known;
+  std::map<std::string, std::string> environment;
+  Texts said;
+  plan::Plan plan;
+  std::unique_ptr<kube::Client> client;
+  std::unique_ptr<StepData> data;
+
+  Step() {
+    auto credentials = std::make_shared<kube::Credentials>();
+    credentials->server = {"https", "api", 6443, "", {}};
+    credentials->token = kube::fixed_token("t");
+    client = std::make_unique<kube::Client>(loop, api, std::move(credentials), 1);
+    api.serve([this](const FakeTransport::Asked& asked) {
+      const auto& path = asked.request.url.path;
+      const auto secret = secrets.find(path.substr(path.rfind('/') + 1));
+      if (no_secret) return *no_secret;
+      if (secret == secrets.end()) return kube::test::refusal(404, "NotFound", "secrets is not found");
+      return Reply::text(to_text({{"metadata", {{"name", secret->first}}}, {"data", secret->second}}));
+    });
+    secrets["team-keys"] = {{"ak", encode_base64("key-of-team\n")}, {"sk", encode_base64("secret-of-team")}};
+    add_store("team-keys");
+    plan.data.prefix = at("");
+    plan.data.task.record = at("finished.json");
+  }
+  void add_store(const std::string& secret) {
+    plan.data.secrets.push_back({"http://store:9000", "us-east-1", true, secret, "ak", "sk"});
+    plan.data.task.stores.push_back({"http://store:9000", "us-east-1", true, "", "", ""});
+  }
+  static plan::TaskPlace at(const std::string& name) { return {name.empty() ? prefix : prefix + ("/" + name), 0, ""}; }
+  StepData& step() {
+    if (!data)
+      data = std::make_unique<StepData>(plan, StepData::Surroundings{*client, transport, "team-a", environment, known, 1,
+                                                                     [this](const std::string& line) { said.push_back(line); }});
+    return *data;
+  }
+  Result<void> end(void (StepData::*what)(StepData::Done)) {
+    std::optional<Result<void>> result;
+    (step().*what)([&](Result<void> done) {
+      REQUIRE_FALSE(result);
+      result = std::move(done);
+    });
+    CHECK_FALSE(result);  // never from within the call
+    loop.run();
+    REQUIRE(result);
+    return std::move(*result);
+  }
+  Result<result::PodReport> report() {
+    std::optional<Result<result::PodReport>> result;
+    step().whole_report([&](Result<result::PodReport> found) { result = std::move(found); });
+    CHECK_FALSE(result);
+    loop.run();
+    REQUIRE(result);
+    return std::move(*result);
+  }
+  std::string input(const std::string& name) {
+    plan.data.uploads.push_back({name, in_pod("here/" + name), at("inputs/" + name)});
+    return plan.data.uploads.back().path;
+  }
+  [[nodiscard]] Texts of_api() const {
+    Texts lines;
+    for (const auto& asked : api.asked()) lines.push_back(asked.line());
+    return lines;
+  }
+  [[nodiscard]] bool signed_by(const std::string& access_key) const {
+    return !transport.asked().empty() && std::ranges::all_of(transport.asked(), [&](const auto& asked) {
+      return asked.header("Authorization").find("Credential=" + access_key + "/") != std::string::npos;
+    });
+  }
+};
+
+result::PodReport much() {
+  result::PodReport made;
+  made.attempt = "a1";
+  made.outputs.push_back({.name = "digest", .artifact = false, .present = true, .value = Json("long"), .uri = {}});
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Step, "local inputs go below the job's prefix, by the keys of the namespace's Secret, and it is said") {
+  write(input("data") + "/a/b.csv", "1,2");
+  write(input("one"), "3");
+  REQUIRE(end(&StepData::upload));
+  CHECK(objects["jobs/job/inputs/data/a/b.csv"] == "1,2");
+  CHECK(objects["jobs/job/inputs/one"] == "3");
+  CHECK(of_api() == Texts{"GET /api/v1/namespaces/team-a/secrets/team-keys"});
+  CHECK(signed_by("key-of-team"));
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Contains("2 inputs brought to s3://bkt/jobs/job: 2 files"));
+}
+
+TEST_CASE_METHOD(Step, "an input that does not exist is told by name and path before anybody is asked anything") {
+  const auto path = input("data");
+  const auto uploaded = end(&StepData::upload);
+  REQUIRE_FALSE(uploaded);
+  CHECK(uploaded.error().kind == ErrorKind::input);
+  CHECK(uploaded.error().message == "data: " + path + " does not exist");
+  CHECK(api.asked().empty());
+  CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Step, "a store that refuses is no reason to wait: nobody trains yet") {
+  write(input("data"), "1");
+  refuse("PUT", 403, "AccessDenied");
+  const auto uploaded = end(&StepData::upload);
+  REQUIRE_FALSE(uploaded);
+  CHECK(uploaded.error().kind == ErrorKind::denied);
+  CHECK_THAT(uploaded.error().message, Contains("data") && Contains("AccessDenied"));
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Step, "keys that cannot be had are told with the Secret and the key, and no value is") {
+  write(input("data"), "1");
+  struct Row {
+    std::string name;
+    Json keys;  // null: no such Secret
+    std::optional<Reply> answer;
+    ErrorKind kind;
+    std::string said;
+  };
+  const auto row =
+      GENERATE(Row{"a key is missing", {{"ak", encode_base64("key-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key sk"},
+               Row{"a key is empty", {{"ak", ""}, {"sk", encode_base64("secret-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key ak"},
+               Row{"no base64", {{"ak", "%%"}, {"sk", encode_base64("secret-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key ak"},
+               Row{"not there", nullptr, {}, ErrorKind::not_found, "keys of the object store: "},
+               Row{"may not be read", nullptr, kube::test::refusal(403, "Forbidden", "no"), ErrorKind::denied, "keys of the object store: "});
+  CAPTURE(row.name);
+  row.keys.is_null() ? static_cast<void>(secrets.clear()) : static_cast<void>(secrets["team-keys"] = row.keys);
+  no_secret = row.answer;
+  const auto uploaded = end(&StepData::upload);
+  REQUIRE_FALSE(uploaded);
+  CHECK(uploaded.error().kind == row.kind);
+  CHECK_THAT(uploaded.error().message, Contains(row.said));
+  CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Step, "keys that are known already, or that the environment holds, need no Secret") {
+  write(input("data"), "1");
+  SECTION("known") {
+    known["team-keys"] = {"known-key", "s", ""};
+    REQUIRE(end(&StepData::upload));
+    CHECK(signed_by("known-key"));
+  }
+  SECTION("of the environment") {
+    plan.data.secrets.front().secret.clear();
+    environment = {{"AWS_ACCESS_KEY_ID", "own-key"}, {"AWS_SECRET_ACCESS_KEY", "s"}};
+    REQUIRE(end(&StepData::upload));
+    CHECK(signed_by("own-key"));
+  }
+  CHECK(api.asked().empty());
+}
+
+TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once for all that is done") {
+  secrets["other"] = {{"ak", encode_base64("other")}, {"sk", encode_base64("secret-of-team")}};
+  add_store("other");
+  write(input("data"), "1");
+  objects["jobs/job/outputs/model/weights"] = "w";
+  plan.data.downloads.push_back({"model", in_pod("model"), {"s3://bkt/jobs/job/outputs/model", 1, ""}});
+  REQUIRE(end(&StepData::upload));
+  CHECK(signed_by("key-of-team"));
+  const auto before = transport.asked().size();
+  REQUIRE(end(&StepData::download));
+  CHECK(read(in_pod("model/weights")) == "w");
+  CHECK_THAT(transport.asked().at(before).header("Authorization"), Contains("Credential=other/"));
+  CHECK(of_api() == Texts{"GET /api/v1/namespaces/team-a/secrets/team-keys", "GET /api/v1/namespaces/team-a/secrets/other"});
+}
+
+TEST_CASE_METHOD(Step, "outputs that are not there are told with their address") {
+  plan.data.downloads.push_back({"model", in_pod("model"), at("outputs/model")});
+  const auto downloaded = end(&StepData::download);
+  REQUIRE_FALSE(downloaded);
+  CHECK_THAT(downloaded.error().message, Contains("model") && Contains("s3://bkt/jobs/job/outputs/model"));
+  CHECK_FALSE(std::filesystem::exists(in_pod("model")));
+}
+
+TEST_CASE_METHOD(Step, "the whole report is the record, in the bucket or on the claim that the step has mounted") {
+  SECTION("in the bucket") { objects["jobs/job/finished.json"] = result::to_text(much()); }
+  SECTION("on the claim") {
+    plan.data.record_in_step = in_pod("claim/.trainstep-job.json");
+    write(plan.data.record_in_step, result::to_text(much()));
+  }
+  const auto found = report();
+  REQUIRE(found);
+  CHECK(found->attempt == "a1");
+  CHECK(found->outputs.at(0).value == Json("long"));
+  CHECK(transport.asked().empty() == !plan.data.record_in_step.empty());
+}
+
+TEST_CASE_METHOD(Step, "a record that is not there, that nobody can read, or that there never was, is an error with its reason") {
+  struct Row {
+    std::string record;
+    bool has_place;
+    ErrorKind kind;
+    std::string said;
+  };
+  const auto row = GENERATE(Row{"", true, ErrorKind::not_found, "finished.json"}, Row{"{}", true, ErrorKind::unavailable, "cannot be read"},
+                            Row{"", false, ErrorKind::unavailable, "write large values to an artifact"});
+  if (!row.record.empty()) objects["jobs/job/finished.json"] = row.record;
+  if (!row.has_place) plan.data.task.record = {};
+  const auto found = report();
+  REQUIRE_FALSE(found);
+  CHECK(found.error().kind == row.kind);
+  CHECK_THAT(found.error().message, Contains(row.said));
+}
+
+TEST_CASE_METHOD(Step, "at the end the job's prefix goes, whole, and what lies beside it stays") {
+  for (int i = 0; i < 7; ++i) objects["jobs/job/inputs/" + std::to_string(i)] = "x";
+  objects["jobs/job/finished.json"] = "{}";
+  objects["jobs/job-2/finished.json"] = objects["jobs/jobs"] = "another's";
+  REQUIRE(end(&StepData::remove_prefix));
+  CHECK(objects == std::map<std::string, std::string>{{"jobs/job-2/finished.json", "another's"}, {"jobs/jobs", "another's"}});
+}
+
+TEST_CASE_METHOD(Step, "who may not read the keys leaves the prefix, and that is no error; any other trouble is one") {
+  objects["jobs/job/finished.json"] = "{}";
+  SECTION("no right") {
+    no_secret = kube::test::refusal(403, "Forbidden", "no");
+    CHECK(end(&StepData::remove_prefix));
+  }
+  SECTION("no Secret") {
+    secrets.clear();
+    CHECK_FALSE(end(&StepData::remove_prefix));
+  }
+  SECTION("a store that refuses") {
+    refuse("DELETE", 403, "AccessDenied");
+    CHECK_FALSE(end(&StepData::remove_prefix));
+  }
+  CHECK(objects.contains("jobs/job/finished.json"));
+}
+
+TEST_CASE_METHOD(Step, "a record on a claim is removed, and without a bucket nobody is asked") {
+  plan.data.prefix = {};
+  plan.data.record_in_step = in_pod("claim/.trainstep-job.json");
+  write(plan.data.record_in_step, "{}");
+  REQUIRE(end(&StepData::remove_prefix));
+  CHECK_FALSE(std::filesystem::exists(plan.data.record_in_step));
+  CHECK(api.asked().empty());
+  CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Step, "whoever is gone is told nothing, at whatever moment that was") {
+  write(input("data"), std::string(100'000, 'x'));
+  objects["jobs/job/finished.json"] = result::to_text(much());
+  bool told = false;
+  const auto after = GENERATE(0ms, 1ms, 2ms, 3ms, 4ms);
+  SECTION("uploads") {
+    step().upload([&](const Result<void>&) { told = true; });
+  }
+  SECTION("reads the record") {
+    step().whole_report([&](const Result<result::PodReport>&) { told = true; });
+  }
+  SECTION("removes") {
+    step().remove_prefix([&](const Result<void>&) { told = true; });
+  }
+  loop.run(after);
+  if (told) return;  // it was quicker
+  data.reset();
+  loop.run();
+  CHECK_FALSE(told);
+}
