@@ -3,6 +3,7 @@
 """Writes what follows from specs/interface.json, the one list of a step's inputs and outputs: make_component.py [--check | --image IMAGE FOLDER].
 
   component/component.yaml            for the KFP SDKs 1.8 and 2
+  component/argo/*.yaml               WorkflowTemplate and ClusterWorkflowTemplate
   src/step/fields.cpp                 the rows of the program's flags
   specs/executor_input.schema.json    the parameters of the executor input
 
@@ -15,6 +16,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import component_argo  # noqa: E402
 import component_kfp  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -62,7 +64,11 @@ def schema(text: str, interface: dict) -> str:
 
 
 def files_for_pipelines(interface: dict, image: str) -> dict:
-    return {"component.yaml": component_kfp.component(interface, image)}
+    return {
+        "component.yaml": component_kfp.component(interface, image),
+        "argo/workflow-template.yaml": component_argo.template(interface, image, "WorkflowTemplate"),
+        "argo/cluster-workflow-template.yaml": component_argo.template(interface, image, "ClusterWorkflowTemplate"),
+    }
 
 
 def files_of_the_repository(interface: dict) -> dict:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Argo in small, as far as the workflows go that the KFP SDK 1.8 compiles: one DAG of containers, here local processes, with files passed between them.
+"""Argo in small, as far as the workflows go that the KFP SDK 1.8 compiles: one DAG of containers, here local processes, with files passed between them;
+and single templates.
 
     run = v1.Argo(folder, {"/usr/local/bin/trainstep": [program]}).run(workflow, {"epochs": "3"})
     run["train"].artifacts["train-model_dir"]  # a path
+    task = v1.Argo(folder, {…}).run_template(workflow_template, {"gpus": "2"})
 
 Tags that Argo does not know, {{$}} among them, stay as they are. A task that ends with another code than 0, or lacks an output, raises StepFailed.
 """
@@ -51,10 +53,21 @@ class Argo:
             scope |= {f"tasks.{name}.outputs.artifacts.{key}": path for key, path in done[name].artifacts.items()}
         return done
 
+    def run_template(self, holder: dict, given: dict) -> Task:
+        """A Workflow of nothing but a WorkflowTemplate's entry point."""
+        spec = holder["spec"]
+        (template,) = [template for template in spec["templates"] if template["name"] == spec["entrypoint"]]
+        values = {p["name"]: p["value"] for p in spec["arguments"]["parameters"] if "value" in p} | given
+        scope = {f"inputs.parameters.{name}": text for name, text in values.items()}
+        passed = [{"name": name, "value": "{{inputs.parameters." + name + "}}"} for name in values]
+        return self.run_task(spec["entrypoint"], template, {"parameters": passed}, scope)
+
     def run_task(self, name, template, arguments, scope) -> Task:
         pod = self.folder / name
         pod.mkdir(parents=True)
-        inputs = {f"inputs.parameters.{p['name']}": replaced(p["value"], scope) for p in arguments.get("parameters", [])}
+        declared = template.get("inputs", {}).get("parameters", [])
+        inputs = {f"inputs.parameters.{p['name']}": p["default"] for p in declared if "default" in p}
+        inputs |= {f"inputs.parameters.{p['name']}": replaced(p["value"], scope) for p in arguments.get("parameters", [])}
         sources = {a["name"]: pathlib.Path(scope[_KNOWN.fullmatch(a["from"])[1]]) for a in arguments.get("artifacts", [])}
         for artifact in template.get("inputs", {}).get("artifacts", []):
             self.put(artifact, sources, inputs, pod)
@@ -81,6 +94,9 @@ class Argo:
         parameters, artifacts = {}, {}
         for parameter in outputs.get("parameters", []):
             file = pathlib.Path(inside(parameter["valueFrom"]["path"], pod))
+            if not file.is_file() and "default" in parameter["valueFrom"]:
+                parameters[parameter["name"]] = parameter["valueFrom"]["default"]
+                continue
             if not file.is_file():
                 raise StepFailed(f"{name} lacks its output {parameter['name']}", 0, log)
             parameters[parameter["name"]] = file.read_text(encoding="utf-8").removesuffix("\n")
@@ -100,3 +116,8 @@ def replaced(text: str, scope: dict) -> str:
 def inside(text: str, pod: pathlib.Path) -> str:
     """The container's /tmp is a folder here."""
     return re.sub(r"(?<![\w./])/tmp/(inputs|outputs)/", lambda found: f"{pod}/{found[1]}/", text)
+
+
+def tags(text: str) -> set:
+    """The names in all tags that Argo would replace."""
+    return set(_KNOWN.findall(text))
