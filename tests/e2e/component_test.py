@@ -288,3 +288,28 @@ def wait_for(happened, limit=60):
     while not happened():
         assert time.monotonic() < end, f"not within {limit} s"
         time.sleep(0.02)
+
+
+GUIDE = (ROOT / "docs/pipelines.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("sdk, venv", [("SDK 2", "kfp2"), ("SDK 1.8", "kfp1")])
+def test_pipeline_of_the_guide_compiles(sdk, venv, python_of, tmp_path):
+    (script,) = re.findall(rf"^```python\n# {re.escape(sdk)}\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE)
+    for folder in ("component", "samples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    (tmp_path / "pipeline.py").write_text(script, encoding="utf-8")
+    done = subprocess.run([python_of(venv), "-B", "-W", "ignore", "pipeline.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    (compiled_file,) = tmp_path.glob("*.yaml")
+    assert "/usr/local/bin/trainstep" in compiled_file.read_text(encoding="utf-8")
+
+
+def test_workflow_of_the_guide_names_what_the_template_has():
+    (workflow,) = (yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE))
+    (called,) = [task for task in workflow["spec"]["templates"][0]["dag"]["tasks"] if "templateRef" in task]
+    template = yaml.safe_load((ROOT / "component/argo/workflow-template.yaml").read_text(encoding="utf-8"))
+    (train,) = [t for t in template["spec"]["templates"] if t["name"] == called["templateRef"]["template"]]
+    assert called["templateRef"]["name"] == template["metadata"]["name"]
+    assert {p["name"] for p in called["arguments"]["parameters"]} <= {p["name"] for p in train["inputs"]["parameters"]}
+    assert "metrics" in {p["name"] for p in train["outputs"]["parameters"]}
