@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """component/argo/*.yaml out of specs/interface.json: the step as a template of Argo Workflows.
 
-All inputs are parameters; none must be given but train_specification, and an empty text is "not given". Texts that may be long or hold $$ reach the step as
-files (raw artifacts): Kubernetes changes words of a command line. Data sets are paths on a claim that the template mounts, or addresses: what Argo itself would
-download into the step would have to go on to the training pods from there.
+All inputs are parameters; none must be given but train_specification, and an empty text is "not given". Texts that may be long or hold $$ reach the
+step as files (raw artifacts): Kubernetes changes words of a command line. Data sets are paths on a claim that the template mounts, or addresses: what
+Argo itself would download into the step would have to go on to the training pods from there.
 """
 from component_kfp import HEAD, description, flag_name, folded, of_component, quoted
 

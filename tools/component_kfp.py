@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """component/component.yaml out of specs/interface.json: one file that both SDKs load, call and compile.
 
-Every input is optional, also train_specification: the SDK 1.8 moves what is required in front of the rest, and calls with positional arguments – the two
-data sets first, as in published notebooks – would no longer fit. The program says what is missing. Each stands in an `if`, because backends differ in what
-they make of an omitted input; with an executor input the program reads nothing else.
+Every input is optional, also train_specification: the SDK 1.8 moves what is required in front of the rest, and calls with positional arguments – the
+two data sets first, as in published notebooks – would no longer fit. The program says what is missing. Each stands in an `if`, because backends differ in
+what they make of an omitted input; with an executor input the program reads nothing else.
 """
 import json
 import textwrap
@@ -66,8 +66,8 @@ def input_argument(field: dict) -> str:
 
 def component(interface: dict, image: str) -> str:
     note = (
-        " KFP's cache skips a training whose inputs are the same as before; where it is to run nevertheless, say task.set_caching_options(False) (SDK 2) or"
-        ' task.execution_options.caching_strategy.max_cache_staleness = "P0D" (SDK 1.8).'
+        " KFP's cache skips a training whose inputs are the same as before; where it is to run nevertheless, say"
+        ' task.set_caching_options(False) (SDK 2) or task.execution_options.caching_strategy.max_cache_staleness = "P0D" (SDK 1.8).'
     )
     lines = [
         f"name: {interface['name']}",

@@ -52,10 +52,8 @@ def apply(cluster, objects):
 
 
 def may(cluster, account, verb, resource, namespace):
-    answer = subprocess.run(
-        [str(cluster.programs / "bin/kubectl"), f"--kubeconfig={cluster.kubeconfig}", "auth", "can-i", verb, resource, "-n", namespace, f"--as={account}"],
-        capture_output=True, text=True, check=False,
-    )
+    words = [str(cluster.programs / "bin/kubectl"), f"--kubeconfig={cluster.kubeconfig}", "auth", "can-i", verb, resource, "-n", namespace]
+    answer = subprocess.run([*words, f"--as={account}"], capture_output=True, text=True, check=False)
     return answer.stdout.strip() == "yes"
 
 
@@ -168,5 +166,5 @@ def test_example_secrets_are_taken_and_hold_only_keys_that_the_program_reads(clu
 
 def test_remote_role_gives_what_a_step_there_needs(built):
     step = rights(rules_of(built("standalone"))) - DATA
-    own = {("", "pods", "get"), ("argoproj.io", "workflows", "list"), ("argoproj.io", "workflows", "watch")}  # of the step's own life, which is elsewhere
-    assert rights(rules_of(built("remote"))) == step - own | REMOTE_DATA
+    own_life = {("", "pods", "get"), ("argoproj.io", "workflows", "list"), ("argoproj.io", "workflows", "watch")}  # the step is elsewhere
+    assert rights(rules_of(built("remote"))) == step - own_life | REMOTE_DATA

@@ -65,8 +65,10 @@ def test_the_step_may_do_little_in_its_pod(holder):
 def test_template_trains_and_gives_its_outputs(holder, argo):
     words = ["python3", "-c", "import sys; MODEL, TEXT = sys.argv[1:]; " + SCRIPT, {"outputPath": "model_dir"}, {"inputValue": "text"}]
     text = "$$ \"quotes\" 'and' \\ {{$}} $(HOME)\nlines é"
-    inputs = {"train_specification": json.dumps({"image": "none", "command": words}), "train_parameters": json.dumps({"text": text}), "model_name": "digits"}
-    task = argo.run_template(holder, inputs)
+    specification = json.dumps({"image": "none", "command": words})
+    task = argo.run_template(
+        holder, {"train_specification": specification, "train_parameters": json.dumps({"text": text}), "model_name": "digits"}
+    )
     assert json.loads(task.parameters["metrics"]) == {"accuracy": 0.75}
     assert list(json.loads(task.parameters["results"])) == ["model_dir"]
     assert task.parameters["job_name"].startswith("digits-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/component.yaml in both SDKs: loaded, called and compiled by the real ones, and what they compiled run as the backends run it (tests/kfp)."""
+"""component/component.yaml in both SDKs: loaded, called and compiled by the real ones, and what they compiled run as the backends do (tests/kfp)."""
 import json
 import os
 import pathlib
@@ -300,7 +300,8 @@ def test_pipeline_of_the_guide_compiles(sdk, venv, python_of, tmp_path):
     for folder in ("component", "samples"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     (tmp_path / "pipeline.py").write_text(script, encoding="utf-8")
-    done = subprocess.run([python_of(venv), "-B", "-W", "ignore", "pipeline.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    words = [python_of(venv), "-B", "-W", "ignore", "pipeline.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     (compiled_file,) = tmp_path.glob("*.yaml")
     assert "/usr/local/bin/trainstep" in compiled_file.read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image that ./dev image has built: small, holds what it should, and starts for any user with a root that cannot be written. Needs root, for runc."""
+"""The image that ./dev image has built: small, holds what it should, starts for any user with a root that cannot be written. Needs root, for runc."""
 import io
 import json
 import pathlib
@@ -92,10 +92,8 @@ def run(root, config, tmp_path):
         spec["mounts"].append({"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777", "size=16m"]})
         (bundle / "config.json").write_text(json.dumps(spec))
         name = f"trainstep-{uuid.uuid4().hex[:8]}"
-        return subprocess.run(
-            ["runc", "--root", tmp_path / "runc", "run", "--bundle", bundle, name], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        command = ["runc", "--root", tmp_path / "runc", "run", "--bundle", bundle, name]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
 
     return call
 

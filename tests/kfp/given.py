@@ -16,9 +16,11 @@ for epoch in range(1, epochs + 1):
     print(f"epoch={epoch}/{epochs} accuracy={1 - 0.5 / epoch}", flush=True)
 """
 _ARGUMENTS = [{"inputPath": "train_dataset_dir"}, {"outputPath": "model_dir"}, {"inputValue": "epochs"}]
-TRAIN = json.dumps({"image": "none", "command": ["python3", "-c", _TRAIN, *_ARGUMENTS], "inputs": [{"name": "epochs", "type": "Integer", "default": "2"}]})
+_EPOCHS = {"name": "epochs", "type": "Integer", "default": "2"}
+TRAIN = json.dumps({"image": "none", "command": ["python3", "-c", _TRAIN, *_ARGUMENTS], "inputs": [_EPOCHS]})
 FAIL = json.dumps({"image": "none", "command": ["python3", "-c", "print('step=1 loss=3'); raise SystemExit('out of luck')"]})
-LONG = json.dumps({"image": "none", "command": ["python3", "-c", "import os, time; print(os.getpid(), file=open('began', 'w'), flush=True); time.sleep(1000)"]})
+_WAIT = "import os, time; print(os.getpid(), file=open('began', 'w'), flush=True); time.sleep(1000)"
+LONG = json.dumps({"image": "none", "command": ["python3", "-c", _WAIT]})
 PRICE = json.dumps({"image": "none", "command": ["echo", "it costs $$5"]})
 ENCODED = "base64:" + base64.b64encode(PRICE.encode()).decode()
 BIND = {"train_dataset_dir": "train_dataset_dir", "model_dir": "model_dir", "epochs": 3}

@@ -34,7 +34,9 @@ def published(epochs: str = "3", workers: str = "2", kind: str = "PyTorch", gpus
 
 def ignored_types():
     """An evaluation whose author wrote String for everything."""
-    task = train(preprocess().output, train_specification=given.TRAIN, train_parameters=given.BIND, distribution_specification={"distribution_type": "PyTorch"})
+    task = train(
+        preprocess().output, train_specification=given.TRAIN, train_parameters=given.BIND, distribution_specification={"distribution_type": "PyTorch"}
+    )
     evaluate_texts(task.outputs["model_dir"].ignore_type(), task.outputs["job_name"], task.outputs["results"].ignore_type())
 
 
