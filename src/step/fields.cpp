@@ -1,4 +1,4 @@
-// The names of the interface.
+// The names of the interface. The rows are those of specs/interface.json: tools/make_component.py writes them.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -13,19 +13,19 @@ const std::vector<Field>& input_fields() {
       {"validation_dataset_dir", path, "folder or file with the validation data"},
       {"train_specification", specification, "the training program: text of a KFP component (v1 or v2), or image and command"},
       {"train_parameters", object, "formal name of the program → value, or name of a path of the step"},
-      {"distribution_specification", object, "how the training is spread: distribution_type, number_of_workers, …"},
-      {"job_options", object, "everything else: environment, volumes, limits per phase, …"},
+      {"train_mount", text, "where data lie in the training pods (/train)"},
       {"model_name", text, "part of the job's name (my-model)"},
       {"base_image", text, "image of the training pods instead of the specification's own"},
-      {"cpus", text, "CPUs of each replica: 8, 500m"},
-      {"memory", text, "memory of each replica: 32Gi"},
-      {"gpus", text, "GPUs of each replica"},
       {"node_selector", selector, "labels of the nodes to train on: lines of key: \"value\", or JSON"},
       {"pvc_name", text, "claim that holds the data of the training pods"},
       {"pvc_size", text, "size of a claim that is made for the job (10Gi)"},
-      {"train_mount", text, "where data lie in the training pods (/train)"},
+      {"cpus", text, "CPUs of each replica: 8, 500m"},
+      {"gpus", text, "GPUs of each replica"},
+      {"memory", text, "memory of each replica: 32Gi"},
       {"tensorboard_s3_address", text, "TENSORBOARD_S3_ADDRESS of the training program"},
       {"cluster_configuration_secret", text, "Secret that names another cluster and its object store"},
+      {"distribution_specification", object, "how the training is spread: distribution_type, number_of_workers, …"},
+      {"job_options", object, "everything else: environment, volumes, limits per phase, …"},
       {"task_config", object, "filled in by KFP: resources, volumes, tolerations, … that the author set on the task"},
   };
   return fields;

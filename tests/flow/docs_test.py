@@ -94,7 +94,7 @@ def test_every_local_link_leads_somewhere():
 def test_every_flag_that_the_pages_name_exists():
     known = help_of("run") + help_of("render") + help_of()
     for page in PAGES:
-        text = re.sub(r"\./dev [^`\n]*", "", page.read_text(encoding="utf-8"))
+        text = re.sub(r"(\./dev|tools/\S+) [^`\n]*", "", page.read_text(encoding="utf-8"))
         for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)):
             assert re.search(rf"(?<![\w-]){flag}(?![\w-])", known), f"{page.name} names {flag}"
 

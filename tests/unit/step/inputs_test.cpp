@@ -147,6 +147,18 @@ TEST_CASE("Values of an executor input keep their meaning in every form") {
   CHECK(request.model_name == "my-model");
 }
 
+TEST_CASE("A reference to a pipeline's parameter that an old launcher has left is resolved") {
+  const auto request = read({{"executor-input", executor_input(R"({
+      "train_specification": "{\"image\": \"a:{{$.inputs.parameters['pipelinechannel--tag']}}\", \"command\": [\"{{$.inputs.parameters['epochs']}}\"]}",
+      "train_parameters": {"epochs": "{{$.inputs.parameters['pipelinechannel--epochs']}}", "names": ["{{$.inputs.parameters['pipelinechannel--tag']}}-x"]},
+      "distribution_specification": {"number_of_workers": "{{$.inputs.parameters['pipelinechannel--workers']}}"},
+      "pipelinechannel--workers": 3, "pipelinechannel--tag": "v1", "pipelinechannel--epochs": 0.5})")}})
+                           .request;
+  CHECK(request.train_specification == R"({"image": "a:v1", "command": ["{{$.inputs.parameters['epochs']}}"]})");
+  CHECK(request.train_parameters == Json{{"epochs", "0.5"}, {"names", {"v1-x"}}});
+  CHECK(request.distribution_specification == Json{{"number_of_workers", "3"}});
+}
+
 TEST_CASE("Artifacts of an executor input are the step's paths") {
   const auto inputs = read({{"executor-input", executor_input(R"({"train_specification": "image: a"})")}});
   REQUIRE(inputs.request.inputs.size() == 1);

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The image that ./dev image has built: small, holds what it should, starts for any user with a root that cannot be written. Needs root, for runc."""
+import io
+import json
+import pathlib
+import subprocess
+import tarfile
+import uuid
+
+import pytest
+from conftest import ROOT
+
+LIMIT = 12_000_000  # bytes, unpacked
+FILES = {"usr/local/bin/trainstep", "etc/ssl/certs/ca-certificates.crt", "etc/passwd"}
+PROGRAM = "/usr/local/bin/trainstep"
+
+
+@pytest.fixture(scope="module")
+def archive():
+    path = ROOT / "build/image/trainstep.tar"
+    assert path.is_file(), f"{path} does not exist: ./dev image makes it"
+    with tarfile.open(path) as tar:
+        yield tar
+
+
+def member(archive, name):
+    return archive.extractfile(name).read()
+
+
+@pytest.fixture(scope="module")
+def layers(archive):
+    (manifest,) = json.loads(member(archive, "manifest.json"))
+    return [tarfile.open(fileobj=io.BytesIO(member(archive, layer))) for layer in manifest["Layers"]]
+
+
+@pytest.fixture(scope="module")
+def config(archive):
+    (manifest,) = json.loads(member(archive, "manifest.json"))
+    return json.loads(member(archive, manifest["Config"]))
+
+
+@pytest.fixture(scope="module")
+def root(layers, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("image") / "root"
+    for layer in layers:
+        layer.extractall(folder)
+    folder.chmod(0o755)
+    return folder
+
+
+def test_image_is_small_and_holds_nothing_else(layers):
+    entries = [entry for layer in layers for entry in layer.getmembers()]
+    assert {entry.name.removeprefix("./").strip("/") for entry in entries if entry.isfile()} == FILES
+    assert sum(entry.size for entry in entries) <= LIMIT
+    (tmp,) = [entry for entry in entries if entry.name.strip("./") == "tmp"]
+    assert tmp.isdir() and tmp.mode & 0o7777 == 0o1777
+
+
+def test_image_holds_the_release(root, program):
+    assert (root / PROGRAM[1:]).read_bytes() == program.read_bytes()
+
+
+def test_image_says_what_it_is_and_is_nobody(config, program):
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    assert config["config"]["Labels"]["org.opencontainers.image.version"] == version
+    assert config["config"]["User"] == "65532:65532" and config["config"]["Entrypoint"] == [PROGRAM]
+    assert "PATH=/usr/local/bin" in config["config"]["Env"]
+
+
+def test_image_trusts_public_certificate_authorities_and_not_this_machines(root):
+    text = (root / "etc/ssl/certs/ca-certificates.crt").read_text(encoding="ascii")
+    public = sum(1 for _ in pathlib.Path("/usr/share/ca-certificates/mozilla").glob("*.crt"))
+    assert text.count("-----BEGIN CERTIFICATE-----") == public > 100
+
+
+@pytest.fixture
+def run(root, config, tmp_path):
+    """run("--version"): the entry point in a container, as uid 12345, without any right, with a read-only root and a /tmp of its own."""
+
+    def call(*words):
+        bundle = tmp_path / "bundle"
+        bundle.mkdir(exist_ok=True)
+        (bundle / "config.json").unlink(missing_ok=True)
+        subprocess.run(["runc", "spec"], cwd=bundle, check=True)
+        spec = json.loads((bundle / "config.json").read_text())
+        spec["root"] = {"path": str(root), "readonly": True}
+        spec["process"] |= {
+            "terminal": False, "user": {"uid": 12345, "gid": 12345}, "args": [*config["config"]["Entrypoint"], *words], "env": config["config"]["Env"],
+            "cwd": "/", "capabilities": {}, "noNewPrivileges": True,
+        }
+        spec["mounts"] = [mount for mount in spec["mounts"] if mount["type"] != "cgroup"]
+        spec["mounts"].append({"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777", "size=16m"]})
+        (bundle / "config.json").write_text(json.dumps(spec))
+        name = f"trainstep-{uuid.uuid4().hex[:8]}"
+        command = ["runc", "--root", tmp_path / "runc", "run", "--bundle", bundle, name]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+
+    return call
+
+
+def test_any_user_starts_it_with_a_read_only_root(run):
+    done = run("--version")
+    assert done.returncode == 0 and done.stdout.startswith("trainstep "), done.stdout + done.stderr
+
+
+def test_step_writes_what_it_has_to_below_tmp(run):
+    """The only program that the image has trains here."""
+    specification = json.dumps({"image": "none", "command": [PROGRAM, "--version"]})
+    words = ("--cluster", "local", "--run-dir", "/tmp/run", "--report", "/tmp/report.html", "--model-dir", "/tmp/outputs/model_dir")
+    done = run("run", "--train-specification", specification, *words)
+    assert done.returncode == 0 and "[main] trainstep " in done.stdout, done.stdout + done.stderr
+
+
+def test_step_in_a_pod_without_a_service_account_says_so(run):
+    done = run("run", "--cluster", "kubernetes", "--train-specification", '{"image": "a", "command": ["b"]}')
+    assert done.returncode == 2 and "there is no kubeconfig" in done.stderr, done.stdout + done.stderr

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""component/argo/*.yaml out of specs/interface.json: the step as a template of Argo Workflows.
+
+All inputs are parameters; none must be given but train_specification, and an empty text is "not given". Texts that may be long or hold $$ reach the
+step as files (raw artifacts): Kubernetes changes words of a command line. Data sets are paths on a claim that the template mounts, or addresses: what
+Argo itself would download into the step would have to go on to the training pods from there.
+"""
+from component_kfp import HEAD, description, flag_name, folded, of_component, quoted
+
+AS_FILE = ("specification", "object")
+ADDRESS = "A path on a claim that this template mounts, or an address: s3://bucket/key."
+OUTPUTS_AS_TEXT = ("metrics", "results", "job_name")
+FILES = {"report": "report.html"}  # Argo's user interface shows what ends in .html
+
+USAGE = {
+    "WorkflowTemplate": "argo submit --from workflowtemplate/trainstep -p train_specification=…",
+    "ClusterWorkflowTemplate": "argo submit --from clusterworkflowtemplate/trainstep --serviceaccount trainstep -p train_specification=…",
+}
+
+
+def words(field: dict) -> str:
+    if field["shape"] != "path":
+        return description(field)
+    return description({**field, "more": f"{ADDRESS} {field['more'].partition('. ')[2]}".strip()})
+
+
+def parameter(field: dict, indent: str) -> list:
+    lines = [f"{indent}- name: {field['name']}"]
+    if field["name"] != "train_specification":
+        lines.append(f"{indent}  value: {quoted(field.get('default', ''))}")
+    return [*lines, *folded(indent + "  ", "description", words(field))]
+
+
+def raw_artifact(field: dict) -> list:
+    name = field["name"]
+    return [f"      - name: {name}", f"        path: /tmp/inputs/{name}", f"        raw: {{data: {quoted('{{inputs.parameters.' + name + '}}')}}}"]
+
+
+def place(field: dict) -> str:
+    return "/tmp/outputs/" + FILES.get(field["name"], field["name"])
+
+
+def output_parameter(field: dict) -> str:
+    default = "{}" if field["name"] != "job_name" else ""
+    return f"      - {{name: {field['name']}, valueFrom: {{path: {place(field)}, default: {quoted(default)}}}}}"
+
+
+def output_artifact(field: dict) -> str:
+    whole = ", archive: {none: {}}" if field["name"] in FILES else ""
+    return f"      - {{name: {field['name']}, path: {place(field)}, optional: true{whole}}}"
+
+
+def argument(field: dict) -> list:
+    value = f"@/tmp/inputs/{field['name']}" if field["shape"] in AS_FILE else "{{inputs.parameters." + field["name"] + "}}"
+    return [f"      - --{flag_name(field)}", f"      - {quoted(value)}"]
+
+
+def template(interface: dict, image: str, kind: str) -> str:
+    inputs = of_component(interface)
+    outputs = [field for field in interface["outputs"] if not field["name"].startswith("mlpipeline")]
+    lines = [
+        "apiVersion: argoproj.io/v1alpha1",
+        f"kind: {kind}",
+        "metadata:",
+        "  name: trainstep",
+        "  annotations:",
+        *folded("    ", "workflows.argoproj.io/description", f"{interface['description']} {USAGE[kind]}"),
+        "spec:",
+        "  entrypoint: train",
+        *(["  serviceAccountName: trainstep"] if kind == "WorkflowTemplate" else []),
+        "  arguments:",
+        "    parameters:",
+        *(line for field in inputs for line in parameter(field, "    ")),
+        "  templates:",
+        "  - name: train",
+        "    inputs:",
+        "      parameters:",
+        *(f"      - {{name: {f['name']}{default(f)}}}" for f in inputs),
+        "      artifacts:",
+        *(line for field in inputs if field["shape"] in AS_FILE for line in raw_artifact(field)),
+        "    outputs:",
+        "      parameters:",
+        *(output_parameter(field) for field in outputs if field["name"] in OUTPUTS_AS_TEXT),
+        "      artifacts:",
+        *(output_artifact(field) for field in outputs if field["name"] not in OUTPUTS_AS_TEXT),
+        "    volumes:",
+        "    - {name: tmp, emptyDir: {}}",
+        "    container:",
+        f"      image: {quoted(image)}",
+        "      command: [/usr/local/bin/trainstep, run]",
+        "      args:",
+        *(line for field in inputs for line in argument(field)),
+        *(line for field in outputs for line in (f"      - --{flag_name(field)}", f"      - {place(field)}")),
+        "      resources:",
+        "        requests: {cpu: 10m, memory: 32Mi}",
+        "        limits: {memory: 256Mi}",
+        "      securityContext:",
+        "        allowPrivilegeEscalation: false",
+        "        capabilities: {drop: [ALL]}",
+        "        readOnlyRootFilesystem: true",
+        "        runAsNonRoot: true",
+        "        seccompProfile: {type: RuntimeDefault}",
+        "      volumeMounts:",
+        "      - {name: tmp, mountPath: /tmp}",
+    ]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def default(field: dict) -> str:
+    return "" if field["name"] == "train_specification" else f", default: {quoted(field.get('default', ''))}"

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""component/component.yaml out of specs/interface.json: one file that both SDKs load, call and compile.
+
+Every input is optional, also train_specification: the SDK 1.8 moves what is required in front of the rest, and calls with positional arguments – the
+two data sets first, as in published notebooks – would no longer fit. The program says what is missing. Each stands in an `if`, because backends differ in
+what they make of an omitted input; with an executor input the program reads nothing else.
+"""
+import json
+import textwrap
+
+HEAD = """\
+# Made by tools/make_component.py from specs/interface.json.
+# SPDX-License-Identifier: Apache-2.0
+"""
+TYPES = {"path": None, "specification": "String", "object": "JsonObject", "selector": "String", "text": "String"}
+
+
+def quoted(text: str) -> str:
+    """A YAML scalar; JSON's strings are such."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + ("" if text.endswith("…") else ".")
+
+
+def folded(indent: str, key: str, text: str) -> list:
+    """A member whose text is broken into lines, as YAML reads it: on one."""
+    lines = textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False)
+    return [f"{indent}{key}: >-", *(f"{indent}  {line}" for line in lines)]
+
+
+def description(field: dict) -> str:
+    parts = [sentence(field["help"]), field.get("more", ""), f"Example: {field['example']}" if "example" in field else ""]
+    return " ".join(part for part in parts if part)
+
+
+def flag_name(field: dict) -> str:
+    return field.get("flag", field["name"].replace("_", "-"))
+
+
+def of_component(interface: dict) -> list:
+    return [field for field in interface["inputs"] if field.get("component", True)]
+
+
+def input_lines(field: dict) -> list:
+    lines = [f"- name: {field['name']}"]
+    kind = field.get("type", TYPES[field["shape"]])
+    if kind:
+        lines.append(f"  type: {kind}")
+    lines += folded("  ", "description", description(field))
+    if "default" in field:
+        lines.append(f"  default: {quoted(field['default'])}")
+    return [*lines, "  optional: true"]
+
+
+def output_lines(field: dict) -> list:
+    kind = [f"  type: {field['type']}"] if "type" in field else []
+    return [f"- name: {field['name']}", *kind, *folded("  ", "description", field["description"])]
+
+
+def input_argument(field: dict) -> str:
+    name, way = field["name"], "inputPath" if field["shape"] == "path" else "inputValue"
+    return f"    - if: {{cond: {{isPresent: {name}}}, then: [--{flag_name(field)}, {{{way}: {name}}}]}}"
+
+
+def component(interface: dict, image: str) -> str:
+    note = (
+        " KFP's cache skips a training whose inputs are the same as before; where it is to run nevertheless, say"
+        ' task.set_caching_options(False) (SDK 2) or task.execution_options.caching_strategy.max_cache_staleness = "P0D" (SDK 1.8).'
+    )
+    lines = [
+        f"name: {interface['name']}",
+        *folded("", "description", interface["description"] + note),
+        "inputs:",
+        *(line for field in of_component(interface) for line in input_lines(field)),
+        "outputs:",
+        *(line for field in interface["outputs"] for line in output_lines(field)),
+        "implementation:",
+        "  container:",
+        f"    image: {quoted(image)}",
+        "    command: [/usr/local/bin/trainstep, run]",
+        "    args:",
+        "    - --executor-input",
+        "    - executorInput: null",
+        *(input_argument(field) for field in of_component(interface)),
+        *(line for field in interface["outputs"] for line in (f"    - --{flag_name(field)}", f"    - outputPath: {field['name']}")),
+    ]
+    return HEAD + "\n".join(lines) + "\n"
