@@ -70,7 +70,11 @@ bool has_addresses(const plan::Request& request) {
   const auto has = [](const auto& paths) {
     return std::ranges::any_of(paths, [](const plan::StepPath& path) { return objectstore::is_address(path.uri); });
   };
-  return has(request.inputs) || has(request.outputs);
+  const auto& parameters = request.train_parameters;
+  const bool among_parameters = parameters.is_object() && std::ranges::any_of(parameters, [](const Json& value) {
+                                  return value.is_string() && objectstore::is_address(value.get_ref<const std::string&>());
+                                });
+  return has(request.inputs) || has(request.outputs) || among_parameters;
 }
 
 void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done) {

@@ -50,6 +50,15 @@ const StepPath* find_path(const std::vector<StepPath>& paths, std::string_view n
   return found == paths.end() ? nullptr : &*found;
 }
 
+// An address in an object store that stands where a path's name could: KFP's launcher then has no artifact to copy into the step's pod.
+std::optional<StepPath> address_in(const Json& value, const std::string& name) {
+  if (!value.is_string() || value.get_ref<const std::string&>().find("://") == std::string::npos) return std::nullopt;
+  StepPath path;
+  path.name = name;
+  path.uri = value.get<std::string>();
+  return path;
+}
+
 // The actual parameter; null counts as not given.
 const Json* actual(const Request& request, const std::string& name) {
   return request.train_parameters.is_object() ? find(request.train_parameters, name) : nullptr;
@@ -84,8 +93,8 @@ Result<std::optional<StepPath>> choose_path(const std::string& name, const Json*
   const auto* found = value->is_string() ? find_path(paths, value->get_ref<const std::string&>()) : nullptr;
   if (found != nullptr) return std::optional(*found);
   const auto text = value->is_string() ? show_text(value->get<std::string>()) : fmt::format("a {}", type_name(*value));
-  return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths, found {}; this step has: {}{}", name, kind, text,
-                                 names_of(paths), how_to_give(kind, paths)));
+  return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths{}, found {}; this step has: {}{}", name, kind,
+                                 kind == "input" ? " or an address (s3://…)" : "", text, names_of(paths), how_to_give(kind, paths)));
 }
 
 Result<Json> convert(const spec::Program& program, const spec::Input& input, const Json& value) {
@@ -114,7 +123,10 @@ Result<std::optional<BoundInput>> bind_input(const spec::Program& program, const
   bound.name = input.name;
   bound.given = value != nullptr;
   if (input.type == Type::artifact) {
-    ASSIGN(bound.path, choose_path(input.name, value, request.inputs, "input"));
+    bound.path = value == nullptr ? std::nullopt : address_in(*value, input.name);
+    if (!bound.path) {
+      ASSIGN(bound.path, choose_path(input.name, value, request.inputs, "input"));
+    }
     if (bound.path) return std::optional(std::move(bound));
   } else if (value != nullptr) {
     ASSIGN(bound.value, convert(program, input, *value));

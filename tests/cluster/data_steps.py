@@ -179,7 +179,7 @@ class DataStep:
         self.options.setdefault("agent_image", AGENT_IMAGE)
         inputs = {"parameterValues": self.values()}
         if self.data_as_text:
-            inputs["parameterValues"]["train_dataset_dir"] = f"minio://{BUCKET}/{data}"
+            inputs["parameterValues"]["train_parameters"]["train_dataset_dir"] = f"minio://{BUCKET}/{data}"
         else:
             inputs["artifacts"] = {"train_dataset_dir": {"artifacts": [artifact(data, "data")]}}
         return self.begin({"executor-input": {

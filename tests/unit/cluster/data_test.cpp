@@ -197,6 +197,11 @@ TEST_CASE("only for addresses is the configuration worth a request") {
   CHECK_FALSE(has_addresses(request));
   request.outputs = {path("c", "", "gs://bucket/x")};
   CHECK(has_addresses(request));
+  request.outputs.clear();
+  request.train_parameters = {{"epochs", 3}, {"data", "train_dataset_dir"}};
+  CHECK_FALSE(has_addresses(request));
+  request.train_parameters["data"] = "s3://bucket/digits";
+  CHECK(has_addresses(request));
 }
 
 TEST_CASE("the launcher's ConfigMap is read; that it is not there or may not be read is nothing, other errors are told") {

@@ -94,6 +94,15 @@ TEST_CASE("parameters are bound: paths by name, values by type, defaults where n
   }
 }
 
+TEST_CASE("an input path may be an address in an object store") {
+  const auto bound = bind(program(v1), request(R"({"name": "x", "train_dataset_dir": "s3://bucket/digits"})"));
+  REQUIRE(bound);
+  REQUIRE(bound->inputs.front().path);
+  CHECK(bound->inputs.front().path->uri == "s3://bucket/digits");
+  CHECK(bound->inputs.front().path->path.empty());
+  CHECK_FALSE(bind(program(v1), request(R"({"name": "x", "model_dir": "s3://bucket/model"})")));
+}
+
 TEST_CASE("parameters that do not fit are refused with the remedy") {
   struct Row {
     const char* parameters;
@@ -109,7 +118,8 @@ TEST_CASE("parameters that do not fit are refused with the remedy") {
            {R"({"name": "x", "epochs": "many"})", "train_parameters.epochs: wants a whole number, found \"many\""},
            {R"({"name": "x", "epochs": 2.5})", "train_parameters.epochs: wants a whole number, found 2.5"},
            {R"({"name": "x", "train_dataset_dir": "/data"})",
-            "train_parameters.train_dataset_dir: wants the name of one of the step's input paths, found '/data'; this step has: train_dataset_dir, "
+            "train_parameters.train_dataset_dir: wants the name of one of the step's input paths or an address (s3://…), found '/data'; this step "
+            "has: train_dataset_dir, "
             "validation_dataset_dir"},
            {R"({"name": "x", "train_dataset_dir": 3})", "found a number; this step has"},
            {R"({"name": "x", "train_dataset_dir": "model_dir"})", "wants the name of one of the step's input paths"},
