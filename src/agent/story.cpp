@@ -126,12 +126,13 @@ class Story {
     return keep_record(report, limit);
   }
 
-  // Without it the training counts as lost.
+  // Without it the training counts as lost. What a claim refuses, it refuses again.
   Result<void> keep_record(const PodReport& report, const Deadline& limit) {
     constexpr Duration pause{10'000};
     while (true) {
       auto written = write_record(m_loop, *m_stores, m_task, report);
-      if (written || limit.passed()) return written;
+      if (!written && written.error().kind == ErrorKind::input) written.error().kind = ErrorKind::internal;  // no program has done it
+      if (written || limit.passed() || !m_task.record.in_store()) return written;
       m_with.tell(fmt::format("record of the finished training: {}; tried again in {}", written.error().message, trainstep::describe(pause)));
       TRY(await<std::monostate>(m_loop, [&](auto done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
     }

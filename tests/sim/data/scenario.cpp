@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace trainstep::sim::data {
 namespace {
 
 std::int64_t some_size(Random& random, const objectstore::TransferLimits& limits) {
   const auto part = limits.part, range = limits.range;
-  return random.pick<std::int64_t>({0, 1, 17, 100, part - 1, part, part + 1, range, range + 1, 2 * part, 3 * part + 7, 2 * range + 5});
+  const auto size = random.pick<std::int64_t>({0, 1, 17, 100, part - 1, part, part + 1, range, range + 1, 2 * part, 3 * part + 7, 2 * range + 5});
+  return std::min(size, 9 * part + 1);  // more parts tell nothing new
 }
 
 // `single`: one file that is the artifact itself; else a few with names that need care.
