@@ -1,5 +1,5 @@
 #!/bin/bash
-# ./dev soak [MINUTES]: each fuzz target that long (default: 10), 100,000 simulated worlds from a random seed on, then
+# ./dev soak [MINUTES]: each fuzz target that long (default: 10), 100,000 simulated worlds and the data of as many jobs from a random seed on, then
 # the unit tests again and again in random order, half as long, 2,000 random schedules of faults before a real control plane (FAULT_RUNS: so many,
 # FAULT_FIRST: from this seed on), and the end-to-end tests twice.
 # SPDX-License-Identifier: Apache-2.0
@@ -21,9 +21,10 @@ for target in build/fuzz/tests/fuzz_*; do
     -artifact_prefix="build/fuzz/found_${name}_" "$grown" $seeds
 done
 
-build sim sim
+build sim sim sim_data
 first=$((RANDOM * 32768 + RANDOM))
 step "100,000 worlds from seed $first" build/sim/tests/sim/sim --first "$first" --seeds 100000
+step "the data of 100,000 jobs from seed $first" build/sim/tests/sim/sim_data --first "$first" --seeds 100000
 
 build dev
 build release

@@ -8,7 +8,7 @@ all=${1:-}
 tools/prepare_tests.sh
 build dev
 build release
-build sim sim
+build sim sim sim_data
 if [[ $all ]]; then
   tools/test_more.sh
 fi

@@ -1,8 +1,11 @@
 #!/bin/bash
-# The simulator (tests/sim), built to be fast: tools/sim.sh [--first SEED] [--seeds N] | --seed SEED | --kills
+# The simulators (tests/sim), built to be fast: tools/sim.sh [--first SEED] [--seeds N] | --seed SEED | --kills
+#                                               tools/sim.sh --data [--first SEED] [--seeds N] | --data --seed SEED
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need "${build_packages[@]}" "${test_packages[@]}"
-build sim sim
-exec build/sim/tests/sim/sim "$@"
+program=sim
+[[ ${1:-} != --data ]] || { program=sim_data && shift; }
+build sim "$program"
+exec "build/sim/tests/sim/$program" "$@"

@@ -5,16 +5,14 @@
 //   --kills     instead: every kind, killed before and after each of its API calls, where nothing else goes wrong
 //   --serve     instead: its API server alone, at standard input and output (serve.h)
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sim/real_step.h"
+#include "sim/seeds.h"
 #include "sim/serve.h"
 #include "sim/world.h"
 
@@ -22,33 +20,6 @@ using namespace trainstep;
 using namespace trainstep::sim;
 
 namespace {
-
-constexpr int most_stories = 2;
-
-// True: every promise was kept.
-bool live(std::uint64_t seed, const Wishes& wishes, bool story) {
-  World world(seed, {.wishes = wishes, .story = story});
-  const auto violations = world.run(real_step);
-  if (violations.empty() && !story) return true;
-  if (story) std::printf("%s\n", world.story().c_str());
-  for (const auto& violation : violations) std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), violation.c_str());
-  if (!violations.empty() && story) std::printf("again: tools/sim.sh --seed %llu\n\n", static_cast<unsigned long long>(seed));
-  return violations.empty();
-}
-
-int run_seeds(std::uint64_t first, std::uint64_t seeds, bool stop_at_first) {
-  const auto begin = std::chrono::steady_clock::now();
-  std::uint64_t failed = 0;
-  for (auto seed = first; seed < first + seeds; ++seed) {
-    if (live(seed, {}, false)) continue;
-    if (++failed <= most_stories) live(seed, {}, true);
-    if (stop_at_first) break;
-  }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::printf("%llu seeds from %llu, %llu with a violated promise, %.0f a second\n", static_cast<unsigned long long>(seeds),
-              static_cast<unsigned long long>(first), static_cast<unsigned long long>(failed), static_cast<double>(seeds) / took.count());
-  return failed == 0 ? 0 : 1;
-}
 
 int run_kills() {
   int points = 0, failed = 0;
@@ -76,17 +47,15 @@ int run_kills() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t first = 1, seeds = 1'000;
-  bool stop_at_first = false;
   const std::vector<std::string> words(argv + 1, argv + argc);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto value = i + 1 < words.size() ? std::strtoull(words[i + 1].c_str(), nullptr, 10) : 0;
-    if (words[i] == "--kills") return run_kills();
-    if (words[i] == "--serve") return serve(std::cin, std::cout), 0;
-    if (words[i] == "--seed") return live(value, {}, true) ? 0 : 1;
-    if (words[i] == "--until-violated") stop_at_first = true;
-    if (words[i] == "--first") first = value;
-    if (words[i] == "--seeds") seeds = value;
+  for (const auto& word : words) {
+    if (word == "--kills") return run_kills();
+    if (word == "--serve") return serve(std::cin, std::cout), 0;
   }
-  return run_seeds(first, seeds, stop_at_first);
+  const Live live = [](std::uint64_t seed, bool story) {
+    World world(seed, {.wishes = {}, .story = story});
+    auto violations = world.run(real_step);
+    return Lived{std::move(violations), world.story()};
+  };
+  return run_seeds(words, live, "tools/sim.sh");
 }
