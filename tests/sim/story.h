@@ -22,6 +22,7 @@ class Story {
     m_text += fmt::format("{:>12.3f} s  {:<9} {}\n", static_cast<double>(passed.count()) / 1000.0, who,
                           fmt::format(format, std::forward<Arguments>(arguments)...));
   }
+  [[nodiscard]] bool wanted() const { return m_wanted; }
   [[nodiscard]] const std::string& text() const { return m_text; }
 
  private:

@@ -2,6 +2,7 @@
 #include "sim/data/store_network.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace trainstep::sim::data {
@@ -30,6 +31,10 @@ std::string described(const http::Request& request) {
     if (header.name == "Range") text += ' ' + header.value;
   return text;
 }
+
+// In the order of StoreNetwork::Fault.
+constexpr std::array fault_names{"none",        "reset",  "reset after", "swallowed", "swallowed after", "slow down", "server error",
+                                 "error after", "denied", "cut",         "truncated", "garbled",         "broken"};
 
 // One and the same, whichever upload it belongs to.
 std::string same(const http::Request& request) {
@@ -117,7 +122,9 @@ void StoreNetwork::arrive(const Shared& exchange) {
                      : away->sort == Outage::Sort::refused ? Fault::reset
                      : away->sort == Outage::Sort::silent  ? Fault::swallowed
                                                            : Fault::slow_down;
-  m_story.tell("store", "{}{}", described(request), fault == Fault::none ? std::string() : fmt::format("  [fault {}]", static_cast<int>(fault)));
+  if (m_story.wanted())
+    m_story.tell("store", "{}{}", described(request),
+                 fault == Fault::none ? std::string() : fmt::format("  [{}]", fault_names.at(static_cast<std::size_t>(fault))));
   switch (fault) {
     case Fault::reset:
       return fail(exchange, delay(), "the connection was reset");
