@@ -23,9 +23,10 @@ void place(plan::Task& task, const fs::path& folder, bool checkpoints) {
 
 }  // namespace
 
-Doom some_doom(Random& random, const Scenario& scenario) {
+Doom some_doom(Random& random, const Scenario& scenario, int kept) {
   using enum Doom::Sort;
   constexpr Duration usual{3'000};
+  if (kept > 1 && random.chance(0.6)) return {after_call, static_cast<int>(random.between(6, 20)), usual};
   const auto sort = random.pick({before_call, after_call, after_call, after_tasks, at_time, terminated});
   const bool calls = sort == before_call || sort == after_call;
   const auto whole = random.chance(0.5) ? usual : usual + scenario.epoch * scenario.epochs;

@@ -18,7 +18,8 @@ struct Doom {
   int count = 0;  // of calls to the store, or of tasks
   Duration after{};
 };
-Doom some_doom(Random& random, const Scenario& scenario);
+// `kept`: checkpoints that will be brought back, which is a good moment.
+Doom some_doom(Random& random, const Scenario& scenario, int kept);
 
 // How an attempt ended by itself.
 struct Ended {

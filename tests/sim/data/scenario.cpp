@@ -70,7 +70,8 @@ Scenario::Scenario(Random random) : later(random.split()) {
   kills = random.pick({0.0, 0.3, 0.6});
   bad_ends = random.pick({0.0, 0.0, 0.3});
   lost_ends = random.pick({0.0, 0.2});
-  restarts_in_pod = random.pick({0.0, 0.5, 1.0});
+  restarts_in_pod = random.pick({0.0, 0.5, 0.5, 1.0});
+  if (checkpoints && random.chance(0.5)) epochs += 3, epoch = std::max(epoch, Duration{12'000});  // there is something to bring back
 }
 
 std::string Scenario::describe() const {

@@ -142,7 +142,7 @@ bool World::bring_inputs() {
 bool World::attempt(Pod& pod, bool primary, bool calm) {
   auto& between = network(calm);
   const bool disturbed = !calm && m_random.chance(m_scenario.kills);
-  const auto doom = disturbed ? some_doom(m_random, m_scenario) : Doom{};
+  const auto doom = disturbed ? some_doom(m_random, m_scenario, m_promises->kept()) : Doom{};
   const auto end = !calm && m_random.chance(m_scenario.bad_ends) ? m_random.pick({End::fails, End::fails, End::no_value, End::no_model}) : End::well;
   const auto runs = m_truth.runs.size();
   const bool finished = m_promises->finished();
