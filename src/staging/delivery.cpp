@@ -124,7 +124,11 @@ void Delivery::delivered() {
 }
 
 void Delivery::failed(Error error) {
-  if (m_limit.passed()) return finish(std::move(error));
+  if (m_limit.passed()) {
+    // What a store does not want (400: expired tokens, for one) is no fault of the program whose output it is.
+    if (error.kind == ErrorKind::input) error.kind = ErrorKind::denied;
+    return finish(std::move(error));
+  }
   m_sink.tell(fmt::format("output {}: {}; tried again in {}", output().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().after(m_pause, [this] { next(); });
   m_pause = std::min(m_pause * 2, longest_pause);

@@ -63,7 +63,7 @@ class Fetching {
 
 // Puts every output where it belongs, but for what is there already, and removes what an earlier attempt left there beside it, begun uploads
 // too. What fails is tried again until `limit` has passed: the result of a training is worth it, and keys and rights can be mended meanwhile. Errors:
-// of the last try.
+// of the last try; that a store does not want it is `denied`, `input` is what is wrong with the files.
 class Delivery {
  public:
   // What is there already: what the stores' ledger knows, or also what has the same content – files are read for that.

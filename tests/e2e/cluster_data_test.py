@@ -134,7 +134,7 @@ def test_keys_that_stay_wrong_when_the_outputs_are_to_be_delivered_end_the_step_
     training.begin_with_artifacts("sets/expired")
     await_line(training, "reading")
     change_key(cluster, training, "no-longer-valid-0123456789")
-    assert training.end() == 2, training.output
+    assert training.end() == 3, training.output
     assert "output model: " in training.output.rpartition("[trainstep] failed")[2], training.output
     assert "the secret key does not fit the access key" in training.output.rpartition("[trainstep] failed")[2], training.output
     assert not list(training.model.rglob("*"))

@@ -418,7 +418,7 @@ def test_keys_that_have_expired_for_good_while_the_model_goes_out_leave_none_tha
     job.task["finishing_limit"] = 2
     expiry = Expiry(lambda request: True, second_part)
     with StoreProxy(job.server, expiry) as proxy:
-        done = job.run(check=2, url=proxy.url)
+        done = job.run(check=3, url=proxy.url)
     for word in ("output model: ", "ExpiredToken", "the temporary keys are no longer valid"):
         assert word in done.stderr and word in job.message.read_text()
     assert not job.record.exists() and not (job.delivered / "c").exists()

@@ -242,6 +242,14 @@ TEST_CASE_METHOD(Staging, "until the limit has passed; then the last error count
   CHECK(told.size() < 15);
 }
 
+TEST_CASE_METHOD(Staging, "a store that does not want an output is no fault of the program, whatever it answers") {
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  refuse("PUT", 400, GENERATE("ExpiredToken", "InvalidRequest"));
+  const auto staged = deliver(1min);
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::denied);
+}
+
 TEST_CASE_METHOD(Staging, "outputs that are there already are not sent again because a later one failed") {
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
   write(output("metrics", "s3://bkt/run/metrics"), "m");
