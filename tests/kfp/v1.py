@@ -114,8 +114,8 @@ def replaced(text: str, scope: dict) -> str:
 
 
 def inside(text: str, pod: pathlib.Path) -> str:
-    """The container's /tmp is a folder here."""
-    return re.sub(r"(?<![\w./])/tmp/(inputs|outputs)/", lambda found: f"{pod}/{found[1]}/", text)
+    """The container's folders of inputs and outputs are the pod's here."""
+    return re.sub(r"(?<![\w./])(?:/tmp)?/(inputs|outputs)/", lambda found: f"{pod}/{found[1]}/", text)
 
 
 def tags(text: str) -> set:
