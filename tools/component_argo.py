@@ -3,7 +3,8 @@
 
 All inputs are parameters; none must be given but train_specification, and an empty text is "not given". Texts that may be long or hold $$ reach the
 step as files (raw artifacts): Kubernetes changes words of a command line. Data sets are paths on a claim that the template mounts, or addresses: what
-Argo itself would download into the step would have to go on to the training pods from there.
+Argo itself would download into the step would have to go on to the training pods from there. Inputs lie outside /tmp: what Argo's executor makes below a
+mounted volume, it makes for its own user alone.
 """
 from component_kfp import HEAD, description, flag_name, folded, of_component, quoted
 
@@ -33,7 +34,7 @@ def parameter(field: dict, indent: str) -> list:
 
 def raw_artifact(field: dict) -> list:
     name = field["name"]
-    return [f"      - name: {name}", f"        path: /tmp/inputs/{name}", f"        raw: {{data: {quoted('{{inputs.parameters.' + name + '}}')}}}"]
+    return [f"      - name: {name}", f"        path: /inputs/{name}", f"        raw: {{data: {quoted('{{inputs.parameters.' + name + '}}')}}}"]
 
 
 def place(field: dict) -> str:
@@ -51,7 +52,7 @@ def output_artifact(field: dict) -> str:
 
 
 def argument(field: dict) -> list:
-    value = f"@/tmp/inputs/{field['name']}" if field["shape"] in AS_FILE else "{{inputs.parameters." + field["name"] + "}}"
+    value = f"@/inputs/{field['name']}" if field["shape"] in AS_FILE else "{{inputs.parameters." + field["name"] + "}}"
     return [f"      - --{flag_name(field)}", f"      - {quoted(value)}"]
 
 

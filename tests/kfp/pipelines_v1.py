@@ -18,15 +18,13 @@ def nothing():
 
 
 def everything():
-    data = preprocess().output
-    train(train_dataset_dir=data, validation_dataset_dir=data, **given.EVERYTHING)
+    train(train_dataset_dir=preprocess().output, validation_dataset_dir=preprocess().output, **given.EVERYTHING)
 
 
 def published(epochs: str = "3", workers: str = "2", kind: str = "PyTorch", gpus: int = 0):
     """As in published notebooks: data sets by position, numbers from the pipeline's parameters, in texts and in dictionaries."""
-    data = preprocess()
     task = train(
-        data.outputs["data"], data.outputs["data"], given.TRAIN, {**given.BIND, "epochs": epochs}, gpus=gpus, node_selector="",
+        preprocess().output, preprocess().output, given.TRAIN, {**given.BIND, "epochs": epochs}, gpus=gpus, node_selector="",
         cluster_configuration_secret="", distribution_specification={"distribution_type": kind, "number_of_workers": workers},
     )
     evaluate(task.outputs["model_dir"], task.outputs["job_name"], task.outputs["results"])

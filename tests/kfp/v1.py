@@ -69,6 +69,8 @@ class Argo:
         inputs = {f"inputs.parameters.{p['name']}": p["default"] for p in declared if "default" in p}
         inputs |= {f"inputs.parameters.{p['name']}": replaced(p["value"], scope) for p in arguments.get("parameters", [])}
         sources = {a["name"]: pathlib.Path(scope[_KNOWN.fullmatch(a["from"])[1]]) for a in arguments.get("artifacts", [])}
+        names = [artifact["name"] for artifact in template.get("inputs", {}).get("artifacts", [])]
+        assert len(set(names)) == len(names), f"{name}: Argo refuses inputs of the same name: {names}"
         for artifact in template.get("inputs", {}).get("artifacts", []):
             self.put(artifact, sources, inputs, pod)
         container = template["container"]
@@ -114,8 +116,8 @@ def replaced(text: str, scope: dict) -> str:
 
 
 def inside(text: str, pod: pathlib.Path) -> str:
-    """The container's /tmp is a folder here."""
-    return re.sub(r"(?<![\w./])/tmp/(inputs|outputs)/", lambda found: f"{pod}/{found[1]}/", text)
+    """The container's folders of inputs and outputs are the pod's here."""
+    return re.sub(r"(?<![\w./])(?:/tmp)?/(inputs|outputs)/", lambda found: f"{pod}/{found[1]}/", text)
 
 
 def tags(text: str) -> set:

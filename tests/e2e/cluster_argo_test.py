@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""component/argo, and what the SDK 1.8 compiles of the component, under the real Argo Workflows: real pods, the image that ./dev image builds."""
+import io
+import json
+import subprocess
+import sys
+import tarfile
+
+import pytest
+import yaml
+from conftest import ROOT
+from data_steps import DISTRIBUTIONS, MACHINE, PROGRAM, TOGETHER, Store, contents, delivered, tree
+from real_node import import_image
+
+sys.path.insert(0, str(ROOT / "tests/argo"))
+import argo as argo_workflows  # noqa: E402
+
+CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
+NAMESPACE = "argo"
+BUCKET_SECRET = "training-bucket"
+SHORT_GRACE = {"run_policy": {"stop_grace": "1s"}}
+RESOURCES = {"Job": "jobs.batch", "PyTorch": "pytorchjobs.kubeflow.org", "MPI": "mpijobs.kubeflow.org"}
+
+
+@pytest.fixture(scope="module")
+def store(cluster):
+    return Store(cluster)
+
+
+@pytest.fixture(scope="module")
+def argo(cluster, store):
+    """The controller, and in its namespace what component/kubernetes/argo says, with the name of this namespace's Secret in the Role."""
+    started = argo_workflows.Argo(cluster, store)
+    import_image(cluster, ROOT / "build/image/trainstep.tar")
+    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    objects = list(yaml.safe_load_all(cluster.kubectl("kustomize", str(ROOT / "component/kubernetes/argo"))))
+    for thing in objects:
+        for rule in thing.get("rules", []):
+            if rule["resources"] == ["secrets"]:
+                rule["resourceNames"].append(BUCKET_SECRET)
+        cluster.kubectl("apply", "--server-side", "-f", "-", input=thing)
+    started.prepare(NAMESPACE)
+    example = yaml.safe_load((ROOT / "component/kubernetes/secrets/bucket.yaml").read_text(encoding="utf-8"))
+    assert example["metadata"]["name"] == BUCKET_SECRET
+    values = {"minio-url": store.url, "minio-bucket": "pipelines", "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key}
+    cluster.kubectl("create", "-n", NAMESPACE, "-f", "-", input={**example, "stringData": {**example["stringData"], **values}})
+    store.configure(type("Space", (), {"name": NAMESPACE}))
+    return started
+
+
+@pytest.fixture
+def submit(argo, cluster):
+    """submit(train_specification=…): a Workflow from the template; nothing of it is left at the end."""
+    flows = []
+
+    def call(retry=None, **parameters):
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in parameters.items()}
+        spec = {"workflowTemplateRef": {"name": "trainstep"}, "arguments": {"parameters": [{"name": n, "value": v} for n, v in texts.items()]}}
+        if retry is not None:
+            template = cluster.api.get(f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/workflowtemplates/trainstep")["spec"]
+            template["templates"][0]["retryStrategy"] = retry
+            template["arguments"]["parameters"] = [
+                {"name": p["name"], "value": texts.get(p["name"], p.get("value", ""))} for p in template["arguments"]["parameters"]
+            ]
+            spec = template
+        flows.append(argo.submit(NAMESPACE, spec))
+        return flows[-1]
+
+    yield call
+    for flow in flows:
+        flow.delete()
+    cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])
+
+
+def jobs(cluster):
+    return [job for resource in RESOURCES.values() for job in cluster.kubectl("get", resource, "-n", NAMESPACE)["items"]]
+
+
+def outputs(status):
+    (node,) = [node for node in status["nodes"].values() if node["type"] == "Pod"]
+    parameters = {p["name"]: p["value"] for p in node["outputs"]["parameters"]}
+    return node, parameters, {a["name"]: a["s3"]["key"] for a in node["outputs"]["artifacts"] if "s3" in a}
+
+
+def step_log(flow):
+    status = flow.status()
+    return json.dumps({**status, "nodes": [node.get("message") for node in status.get("nodes", {}).values()]}) + "\n" + flow.log()
+
+
+@pytest.mark.parametrize("kind", RESOURCES)
+def test_template_trains_and_its_outputs_are_argos(cluster, store, submit, kind):
+    files = tree(store, f"sets/argo-{kind}")
+    command = ["python3", "-c", PROGRAM.replace("TOGETHER", TOGETHER[kind]), {"inputPath": "data"}, {"outputPath": "model"}, {"outputPath": "digest"}]
+    specification = {
+        "name": "train",
+        "inputs": [{"name": "data", "type": "Dataset"}],
+        "outputs": [{"name": "model", "type": "Model"}, {"name": "digest", "type": "JsonObject"}],
+        "implementation": {"container": {"image": cluster.IMAGE, "command": command}},
+    }
+    options = {**SHORT_GRACE, **({"volumes": MACHINE} if kind == "PyTorch" else {})}
+    flow = submit(
+        train_specification=specification, train_dataset_dir=f"minio://pipelines/sets/argo-{kind}", model_name="digits", job_options=options,
+        train_parameters={"data": "train_dataset_dir", "model": "model_dir"}, cluster_configuration_secret=BUCKET_SECRET,
+        distribution_specification={"distribution_type": kind, **DISTRIBUTIONS[kind]},
+    )
+    status = flow.until_over()
+    assert status["phase"] == "Succeeded", step_log(flow)
+    _, parameters, artifacts = outputs(status)
+    assert json.loads(parameters["metrics"]) == {"accuracy": 0.97}
+    assert parameters["job_name"].startswith("digits-")
+    assert json.loads(parameters["results"])["digest"]["agreed"] is True
+    report = (store.files / artifacts["report"]).read_text(encoding="utf-8")
+    assert report.startswith("<!DOCTYPE html>") and parameters["job_name"] in report
+    model = cluster.folder / f"model-{kind}"
+    with tarfile.open(fileobj=io.BytesIO((store.files / artifacts["model_dir"]).read_bytes())) as tar:
+        tar.extractall(model)
+    assert delivered(model / "model_dir", files), contents(model).keys()
+    (job,) = cluster.kubectl("get", RESOURCES[kind], "-n", NAMESPACE, "-l", "app.kubernetes.io/managed-by=trainstep")["items"]
+    assert [(owner["kind"], owner["name"]) for owner in job["metadata"]["ownerReferences"]] == [("Workflow", flow.name)]
+
+
+def small(cluster, script):
+    return {"image": cluster.IMAGE, "command": ["python3", "-c", script]}
+
+
+WAITS = "import time\nfor i in range(1, 11): print(f'epoch={i}/10 loss={1 / i}', flush=True); time.sleep(0.05)\ntime.sleep(1000)"
+
+
+def test_progress_is_the_nodes(cluster, submit):
+    flow = submit(train_specification=small(cluster, WAITS.replace("range(1, 11)", "range(1, 4)")), job_options=SHORT_GRACE)
+    flow.until(lambda status: any(node.get("progress") == "3/10" for node in status.get("nodes", {}).values()))
+
+
+def test_program_that_fails_fails_the_node_with_its_exit_code(cluster, submit):
+    flow = submit(train_specification=small(cluster, "raise SystemExit('out of luck')"))
+    status = flow.until_over()
+    node, _, artifacts = outputs(status)
+    assert status["phase"] == "Failed" and node["outputs"]["exitCode"] == "1", step_log(flow)
+    assert "report" in artifacts and "out of luck" in flow.log()
+
+
+@pytest.mark.parametrize("how", ["Stop", "Terminate"])
+def test_cancelled_workflow_leaves_no_job(cluster, submit, how):
+    flow = submit(train_specification=small(cluster, WAITS), job_options=SHORT_GRACE)
+    cluster.wait_for("workflow-controller", 90, lambda: jobs(cluster) and jobs(cluster)[0]["status"].get("ready"))
+    flow.patch({"spec": {"shutdown": how}})
+    assert flow.until_over()["phase"] == "Failed", step_log(flow)
+    cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])
+
+
+def test_step_whose_pod_was_deleted_takes_up_the_running_job(cluster, submit):
+    script = "import os, time\nfor _ in range(600):\n    if os.path.exists('/shared/end'): break\n    time.sleep(0.1)\nprint('accuracy=0.5')"
+    shared = cluster.folder / "shared"
+    shared.mkdir()
+    flow = submit(
+        retry={"limit": "2", "retryPolicy": "Always"}, train_specification=small(cluster, script),
+        job_options={"volumes": [{"mount_path": "/shared", "host_path": str(shared)}]},
+    )
+    cluster.wait_for("workflow-controller", 90, lambda: jobs(cluster) and jobs(cluster)[0]["status"].get("ready"))
+    (before,) = jobs(cluster)
+    # Argo makes a pod anew under its own name that is gone within ten seconds of its start.
+    (first,) = flow.pods()
+    cluster.kubectl("delete", "pod", first["metadata"]["name"], "-n", NAMESPACE)
+    cluster.wait_for("workflow-controller", 90, lambda: any(p["metadata"]["uid"] != first["metadata"]["uid"] and running(p) for p in flow.pods()))
+    (shared / "end").touch()
+    assert flow.until_over()["phase"] == "Succeeded", step_log(flow)
+    (after,) = jobs(cluster)
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+def running(pod):
+    return pod["status"].get("phase") == "Running"
+
+
+def on_this_cluster(value, image):
+    """The tests' pipelines name no image, and no Secret."""
+    if isinstance(value, dict):
+        return {key: image if (key, item) == ("image", "none") else on_this_cluster(item, image) for key, item in value.items()}
+    if isinstance(value, list):
+        words = [on_this_cluster(item, image) for item in value]
+        at = words.index("--cluster-configuration-secret") if "--cluster-configuration-secret" in words else None
+        return words if at is None else [*words[: at + 1], BUCKET_SECRET, *words[at + 2 :]]
+    return value.replace('"image": "none"', f'"image": "{image}"') if isinstance(value, str) else value
+
+
+def test_workflow_that_the_sdk_1_8_compiles_trains_and_hands_on_its_model(cluster, argo, store, python_of, tmp_path):
+    """The published call, of tests/kfp/pipelines_v1.py."""
+    words = [python_of("kfp1"), "-B", "-W", "ignore", ROOT / "tests/kfp/pipelines_v1.py", tmp_path]
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    spec = on_this_cluster(yaml.safe_load((tmp_path / "published.yaml").read_text(encoding="utf-8"))["spec"], cluster.IMAGE)
+    flow = argo.submit(NAMESPACE, {**spec, "serviceAccountName": "trainstep"})
+    status = flow.until_over()
+    assert status["phase"] == "Succeeded", step_log(flow)
+    artifacts = {a["name"]: a["s3"]["key"] for node in status["nodes"].values() for a in node.get("outputs", {}).get("artifacts", []) if "s3" in a}
+    assert {"train-model_dir", "train-report", "mlpipeline-metrics", "mlpipeline-ui-metadata"} <= set(artifacts)
+    with tarfile.open(fileobj=io.BytesIO((store.files / artifacts["evaluate-verdict"]).read_bytes())) as tar:
+        verdict = tar.extractfile(tar.getnames()[0]).read().decode()
+    assert verdict.startswith("3 epochs of some words, rank 0 of 2; my; "), verdict
+    flow.delete()
+    cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])
