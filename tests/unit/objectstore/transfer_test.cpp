@@ -399,8 +399,7 @@ TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, an
 }
 
 TEST_CASE_METHOD(Trees, "a file that is being fetched has no name: who is killed leaves nothing of it") {
-  const auto behind = std::make_shared<WriteBehind>();
-  const auto unnamed = GrowingFile::create(target / "large", behind);
+  const auto unnamed = GrowingFile::create(target / "large");
   REQUIRE(unnamed);
   REQUIRE((*unnamed)->write(0, "0123"));
   CHECK(fs::is_empty(target));
