@@ -12,10 +12,12 @@ from steps import Pod, Workflow, define_workflows
 CLUSTER = {}
 FOLDER = ROOT / "component/kubernetes"
 PROGRAM = '{"image": "localhost/trainstep-tests:1", "command": ["train"]}'
-# What docs/data.md adds, and the quotas that `check` looks at.
+# What docs/data.md adds.
 DATA = {("", "configmaps", "get"), ("", "secrets", "get"), ("", "persistentvolumeclaims", "get"), ("", "persistentvolumeclaims", "create")}
 REMOTE_DATA = {("", "secrets", "create"), ("", "persistentvolumeclaims", "get"), ("", "persistentvolumeclaims", "create")}
+# What only `check` looks at: quotas, and the namespace's labels of Pod Security.
 QUOTAS = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]}
+LABELS = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
 OWN_POD = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 
 
@@ -109,7 +111,7 @@ def check_in_pod(cluster, workflows, program, tmp_path):
 
 @pytest.mark.parametrize("kind", RESOURCES)
 def test_the_role_gives_a_step_all_that_the_program_asks_for(cluster, built, check_in_pod, kind):
-    with cluster.namespace([*rules_of(built("standalone")), QUOTAS]) as space:
+    with cluster.namespace([*rules_of(built("standalone")), QUOTAS, LABELS]) as space:
         done = check_in_pod(space, kind)
         assert done.returncode == 0 and "rights in namespace" in done.stdout, done.stdout + done.stderr
         assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok"}, done.stdout
@@ -117,7 +119,7 @@ def test_the_role_gives_a_step_all_that_the_program_asks_for(cluster, built, che
 
 @pytest.mark.parametrize("kind", RESOURCES)
 def test_the_role_gives_nothing_that_the_program_does_not_ask_for(cluster, built, check_in_pod, kind):
-    with cluster.namespace([OWN_POD, QUOTAS]) as space:
+    with cluster.namespace([OWN_POD, QUOTAS, LABELS]) as space:
         done = check_in_pod(space, kind)
     asked = rights(yaml.safe_load(done.stdout[done.stdout.index("apiVersion:") :])["rules"]) | rights([OWN_POD])
     given = rights(rules_of(built("standalone")))
