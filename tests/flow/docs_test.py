@@ -91,8 +91,11 @@ def test_every_local_link_leads_somewhere():
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+FLAGS_OF_OTHERS = "--pytorch-init-container-template-file"  # of the training-operator
+
+
 def test_every_flag_that_the_pages_name_exists():
-    known = help_of("run") + help_of("render") + help_of()
+    known = help_of("run") + help_of("render") + help_of() + FLAGS_OF_OTHERS
     for page in PAGES:
         text = re.sub(r"(\./dev|tools/\S+) [^`\n]*", "", page.read_text(encoding="utf-8"))
         for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)):
