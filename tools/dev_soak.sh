@@ -1,7 +1,7 @@
 #!/bin/bash
 # ./dev soak [MINUTES]: each fuzz target that long (default: 10), 100,000 simulated worlds and the data of as many jobs from a random seed on, then
 # the unit tests again and again in random order, half as long, 2,000 random schedules of faults before a real control plane (FAULT_RUNS: so many,
-# FAULT_FIRST: from this seed on), and the end-to-end tests twice.
+# FAULT_FIRST: from this seed on), 1,000 runs with data whose pods and store are lost (DATA_RUNS: so many), and the end-to-end tests twice.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -43,4 +43,6 @@ tools/venv.sh e2e
 first=${FAULT_FIRST:-$RANDOM}
 step "${FAULT_RUNS:-2000} schedules of faults from seed $first" build/venv/e2e/bin/python tests/cluster/fault_runs.py \
   --first "$first" --runs "${FAULT_RUNS:-2000}"
+step "${DATA_RUNS:-1000} runs whose pods and store are lost, from seed $first" build/venv/e2e/bin/python tests/cluster/data_fault_runs.py \
+  --first "$first" --runs "${DATA_RUNS:-1000}"
 step "end-to-end tests, twice" ctest --preset dev -L e2e --repeat until-fail:2

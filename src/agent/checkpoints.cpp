@@ -31,7 +31,7 @@ bool has_checkpoints(const plan::TaskCheckpoints& checkpoints) {
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell) {
   ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
   std::optional<objectstore::Listing> listing;
-  ASSIGN(const auto there, await<std::vector<objectstore::Object>>(loop, [&](auto done) {
+  ASSIGN(const auto there, await<std::vector<objectstore::Object>>(loop, [&](const auto& done) {
            listing.emplace(stores.of(checkpoints.to), from, [done](auto answer) {
              if (!answer) return done(std::move(answer.error().error));
              done(std::move(*answer));
@@ -40,7 +40,8 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
   if (there.empty()) return {};
   const std::vector<plan::TaskInput> inputs{{"checkpoints", checkpoints.path, checkpoints.to}};
   std::optional<staging::Fetching> fetching;
-  ASSIGN(const auto staged, await<staging::Staged>(loop, [&](auto done) { fetching.emplace(stores, inputs, staging::StagingSink{tell, done}); }));
+  ASSIGN(const auto staged,
+         await<staging::Staged>(loop, [&](const auto& done) { fetching.emplace(stores, inputs, staging::StagingSink{tell, done}); }));
   tell(fmt::format("checkpoints of an earlier attempt: {}", describe(staged)));
   return {};
 }

@@ -24,13 +24,13 @@ Result<T> without_status(objectstore::Answer<T> answer) {
 Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place) {
   if (!place.in_store()) return read_file(place.path, largest_record);
   ASSIGN(const auto address, Address::parse(place.uri));
-  return await<std::string>(loop, [&](auto done) {
+  return await<std::string>(loop, [&](const auto& done) {
     stores.of(place).get(address, std::nullopt, "", [done](auto answer) { done(without_status<std::string>(std::move(answer))); });
   });
 }
 
 Result<void> put(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place, const Address& address, std::string text) {
-  TRY(await<objectstore::Object>(loop, [&](auto done) {
+  TRY(await<objectstore::Object>(loop, [&](const auto& done) {
     stores.of(place).put(
         address, [text]() -> Result<std::string> { return text; },
         [done](auto answer) { done(without_status<objectstore::Object>(std::move(answer))); }, {{"Content-Type", "application/json"}});
@@ -64,7 +64,7 @@ Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task&
   address.key += ".probe";
   TRY(in_context("outputs could not be delivered", put(loop, stores, task.record, address, "")));
   // Not worth an error: it is empty and goes with the job's prefix.
-  const auto ignored = await<std::monostate>(loop, [&](auto done) {
+  const auto ignored = await<std::monostate>(loop, [&](const auto& done) {
     stores.of(task.record).remove(address, [done](auto answer) { done(without_status<std::monostate>(std::move(answer))); });
   });
   static_cast<void>(ignored);

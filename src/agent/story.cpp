@@ -66,8 +66,8 @@ class Story {
       m_loop.stop();
     });
     std::optional<staging::Fetching> fetching;
-    auto staged =
-        await<staging::Staged>(m_loop, [&](auto done) { fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done}); });
+    auto staged = await<staging::Staged>(
+        m_loop, [&](const auto& done) { fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done}); });
     if (!staged && received != 0) return Error{ErrorKind::cancelled, fmt::format("stopped by {} while data came in", result::signal_name(received))};
     if (!staged) return std::move(staged.error());
     m_with.tell(fmt::format("inputs: {}", describe(*staged)));
@@ -116,7 +116,7 @@ class Story {
         to_send.push_back(output);
     if (!to_send.empty()) {
       std::optional<staging::Delivery> delivery;
-      ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](auto done) {
+      ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
                delivery.emplace(*m_stores, std::move(to_send), m_task.finishing_limit, staging::StagingSink{m_with.tell, done});
              }));
       m_with.tell(fmt::format("outputs: {}", describe(staged)));
@@ -134,7 +134,7 @@ class Story {
       if (!written && written.error().kind == ErrorKind::input) written.error().kind = ErrorKind::internal;  // no program has done it
       if (written || limit.passed() || !m_task.record.in_store()) return written;
       m_with.tell(fmt::format("record of the finished training: {}; tried again in {}", written.error().message, trainstep::describe(pause)));
-      TRY(await<std::monostate>(m_loop, [&](auto done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
+      TRY(await<std::monostate>(m_loop, [&](const auto& done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
     }
   }
 

@@ -13,7 +13,7 @@ constexpr kube::Retry patience{Duration{30'000}};
 using enum Finding::Grade;
 
 std::string described(const Right& right, const std::string& name_space) {
-  const auto text = fmt::format("no right to {} in namespace {}", describe(right), name_space);
+  auto text = fmt::format("no right to {} in namespace {}", describe(right), name_space);
   if (right.needed) return text;
   return fmt::format("{}: {}", text, right.lost.empty() ? "the step runs without it, and tells less" : right.lost);
 }

@@ -54,13 +54,13 @@ Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const r
     found.artifact = told->artifact;
     found.present = told->present;
     found.metadata = told->metadata;
-    if (bound.path) {
-      found.step_path = bound.path->name;
-      found.path = bound.path->uri.empty() ? bound.path->path : bound.path->uri;
+    if (const auto& path = bound.path; path) {
+      found.step_path = path->name;
+      found.path = path->uri.empty() ? path->path : path->uri;
     }
     if (!told->uri.empty()) found.path = told->uri;
-    if (told->value) {
-      ASSIGN(found.value, in_context("output " + bound.name, spec::typed_value(*output, *told->value)));
+    if (const auto& value = told->value; value) {
+      ASSIGN(found.value, in_context("output " + bound.name, spec::typed_value(*output, *value)));
     }
   }
   return outputs;

@@ -88,22 +88,21 @@ void PodTrial::try_pods(std::size_t index) {
 }
 
 void PodTrial::try_injected(std::size_t index) {
-  const auto& trial = m_pods[index];
-  if (!trial.injected) return try_pods(index + 1);
-  auto pod = trial.pod;
-  pod["spec"]["initContainers"].push_back(trial.injected->init_container);
-  create(pod, [this, index](const kube::Answer& answer) {
+  const auto& injected = m_pods[index].injected;
+  if (!injected) return try_pods(index + 1);
+  auto pod = m_pods[index].pod;
+  pod["spec"]["initContainers"].push_back(injected->init_container);
+  create(pod, [this, index, injected = *injected](const kube::Answer& answer) {
     if (!answer && kube::retryable(answer.error())) return m_sink.done(answer.error().error);
-    if (!is_taken(answer)) tell_of_injected(m_pods[index], pod_security_in(answer.error().error.message));
+    if (!is_taken(answer)) tell_of_injected(m_pods[index].type, injected, pod_security_in(answer.error().error.message));
     try_pods(index + 1);
   });
 }
 
-void PodTrial::tell_of_injected(const TrialPod& pod, const std::string& refusal) {
+void PodTrial::tell_of_injected(const std::string& type, const kinds::Injected& injected, const std::string& refusal) {
   m_well = false;
-  tell(doubtful,
-       fmt::format("the operator's own container {}, as it is by default, would have pods of {} refused{}{}; {}",
-                   text(&pod.injected->init_container, "name"), pod.type, refusal.empty() ? "" : ", as each ", refusal, pod.injected->remedy));
+  tell(doubtful, fmt::format("the operator's own container {}, as it is by default, would have pods of {} refused{}{}; {}",
+                             text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", as each ", refusal, injected.remedy));
 }
 
 void PodTrial::look_at_label() {
@@ -124,7 +123,7 @@ void PodTrial::judge_label(const std::string& level) {
                              level));
   if (level != "restricted") return;
   for (const auto& pod : m_pods)
-    if (pod.injected) tell_of_injected(pod, "");
+    if (const auto& injected = pod.injected; injected) tell_of_injected(pod.type, *injected, "");
 }
 
 }  // namespace trainstep::cluster

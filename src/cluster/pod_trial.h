@@ -45,7 +45,7 @@ class PodTrial {
   void try_injected(std::size_t at);
   void create(const Json& pod, std::function<void(const kube::Answer&)> done);
   void look_at_label();
-  void tell_of_injected(const TrialPod& pod, const std::string& refusal);
+  void tell_of_injected(const std::string& type, const kinds::Injected& injected, const std::string& refusal);
   void judge_label(const std::string& level);
   void tell(Finding::Grade grade, std::string text) { m_sink.found({grade, std::move(text)}); }
 

@@ -105,7 +105,7 @@ void Session::plan_and_run() {
   if (!m_plan->data.has_agent()) return run();
   StepData::Surroundings surroundings{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
-  if (m_job_store) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
+  if (m_job_store && m_job_facts.folder) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
   m_data = std::make_unique<StepData>(*m_plan, std::move(surroundings));
   if (m_plan->data.uploads.empty()) return run();
   m_data->upload([this](Result<void> uploaded) {
@@ -141,7 +141,7 @@ void Session::training_ended(run::Outcome outcome) {
   m_over = true;
   m_own_life.reset();
   m_outcome = std::move(outcome);
-  if (!m_data || m_outcome->verdict.verdict_class != result::VerdictClass::succeeded) return deliver();
+  if (!m_data || m_outcome.verdict.verdict_class != result::VerdictClass::succeeded) return deliver();
   collect_data();
 }
 
@@ -149,39 +149,39 @@ void Session::training_ended(run::Outcome outcome) {
 void Session::collect_data() {
   m_trained = true;
   m_collecting = true;
-  const auto lost = [this](Error error) {
-    m_outcome->verdict = result::lost_outputs(error);
+  const auto lost = [this](const Error& error) {
+    m_outcome.verdict = result::lost_outputs(error);
     deliver();
   };
   const auto download = [this, lost] {
     if (m_plan->data.downloads.empty()) return deliver();
-    m_data->download([this, lost](Result<void> downloaded) {
-      if (!downloaded) return lost(std::move(downloaded.error()));
+    m_data->download([this, lost](const Result<void>& downloaded) {
+      if (!downloaded) return lost(downloaded.error());
       deliver();
     });
   };
   if (const auto* report = m_backend->report(); report == nullptr || !report->shortened) return download();
   m_data->whole_report([this, lost, download](Result<result::PodReport> report) {
-    if (!report) return lost(std::move(report.error()));
+    if (!report) return lost(report.error());
     auto outputs = outputs_of(*m_plan, *report);
-    if (!outputs) return lost(std::move(outputs.error()));
-    m_outcome->outputs = std::move(*outputs);
+    if (!outputs) return lost(outputs.error());
+    m_outcome.outputs = std::move(*outputs);
     download();
   });
 }
 
 void Session::deliver() {
   m_collecting = false;
-  m_done({std::move(*m_outcome), m_plan.get()});
+  m_done({std::move(m_outcome), m_plan.get()});
 }
 
 // The training has ended well, but its outputs are not here: the job and what it delivered stay for whoever comes next.
 void Session::stop_collecting(int signal) {
   m_data.reset();
-  m_outcome->verdict = {result::VerdictClass::interrupted,
-                        fmt::format("the training succeeded; {} came while its outputs were fetched, the next attempt finds them at {}",
-                                    result::signal_name(signal), m_plan->data.prefix.uri),
-                        std::nullopt, true, signal};
+  m_outcome.verdict = {result::VerdictClass::interrupted,
+                       fmt::format("the training succeeded; {} came while its outputs were fetched, the next attempt finds them at {}",
+                                   result::signal_name(signal), m_plan->data.prefix.uri),
+                       std::nullopt, true, signal};
   deliver();
 }
 

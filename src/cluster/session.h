@@ -85,8 +85,8 @@ class Session {
   std::optional<JobStore> m_job_store;
   std::string m_access_mode;  // of claims
   std::unique_ptr<const plan::Plan> m_plan;
-  std::unique_ptr<StepData> m_data;       // null: nothing of the job's data is the step's business
-  std::optional<run::Outcome> m_outcome;  // once the training has ended
+  std::unique_ptr<StepData> m_data;  // null: nothing of the job's data is the step's business
+  run::Outcome m_outcome;            // once the training has ended
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<OwnLife> m_own_life;

@@ -147,7 +147,7 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
     if (!opened) return done(std::move(opened.error()));
     auto address = Address::parse(place.uri);
     if (!address) return done(std::move(address.error()));
-    m_stores->of(place).get(*address, std::nullopt, "", [this, alive = m_alive, done](auto answer) {
+    m_stores->of(place).get(*address, std::nullopt, "", [alive = m_alive, done](auto answer) {
       if (!*alive) return;
       auto text = without_status<std::string>(std::move(answer));
       if (!text) return done(std::move(text.error()));

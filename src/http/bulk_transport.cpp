@@ -101,9 +101,9 @@ Transport::Id BulkTransport::start_bulk(Request request, Handler handler) {
 }
 
 void BulkTransport::done(Id id, Result<Response> response) {
-  const auto found = m_calls.extract(id);
+  auto found = m_calls.extract(id);
   if (found.empty()) return;  // cancelled
-  const auto call = found.mapped();
+  const auto call = std::move(found.mapped());
   --call->worker.calls;
   call->close();
   rest();
