@@ -49,7 +49,7 @@ Result<cluster::Facts> facts_of(Connection& connection) {
 // The Secret; null: it may not be read.
 Result<Json> configuration_of(Connection& connection, const std::string& name) {
   constexpr Duration patience{30'000};
-  return await<Json>(connection, [&](auto done) {
+  return await<Json>(connection, [&](const auto& done) {
     connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, {patience}, [done](kube::Answer answer) {
       if (answer) return done(std::move(*answer));
       if (answer.error().status == 403) return done(Json());

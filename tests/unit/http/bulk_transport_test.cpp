@@ -11,7 +11,6 @@
 using namespace trainstep;
 using namespace trainstep::http;
 using namespace trainstep::test;
-using Catch::Contains;
 
 namespace {
 
