@@ -62,7 +62,7 @@ class ObjectStore {
   http::Response list(const http::Request& request, const Place& place) const;
   http::Response list_uploads(const http::Request& request, const Place& place) const;
   [[nodiscard]] bool is_forbidden(const http::Request& request, const Place& place) const;
-  std::string tag(std::string made) { return m_ways.opaque_tags ? m_random.uid() : made; }
+  std::string tag(const std::string& made) { return m_ways.opaque_tags ? m_random.uid() : made; }
   void set(const std::string& where, std::string content, std::string etag);
 
   Random m_random;

@@ -49,7 +49,7 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
   std::error_code ignored;
   if (std::exchange(m_lived, true) && !m_truth.scenario.checkpoints_stay) fs::remove_all(m_folder / "checkpoints", ignored);
   const auto message = m_folder / "termination-log";
-  std::ofstream{message};
+  std::ofstream(message).flush();
   Ended ended;
   ended.began = world.now();
   std::optional<Training> training;  // outlives the loop

@@ -116,8 +116,8 @@ Tree Scenario::written(const std::string& artifact, std::uint64_t read, int run)
   return some_tree(Random(number), number, artifact == single, limits);
 }
 
-std::string Scenario::checkpoint(std::uint64_t read, int epoch_) const {
-  const auto number = read ^ static_cast<std::uint64_t>(epoch_);
+std::string Scenario::checkpoint(std::uint64_t read, int at_epoch) const {
+  const auto number = read ^ static_cast<std::uint64_t>(at_epoch);
   return bytes_of(number, 1 + number % (3 * static_cast<std::size_t>(limits.part)));
 }
 

@@ -54,7 +54,7 @@ struct Scenario {
   [[nodiscard]] plan::DataPlan plan() const;
   // What a run of the program writes for an artifact, from what it has read.
   [[nodiscard]] Tree written(const std::string& artifact, std::uint64_t read, int run) const;
-  [[nodiscard]] std::string checkpoint(std::uint64_t read, int epoch) const;
+  [[nodiscard]] std::string checkpoint(std::uint64_t read, int at_epoch) const;
 };
 
 // Where they lie, as "bucket/key".

@@ -62,7 +62,7 @@ void write_at(const fs::path& file, const std::string& content, Time now) {
 
 std::string differences(const Tree& found, const Tree& wanted) {
   std::string text;
-  const auto add = [&text](std::string what) { text += (text.empty() ? "" : "; ") + what; };
+  const auto add = [&text](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
   for (const auto& [path, content] : wanted) {
     const auto there = found.find(path);
     if (there == found.end())

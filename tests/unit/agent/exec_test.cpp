@@ -41,7 +41,7 @@ struct Pod {
 
   // As a container that starts.
   int start(const std::string& script) {
-    std::ofstream{options.termination_log};
+    std::ofstream(options.termination_log).flush();
     options.argv = {"sh", "-c", script};
     return exec(task, options);
   }
@@ -130,7 +130,7 @@ TEST_CASE("outputs that cannot be delivered are no success") {
 TEST_CASE("a program that is not there is a mistake of the configuration") {
   Pod pod;
   pod.options.argv = {"/no/such/program"};
-  std::ofstream{pod.options.termination_log};
+  std::ofstream(pod.options.termination_log).flush();
   CHECK(exec(pod.task, pod.options) == 2);
   CHECK(pod.report().verdict_class == VerdictClass::input);
   CHECK_THAT(pod.report().message, Contains("/no/such/program"));
@@ -180,7 +180,7 @@ TEST_CASE("a launcher fails as mpirun does; without rank 0's report its success 
 TEST_CASE("without a program only what is to be staged is staged") {
   Pod pod;
   pod.task.outputs.clear();
-  std::ofstream{pod.options.termination_log};
+  std::ofstream(pod.options.termination_log).flush();
   CHECK(exec(pod.task, pod.options) == 0);
   CHECK(pod.report().verdict_class == VerdictClass::succeeded);
 }

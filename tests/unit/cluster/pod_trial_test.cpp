@@ -19,7 +19,7 @@ struct Sample {
   std::vector<TrialPod> pods;
 };
 
-Sample sample(const std::string& kind, int workers, std::size_t candidate = 0, Json more = Json::object()) {
+Sample sample(const std::string& kind, int workers, std::size_t candidate = 0, const Json& more = Json::object()) {
   plan::Request request;
   request.run_id = "r";
   request.train_specification = R"({"image": "i", "command": ["train"]})";
