@@ -6,21 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "agent/role.h"
 #include "base/result.h"
 #include "plan/task.h"
 
 namespace trainstep::agent {
-
-// What this process is among the job's.
-enum class Role {
-  primary,   // its outputs are those of the job
-  replica,   // one of the others: its outputs are nobody's
-  indexed,   // the primary if it is the first of its type: JOB_COMPLETION_INDEX or the host's name tell
-  rank,      // a process that mpirun has started: rank 0 is the primary, its pod is not the one that tells the step
-  launcher,  // mpirun's pod: brings nothing, fetches rank 0's report when mpirun has ended
-};
-// Error: usage.
-Result<Role> role_of(std::string_view word);
 
 struct ExecOptions {
   Role role = Role::primary;

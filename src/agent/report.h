@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/exec.h"
-#include "process/child.h"
+#include "base/result.h"
 #include "result/pod_report.h"
 
 namespace trainstep::agent {
@@ -16,8 +15,6 @@ inline constexpr std::string_view task_variable = "TRAINSTEP_TASK";
 
 // "trainstep: …" on stderr.
 void tell(const std::string& line);
-
-bool is_primary(Role role, const process::Variables& environment);
 
 // Into the termination message, if there is one. A program that has failed by itself leaves it to its log's last lines, which the kubelet puts there.
 void tell_kubelet(const result::PodReport& report, const std::string& termination_log);

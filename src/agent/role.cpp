@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agent/role.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
-
-#include "agent/report.h"
 
 namespace trainstep::agent {
 namespace {

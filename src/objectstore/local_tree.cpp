@@ -25,6 +25,15 @@ Result<LocalFile> state_of(const fs::path& file, std::string path) {
   return LocalFile{std::move(path), status.st_size, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
 }
 
+// A name of its own: others may write to the same volume, and the target's name may be as long as names can be.
+fs::path name_beside(const fs::path& target) { return target.parent_path() / fmt::format(".{}.part", random_hex()); }
+
+// A name for a file that has none. → 0 or errno.
+int give_name(int fd, const fs::path& name) {
+  const auto unnamed = fmt::format("/proc/self/fd/{}", fd);
+  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 Result<std::vector<LocalFile>> read_tree(const fs::path& root) {
@@ -60,19 +69,6 @@ Result<std::string> read_part(const fs::path& file, std::int64_t first, std::int
   }
   return content;
 }
-
-namespace {
-
-// A name of its own: others may write to the same volume, and the target's name may be as long as names can be.
-fs::path name_beside(const fs::path& target) { return target.parent_path() / fmt::format(".{}.part", random_hex()); }
-
-// A name for a file that has none. → 0 or errno.
-int give_name(int fd, const fs::path& name) {
-  const auto unnamed = fmt::format("/proc/self/fd/{}", fd);
-  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-}
-
-}  // namespace
 
 GrowingFile::GrowingFile(fs::path target, fs::path beside, Fd fd) : m_target(std::move(target)), m_beside(std::move(beside)), m_fd(std::move(fd)) {}
 

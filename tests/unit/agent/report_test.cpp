@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "agent/exec.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 

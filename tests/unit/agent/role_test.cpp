@@ -1,10 +1,11 @@
 // Which of a job's processes has the outputs.
 // SPDX-License-Identifier: Apache-2.0
+#include "agent/role.h"
+
 #include <string>
 #include <vector>
 
 #include "agent/launcher.h"
-#include "agent/report.h"
 #include "support/catch.h"
 
 using namespace trainstep;
