@@ -5,6 +5,7 @@ builds.
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -47,7 +48,10 @@ def argo(cluster, store):
     assert example["metadata"]["name"] == BUCKET_SECRET
     values = {"minio-url": store.url, "minio-bucket": "pipelines", "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key}
     cluster.kubectl("create", "-n", NAMESPACE, "-f", "-", input={**example, "stringData": {**example["stringData"], **values}})
-    store.configure(type("Space", (), {"name": NAMESPACE}))
+    for thing in yaml.safe_load_all((ROOT / "pipelines/argo/store.yaml").read_text(encoding="utf-8")):
+        text = json.dumps(thing).replace("http://minio.argo:9000", store.url)
+        text = text.replace("ACCESS-KEY", store.access_key).replace("SECRET-KEY", store.secret_key)
+        cluster.kubectl("create", "-n", NAMESPACE, "-f", "-", input=text)
     return started
 
 
@@ -221,6 +225,14 @@ def pipeline(file, cluster, python_of):
     values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET}
     spec["arguments"]["parameters"] = [{**p, "value": values.get(p["name"], p["value"])} for p in spec["arguments"]["parameters"]]
     return spec
+
+
+def test_commands_of_the_guide_make_workflows(cluster, argo):
+    commands = re.findall(r"^kubectl (create .*)$", (ROOT / "docs/pipelines.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        *words, file = command.split()
+        assert cluster.kubectl(*words, str(ROOT / file), "--dry-run=server")["kind"] == "Workflow"
 
 
 def test_pipelines_train_on_two_workers_and_evaluate_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -108,3 +109,42 @@ def test_argo_workflow_gives_the_template_what_it_has(file, cluster_scope):
     assert given["train_specification"] == (ROOT / "samples/pytorch/train_specification.v1.yaml").read_text(encoding="utf-8")
     for name in "train_parameters", "distribution_specification":
         json.loads(re.sub(r"\{\{.*?\}\}", "3", given[name]))
+
+
+GUIDE = (ROOT / "docs/pipelines.md").read_text(encoding="utf-8")
+COMPILING = re.findall(r"^python (\S+)/digits\.py (\S+)$", GUIDE, re.MULTILINE)
+
+
+def test_both_pipelines_are_compiled_in_the_guide():
+    assert [folder for folder, _ in COMPILING] == ["pipelines/kfp2", "pipelines/kfp1"]
+
+
+@pytest.mark.parametrize("folder, file", COMPILING)
+def test_command_of_the_guide_compiles_the_pipeline(folder, file, python_of, tmp_path):
+    venv = pathlib.Path(folder).name
+    subprocess.run([python_of(venv), "-B", "-W", "ignore", ROOT / folder / "digits.py", file], cwd=tmp_path, check=True, capture_output=True)
+    kept = next(yaml.safe_load_all((ROOT / folder / "digits.yaml").read_text(encoding="utf-8")))
+    made = next(yaml.safe_load_all((tmp_path / file).read_text(encoding="utf-8")))
+    made.get("metadata", {}).get("annotations", {}).pop("pipelines.kubeflow.org/pipeline_compilation_time", None)
+    assert made == kept
+
+
+# The client as the SDK has it, without a server: a call that the SDK does not know fails.
+CLIENT = """
+import sys, unittest.mock, kfp
+kfp.Client = unittest.mock.create_autospec(kfp.Client)
+exec(sys.argv[1])
+(call,) = client.create_run_from_pipeline_package.call_args_list
+open(call.args[0]).close()
+print(*call.kwargs["arguments"])
+"""
+
+
+@pytest.mark.parametrize("sdk, parameters", [("kfp1", WORKFLOW["spec"]["arguments"]["parameters"]), ("kfp2", IR["root"]["inputDefinitions"]["parameters"])])
+def test_call_of_the_guide_is_one_of_each_sdk_and_names_parameters_of_the_pipeline(sdk, parameters, python_of):
+    (script,) = re.findall(r"^```python\n# SDK 1\.8 and 2\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE)
+    script = script.replace("pipelines/kfp2/", f"pipelines/{sdk}/")
+    done = subprocess.run([python_of(sdk), "-B", "-W", "ignore", "-c", CLIENT, script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    names = {p["name"] if isinstance(p, dict) else p for p in parameters}
+    assert done.stdout.split() and set(done.stdout.split()) <= names
