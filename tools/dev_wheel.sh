@@ -14,9 +14,9 @@ rm -rf build/wheel
 # From sources alone: the same files always give the same wheel.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-wheel_of() {
+wheel_of() (
   cd sdk && TRAINSTEP=$1 ../build/venv/sdk/bin/hatchling build --target wheel --directory "$root/build/wheel"
-}
+)
 for program; do
   [[ -f $program ]] || die "no such file: $program"
   step "wheel of $program" wheel_of "$(realpath "$program")"

@@ -8,7 +8,6 @@ import os
 import pathlib
 import shlex
 import sys
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
@@ -119,7 +118,7 @@ def _program(name: str, source: str, interface: Interface) -> str:
         repr([(port.name, port.type) for port in interface.returned]),
         repr(interface.single),
     ]
-    main = textwrap.dedent(inspect.getsource(_main._trainstep_main)).replace("  # type: ignore", "")
+    main = inspect.getsource(_main._trainstep_main)
     return f"from __future__ import annotations\n\n{source}\n\n{main}\n\n_trainstep_main({', '.join(call)})\n"
 
 
