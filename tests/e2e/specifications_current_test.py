@@ -17,7 +17,7 @@ def files(folder: pathlib.Path, *patterns: str):
     "script, folder, patterns",
     [
         (SAMPLES / "make_specifications.py", SAMPLES, ["*/train_specification.*.yaml"]),
-        (ROOT / "pipelines/make_pipelines.py", ROOT / "pipelines", ["*/*.yaml"]),
+        (ROOT / "pipelines/make_pipelines.py", ROOT / "pipelines", ["*/digits*.yaml"]),
         (STYLES / "make_styles.py", STYLES, ["specs/*", "expected/*"]),
     ],
     ids=["samples", "pipelines", "parameter styles"],
