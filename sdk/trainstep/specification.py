@@ -2,6 +2,7 @@
 """A function → `train_specification`, the text of a component of Kubeflow Pipelines, which pipelines take as well as the program does."""
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 import os
@@ -47,14 +48,25 @@ def train_specification(
     additional_funcs: functions that `func` calls.
     SpecificationError: the function needs something that will not be there, or has a parameter that no component can have.
     """
+    return function_text(func, base_image, packages_to_install, additional_funcs)
+
+
+def function_text(
+    func: Function,
+    base_image: Optional[str],
+    packages_to_install: Sequence[str],
+    additional_funcs: Sequence[Function],
+    known: Optional[Mapping[str, Any]] = None,
+) -> str:
+    """As train_specification; `known`: parameter → its annotation, where the function has none."""
     packages = [packages_to_install] if isinstance(packages_to_install, str) else list(packages_to_install)
-    known = frozenset(helper.__name__ for helper in additional_funcs)
+    helpers = frozenset(helper.__name__ for helper in additional_funcs)
     if _needs_sdk(func):
         from . import _kfp
 
         return _kfp.specification(func, base_image or default_image(), packages, list(additional_funcs))
-    source = "\n\n".join([*(source_of(helper, known) for helper in additional_funcs), source_of(func, known)])
-    interface = interface_of(func)
+    source = "\n\n".join([*(source_of(helper, helpers) for helper in additional_funcs), source_of(func, helpers)])
+    interface = interface_of(func, known)
     component = {
         "name": func.__name__.replace("_", " ").strip().capitalize(),
         "inputs": [port.declared() for port in interface.inputs],
@@ -83,7 +95,7 @@ def specification_text(
         if packages_to_install or additional_funcs:
             raise SpecificationError("packages_to_install and additional_funcs go with a function; this specification has its own")
     if isinstance(specification, str):
-        return specification
+        return _decoded(specification)
     if isinstance(specification, Mapping):
         return json.dumps(specification)
     if hasattr(specification, "component_spec"):
@@ -93,6 +105,15 @@ def specification_text(
     return train_specification(
         specification, base_image=base_image, packages_to_install=packages_to_install, additional_funcs=additional_funcs
     )
+
+
+def _decoded(text: str) -> str:
+    """As the program reads it: @FILE, base64:…, @@ for one @. Here and not there, because the step of a pipeline has not the files of this machine."""
+    if text.startswith("base64:"):
+        return base64.b64decode(text[len("base64:") :]).decode()
+    if text.startswith("@") and not text.startswith("@@"):
+        return pathlib.Path(text[1:]).read_text(encoding="utf-8")
+    return text[1:] if text.startswith("@@") else text
 
 
 def _needs_sdk(func: Function) -> bool:
