@@ -44,6 +44,8 @@ def train_specification(
     of a returned NamedTuple, stand in the step's results. With artifacts of KFP's SDK 2 (`Input[Dataset]`, `Output[Model]`) it is that SDK that
     writes the specification; no other function needs a KFP SDK, here or where it trains.
 
+    `func` may also be a component of the installed KFP SDK, which is then written as it is.
+
     base_image: python:X.Y of this interpreter by default. packages_to_install: what pip shall install before it begins, unless it is there.
     additional_funcs: functions that `func` calls.
     SpecificationError: the function needs something that will not be there, or has a parameter that no component can have.
@@ -59,6 +61,8 @@ def function_text(
     known: Optional[Mapping[str, Any]] = None,
 ) -> str:
     """As train_specification; `known`: parameter → its annotation, where the function has none."""
+    if hasattr(func, "component_spec"):
+        return _component_text(func, base_image, packages_to_install, additional_funcs)
     packages = [packages_to_install] if isinstance(packages_to_install, str) else list(packages_to_install)
     helpers = frozenset(helper.__name__ for helper in additional_funcs)
     if _needs_sdk(func):
@@ -89,22 +93,28 @@ def specification_text(
     specification: Specification, base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]
 ) -> str:
     """Any of the forms in which a specification may be given, as text: function, component of a KFP SDK, text, file, image and command."""
-    if isinstance(specification, os.PathLike):
-        return pathlib.Path(specification).read_text(encoding="utf-8")
-    if isinstance(specification, (str, Mapping)) or hasattr(specification, "component_spec"):
-        if packages_to_install or additional_funcs:
-            raise SpecificationError("packages_to_install and additional_funcs go with a function; this specification has its own")
-    if isinstance(specification, str):
-        return _decoded(specification)
-    if isinstance(specification, Mapping):
-        return json.dumps(specification)
+    if isinstance(specification, (str, os.PathLike, Mapping)):
+        _refuse_more(None, packages_to_install, additional_funcs)
+        if isinstance(specification, os.PathLike):
+            return pathlib.Path(specification).read_text(encoding="utf-8")
+        return _decoded(specification) if isinstance(specification, str) else json.dumps(specification)
     if hasattr(specification, "component_spec"):
-        from . import _kfp
+        base_image = None  # the input of that name replaces the component's own
+    return function_text(specification, base_image, packages_to_install, additional_funcs)
 
-        return _kfp.component_text(specification)
-    return train_specification(
-        specification, base_image=base_image, packages_to_install=packages_to_install, additional_funcs=additional_funcs
-    )
+
+def _component_text(
+    component: Any, base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]
+) -> str:
+    from . import _kfp
+
+    _refuse_more(base_image, packages_to_install, additional_funcs)
+    return _kfp.component_text(component)
+
+
+def _refuse_more(base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]) -> None:
+    if base_image or packages_to_install or additional_funcs:
+        raise SpecificationError("base_image, packages_to_install and additional_funcs go with a plain function; this specification has its own")
 
 
 def _decoded(text: str) -> str:

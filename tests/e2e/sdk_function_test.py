@@ -173,6 +173,11 @@ def test_source_that_cannot_be_had_is_said():
         sdk.train_specification(module["train"])
 
 
+def test_what_goes_with_a_function_is_refused_with_any_other_specification():
+    with pytest.raises(sdk.SpecificationError, match="go with a plain function"):
+        sdk.run({"image": "none", "command": ["true"]}, packages_to_install=["numpy"])
+
+
 def test_packages_are_installed_only_where_they_are_missing(function, trained):
     """Here pip finds nothing: what is there needs no installation, what is not fails."""
     train = function("def train() -> int:\n    import pytest\n    return 1\n")
