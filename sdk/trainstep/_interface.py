@@ -28,10 +28,10 @@ class OutputPath(str):
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """One input or output. type: Kubeflow Pipelines' name of it, "" for any; default: as text, None for none."""
+    """One input or output. type: Kubeflow Pipelines' name of it; default: as text, None for none."""
 
     name: str
-    type: str
+    type: str  # of a path: "" for any
     path: bool = False
     optional: bool = False
     default: Optional[str] = None
@@ -58,14 +58,16 @@ class Interface:
     single: bool
 
 
-def interface_of(function: Callable[..., Any]) -> Interface:
-    """SpecificationError: a parameter or an annotation that no component can have."""
+def interface_of(function: Callable[..., Any], known: Optional[Mapping[str, Any]] = None) -> Interface:
+    """`known`: parameter → its annotation, where the function has none. SpecificationError: a parameter or an annotation that no component can have."""
     signature = inspect.signature(function)
     inputs, outputs = [], []
     for parameter in signature.parameters.values():
         if parameter.kind in _STRANGE:
             raise SpecificationError(f"{function.__name__}({_STRANGE[parameter.kind]}{parameter.name}): parameters are given by their names; write each out")
         annotation = resolved(parameter.annotation, function)
+        if annotation is inspect.Parameter.empty:
+            annotation = (known or {}).get(parameter.name, _type_of_default(parameter.default))
         if _path_class(annotation) == "OutputPath":
             outputs.append(Port(parameter.name, _path_type(annotation), path=True))
         else:
@@ -135,16 +137,20 @@ def _default(value: Any) -> Optional[str]:
         return None
 
 
+def _type_of_default(value: Any) -> Any:
+    return type(value) if type(value) in TYPES else inspect.Parameter.empty
+
+
 def _value_type(where: str, annotation: Any) -> str:
     annotation = _without_none(annotation)
-    if annotation in (inspect.Parameter.empty, Any):
-        return ""
+    if annotation is inspect.Parameter.empty:
+        raise SpecificationError(f"{where}: has no annotation; write its type, as in `{where.partition('(')[2].rstrip(')')}: int`")
     origin = typing.get_origin(annotation) or annotation
     kind = TYPES.get(_GENERIC.get(origin, origin)) if isinstance(origin, type) else None
     if kind is None:
         raise SpecificationError(
-            f"{where}: no component has a parameter of type {getattr(annotation, '__name__', annotation)}; there are str, int, float, bool, dict, list, "
-            "InputPath and OutputPath"
+            f"{where}: no component has a value of type {getattr(annotation, '__name__', annotation)}; there are str, int, float, bool, dict, list, "
+            "and for parameters InputPath and OutputPath"
         )
     return kind
 

@@ -8,7 +8,7 @@ from typing import Optional
 
 from ._program import call, flags, program
 from ._result import FILES, Result
-from ._run import Run, prepared, spawn
+from ._run import Run, followed, prepared, spawn
 from .inputs import Path
 
 
@@ -53,7 +53,4 @@ def attach(
     place = prepared(folder or pathlib.Path("trainstep-runs", f"attach-{run_id}"))
     outputs = flags([(name, str(place / FILES[name])) for name in ("metrics", "report")])
     attached = Run(spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True), run_id, place, place / "model")
-    try:
-        return attached.follow(bar=bar)
-    finally:
-        attached.stop()  # of the looking on
+    return followed(attached, bar)

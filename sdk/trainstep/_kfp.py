@@ -25,7 +25,11 @@ def specification(func: Function, base_image: str, packages: list[str], helpers:
         from kfp import dsl
 
         more = {"additional_funcs": helpers} if helpers else {}
-        return component_text(dsl.component(func, base_image=base_image, packages_to_install=packages, **more))
+        try:
+            made = dsl.component(func, base_image=base_image, packages_to_install=packages, **more)
+        except (TypeError, ValueError) as problem:
+            raise SpecificationError(f"the KFP SDK does not take {func.__name__}: {problem}") from problem
+        return component_text(made)
     from kfp.components import func_to_component_text
 
     from ._source import source_of

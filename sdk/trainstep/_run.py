@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY = 0.05  # seconds between two looks at the log; the end is seen at once
 _VERDICT = re.compile(r" after [^:]*: (failed|cancelled|interrupted)\b")
-_LINE = re.compile(r"\[([^\]]+)\] (.*)$")
+_LINE = re.compile(r"\[([^\]]+)\] (?: *(?:\d+:)?\d+:\d\d  )?(.*)$")  # of the log as text; only the program's own have a clock
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
@@ -57,12 +57,12 @@ class Run:
         display = Display(bar)
         try:
             while self._process.poll() is None:
-                self._show(display)
+                self.show(display)
                 try:
                     self._process.wait(_LOOK_EVERY)
                 except subprocess.TimeoutExpired:
                     pass
-            self._show(display)
+            self.show(display)
         finally:
             display.close()
         return self.result()
@@ -94,7 +94,8 @@ class Run:
     def _log(self) -> str:
         return (self.folder / "log.jsonl").read_text(encoding="utf-8", errors="replace")
 
-    def _show(self, display: Display) -> None:
+    def show(self, display: Display) -> None:
+        """What has come since the last time."""
         with (self.folder / "log.jsonl").open("rb") as file:
             file.seek(self._read)
             new = file.read()
@@ -136,10 +137,7 @@ def run(
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=local", f"--python={os.fspath(python or sys.executable)}"]
     started = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, None, dies_with_us=True)
-    try:
-        return started.follow(bar=bar)
-    finally:
-        started.stop()  # after the end, this does nothing
+    return followed(started, bar)
 
 
 def submit(
@@ -165,6 +163,16 @@ def submit(
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=kubernetes", *flags([("namespace", namespace or ""), ("context", context or "")])]
     return _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, run_id, dies_with_us=False)
+
+
+def followed(started: Run, bar: bool) -> Result:
+    """To the end; whatever ends the following also ends what is followed, and shows what it said then."""
+    try:
+        return started.follow(bar=bar)
+    except BaseException:
+        started.stop()
+        started.show(Display(bar=False))
+        raise
 
 
 def _start(
@@ -244,9 +252,9 @@ def _parsed(line: str) -> tuple[str, str]:
 
 
 def _message(lines: list[tuple[str, str]]) -> str:
-    """The verdict and what the program said after it; without a verdict, what it wrote besides its log."""
+    """The verdict and the failed replica's last lines; without a verdict, what the program wrote besides its log."""
     said = [message for source, message in lines if source == "trainstep"]
     for at, message in enumerate(said):
         if _VERDICT.search(message):
-            return "\n".join(said[at:])
+            return "\n".join([message, *(more for more in said[at + 1 :] if more.startswith(("the last lines of", "  |")))])
     return plain("\n".join(message for source, message in lines if not source)) or "\n".join(said[-1:])

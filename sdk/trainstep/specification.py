@@ -2,6 +2,7 @@
 """A function → `train_specification`, the text of a component of Kubeflow Pipelines, which pipelines take as well as the program does."""
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 import os
@@ -43,18 +44,33 @@ def train_specification(
     of a returned NamedTuple, stand in the step's results. With artifacts of KFP's SDK 2 (`Input[Dataset]`, `Output[Model]`) it is that SDK that
     writes the specification; no other function needs a KFP SDK, here or where it trains.
 
+    `func` may also be a component of the installed KFP SDK, which is then written as it is.
+
     base_image: python:X.Y of this interpreter by default. packages_to_install: what pip shall install before it begins, unless it is there.
     additional_funcs: functions that `func` calls.
     SpecificationError: the function needs something that will not be there, or has a parameter that no component can have.
     """
+    return function_text(func, base_image, packages_to_install, additional_funcs)
+
+
+def function_text(
+    func: Function,
+    base_image: Optional[str],
+    packages_to_install: Sequence[str],
+    additional_funcs: Sequence[Function],
+    known: Optional[Mapping[str, Any]] = None,
+) -> str:
+    """As train_specification; `known`: parameter → its annotation, where the function has none."""
+    if hasattr(func, "component_spec"):
+        return _component_text(func, base_image, packages_to_install, additional_funcs)
     packages = [packages_to_install] if isinstance(packages_to_install, str) else list(packages_to_install)
-    known = frozenset(helper.__name__ for helper in additional_funcs)
+    helpers = frozenset(helper.__name__ for helper in additional_funcs)
     if _needs_sdk(func):
         from . import _kfp
 
         return _kfp.specification(func, base_image or default_image(), packages, list(additional_funcs))
-    source = "\n\n".join([*(source_of(helper, known) for helper in additional_funcs), source_of(func, known)])
-    interface = interface_of(func)
+    source = "\n\n".join([*(source_of(helper, helpers) for helper in additional_funcs), source_of(func, helpers)])
+    interface = interface_of(func, known)
     component = {
         "name": func.__name__.replace("_", " ").strip().capitalize(),
         "inputs": [port.declared() for port in interface.inputs],
@@ -77,22 +93,37 @@ def specification_text(
     specification: Specification, base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]
 ) -> str:
     """Any of the forms in which a specification may be given, as text: function, component of a KFP SDK, text, file, image and command."""
-    if isinstance(specification, os.PathLike):
-        return pathlib.Path(specification).read_text(encoding="utf-8")
-    if isinstance(specification, (str, Mapping)) or hasattr(specification, "component_spec"):
-        if packages_to_install or additional_funcs:
-            raise SpecificationError("packages_to_install and additional_funcs go with a function; this specification has its own")
-    if isinstance(specification, str):
-        return specification
-    if isinstance(specification, Mapping):
-        return json.dumps(specification)
+    if isinstance(specification, (str, os.PathLike, Mapping)):
+        _refuse_more(None, packages_to_install, additional_funcs)
+        if isinstance(specification, os.PathLike):
+            return pathlib.Path(specification).read_text(encoding="utf-8")
+        return _decoded(specification) if isinstance(specification, str) else json.dumps(specification)
     if hasattr(specification, "component_spec"):
-        from . import _kfp
+        base_image = None  # the input of that name replaces the component's own
+    return function_text(specification, base_image, packages_to_install, additional_funcs)
 
-        return _kfp.component_text(specification)
-    return train_specification(
-        specification, base_image=base_image, packages_to_install=packages_to_install, additional_funcs=additional_funcs
-    )
+
+def _component_text(
+    component: Any, base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]
+) -> str:
+    from . import _kfp
+
+    _refuse_more(base_image, packages_to_install, additional_funcs)
+    return _kfp.component_text(component)
+
+
+def _refuse_more(base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]) -> None:
+    if base_image or packages_to_install or additional_funcs:
+        raise SpecificationError("base_image, packages_to_install and additional_funcs go with a plain function; this specification has its own")
+
+
+def _decoded(text: str) -> str:
+    """As the program reads it: @FILE, base64:…, @@ for one @. Here and not there, because the step of a pipeline has not the files of this machine."""
+    if text.startswith("base64:"):
+        return base64.b64decode(text[len("base64:") :]).decode()
+    if text.startswith("@") and not text.startswith("@@"):
+        return pathlib.Path(text[1:]).read_text(encoding="utf-8")
+    return text[1:] if text.startswith("@@") else text
 
 
 def _needs_sdk(func: Function) -> bool:

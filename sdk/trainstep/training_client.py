@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 from . import _jobs
 from ._jobs import Job
 from ._run import Run, submit
-from .specification import Function
+from .specification import Function, function_text
 
 # The images of samples/; any other that has the framework will do.
 _IMAGES = {"PyTorch": "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime", "TF": "tensorflow/tensorflow:2.18.0"}
@@ -58,17 +58,17 @@ class TrainingClient:
             options["environment"] = dict(env_vars)
         if num_procs_per_worker:
             distribution["processes_per_worker"] = num_procs_per_worker
+        given = arguments(function, parameters or {})
+        types = {name: type(value) for name, value in given.items()}
         return submit(
-            function,
-            arguments(function, parameters or {}),
+            function_text(function, image, packages_to_install, (), types),
+            given,
             {"distribution_type": _KINDS[kind], "number_of_workers": num_workers, **distribution},
             namespace=namespace or self.namespace,
             context=self.context,
             run_id=name,
-            packages_to_install=packages_to_install,
             model_name=name,
             job_options=options,
-            base_image=image or "",
         )
 
     def list_jobs(self, namespace: Optional[str] = None) -> list[Job]:
