@@ -33,7 +33,7 @@ def evaluate_model(test, model_dir, minimum_accuracy):
     digits = numpy.load(os.path.join(test, "digits.npz"))
     images, labels = torch.tensor(digits["images"], dtype=torch.float32) / 16, digits["labels"].astype(int)
     model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
-    model.load_state_dict(torch.load(os.path.join(model_dir, "model.pt")))
+    model.load_state_dict(torch.load(os.path.join(model_dir, "model.pt"), weights_only=True))
     with torch.no_grad():
         answers = model(images).argmax(1).numpy()
     confusion = numpy.zeros((10, 10), dtype=int)
