@@ -307,6 +307,16 @@ def test_the_cells_of_the_guide_work_one_after_the_other(script):
     assert "[worker-0] epoch=5/5" in output and "ZeroDivisionError" in output and output.rstrip().endswith("report.html")
 
 
+def test_epochs_are_a_bar_where_tqdm_is(python_of, program, environment, tmp_path):
+    (tmp_path / "script.py").write_text(f"import trainstep\n{textwrap.dedent(TRAIN)}\ntrainstep.run(train)\nprint('over')\n", encoding="utf-8")
+    done = subprocess.run(
+        [python_of("sdk"), "-B", tmp_path / "script.py"], cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(program)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+    assert "[main] epoch=3/3 loss=0.33" in done.stdout and done.stdout.endswith("over\n"), done.stderr
+    assert re.search(r"training: 100%.*3/3", done.stderr.split("\r")[-1]), done.stderr
+
+
 def test_types_are_right(python_of):
     done = subprocess.run([python_of("sdk"), "-m", "mypy", "--python-version", "3.9", "--no-incremental", "--cache-dir", "/dev/null"], cwd=ROOT / "sdk", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
