@@ -192,6 +192,18 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     assert output.endswith("all forms\n")
 
 
+def test_model_of_an_earlier_run_in_the_folder_is_not_this_ones(script):
+    output = script(TRAIN + """
+    def without():
+        pass
+
+    assert trainstep.run(train, folder="same").model_dir.joinpath("model.txt").exists()
+    result = trainstep.run(without, folder="same")
+    print(result.model_dir, result.metrics, result.results)
+    """)
+    assert output.endswith("None {} {}\n")
+
+
 def test_lines_appear_as_they_come(start, tmp_path):
     process = start("""
         def train(file: str):
