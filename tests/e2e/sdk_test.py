@@ -192,6 +192,18 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     assert output.endswith("all forms\n")
 
 
+def test_model_of_an_earlier_run_in_the_folder_is_not_this_ones(script):
+    output = script(TRAIN + """
+    def without():
+        pass
+
+    assert trainstep.run(train, folder="same").model_dir.joinpath("model.txt").exists()
+    result = trainstep.run(without, folder="same")
+    print(result.model_dir, result.metrics, result.results)
+    """)
+    assert output.endswith("None {} {}\n")
+
+
 def test_lines_appear_as_they_come(start, tmp_path):
     process = start("""
         def train(file: str):
@@ -305,6 +317,16 @@ def test_the_cells_of_the_guide_work_one_after_the_other(script):
     cells = [text for text in python_blocks(ROOT / "docs/notebook.md") if not text.startswith("# ")]
     output = script("\n".join(cells))
     assert "[worker-0] epoch=5/5" in output and "ZeroDivisionError" in output and output.rstrip().endswith("report.html")
+
+
+def test_epochs_are_a_bar_where_tqdm_is(python_of, program, environment, tmp_path):
+    (tmp_path / "script.py").write_text(f"import trainstep\n{textwrap.dedent(TRAIN)}\ntrainstep.run(train)\nprint('over')\n", encoding="utf-8")
+    done = subprocess.run(
+        [python_of("sdk"), "-B", tmp_path / "script.py"], cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(program)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+    assert "[main] epoch=3/3 loss=0.33" in done.stdout and done.stdout.endswith("over\n"), done.stderr
+    assert re.search(r"training: 100%.*3/3", done.stderr.split("\r")[-1]), done.stderr
 
 
 def test_types_are_right(python_of):
