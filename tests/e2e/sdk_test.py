@@ -14,21 +14,22 @@ import zipfile
 import pytest
 from conftest import ROOT, SAMPLES
 
-WHEELS = sorted((ROOT / "build/wheel").glob("trainstep-*.whl"))
-
-
 @pytest.fixture(scope="module")
 def wheel():
-    assert WHEELS, "no wheel in build/wheel: ./dev wheel makes it"
-    return WHEELS[0]
+    found = list((ROOT / "build/wheel").glob(f"trainstep-*{platform.machine()}.whl"))
+    assert len(found) == 1, "no wheel in build/wheel: ./dev wheel makes it"
+    return found[0]
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """A new environment with nothing but the wheel: its folder of programs."""
+    """A new environment with nothing but the wheel, installed as the guide says: its folder of programs."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
-    subprocess.run([folder / "bin/pip", "install", "--quiet", "--no-index", wheel], check=True)
+    build, install = re.findall(r"^    (\S.*)$", (ROOT / "docs/notebook.md").read_text(encoding="utf-8").partition("## ")[0], re.MULTILINE)
+    assert build == "./dev wheel"  # which has made `wheel`
+    environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "PIP_NO_INDEX": "1", "PIP_QUIET": "1"}
+    subprocess.run(["bash", "-euc", install], cwd=ROOT, env=environment, check=True)
     return folder / "bin"
 
 
@@ -329,6 +330,24 @@ def test_epochs_are_a_bar_where_tqdm_is(python_of, program, environment, tmp_pat
     assert re.search(r"training: 100%.*3/3", done.stderr.split("\r")[-1]), done.stderr
 
 
-def test_types_are_right(python_of):
-    done = subprocess.run([python_of("sdk"), "-m", "mypy", "--python-version", "3.9", "--no-incremental", "--cache-dir", "/dev/null"], cwd=ROOT / "sdk", capture_output=True, text=True, check=False)
+@pytest.fixture
+def mypy(python_of):
+    """mypy(folder, "--python-version", "3.9") → what it finds there."""
+
+    def check(folder, *words):
+        words = [python_of("sdk"), "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", "/dev/null", *words]
+        return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+    return check
+
+
+def test_types_are_right(mypy):
+    done = mypy(ROOT / "sdk", "--python-version", "3.9")
     assert done.returncode == 0, done.stdout
+
+
+def test_type_checkers_know_results_and_inputs(mypy, installed, tmp_path):
+    lines = ["import trainstep", 'result = trainstep.run("…", {"epochs": 3}, gpus=1)', "loss: str = result.metrics", 'trainstep.submit("…", modelname="digits")']
+    (tmp_path / "user.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = mypy(tmp_path, "--python-executable", installed / "python", "user.py").stdout
+    assert re.findall(r"^user.py:(\d+): error: .*\[(.*)\]$", found, re.MULTILINE) == [("3", "assignment"), ("4", "call-arg")], found
