@@ -9,10 +9,11 @@ namespace trainstep::http {
 
 // Shared by both threads; what is behind `mutex` is the worker's until the call is closed.
 struct BulkTransport::Call {
-  Call(Worker& whose, Handler handler) : worker(whose), done(std::move(handler.done)), sink(std::move(handler.sink)) {}
+  Call(Worker& whose, Handler handler) : worker(whose), done(std::move(handler.done)), wants_bytes(handler.sink), sink(std::move(handler.sink)) {}
 
   Worker& worker;
   std::function<void(Result<Response>)> done;  // home's alone
+  const bool wants_bytes;
   std::mutex mutex;
   bool open = true;
   decltype(Handler::sink) sink;
@@ -27,6 +28,17 @@ struct BulkTransport::Call {
     sink = nullptr;  // what it refers to belongs to home
   }
 };
+
+namespace {
+
+constexpr std::size_t large_body = std::size_t{1} << 20;
+
+bool is_large(const Request& request, const Transport::Handler& handler) {
+  if (handler.head || handler.data) return false;  // these belong to home
+  return request.body.size() >= large_body || (handler.sink && request.buffer > Request().buffer);
+}
+
+}  // namespace
 
 // A thread with a loop and connections of its own.
 class BulkTransport::Worker {
@@ -45,7 +57,7 @@ class BulkTransport::Worker {
                         m_ids.erase(id);
                         done(std::move(response));
                       }};
-      handler.sink = [call](const Response& head, std::string_view bytes) { return call->take(head, bytes); };
+      if (call->wants_bytes) handler.sink = [call](const Response& head, std::string_view bytes) { return call->take(head, bytes); };
       m_ids[id] = m_transport->start(std::move(*request), std::move(handler));
     });
   }
@@ -82,7 +94,7 @@ BulkTransport::~BulkTransport() {
 }
 
 Transport::Id BulkTransport::start(Request request, Handler handler) {
-  if (handler.sink && request.buffer > Request().buffer) return start_bulk(std::move(request), std::move(handler));
+  if (is_large(request, handler)) return start_bulk(std::move(request), std::move(handler));
   return 2 * m_transport.start(std::move(request), std::move(handler));
 }
 

@@ -1,5 +1,5 @@
-// A transport that takes large bodies in with several threads: decrypting and writing a gigabyte keeps a core busy, and a pod has more of them
-// (docs/adr/0010-threads-for-large-bodies.md).
+// A transport that moves large bodies with several threads: encrypting or decrypting and copying a gigabyte keeps a core busy, and a pod has more of
+// them (docs/adr/0010-threads-for-large-bodies.md, docs/adr/0016-threads-for-uploads.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace trainstep::http {
 
-// An exchange whose request asks for a larger buffer than usual and whose handler has a sink is driven by a thread of its own loop. Its sink is
-// called there: never twice at once for one exchange, before done(), and not any more when cancel() has returned; sinks of several exchanges run at
-// the same time. All else is as with CurlTransport, and done() comes from `home`. The threads live as long as such exchanges are under way: none when
-// the last is done().
+// An exchange whose request has a body of a megabyte or more, or asks for a larger buffer than usual and has a sink, is driven by a thread of its own
+// loop, unless its handler wants the head or the data as they come. Its sink is called there: never twice at once for one exchange, before done(),
+// and not any more when cancel() has returned; sinks of several exchanges run at the same time. All else is as with CurlTransport, and done() comes
+// from `home`. The threads live as long as such exchanges are under way: none when the last is done().
 class BulkTransport : public Transport {
  public:
   // `home` must outlive it.

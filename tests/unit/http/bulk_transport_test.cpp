@@ -2,6 +2,7 @@
 #include "http/bulk_transport.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>
@@ -44,6 +45,8 @@ struct Bulk : Net {
 
 std::string body_of(const std::string& request) { return std::string(200'000, request.at(5)) + "!"; }
 
+std::ptrdiff_t threads() { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); }
+
 void serve(Connection& connection, const std::string& request) { connection.send(answer(body_of(request))); }
 
 }  // namespace
@@ -77,6 +80,34 @@ TEST_CASE_METHOD(Bulk, "what has no large buffer stays at home, and no number is
   CHECK(small.by == home);
   CHECK(large.by != home);
   CHECK(small.bytes == body_of("GET /s"));
+}
+
+TEST_CASE_METHOD(Bulk, "large bodies go out by other threads, whole; the answer is told at home") {
+  std::map<std::string, std::size_t> came;  // path → bytes
+  ScriptedServer server(loop, [&](Connection& connection, const std::string& request) {
+    came[request.substr(4, 2)] = request.size() - request.find("\r\n\r\n") - 4;
+    connection.send(answer("heard"));
+  });
+  std::vector<Result<Response>> answers;
+  const auto before = threads();
+  for (const auto& [path, size] : std::map<std::string, std::size_t>{{"/a", 3'000'000}, {"/b", 1 << 20}, {"/c", 10}}) {
+    auto request = get(server.origin() + path);
+    request.method = "PUT";
+    request.body = std::string(size, 'x');
+    Transport::Handler handler;
+    handler.done = [&](auto response) {
+      CHECK(std::this_thread::get_id() == home);
+      answers.push_back(std::move(response));
+    };
+    bulk.start(std::move(request), std::move(handler));
+  }
+  CHECK(threads() == before + 2);
+  run_until([&] { return answers.size() == 3; });
+  for (const auto& response : answers) {
+    REQUIRE(response);
+    CHECK(response->body == "heard");
+  }
+  CHECK(came == std::map<std::string, std::size_t>{{"/a", 3'000'000}, {"/b", 1 << 20}, {"/c", 10}});
 }
 
 TEST_CASE_METHOD(Bulk, "nothing keeps the loop running when all is told, and there may be more later") {
