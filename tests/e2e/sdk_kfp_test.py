@@ -2,6 +2,7 @@
 """The Python package beside the KFP SDKs 1.8 and 2: specifications mean what the SDKs' own mean, and pipelines run as the backends run them (tests/kfp)."""
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -21,11 +22,17 @@ every_sdk = pytest.mark.parametrize("sdk", SDKS)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, python_of):
-    """made[sdk]: the folder of what sdk_pipelines.py made with that SDK."""
+def package(tmp_path_factory):
+    """The wheel's content, for the environments of the SDKs."""
     (wheel,) = (ROOT / "build/wheel").glob(f"trainstep-*{os.uname().machine}.whl")
-    package = tmp_path_factory.mktemp("package")
-    zipfile.ZipFile(wheel).extractall(package)
+    folder = tmp_path_factory.mktemp("package")
+    zipfile.ZipFile(wheel).extractall(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(package, tmp_path_factory, python_of):
+    """made[sdk]: the folder of what sdk_pipelines.py made with that SDK."""
     folders = {}
     for sdk, venv in SDKS.items():
         folders[sdk] = tmp_path_factory.mktemp(sdk)
@@ -153,6 +160,16 @@ def test_settings_of_the_task_count_for_the_pods_that_train(made, backend):
     limits = {name: str(amount) for name, amount in container["resources"]["limits"].items()}
     assert limits == {"cpu": "8", "memory": "2G", "nvidia.com/gpu": "1"}
     assert {"name": "MODE", "value": "fast"} in container["env"]
+
+
+@every_sdk
+def test_pipeline_of_the_guide_compiles(made, package, python_of, tmp_path, sdk):
+    cells = re.findall(r"^```python\n(# in a pipeline\n.*?)^```", (ROOT / "docs/notebook.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    (tmp_path / "page.py").write_text(cells[0] + "\nfrom kfp import compiler\ncompiler.Compiler().compile(digits, 'digits.yaml')\n", encoding="utf-8")
+    words = [python_of(SDKS[sdk]), "-B", "-W", "ignore", "page.py"]
+    done = subprocess.run(words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(package)}, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0 and len(cells) == 1, done.stderr
+    assert "registry.example/trainstep:0.1.0" in (tmp_path / "digits.yaml").read_text()
 
 
 def test_the_sdk_1_8_has_no_settings_to_pass_on(made):

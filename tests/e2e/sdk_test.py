@@ -70,6 +70,10 @@ def script(start):
     return run
 
 
+def python_blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
 def left_of(tmp_path):
     """Command lines of the processes that a test has started, by a variable of their environment."""
     found = []
@@ -292,9 +296,15 @@ def test_killed_interpreter_takes_its_training_along(asleep, tmp_path):
 
 
 def test_the_words_of_the_readme_work(script):
-    (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "sdk/README.md").read_text(encoding="utf-8"), re.DOTALL)
-    output = script(text)
-    assert output.splitlines()[-1].startswith("{'loss': 0.2}")
+    (text,) = python_blocks(ROOT / "sdk/README.md")
+    assert script(text).splitlines()[-1].startswith("{'loss': 0.2}")
+
+
+def test_the_cells_of_the_guide_work_one_after_the_other(script):
+    """Those for a cluster and for pipelines are run by tests of their own."""
+    cells = [text for text in python_blocks(ROOT / "docs/notebook.md") if not text.startswith("# ")]
+    output = script("\n".join(cells))
+    assert "[worker-0] epoch=5/5" in output and "ZeroDivisionError" in output and output.rstrip().endswith("report.html")
 
 
 def test_types_are_right(python_of):
