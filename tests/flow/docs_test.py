@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every example of the documentation and of --help works as it stands there.
 
-They run in an empty folder that has the samples, with `trainstep` and the PyTorch sample's interpreter first in PATH.
+They run in an empty folder that has the samples and the environments of build/venv, with `trainstep` and the PyTorch sample's interpreter first in PATH.
 """
 import json
 import os
@@ -59,6 +59,8 @@ def test_example_works(command, tmp_path):
     folder = tmp_path / "here"
     folder.mkdir()
     (folder / "samples").symlink_to(ROOT / "samples")
+    (folder / "build").mkdir()
+    (folder / "build/venv").symlink_to(VENVS)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "ARGO_"))}
     environment["PATH"] = f"{tools}:{VENVS / 'pytorch/bin'}:{os.environ['PATH']}"
     environment["PIP_NO_INDEX"] = "1"
@@ -91,13 +93,14 @@ def test_every_local_link_leads_somewhere():
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-FLAGS_OF_OTHERS = "--pytorch-init-container-template-file"  # of the training-operator
+FLAGS_OF_OTHERS = "--pytorch-init-container-template-file --prefix --mca"  # of the training-operator, of mpirun
 
 
 def test_every_flag_that_the_pages_name_exists():
     known = help_of("run") + help_of("render") + help_of() + FLAGS_OF_OTHERS
     for page in PAGES:
-        text = re.sub(r"(\./dev|tools/\S+) [^`\n]*", "", page.read_text(encoding="utf-8"))
+        text = re.sub(r"^```python\n.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(r"(\./dev|tools/\S+) [^`\n]*", "", text)
         for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)):
             assert re.search(rf"(?<![\w-]){flag}(?![\w-])", known), f"{page.name} names {flag}"
 
