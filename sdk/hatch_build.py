@@ -35,4 +35,6 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["pure_python"] = False
         build_data["tag"] = tag(machine(program))
         build_data["shared_scripts"][str(program)] = "trainstep"
-        build_data["force_include"][str(pathlib.Path(self.root, "../component/component.yaml").resolve())] = "trainstep/component.yaml"
+        for path in ("component/component.yaml", "LICENSE"):
+            source = pathlib.Path(self.root).parent / path
+            build_data["force_include"][str(source)] = f"trainstep/{source.name}"

@@ -44,8 +44,12 @@ class Display:
 
 
 def _new_bar(of: int) -> Optional[Any]:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    return tqdm(total=of, unit="epoch", desc="training", dynamic_ncols=True)
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # in a notebook without ipywidgets it says so, and shows a bar of text
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
+        return tqdm(total=of, unit="epoch", desc="training", dynamic_ncols=True)

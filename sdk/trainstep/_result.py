@@ -39,15 +39,15 @@ class Result:
 
 def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathlib.Path) -> Result:
     """From the files that the program was told to write (FILES); one that is not there is an output that there is not."""
-    name, report = folder / FILES["job_name_file"], folder / FILES["report"]
+    name, report, results = folder / FILES["job_name_file"], folder / FILES["report"], _object(folder / FILES["results"])
     return Result(
         run_id=run_id,
         folder=folder,
         exit_code=exit_code,
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
-        model_dir=model if model.is_file() or (model.is_dir() and any(model.iterdir())) else None,
+        model_dir=model if str(model) in results.values() else None,  # what an earlier run left there is none
         metrics=_object(folder / FILES["metrics"]),
-        results=_object(folder / FILES["results"]),
+        results=results,
         report=report if report.exists() else None,
     )
 

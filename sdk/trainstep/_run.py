@@ -186,8 +186,9 @@ def _start(
     run_id: Optional[str],
     dies_with_us: bool,
 ) -> Run:
-    run_id = run_id or secrets.token_hex(8)
-    place = prepared(folder or pathlib.Path("trainstep-runs", f"{inputs.get('model_name', 'my-model')}-{run_id}"))
+    new = secrets.token_hex(8)
+    place = prepared(folder or pathlib.Path("trainstep-runs", f"{run_id or inputs.get('model_name', 'my-model')}-{new}"))
+    run_id = run_id or new
     (place / "train_specification").write_text(specification, encoding="utf-8")
     model = pathlib.Path(model_dir or place / "model").resolve()
     values: list[tuple[str, Any]] = [

@@ -46,8 +46,8 @@ def _check_sort(function: Any) -> None:
     if inspect.ismethod(function):
         raise SpecificationError(f"{function.__qualname__} is a method: its object would not be there; write a function")
     if not isinstance(function, types.FunctionType):
-        raise SpecificationError(f"a function is wanted, found {type(function).__name__}" + (
-            "; give the function, and its arguments in train_parameters" if hasattr(function, "func") else ""))
+        hint = "; give the function, and its arguments in train_parameters" if hasattr(function, "func") else ""
+        raise SpecificationError(f"a function is wanted, found {type(function).__name__}{hint}")
     name = function.__name__
     if name == "<lambda>":
         raise SpecificationError("a lambda has no source of its own; write `def train(…):`")

@@ -232,7 +232,8 @@ def test_local_files_go_through_the_jobs_prefix_which_is_gone_afterwards(data_st
     places = {name: str(training.tmp / path) for name, path in {"train-dataset-dir": "set", "model-dir": "model", "results": "results"}.items()}
     assert training.begin(arguments | places | {"cluster-configuration-secret": "training"}).end() == 0, training.output
     assert delivered(training.tmp / "model", files), training.output
-    assert json.loads((training.tmp / "results").read_text())["digest"]["agreed"] is True
+    results = json.loads((training.tmp / "results").read_text())
+    assert results["digest"]["agreed"] is True and results["model"] == str(training.tmp / "model")
     assert training.left() == [], training.output
     assert contents(store.files / "jobs") == {}
 

@@ -1,77 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel as a user gets it: installed by pip into a new environment, used from the shell and from Python."""
-import filecmp
+"""Training from Python on this machine: live lines, results, errors, and that nobody is left."""
 import os
 import pathlib
-import platform
 import re
 import signal
 import subprocess
 import textwrap
 import time
-import zipfile
 
 import pytest
 from conftest import ROOT, SAMPLES
-
-WHEELS = sorted((ROOT / "build/wheel").glob("trainstep-*.whl"))
-
-
-@pytest.fixture(scope="module")
-def wheel():
-    assert WHEELS, "no wheel in build/wheel: ./dev wheel makes it"
-    return WHEELS[0]
-
-
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """A new environment with nothing but the wheel: its folder of programs."""
-    folder = tmp_path_factory.mktemp("installed")
-    subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
-    subprocess.run([folder / "bin/pip", "install", "--quiet", "--no-index", wheel], check=True)
-    return folder / "bin"
+from sdk_scripts import environment, script, start  # noqa: F401
 
 
 @pytest.fixture
-def environment(tmp_path):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_", "TRAINSTEP", "PYTHON"))}
-    return {**kept, "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "SDK_TEST": str(tmp_path)}
-
-
-@pytest.fixture
-def start(installed, environment, tmp_path):
-    """start("print(1)") → the running process of a script that has `import trainstep`."""
-    running = []
-
-    def begin(script):
-        path = tmp_path / "script.py"
-        path.write_text("import trainstep\n" + textwrap.dedent(script), encoding="utf-8")
-        process = subprocess.Popen([installed / "python", "-u", path], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   stdin=subprocess.DEVNULL, text=True)
-        running.append(process)
-        return process
-
-    yield begin
-    for process in running:
-        process.kill()
-        process.communicate()
-
-
-@pytest.fixture
-def script(start):
-    """script("print(1)") → what it prints."""
-
-    def run(text, check=0):
-        process = start(text)
-        output, _ = process.communicate(timeout=60)
-        assert process.returncode == check, output
-        return output
-
-    return run
-
-
-def python_blocks(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+def interpreter(program):
+    """The distribution's, with the package's sources."""
+    return ["env", f"PYTHONPATH={ROOT}/sdk", f"TRAINSTEP={program}", "/usr/bin/python3", "-B"]
 
 
 def left_of(tmp_path):
@@ -92,48 +37,6 @@ def until(happened, what, limit=60):
         assert time.monotonic() < end, f"{what}: not within {limit} s"
         time.sleep(0.02)
     return value
-
-
-def test_wheel_has_the_program_itself_the_component_and_no_python_around_it(wheel, installed, program, tmp_path):
-    assert filecmp.cmp(installed / "trainstep", program, shallow=False)
-    assert subprocess.run([installed / "trainstep", "--version"], capture_output=True, text=True, check=True).stdout.startswith("trainstep ")
-    with zipfile.ZipFile(wheel) as file:
-        assert file.read("trainstep/component.yaml") == (ROOT / "component/component.yaml").read_bytes()
-        assert "trainstep/py.typed" in file.namelist()
-        (metadata,) = [name for name in file.namelist() if name.endswith(".dist-info/METADATA")]
-        assert "Requires-Dist" not in file.read(metadata).decode()
-
-
-def test_wheel_is_named_for_the_programs_machine_and_any_c_library(wheel):
-    machine = platform.machine()
-    assert wheel.name.partition("-py3-none-")[2] == f"manylinux2014_{machine}.manylinux_2_17_{machine}.musllinux_1_1_{machine}.whl"
-
-
-def test_wheels_of_other_machines_are_named_by_their_programs(python_of, tmp_path):
-    ask = "import hatch_build, pathlib, sys; print(hatch_build.tag(hatch_build.machine(pathlib.Path(sys.argv[1]))))"
-
-    def name_for(content):
-        (tmp_path / "program").write_bytes(content)
-        words = [python_of("sdk"), "-B", "-c", ask, tmp_path / "program"]
-        return subprocess.run(words, cwd=ROOT / "sdk", capture_output=True, text=True, check=False)
-
-    for number, name in ((183, "aarch64"), (21, "ppc64le")):
-        head = b"\x7fELF\x02\x01".ljust(18, b"\0") + number.to_bytes(2, "little")
-        assert name_for(head).stdout.startswith(f"py3-none-manylinux2014_{name}.")
-    assert "is no program for x86_64, aarch64, ppc64le" in name_for(b"#!/bin/sh\nexec something else\n").stderr
-
-
-def test_import_loads_nothing_but_its_own_file(script):
-    before_and_after = script("""
-        import sys
-        print([name for name in sys.modules if name.split(".")[0] not in sys.stdlib_module_names and "site" not in name and name not in ("__main__", "_distutils_hack")])
-        print(sorted({"json", "subprocess", "inspect", "typing", "importlib.metadata"} & set(sys.modules)))
-    """)
-    assert before_and_after.splitlines() == ["['trainstep']", "[]"]
-
-
-def test_every_public_name_is_there(script):
-    assert script("print([name for name in trainstep.__all__ if getattr(trainstep, name) is None], trainstep.version())").split()[0] == "[]"
 
 
 TRAIN = """
@@ -190,6 +93,18 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
         print("all forms")
     """)
     assert output.endswith("all forms\n")
+
+
+def test_model_of_an_earlier_run_in_the_folder_is_not_this_ones(script):
+    output = script(TRAIN + """
+    def without():
+        pass
+
+    assert trainstep.run(train, folder="same").model_dir.joinpath("model.txt").exists()
+    result = trainstep.run(without, folder="same")
+    print(result.model_dir, result.metrics, result.results)
+    """)
+    assert output.endswith("None {} {}\n")
 
 
 def test_lines_appear_as_they_come(start, tmp_path):
@@ -295,18 +210,11 @@ def test_killed_interpreter_takes_its_training_along(asleep, tmp_path):
     until(lambda: left_of(tmp_path) == [], "everybody gone")
 
 
-def test_the_words_of_the_readme_work(script):
-    (text,) = python_blocks(ROOT / "sdk/README.md")
-    assert script(text).splitlines()[-1].startswith("{'loss': 0.2}")
-
-
-def test_the_cells_of_the_guide_work_one_after_the_other(script):
-    """Those for a cluster and for pipelines are run by tests of their own."""
-    cells = [text for text in python_blocks(ROOT / "docs/notebook.md") if not text.startswith("# ")]
-    output = script("\n".join(cells))
-    assert "[worker-0] epoch=5/5" in output and "ZeroDivisionError" in output and output.rstrip().endswith("report.html")
-
-
-def test_types_are_right(python_of):
-    done = subprocess.run([python_of("sdk"), "-m", "mypy", "--python-version", "3.9", "--no-incremental", "--cache-dir", "/dev/null"], cwd=ROOT / "sdk", capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+def test_epochs_are_a_bar_where_tqdm_is(python_of, program, environment, tmp_path):
+    (tmp_path / "script.py").write_text(f"import trainstep\n{textwrap.dedent(TRAIN)}\ntrainstep.run(train)\nprint('over')\n", encoding="utf-8")
+    done = subprocess.run(
+        [python_of("sdk"), "-B", tmp_path / "script.py"], cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(program)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+    assert "[main] epoch=3/3 loss=0.33" in done.stdout and done.stdout.endswith("over\n"), done.stderr
+    assert re.search(r"training: 100%.*3/3", done.stderr.split("\r")[-1]), done.stderr
