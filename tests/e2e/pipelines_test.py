@@ -75,6 +75,8 @@ def test_pipeline_of_the_sdk_1_8_evaluates_the_model_that_two_workers_trained(im
     # A workflow's parameters are texts.
     tasks = v1.Argo(tmp_path, images, environment).run(WORKFLOW, {"epochs": "6", "workers": "2"})
     assert "rank 1 of 2 trains on 568 images" in tasks["train"].log and "epoch=6/6" in tasks["train"].log
+    (evaluated,) = (tmp_path / "evaluate/inputs").glob("model/data/model.pt")
+    assert evaluated.read_bytes() == (tasks["train"].artifacts["train-model_dir"] / "model.pt").read_bytes()
     found = tasks["evaluate"].artifacts
     assert 0.9 <= float(found["evaluate-Output"].read_text()) <= 1
     shown = json.loads(found["mlpipeline-ui-metadata"].read_text())["outputs"]
