@@ -205,6 +205,35 @@ def test_calls_of_the_clients_make_the_jobs_that_the_clients_made(folder, enviro
         assert "'scikit-learn'" in words and "epoch={epoch}" in words
 
 
+def test_commands_that_want_a_cluster_are_understood_as_far_as_that(folder, environment):
+    """Marked `sh cluster`; here they find no cluster, and nothing else is wrong with them."""
+    found = [
+        command
+        for page in PAGES
+        for text in blocks(page, "sh cluster")
+        for command in re.findall(r"^(trainstep (?:.*\\\n)*.*)$", text, re.MULTILINE)
+    ]
+    assert {command.split()[1] for command in found} == {"run", "check", "list", "logs", "attach", "stop"}
+    for command in found:
+        done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2 and "there is no kubeconfig" in done.stderr + done.stdout, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def test_what_the_pages_give_to_kubectl_is_there():
+    given = [(page, path) for page, text in PAGES.items() for path in re.findall(r"kubectl [^`\n]*-[fk] ([^\s`]+)", text)]
+    assert given
+    for page, path in given:
+        assert (ROOT / path).exists(), f"{page}: {path}"
+
+
+def test_every_block_of_the_pages_is_of_a_kind_that_is_checked():
+    """console, python, sh cluster: here; sh, json: tests/flow/docs_test.py; yaml: with what it is for; text and jsonl only show."""
+    kinds = {kind for text in PAGES.values() for kind in re.findall(r"^```(.+)\n", text, re.MULTILINE)}
+    assert kinds <= {"console", "python", "sh cluster", "sh", "json", "yaml", "text", "jsonl"}
+    unnamed = {page for page, text in PAGES.items() if len(re.findall(r"^```", text, re.MULTILINE)) != 2 * len(re.findall(r"^```.+\n", text, re.MULTILINE))}
+    assert unnamed == set()
+
+
 def sources():
     """The program's texts, with adjacent literals as one."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.cpp")))

@@ -69,7 +69,8 @@ def test_example_works(command, tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    assert done.stdout
+    into = re.search(r" >(\S+)$", command)
+    assert (folder / into[1]).read_text(encoding="utf-8") if into else done.stdout
     for flag, name in re.findall(r"--(model-dir|metrics|report|results) (\S+)", command):
         assert (folder / name).exists(), f"--{flag} {name}: not there"
 
@@ -99,7 +100,7 @@ FLAGS_OF_OTHERS = "--pytorch-init-container-template-file --prefix --mca"  # of 
 def test_every_flag_that_the_pages_name_exists():
     known = help_of("run") + help_of("render") + help_of() + FLAGS_OF_OTHERS
     for page in PAGES:
-        text = re.sub(r"^```python\n.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(r"^```(?:python|jsonl)\n.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
         text = re.sub(r"(\./dev|tools/\S+) [^`\n]*", "", text)
         for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)):
             assert re.search(rf"(?<![\w-]){flag}(?![\w-])", known), f"{page.name} names {flag}"
