@@ -11,7 +11,7 @@ namespace trainstep::cli {
 inline constexpr std::string_view app_examples = R"help(
 Examples:
   trainstep run --help
-  trainstep man >trainstep.1)help";
+  trainstep completion --help)help";
 
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> exit_codes{{
     {"0", "succeeded"},
@@ -81,6 +81,7 @@ Examples:
 
 inline constexpr std::string_view man_examples = R"help(
 Examples:
-  trainstep man | man -l -)help";
+  trainstep man >trainstep.1
+  man ./trainstep.1)help";
 
 }  // namespace trainstep::cli

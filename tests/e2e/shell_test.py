@@ -85,11 +85,18 @@ def terminal(home):
         one.close()
 
 
+@pytest.fixture
+def example(trainstep):
+    """example("zsh"): the line of --help that switches completion on."""
+    told = trainstep("completion", "--help", check=0).stdout.partition("Examples:")[2]
+    return lambda shell: re.search(rf"^  (.*trainstep completion {shell}\b.*)$", told, re.MULTILINE)[1]
+
+
 @pytest.mark.parametrize("shell", SHELLS)
-def test_tab_completes_commands_flags_values_and_files(shell, terminal):
+def test_tab_completes_commands_flags_values_and_files(shell, example, terminal):
     words, setup = SHELLS[shell]
     at = terminal(words)
-    at.type(f"{setup}; source <(trainstep completion {shell}); echo be\"\"gun\n")
+    at.type(f"{setup}; {example(shell)}; echo be\"\"gun\n")
     at.until("begun\r?\n")
     for written, completed in COMPLETED:
         at.type(f"{written}\t")
@@ -97,9 +104,9 @@ def test_tab_completes_commands_flags_values_and_files(shell, terminal):
         at.type("\x15")  # what stands there is removed
 
 
-def test_fish_completes_commands_flags_values_and_files(home):
+def test_fish_completes_commands_flags_values_and_files(example, home):
     asked = [written for written, _ in COMPLETED]
-    script = "trainstep completion fish | source\n" + "".join(f"complete -C '{written}'; echo\n" for written in asked)
+    script = example("fish") + "\n" + "".join(f"complete -C '{written}'; echo\n" for written in asked)
     done = subprocess.run(["fish", "--no-config", "-c", script], cwd=home, env=environment(home), capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     answers = [[line.partition("\t")[0] for line in part.splitlines()] for part in done.stdout.split("\n\n")]
