@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bursting from Python: submit, follow, look on, stop, before the real API server and operators with fake nodes."""
 import _thread
+import os
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -53,7 +55,7 @@ def submit(namespace):
 
 @pytest.fixture
 def jobs(cluster, namespace):
-    return lambda: cluster.kubectl("get", "pytorchjobs.kubeflow.org", "-n", namespace.name)["items"]
+    return lambda resource="pytorchjobs.kubeflow.org": cluster.kubectl("get", resource, "-n", namespace.name)["items"]
 
 
 def until(happened, what, limit=40):
@@ -96,6 +98,15 @@ def test_looking_away_leaves_the_run_alone_and_looking_again_goes_on(submit, nam
     assert "[worker-0] epoch=2/2 accuracy=0.9" in sdk.logs(started.run_id, "worker-0", namespace=namespace.name)
     assert started.follow().metrics == {"accuracy": 0.9}
     assert "epoch=2/2" not in capsys.readouterr().out
+
+
+def test_submitted_run_outlives_the_interpreter_and_collects_and_cleans_up(jobs, tmp_path):
+    call = f'trainstep.submit({{"image": "none", "command": ["true"]}}, folder="here", job_options={fates(run_ms="1500")})'
+    (tmp_path / "submit.py").write_text(f"import trainstep\n{call}\n")
+    subprocess.run([sys.executable, "-B", "submit.py"], env={**os.environ, "PYTHONPATH": str(ROOT / "sdk")}, check=True, timeout=60)
+    until(lambda: "succeeded" in (tmp_path / "here/log.jsonl").read_text(), "the end")
+    assert "accuracy" in (tmp_path / "here/metrics.json").read_text()
+    until(lambda: jobs("jobs.batch") == [], "no job")
 
 
 def test_stop_deletes_the_job(submit, namespace, jobs):
