@@ -31,14 +31,24 @@ def test_every_program_of_a_migration_is_python_and_of_a_kind_that_is_run():
 
 
 @pytest.fixture
-def compiled(folder, environment, python_of):  # noqa: F811
+def compile_with(folder, environment, python_of):  # noqa: F811
+    """compile_with("SDK 1.8", text) → CompletedProcess of the SDK with that pipeline."""
+
+    def compiling(sdk, text):
+        (folder / "pipeline.py").write_text(text, encoding="utf-8")
+        words = [python_of({"SDK 1.8": "kfp1", "SDK 2": "kfp2"}[sdk]), "-B", "-W", "ignore", "pipeline.py"]
+        return subprocess.run(words, cwd=folder, env={**environment, "PYTHONPATH": ""}, capture_output=True, text=True, timeout=100, check=False)
+
+    return compiling
+
+
+@pytest.fixture
+def compiled(folder, compile_with):  # noqa: F811
     """compiled("migrate_component.md", "SDK 1.8") → the file that the page's pipeline compiles to."""
 
     def compiled_by(page, sdk):
         (text,) = pythons(page, sdk)
-        (folder / "pipeline.py").write_text(text, encoding="utf-8")
-        words = [python_of({"SDK 1.8": "kfp1", "SDK 2": "kfp2"}[sdk]), "-B", "-W", "ignore", "pipeline.py"]
-        done = subprocess.run(words, cwd=folder, env={**environment, "PYTHONPATH": ""}, capture_output=True, text=True, timeout=100, check=False)
+        done = compile_with(sdk, text)
         assert done.returncode == 0, done.stderr
         (made,) = folder.glob("*.yaml")
         return made
@@ -54,6 +64,16 @@ def test_pipeline_of_the_python_component_trains_and_is_evaluated(compiled, envi
     assert "[master-0] epoch=3/3 loss=0.333" in tasks["train"].log
     (counted,) = tasks["evaluate"].artifacts.values()
     assert counted.read_text() == "4"
+
+
+@pytest.mark.parametrize("declared", ["InputPath(str)", 'InputPath("Model")', "InputPath()"])
+def test_model_goes_to_an_input_of_its_type_or_of_none_and_to_a_string_only_without_its_type(compile_with, declared):
+    (text,) = pythons("migrate_component.md", "SDK 1.8")
+    changed = text.replace("def evaluate(model_dir: InputPath(str))", f"def evaluate(model_dir: {declared})").replace(".ignore_type()", "")
+    assert changed != text
+    done = compile_with("SDK 1.8", changed)
+    assert (done.returncode == 0) == (declared != "InputPath(str)")
+    assert ('Argument type "Model" is incompatible with the input type "String"' in done.stderr) == (declared == "InputPath(str)")
 
 
 @pytest.fixture
