@@ -4,19 +4,21 @@
 The folder gets digits.npz with `images` (1797 × 64 grey values 0 … 16) and `labels` (0 … 9). Every sample
 trains on such a folder when it is given one as `train_dataset_dir`.
 """
-import pathlib
 import sys
 
 
-def make_digits(folder: str) -> pathlib.Path:
+def make_digits(folder):
+    """→ the file's path. Holds all that it needs: pipelines/ make a step of its source."""
+    import os
+
     import numpy
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)
-    path = pathlib.Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    numpy.savez_compressed(path / "digits.npz", images=images.astype("uint8"), labels=labels.astype("uint8"))
-    return path / "digits.npz"
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "digits.npz")
+    numpy.savez_compressed(path, images=images.astype("uint8"), labels=labels.astype("uint8"))
+    return path
 
 
 if __name__ == "__main__":

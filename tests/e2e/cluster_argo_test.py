@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/argo, and what the SDK 1.8 compiles of the component, under the real Argo Workflows: real pods, the image that ./dev image builds."""
+"""component/argo, pipelines/argo, and what the SDK 1.8 compiles of the component, under the real Argo Workflows: real pods, the image that ./dev image
+builds.
+"""
 import io
 import json
+import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -44,7 +48,10 @@ def argo(cluster, store):
     assert example["metadata"]["name"] == BUCKET_SECRET
     values = {"minio-url": store.url, "minio-bucket": "pipelines", "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key}
     cluster.kubectl("create", "-n", NAMESPACE, "-f", "-", input={**example, "stringData": {**example["stringData"], **values}})
-    store.configure(type("Space", (), {"name": NAMESPACE}))
+    for thing in yaml.safe_load_all((ROOT / "pipelines/argo/store.yaml").read_text(encoding="utf-8")):
+        text = json.dumps(thing).replace("http://minio.argo:9000", store.url)
+        text = text.replace("ACCESS-KEY", store.access_key).replace("SECRET-KEY", store.secret_key)
+        cluster.kubectl("create", "-n", NAMESPACE, "-f", "-", input=text)
     return started
 
 
@@ -197,4 +204,48 @@ def test_workflow_that_the_sdk_1_8_compiles_trains_and_hands_on_its_model(cluste
         verdict = tar.extractfile(tar.getnames()[0]).read().decode()
     assert verdict.startswith("3 epochs of some words, rank 0 of 2; my; "), verdict
     flow.delete()
+    cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])
+
+
+def pipeline(file, cluster, python_of):
+    """The spec of a Workflow of pipelines/argo; its images are the test's, and what that lacks comes from this machine: the frameworks are large."""
+    spec = yaml.safe_load((ROOT / "pipelines/argo" / file).read_text(encoding="utf-8"))["spec"]
+    (pip,) = pathlib.Path(python_of("uv")).parents[1].glob("lib/python3*/site-packages")
+    volumes = [*MACHINE, {"mount_path": str(pip), "host_path": str(pip), "read_only": True}]
+    variables = {"PYTHONPATH": str(pip), "PIP_NO_INDEX": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1", "HOME": "/tmp"}
+    named = {f"machine-{i}": volume for i, volume in enumerate(volumes)}
+    for template in spec["templates"]:
+        if "container" in template:
+            template["volumes"] = [{"name": name, "hostPath": {"path": volume["host_path"]}} for name, volume in named.items()]
+            mounts = [{"name": name, "mountPath": volume["mount_path"], "readOnly": True} for name, volume in named.items()]
+            template["container"] |= {"image": cluster.IMAGE, "volumeMounts": mounts, "env": [{"name": n, "value": v} for n, v in variables.items()]}
+    (train,) = [task for task in spec["templates"][0]["dag"]["tasks"] if task["name"] == "train"]
+    options = {**SHORT_GRACE, "volumes": volumes, "environment": variables}
+    train["arguments"]["parameters"] += [{"name": "base_image", "value": cluster.IMAGE}, {"name": "job_options", "value": json.dumps(options)}]
+    values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET}
+    spec["arguments"]["parameters"] = [{**p, "value": values.get(p["name"], p["value"])} for p in spec["arguments"]["parameters"]]
+    return spec
+
+
+def test_commands_of_the_guide_make_workflows(cluster, argo):
+    commands = re.findall(r"^kubectl (create .*)$", (ROOT / "docs/pipelines.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        *words, file = command.split()
+        assert cluster.kubectl(*words, str(ROOT / file), "--dry-run=server")["kind"] == "Workflow"
+
+
+def test_pipelines_train_on_two_workers_and_evaluate_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):
+    template = yaml.safe_load((ROOT / "component/argo/cluster-workflow-template.yaml").read_text(encoding="utf-8"))
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=template)
+    flows = [argo.submit(NAMESPACE, pipeline(file, cluster, python_of)) for file in ("digits.yaml", "digits-cluster.yaml")]
+    for flow in flows:
+        status = flow.until_over(300)
+        assert status["phase"] == "Succeeded", step_log(flow)
+        nodes = {node["templateName"] if "templateName" in node else node["templateRef"]["template"]: node for node in status["nodes"].values()}
+        (accuracy,) = [p["value"] for p in nodes["evaluate"]["outputs"]["parameters"]]
+        assert 0.9 <= float(accuracy) <= 1
+        trained = {p["name"]: p["value"] for p in nodes["train"]["outputs"]["parameters"]}
+        assert "accuracy" in json.loads(trained["metrics"]) and trained["job_name"].startswith("digits-")
+        flow.delete()
     cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])

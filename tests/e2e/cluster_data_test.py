@@ -3,8 +3,10 @@
 import hashlib
 import json
 import pathlib
+import subprocess
 
 import pytest
+from conftest import ROOT
 from data_steps import AGENT_IMAGE, BUCKET, DISTRIBUTIONS, PROGRAM, contents, delivered, tree
 from real_node import CTR
 
@@ -217,6 +219,53 @@ def test_store_that_is_away_when_the_outputs_are_to_be_delivered_is_waited_for(d
     assert delivered(training.model, files), training.output
 
 
+def name_store(cluster, store, training):
+    """The Secret `training`, for cluster_configuration_secret."""
+    keys = {"minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": "jobs", "minio-accesskey": store.access_key}
+    secret = {"metadata": {"name": "training"}, "stringData": keys | {"minio-secretkey": store.secret_key}}
+    cluster.api.create(f"/api/v1/namespaces/{training.space.name}/secrets", secret)
+
+
+BURST = """
+import os
+
+import trainstep
+
+os.chdir(os.path.dirname(__file__))
+
+
+def train(train_dataset_dir: trainstep.InputPath, model_dir: trainstep.OutputPath, factor: int) -> str:
+    import os
+
+    os.makedirs(model_dir)
+    text = open(os.path.join(train_dataset_dir, "words.txt")).read()
+    open(os.path.join(model_dir, "model.txt"), "w").write(text * factor)
+    print("accuracy=0.9")
+    return text
+
+
+run = trainstep.submit(
+    train, {"factor": 2}, train_dataset_dir="set", base_image="IMAGE", cluster_configuration_secret="training", job_options={"agent_image": "AGENT"}
+)
+result = run.follow()
+assert (result.model_dir / "model.txt").read_text() == "wordswords" and result.model_dir.parent == result.folder
+assert result.metrics == {"accuracy": 0.9} and result.results["Output"] == "words"
+"""
+
+
+def test_function_submitted_from_python_reads_local_files_and_its_model_comes_back(data_step, store, cluster):
+    training = data_step("Job")
+    (training.tmp / "set").mkdir()
+    (training.tmp / "set/words.txt").write_text("words")
+    name_store(cluster, store, training)
+    (training.tmp / "burst.py").write_text(BURST.replace("IMAGE", training.image).replace("AGENT", AGENT_IMAGE))
+    environment = {"HOME": str(training.tmp), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(training.program)}
+    words = [*training.words, "/usr/bin/python3", "-B", training.tmp / "burst.py"]
+    done = subprocess.run(words, env=training.environment | environment, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0 and store.secret_key not in done.stdout, done.stdout + done.stderr
+    assert training.left() == [] and contents(store.files / "jobs") == {}
+
+
 def test_local_files_go_through_the_jobs_prefix_which_is_gone_afterwards(data_step, store, cluster):
     training = data_step("PyTorch")
     (training.tmp / "set").mkdir()
@@ -224,15 +273,14 @@ def test_local_files_go_through_the_jobs_prefix_which_is_gone_afterwards(data_st
     for name, content in files.items():
         (training.tmp / "set" / name).parent.mkdir(exist_ok=True)
         (training.tmp / "set" / name).write_bytes(content)
-    keys = {"minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": "jobs", "minio-accesskey": store.access_key}
-    secret = {"metadata": {"name": "training"}, "stringData": keys | {"minio-secretkey": store.secret_key}}
-    cluster.api.create(f"/api/v1/namespaces/{training.space.name}/secrets", secret)
+    name_store(cluster, store, training)
     training.options = {"agent_image": AGENT_IMAGE}
     arguments = {name.replace("_", "-"): value for name, value in training.values().items()}
     places = {name: str(training.tmp / path) for name, path in {"train-dataset-dir": "set", "model-dir": "model", "results": "results"}.items()}
     assert training.begin(arguments | places | {"cluster-configuration-secret": "training"}).end() == 0, training.output
     assert delivered(training.tmp / "model", files), training.output
-    assert json.loads((training.tmp / "results").read_text())["digest"]["agreed"] is True
+    results = json.loads((training.tmp / "results").read_text())
+    assert results["digest"]["agreed"] is True and results["model"] == str(training.tmp / "model")
     assert training.left() == [], training.output
     assert contents(store.files / "jobs") == {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specifications in the repository are what the pinned SDKs write today from the sources next to them."""
+"""The specifications and pipelines in the repository are what the pinned SDKs write today from the sources next to them."""
 import pathlib
 import subprocess
 
@@ -17,9 +17,10 @@ def files(folder: pathlib.Path, *patterns: str):
     "script, folder, patterns",
     [
         (SAMPLES / "make_specifications.py", SAMPLES, ["*/train_specification.*.yaml"]),
+        (ROOT / "pipelines/make_pipelines.py", ROOT / "pipelines", ["*/digits*.yaml"]),
         (STYLES / "make_styles.py", STYLES, ["specs/*", "expected/*"]),
     ],
-    ids=["samples", "parameter styles"],
+    ids=["samples", "pipelines", "parameter styles"],
 )
 def test_generated_files_are_current(script, folder, patterns, tmp_path, python_of):
     done = subprocess.run([python_of("e2e"), script, tmp_path], capture_output=True, text=True, timeout=600)

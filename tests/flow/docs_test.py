@@ -88,7 +88,7 @@ def test_the_dev_script_knows_what_the_pages_name():
 
 
 def test_every_local_link_leads_somewhere():
-    for page in PAGES:
+    for page in [*PAGES, *ROOT.glob("*/README.md"), ROOT / "samples/notebook.ipynb"]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) + re.findall(r'\b(?:src|srcset)="([^"]+)"', text):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"

@@ -13,6 +13,7 @@ import pathlib
 import random
 import subprocess
 
+import v2_task_config
 import v2_words
 import yaml
 from kubelet import expanded
@@ -82,6 +83,7 @@ class Backend:
         component = ir["components"][task["componentRef"]["name"]]
         container = ir["deploymentSpec"]["executors"][component["executorLabel"]]["container"]
         inputs = self.driver_inputs(task, given, run)
+        inputs["parameterValues"] |= v2_task_config.inputs(component, container)
         defaults = {
             key: definition["defaultValue"]
             for key, definition in component.get("inputDefinitions", {}).get("parameters", {}).items()

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function's annotations as inputs and outputs of a component, in the words of Kubeflow Pipelines (kfp 1.8's component.yaml)."""
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import inspect
+import json
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Optional, Union
+
+from .errors import SpecificationError
+
+TYPES: dict[Any, str] = {str: "String", int: "Integer", float: "Float", bool: "Boolean", dict: "JsonObject", list: "JsonArray"}
+_GENERIC: dict[Any, Any] = { collections.abc.Mapping: dict, collections.abc.MutableMapping: dict, collections.abc.Sequence: list}
+_STRANGE: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.POSITIONAL_ONLY: ""}
+
+
+class InputPath(str):
+    """`data: InputPath`, or `data: InputPath("Dataset")`: the parameter is the path of a file or folder to read."""
+
+
+class OutputPath(str):
+    """`model_dir: OutputPath`, or `model_dir: OutputPath("Model")`: the path of a file or folder to write."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """One input or output. type: Kubeflow Pipelines' name of it; default: as text, None for none."""
+
+    name: str
+    type: str  # of a path: "" for any
+    path: bool = False
+    optional: bool = False
+    default: Optional[str] = None
+
+    def declared(self) -> dict[str, Any]:
+        """As an item of a component's `inputs` or `outputs`."""
+        item: dict[str, Any] = {"name": self.name}
+        if self.type:
+            item["type"] = self.type
+        if self.default is not None:
+            item["default"] = self.default
+        if self.optional:
+            item["optional"] = True
+        return item
+
+
+@dataclasses.dataclass(frozen=True)
+class Interface:
+    """inputs: values and paths to read; outputs: paths to write; returned: what the function returns; single: it is one value, not a tuple of them."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    returned: tuple[Port, ...]
+    single: bool
+
+
+def interface_of(function: Callable[..., Any], known: Optional[Mapping[str, Any]] = None) -> Interface:
+    """`known`: parameter → its annotation, where the function has none. SpecificationError: a parameter or an annotation that no component can have."""
+    signature = inspect.signature(function)
+    inputs, outputs = [], []
+    for parameter in signature.parameters.values():
+        if parameter.kind in _STRANGE:
+            raise SpecificationError(f"{function.__name__}({_STRANGE[parameter.kind]}{parameter.name}): parameters are given by their names; write each out")
+        annotation = resolved(parameter.annotation, function)
+        if annotation is inspect.Parameter.empty:
+            annotation = (known or {}).get(parameter.name, _type_of_default(parameter.default))
+        if _path_class(annotation) == "OutputPath":
+            outputs.append(Port(parameter.name, _path_type(annotation), path=True))
+        else:
+            inputs.append(_input(function.__name__, parameter, annotation))
+    returned, single = _returned(function, resolved(signature.return_annotation, function))
+    names = [port.name for port in (*outputs, *returned)]
+    if len(set(names)) != len(names):
+        raise SpecificationError(f"{function.__name__}: an output and a returned value have one name: {', '.join(names)}")
+    return Interface(tuple(inputs), tuple(outputs), returned, single)
+
+
+def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
+    """An annotation that is a text – `from __future__ import annotations` makes all of them texts – as the object that it names."""
+    if not isinstance(annotation, str) or isinstance(annotation, (InputPath, OutputPath)):
+        return annotation
+    try:
+        return eval(annotation, function.__globals__)
+    except Exception as problem:
+        raise SpecificationError(f"{function.__name__}: the annotation {annotation} cannot be understood: {problem}") from None
+
+
+def is_of_kfp(annotation: Any) -> bool:
+    """An annotation whose meaning only the KFP SDK knows: Input[Dataset], Output[Model], InputTextFile(), …; both SDKs' paths are as ours."""
+    if _path_class(annotation):
+        return False
+    parts = (annotation, type(annotation), *typing.get_args(annotation), *getattr(annotation, "__metadata__", ()))
+    return any(str(getattr(part, "__module__", "")).split(".")[0] == "kfp" for part in parts)
+
+
+def _path_class(annotation: Any) -> str:
+    """InputPath or OutputPath, ours or of either KFP SDK, as a class or called; "" if it is neither. An optional one counts, too."""
+    annotation = _without_none(annotation)
+    found = annotation if isinstance(annotation, type) else type(annotation)
+    return found.__name__ if found.__name__ in ("InputPath", "OutputPath") else ""
+
+
+def _path_type(annotation: Any) -> str:
+    """ "Model" of OutputPath("Model"), OutputPath(Model) and of kfp's own; no type for OutputPath and OutputPath()."""
+    annotation = _without_none(annotation)
+    inner = str(annotation) if isinstance(annotation, (InputPath, OutputPath)) else getattr(annotation, "type", None)
+    if inner is None or isinstance(annotation, type):
+        return ""
+    if isinstance(inner, str):
+        return inner.removeprefix("system.").partition("@")[0]
+    return TYPES.get(inner) or str(getattr(inner, "__name__", ""))
+
+
+def _input(function: str, parameter: inspect.Parameter, annotation: Any) -> Port:
+    path = _path_class(annotation) == "InputPath"
+    kind = _path_type(annotation) if path else _value_type(f"{function}({parameter.name})", annotation)
+    if parameter.default is inspect.Parameter.empty:
+        return Port(parameter.name, kind, path)
+    if path and parameter.default is not None:
+        raise SpecificationError(f"{function}({parameter.name}): a path can have no default but None")
+    return Port(parameter.name, kind, path, optional=True, default=_default(parameter.default))
+
+
+def _default(value: Any) -> Optional[str]:
+    """For whoever reads the component; None where text does not say it: Python's own default applies."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value or None
+    try:
+        return str(value) if isinstance(value, (bool, int, float)) else json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return None
+
+
+def _type_of_default(value: Any) -> Any:
+    return type(value) if type(value) in TYPES else inspect.Parameter.empty
+
+
+def _value_type(where: str, annotation: Any) -> str:
+    annotation = _without_none(annotation)
+    if annotation is inspect.Parameter.empty:
+        raise SpecificationError(f"{where}: has no annotation; write its type, as in `{where.partition('(')[2].rstrip(')')}: int`")
+    origin = typing.get_origin(annotation) or annotation
+    kind = TYPES.get(_GENERIC.get(origin, origin)) if isinstance(origin, type) else None
+    if kind is None:
+        raise SpecificationError(
+            f"{where}: no component has a value of type {getattr(annotation, '__name__', annotation)}; there are str, int, float, bool, dict, list, "
+            "and for parameters InputPath and OutputPath"
+        )
+    return kind
+
+
+def _without_none(annotation: Any) -> Any:
+    """Optional[X], X | None → X."""
+    if typing.get_origin(annotation) in (Union, getattr(types, "UnionType", Union)):
+        rest = [member for member in typing.get_args(annotation) if member is not type(None)]
+        return rest[0] if len(rest) == 1 else annotation
+    return annotation
+
+
+def _returned(function: Callable[..., Any], annotation: Any) -> tuple[tuple[Port, ...], bool]:
+    where = f"{function.__name__} → "
+    if annotation in (inspect.Signature.empty, None, type(None)):
+        return (), False
+    fields: Mapping[str, Any] = getattr(annotation, "__annotations__", {}) if hasattr(annotation, "_fields") else {}
+    if fields:
+        return tuple(Port(name, _value_type(where + name, resolved(kind, function))) for name, kind in fields.items()), False
+    return (Port("Output", _value_type(where + "return", annotation)),), True

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking on at the jobs of a cluster: the program's list, attach, logs and stop."""
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from typing import Optional
+
+from ._program import call, flags, program
+from ._result import FILES, Result
+from ._run import Run, followed, prepared, spawn
+from .inputs import Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A row of `trainstep list`. since: when the job was created, in UTC as RFC 3339 writes it."""
+
+    run_id: str
+    kind: str
+    name: str
+    state: str
+    since: str
+
+
+def _place(namespace: Optional[str], context: Optional[str]) -> list[str]:
+    return flags([("namespace", namespace or ""), ("context", context or "")])
+
+
+def list_jobs(*, namespace: Optional[str] = None, context: Optional[str] = None) -> list[Job]:
+    """The jobs that steps have made in a namespace."""
+    rows = call("list", *_place(namespace, context)).splitlines()[1:]
+    return [Job(*row.split()) for row in rows]
+
+
+def logs(run_id: str, replica: Optional[str] = None, *, namespace: Optional[str] = None, context: Optional[str] = None) -> str:
+    """The log of a run's replica ("worker-1"; default: the primary), to its end."""
+    return call("logs", *_place(namespace, context), run_id, *([replica] if replica else []))
+
+
+def stop(run_id: str, *, namespace: Optional[str] = None, context: Optional[str] = None) -> None:
+    """Deletes a run's job, and returns when its pods are gone."""
+    call("stop", *_place(namespace, context), run_id)
+
+
+def attach(
+    run_id: str, *, namespace: Optional[str] = None, context: Optional[str] = None, folder: Optional[Path] = None, bar: bool = True
+) -> Result:
+    """Follows a run that was started earlier, here or elsewhere, to its end; the result has its metrics and report. The model is its step's to fetch.
+
+    KeyboardInterrupt only looks away. TrainstepError: the run did not succeed, or is not there.
+    """
+    place = prepared(folder or pathlib.Path("trainstep-runs", f"attach-{run_id}"))
+    outputs = flags([(name, str(place / FILES[name])) for name in ("metrics", "report")])
+    attached = Run(spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True), run_id, place, place / "model")
+    return followed(attached, bar)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What only a KFP SDK can write: specifications of its own components, and of functions that use its artifacts."""
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from .errors import SpecificationError
+
+Function = Callable[..., Any]
+
+
+def sdk_version() -> int:
+    """1 or 2. ImportError: there is no KFP SDK."""
+    import kfp
+
+    return int(str(kfp.__version__).partition(".")[0])
+
+
+def specification(func: Function, base_image: str, packages: list[str], helpers: list[Function]) -> str:
+    """Of a function that has annotations of the installed SDK."""
+    if sdk_version() >= 2:
+        from kfp import dsl
+
+        more = {"additional_funcs": helpers} if helpers else {}
+        try:
+            made = dsl.component(func, base_image=base_image, packages_to_install=packages, **more)
+        except (TypeError, ValueError) as problem:
+            raise SpecificationError(f"the KFP SDK does not take {func.__name__}: {problem}") from problem
+        return component_text(made)
+    from kfp.components import func_to_component_text
+
+    from ._source import source_of
+
+    known = frozenset(helper.__name__ for helper in helpers)
+    code = "\n".join(source_of(helper, known) for helper in helpers)
+    return str(func_to_component_text(func, base_image=base_image, packages_to_install=packages, extra_code=code))
+
+
+def component_text(component: Any) -> str:
+    """Of a component: what @dsl.component (SDK 2), create_component_from_func (SDK 1.8) and load_component_from_… of either return."""
+    if hasattr(component.component_spec, "to_dict"):
+        import json
+
+        return json.dumps(component.component_spec.to_dict())
+    from kfp import compiler
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "component.yaml")
+        try:
+            compiler.Compiler().compile(component, str(path))
+        except ValueError as problem:
+            raise SpecificationError(f"the KFP SDK does not compile it: {problem}") from problem
+        return path.read_text(encoding="utf-8")

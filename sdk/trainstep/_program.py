@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the program is, and calls of it that end at once."""
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator, Sequence
+
+from .errors import error
+
+
+@functools.lru_cache(maxsize=None)
+def program() -> pathlib.Path:
+    """The program `trainstep`: TRAINSTEP of the environment, the one that came with this package, or the first in PATH.
+
+    FileNotFoundError: there is none.
+    """
+    for path in _candidates():
+        if os.access(path, os.X_OK) and path.is_file():
+            return path
+    raise FileNotFoundError("the program trainstep is neither where pip puts it nor in PATH; `pip install --force-reinstall trainstep` brings it")
+
+
+def _candidates() -> Iterator[pathlib.Path]:
+    if os.environ.get("TRAINSTEP"):
+        yield pathlib.Path(os.environ["TRAINSTEP"])
+    here = pathlib.Path(__file__).resolve().parent
+    # lib/python3.11/site-packages/trainstep → bin; `pip install --target` → TARGET/bin
+    if here.parent == pathlib.Path(sysconfig.get_path("purelib")).resolve():
+        yield pathlib.Path(sysconfig.get_path("scripts"), "trainstep")
+    yield from _listed()
+    yield here.parent / "bin/trainstep"
+    found = shutil.which("trainstep")
+    if found:
+        yield pathlib.Path(found)
+
+
+def _listed() -> Iterator[pathlib.Path]:
+    """What pip wrote down when it installed the package: right for `--user` and `--prefix`, too."""
+    import importlib.metadata
+
+    try:
+        files = importlib.metadata.files("trainstep") or []
+    except importlib.metadata.PackageNotFoundError:
+        return
+    yield from (pathlib.Path(str(file.locate())) for file in files if file.parts[-2:] == ("bin", "trainstep"))
+
+
+def version() -> str:
+    """The program's version: "0.1.0"."""
+    return call("--version").split()[1]
+
+
+def call(*words: str) -> str:
+    """What the program prints. TrainstepError with its own message if it fails."""
+    done = subprocess.run([str(program()), *words], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    if done.returncode:
+        raise error(done.returncode, plain(done.stderr or done.stdout))
+    return done.stdout
+
+
+def flags(values: Sequence[tuple[str, str]]) -> list[str]:
+    """("base_image", "x") → --base-image=x. An empty text is "not given"."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in values if value]
+
+
+def plain(text: str) -> str:
+    """A message without the program's name in front, which a traceback says already."""
+    return text.strip().removeprefix("trainstep: ")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a step hands back."""
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import pathlib
+from typing import Any, Optional
+
+# output of the program → its file in the run's folder
+FILES = {"metrics": "metrics.json", "results": "results.json", "report": "report.html", "job_name_file": "job_name"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """A finished step's outputs. In a notebook it shows itself as the report.
+
+    run_id names it for `trainstep list`, `attach` and `stop`; folder is where everything lies; model_dir is the model, file or folder (None: the program
+    made none); metrics, name → number; results, everything that the program returned, by name; report, one HTML page (None: none was written).
+    """
+
+    run_id: str
+    folder: pathlib.Path
+    exit_code: int
+    job_name: str
+    model_dir: Optional[pathlib.Path]
+    metrics: dict[str, float]
+    results: dict[str, Any]
+    report: Optional[pathlib.Path]
+
+    def _repr_html_(self) -> str:
+        """The report in a frame of its own: its styles and the notebook's leave each other alone."""
+        if self.report is None:
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        page = html.escape(self.report.read_text(encoding="utf-8"))
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0" title="trainstep: {html.escape(self.job_name)}"></iframe>'
+
+
+def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathlib.Path) -> Result:
+    """From the files that the program was told to write (FILES); one that is not there is an output that there is not."""
+    name, report, results = folder / FILES["job_name_file"], folder / FILES["report"], _object(folder / FILES["results"])
+    return Result(
+        run_id=run_id,
+        folder=folder,
+        exit_code=exit_code,
+        job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
+        model_dir=model if str(model) in results.values() else None,  # what an earlier run left there is none
+        metrics=_object(folder / FILES["metrics"]),
+        results=results,
+        report=report if report.exists() else None,
+    )
+
+
+def _object(path: pathlib.Path) -> dict[str, Any]:
+    value = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    assert isinstance(value, dict), f"{path} holds no object"
+    return value

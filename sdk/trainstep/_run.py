@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step as a process of its own: started here, followed to its end, stopped."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+from ._display import Display
+from ._program import flags, plain, program
+from ._result import FILES, Result, read_result
+from .errors import error
+from .inputs import Object, Path, text
+from .specification import Function, Specification, specification_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .inputs import Inputs
+
+_LOOK_EVERY = 0.05  # seconds between two looks at the log; the end is seen at once
+_VERDICT = re.compile(r" after [^:]*: (failed|cancelled|interrupted)\b")
+_LINE = re.compile(r"\[([^\]]+)\] (?: *(?:\d+:)?\d+:\d\d  )?(.*)$")  # of the log as text; only the program's own have a clock
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+class Run:
+    """A running step, or one that has ended. folder: its log, its outputs and, of a local run, its processes' folders."""
+
+    def __init__(self, process: subprocess.Popen[bytes], run_id: str, folder: pathlib.Path, model: pathlib.Path) -> None:
+        self.run_id = run_id
+        self.folder = folder
+        self._process = process
+        self._model = model
+        self._read = 0  # bytes of the log that have been shown
+
+    def __repr__(self) -> str:
+        code = self._process.poll()
+        return f"<Run {self.run_id} in {self.folder}: {'running' if code is None else f'ended with exit code {code}'}>"
+
+    @property
+    def done(self) -> bool:
+        return self._process.poll() is not None
+
+    def follow(self, *, bar: bool = True) -> Result:
+        """Shows the log from where it was left, to the end; the result. KeyboardInterrupt only looks away: the step runs on.
+
+        TrainstepError: the step did not succeed.
+        """
+        display = Display(bar)
+        try:
+            while self._process.poll() is None:
+                self.show(display)
+                try:
+                    self._process.wait(_LOOK_EVERY)
+                except subprocess.TimeoutExpired:
+                    pass
+            self.show(display)
+        finally:
+            display.close()
+        return self.result()
+
+    def result(self) -> Result:
+        """Waits for the end, silently. TrainstepError: the step did not succeed; its message is the program's."""
+        code = self._process.wait()
+        result = read_result(self.run_id, self.folder, code, self._model)
+        if code:
+            raise error(code, _message([_parsed(line) for line in self._log().splitlines()]), result)
+        return result
+
+    def stop(self) -> None:
+        """Ends the training and waits until nothing of it is left: no process here, no job in the cluster."""
+        if self.done:
+            return
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait()
+        except KeyboardInterrupt:  # a second one ends the grace that the replicas have
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait()
+            raise
+
+    def log(self) -> str:
+        """All lines so far."""
+        return "".join(f"[{source}] {message}\n" if source else f"{message}\n" for source, message in map(_parsed, self._log().splitlines()))
+
+    def _log(self) -> str:
+        return (self.folder / "log.jsonl").read_text(encoding="utf-8", errors="replace")
+
+    def show(self, display: Display) -> None:
+        """What has come since the last time."""
+        with (self.folder / "log.jsonl").open("rb") as file:
+            file.seek(self._read)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1] if self._process.returncode is None else new
+        self._read += len(whole)
+        for line in whole.decode("utf-8", "replace").splitlines():
+            display.line(*_parsed(line))
+        try:
+            done, _, of = (self.folder / "progress").read_text(encoding="ascii").partition("/")
+        except FileNotFoundError:
+            return
+        display.progress(int(done), int(of))
+
+
+def run(
+    train_specification: Specification,
+    train_parameters: Optional[Object] = None,
+    distribution_specification: Optional[Object] = None,
+    *,
+    python: Optional[Path] = None,
+    folder: Optional[Path] = None,
+    model_dir: Optional[Path] = None,
+    packages_to_install: Sequence[str] = (),
+    additional_funcs: Sequence[Function] = (),
+    bar: bool = True,
+    **inputs: Unpack[Inputs],
+) -> Result:
+    """Trains on this machine, as a gang of processes with the environment that a cluster would give them, and shows their lines as they come.
+
+    train_specification: a function (see `train_specification`), a component of a KFP SDK, a specification's text, a file of it, or
+    {"image": …, "command": […]}. train_parameters: formal name → value, or the name of a path of the step. distribution_specification:
+    {"distribution_type": "PyTorch", "number_of_workers": 2}. **inputs: all other inputs of a step, see `trainstep.inputs.Inputs` and docs/inputs.md.
+
+    python: the interpreter for programs that call python3; default: this one. folder: where log, outputs and the processes' folders go; default: a new
+    one below trainstep-runs. model_dir: where the model goes; default: FOLDER/model. bar: with tqdm, a bar of the epochs.
+
+    TrainstepError: the step did not succeed. KeyboardInterrupt ends the training, and nothing of it is left.
+    """
+    specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
+    more = ["--cluster=local", f"--python={os.fspath(python or sys.executable)}"]
+    started = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, None, dies_with_us=True)
+    return followed(started, bar)
+
+
+def submit(
+    train_specification: Specification,
+    train_parameters: Optional[Object] = None,
+    distribution_specification: Optional[Object] = None,
+    *,
+    namespace: Optional[str] = None,
+    context: Optional[str] = None,
+    run_id: Optional[str] = None,
+    folder: Optional[Path] = None,
+    model_dir: Optional[Path] = None,
+    packages_to_install: Sequence[str] = (),
+    additional_funcs: Sequence[Function] = (),
+    **inputs: Unpack[Inputs],
+) -> Run:
+    """Starts the training on a cluster and comes back at once; `.follow()` shows it and gives its result, `.stop()` ends it.
+
+    The cluster is the pod's own, or that of the kubeconfig; context and namespace choose. The step is a process of this machine that watches the job,
+    fetches its outputs and cleans up; it outlives this interpreter. Should the machine go, the job runs on: `attach(run_id)` follows it.
+    run_id: the same one takes a run up again (docs/cluster.md); default: a new one. All else as for `run`.
+    """
+    specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
+    more = ["--cluster=kubernetes", *flags([("namespace", namespace or ""), ("context", context or "")])]
+    return _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, run_id, dies_with_us=False)
+
+
+def followed(started: Run, bar: bool) -> Result:
+    """To the end; whatever ends the following also ends what is followed, and shows what it said then."""
+    try:
+        return started.follow(bar=bar)
+    except BaseException:
+        started.stop()
+        started.show(Display(bar=False))
+        raise
+
+
+def _start(
+    specification: str,
+    train_parameters: Optional[Object],
+    distribution_specification: Optional[Object],
+    inputs: Inputs,
+    more: list[str],
+    folder: Optional[Path],
+    model_dir: Optional[Path],
+    run_id: Optional[str],
+    dies_with_us: bool,
+) -> Run:
+    new = secrets.token_hex(8)
+    place = prepared(folder or pathlib.Path("trainstep-runs", f"{run_id or inputs.get('model_name', 'my-model')}-{new}"))
+    run_id = run_id or new
+    (place / "train_specification").write_text(specification, encoding="utf-8")
+    model = pathlib.Path(model_dir or place / "model").resolve()
+    values: list[tuple[str, Any]] = [
+        ("train_specification", f"@{place}/train_specification" if specification else ""),
+        ("train_parameters", train_parameters),
+        ("distribution_specification", distribution_specification),
+        *inputs.items(),
+    ]
+    outputs: dict[str, Path] = {"model_dir": model, **FILES}
+    words = [str(program()), "run", "--log-format=json", f"--run-id={run_id}", *more, *flags([(name, text(value)) for name, value in values])]
+    words += flags([(name, str(place / path)) for name, path in outputs.items()])
+    if dies_with_us:
+        words.append(f"--run-dir={place / 'processes'}")
+    return Run(spawn(words, place, dies_with_us), run_id, place, model)
+
+
+def prepared(folder: Path) -> pathlib.Path:
+    """A folder for a run, without what an earlier run left there."""
+    place = pathlib.Path(folder).resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    for name in (*FILES.values(), "progress"):
+        (place / name).unlink(missing_ok=True)
+    return place
+
+
+def spawn(words: list[str], place: pathlib.Path, dies_with_us: bool) -> subprocess.Popen[bytes]:
+    """In a session of its own: a notebook's interrupt goes to the kernel's whole group, and it is for us to pass it on."""
+    with (place / "log.jsonl").open("wb") as log:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "ARGO_PROGRESS_FILE": str(place / "progress")},
+            start_new_session=True,
+            preexec_fn=_ending_with(os.getpid()) if dies_with_us else None,
+        )
+
+
+def _ending_with(parent: int) -> Any:
+    """What the child does before it becomes the program: it asks for SIGTERM when this interpreter dies, whatever of."""
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return ask
+
+
+def _parsed(line: str) -> tuple[str, str]:
+    """(source, message) of a line in either of the log's formats; a line that is none of the log, such as a usage error, has no source."""
+    try:
+        found = json.loads(line)
+        return str(found["source"]), str(found["message"])
+    except (ValueError, TypeError, KeyError):
+        found = _LINE.match(line)
+        return (found[1], found[2]) if found else ("", line)
+
+
+def _message(lines: list[tuple[str, str]]) -> str:
+    """The verdict and the failed replica's last lines; without a verdict, what the program wrote besides its log."""
+    said = [message for source, message in lines if source == "trainstep"]
+    for at, message in enumerate(said):
+        if _VERDICT.search(message):
+            return "\n".join([message, *(more for more in said[at + 1 :] if more.startswith(("the last lines of", "  |")))])
+    return plain("\n".join(message for source, message in lines if not source)) or "\n".join(said[-1:])

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source of a function that is to run elsewhere, by itself; and every reason why it could not, found here and not there."""
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Union
+
+from .errors import SpecificationError
+
+Function = Callable[..., Any]
+_Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+
+
+def source_of(function: Function, known: frozenset[str] = frozenset()) -> str:
+    """The definition of a function, without indentation. `known`: names that will be there, too: its helpers.
+
+    SpecificationError: it is no plain function, its source cannot be had, or it needs something that is only here.
+    """
+    _check_sort(function)
+    name = function.__name__
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError) as problem:
+        raise SpecificationError(f"{name}: its source cannot be read ({problem}); define it in a cell or in a file") from None
+    _check_magic(name, text)
+    definition = _definition(name, text)
+    if definition.decorator_list:
+        raise SpecificationError(f"{name} has decorators, which would be missing where it trains; give the plain function")
+    _check_defaults(definition)
+    missing = sorted(set(_foreign_names(function.__code__)) - known - {name})
+    if missing:
+        raise SpecificationError(
+            f"{name} uses {', '.join(missing)} from outside of it, which will not be there where it trains: import modules inside the function, "
+            "pass values as parameters, and name functions in additional_funcs"
+        )
+    return text.rstrip() + "\n"
+
+
+def _check_sort(function: Any) -> None:
+    """Only what is written as `def name(…):` and stands by itself."""
+    if inspect.ismethod(function):
+        raise SpecificationError(f"{function.__qualname__} is a method: its object would not be there; write a function")
+    if not isinstance(function, types.FunctionType):
+        hint = "; give the function, and its arguments in train_parameters" if hasattr(function, "func") else ""
+        raise SpecificationError(f"a function is wanted, found {type(function).__name__}{hint}")
+    name = function.__name__
+    if name == "<lambda>":
+        raise SpecificationError("a lambda has no source of its own; write `def train(…):`")
+    if function.__closure__:
+        names = ", ".join(function.__code__.co_freevars)
+        raise SpecificationError(f"{name} uses {names} of the function around it, which will not be there where it trains; pass them as parameters")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise SpecificationError(f"{name} would only begin when it is awaited or iterated over; write a plain `def`")
+
+
+def _check_magic(name: str, text: str) -> None:
+    """Notebook commands, as they stand there or as IPython has rewritten them."""
+    for line in text.splitlines():
+        if line.lstrip().startswith(("%", "!")) or "get_ipython()" in line:
+            raise SpecificationError(f"{name} has a notebook command in it, which only a notebook understands: {line.strip()}")
+
+
+def _definition(name: str, text: str) -> _Definition:
+    try:
+        (definition,) = ast.parse(text).body
+    except (SyntaxError, ValueError) as problem:
+        raise SpecificationError(f"{name}: its source does not stand by itself: {problem}") from None
+    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        raise SpecificationError(f"{name} is not defined by a `def` of its own")
+    return definition
+
+
+def _check_defaults(definition: _Definition) -> None:
+    """They are computed when the program starts, from nothing but Python itself. Annotations are never computed."""
+    defaults = [default for default in (*definition.args.defaults, *definition.args.kw_defaults) if default is not None]
+    for default in defaults:
+        for node in ast.walk(default):
+            if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
+                raise SpecificationError(f"{definition.name}: a default uses {node.id}, which will not be there where it trains; write its value")
+
+
+def _foreign_names(code: types.CodeType) -> Iterator[str]:
+    """Names that the function, and those inside it, look up outside and that Python itself does not have."""
+    import dis
+
+    instructions = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    stored = {name for how, name in instructions if how in ("STORE_NAME", "STORE_GLOBAL")}
+    for how, name in instructions:
+        if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not hasattr(builtins, name):
+            yield name
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":  # computed by whoever asks for annotations
+            yield from (name for name in _foreign_names(constant) if name not in stored)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inputs of a step that are no arguments of their own, by the names that they have everywhere (specs/interface.json, docs/inputs.md)."""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, TypedDict, Union
+
+Object = Mapping[str, Any]
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Inputs(TypedDict, total=False):
+    """All optional; quantities as Kubernetes writes them."""
+
+    train_dataset_dir: Path  # folder or file with the training data
+    validation_dataset_dir: Path
+    train_mount: str  # where data lie in the training pods
+    model_name: str  # part of the job's name: small letters, digits, dashes
+    base_image: str  # image of the training pods instead of the specification's own
+    node_selector: Union[str, Mapping[str, str]]
+    pvc_name: str  # claim that holds the data of the training pods
+    pvc_size: str
+    cpus: Union[str, int, float]  # of each replica
+    gpus: Union[str, int]
+    memory: str
+    tensorboard_s3_address: str
+    cluster_configuration_secret: str
+    job_options: Object  # everything else: environment, volumes, limits, …
+
+
+def text(value: Any) -> str:
+    """A value on the command line, where `@FILE` and `base64:…` have their meaning (docs/inputs.md). None and {} are "not given"."""
+    if value is None or value == {}:
+        return ""
+    if isinstance(value, os.PathLike):
+        return str(os.fspath(value))
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The step inside a pipeline of Kubeflow Pipelines, with the SDK 2 or 1.8, whichever is installed: one call."""
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pathlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+from ._kfp import sdk_version
+from .specification import Function, Specification, specification_text
+
+# What the way through a pipeline would change in a text (docs/pipelines.md); $(mktemp) is ours, and no variable is called so.
+_CHANGED = re.compile(r"\$\$|\{\{|\$\((?!mktemp\))\w+\)")
+_TEXTS = ("train_mount", "model_name", "base_image", "node_selector", "pvc_name", "pvc_size", "cpus", "memory")
+
+
+def component(*, image: Optional[str] = None, task_config: bool = False) -> Any:
+    """The component of this package's version, loaded by the installed SDK: call it inside a pipeline. docs/inputs.md lists inputs and outputs.
+
+    image: the step's own image; default: trainstep:VERSION. task_config (SDK and backend 2.15 or later): what the author sets on the task – CPU, memory
+    and GPUs, variables, node selector, tolerations, affinity, volumes – counts for the pods that train; without it, for the step's own pod, which only
+    waits. The variables count for both.
+    """
+    text = pathlib.Path(__file__).with_name("component.yaml").read_text(encoding="utf-8")
+    if image:
+        text, count = re.subn(r"(?m)^(    image: ).*$", lambda found: str(found[1]) + json.dumps(image), text)
+        assert count == 1, "component.yaml has no image of its own"
+    from kfp import components
+
+    loaded = components.load_component_from_text(text)
+    if task_config:
+        _pass_task_config(loaded)
+    return loaded
+
+
+def _pass_task_config(loaded: Any) -> None:
+    """A component.yaml has no words for it, and loading drops what IR says of it: it is set on what was loaded."""
+    if sdk_version() < 2:
+        raise ValueError("task_config: the SDK 1.8 has none; give resources and the like as inputs of the step")
+    try:
+        from kfp.dsl import TaskConfigField, TaskConfigPassthrough
+    except ImportError:
+        raise ValueError("task_config: the KFP SDK 2.15 is the first that has it") from None
+    from kfp.dsl.structures import InputSpec
+
+    loaded.component_spec.inputs["task_config"] = InputSpec(type="TaskConfig", optional=True)
+    loaded.component_spec.task_config_passthroughs = [
+        TaskConfigPassthrough(field=field, apply_to_task=field == TaskConfigField.ENV) for field in TaskConfigField
+    ]
+
+
+def train_task(
+    train_specification: Specification,
+    train_parameters: Optional[Mapping[str, Any]] = None,
+    distribution_specification: Optional[Mapping[str, Any]] = None,
+    *,
+    image: Optional[str] = None,
+    caching: bool = False,
+    retries: int = 0,
+    task_config: bool = False,
+    packages_to_install: Sequence[str] = (),
+    additional_funcs: Sequence[Function] = (),
+    **inputs: Any,
+) -> Any:
+    """A task that trains, inside a function that the SDK decorates with @dsl.pipeline. Returns the SDK's task: `.outputs["model_dir"]`, …
+
+    Arguments are those of `trainstep.run`, and outputs of other tasks or parameters of the pipeline may stand for their values; image and task_config
+    are those of `component`.
+
+    caching: False, because Kubeflow Pipelines would skip a training whose inputs are as before even if its data have changed since, which it cannot see.
+    retries: 0. The step outlives errors of the cluster by itself; a retry follows the loss of its own pod, takes up the job that is still running – and
+    repeats a training that failed.
+    """
+    text = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
+    given = {
+        "train_specification": "base64:" + base64.b64encode(text.encode()).decode() if _CHANGED.search(text) else text,
+        "train_parameters": dict(train_parameters or {}),
+        "distribution_specification": dict(distribution_specification or {}),
+        **{name: _argument(name, value) for name, value in inputs.items() if value is not None},
+    }
+    task = component(image=image, task_config=task_config)(**given)
+    if sdk_version() >= 2:
+        task.set_caching_options(caching)
+        if retries:
+            task.set_retry(num_retries=retries)
+        return task
+    if not caching:
+        task.execution_options.caching_strategy.max_cache_staleness = "P0D"
+    if retries:
+        task.set_retry(retries, policy="Always")
+    return task
+
+
+def _argument(name: str, value: Any) -> Any:
+    """As the component's types want it: the SDKs refuse 8 for a text and "2" for a number. What only the run will know stays as it is."""
+    if name == "gpus" and isinstance(value, str):
+        return int(value)
+    if name in _TEXTS and isinstance(value, Mapping):
+        return json.dumps(value)
+    if name in _TEXTS and isinstance(value, (int, float)):
+        return str(value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

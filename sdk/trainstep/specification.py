@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function → `train_specification`, the text of a component of Kubeflow Pipelines, which pipelines take as well as the program does."""
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+import os
+import pathlib
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional, Union
+
+from . import _main
+from ._interface import InputPath, Interface, OutputPath, interface_of, is_of_kfp, resolved
+from ._source import source_of
+from .errors import SpecificationError
+
+__all__ = ["InputPath", "OutputPath", "Specification", "specification_text", "train_specification"]
+
+Function = Callable[..., Any]
+Specification = Union[Function, str, "os.PathLike[str]", Mapping[str, Any]]
+
+# As the SDK 1.8 writes it: the program knows the form, and installs locally only what is missing.
+_START = 'program_path=$(mktemp)\nprintf "%s" "$0" > "$program_path"\npython3 -u "$program_path" "$@"\n'
+
+
+def default_image() -> str:
+    """The official image with this very Python, whose syntax the function is written in."""
+    return f"python:{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def train_specification(
+    func: Function,
+    *,
+    base_image: Optional[str] = None,
+    packages_to_install: Sequence[str] = (),
+    additional_funcs: Sequence[Function] = (),
+) -> str:
+    """The text of a component that runs `func`, and nothing else of this file or notebook.
+
+    Parameters are str, int, float, bool, dict or list, InputPath or OutputPath – this package's, or either KFP SDK's. A returned value, or the fields
+    of a returned NamedTuple, stand in the step's results. With artifacts of KFP's SDK 2 (`Input[Dataset]`, `Output[Model]`) it is that SDK that
+    writes the specification; no other function needs a KFP SDK, here or where it trains.
+
+    `func` may also be a component of the installed KFP SDK, which is then written as it is.
+
+    base_image: python:X.Y of this interpreter by default. packages_to_install: what pip shall install before it begins, unless it is there.
+    additional_funcs: functions that `func` calls.
+    SpecificationError: the function needs something that will not be there, or has a parameter that no component can have.
+    """
+    return function_text(func, base_image, packages_to_install, additional_funcs)
+
+
+def function_text(
+    func: Function,
+    base_image: Optional[str],
+    packages_to_install: Sequence[str],
+    additional_funcs: Sequence[Function],
+    known: Optional[Mapping[str, Any]] = None,
+) -> str:
+    """As train_specification; `known`: parameter → its annotation, where the function has none."""
+    if hasattr(func, "component_spec"):
+        return _component_text(func, base_image, packages_to_install, additional_funcs)
+    packages = [packages_to_install] if isinstance(packages_to_install, str) else list(packages_to_install)
+    helpers = frozenset(helper.__name__ for helper in additional_funcs)
+    if _needs_sdk(func):
+        from . import _kfp
+
+        return _kfp.specification(func, base_image or default_image(), packages, list(additional_funcs))
+    source = "\n\n".join([*(source_of(helper, helpers) for helper in additional_funcs), source_of(func, helpers)])
+    interface = interface_of(func, known)
+    component = {
+        "name": func.__name__.replace("_", " ").strip().capitalize(),
+        "inputs": [port.declared() for port in interface.inputs],
+        "outputs": [port.declared() for port in (*interface.outputs, *interface.returned)],
+        "implementation": {
+            "container": {
+                "image": base_image or default_image(),
+                "command": [*_install(packages), "sh", "-ec", _START, _program(func.__name__, source, interface)],
+                "args": _arguments(interface),
+            }
+        },
+    }
+    described = inspect.getdoc(func)
+    if described:
+        component["description"] = described.splitlines()[0]
+    return json.dumps(component, indent=1, ensure_ascii=False) + "\n"
+
+
+def specification_text(
+    specification: Specification, base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]
+) -> str:
+    """Any of the forms in which a specification may be given, as text: function, component of a KFP SDK, text, file, image and command."""
+    if isinstance(specification, (str, os.PathLike, Mapping)):
+        _refuse_more(None, packages_to_install, additional_funcs)
+        if isinstance(specification, os.PathLike):
+            return pathlib.Path(specification).read_text(encoding="utf-8")
+        return _decoded(specification) if isinstance(specification, str) else json.dumps(specification)
+    if hasattr(specification, "component_spec"):
+        base_image = None  # the input of that name replaces the component's own
+    return function_text(specification, base_image, packages_to_install, additional_funcs)
+
+
+def _component_text(
+    component: Any, base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]
+) -> str:
+    from . import _kfp
+
+    _refuse_more(base_image, packages_to_install, additional_funcs)
+    return _kfp.component_text(component)
+
+
+def _refuse_more(base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]) -> None:
+    if base_image or packages_to_install or additional_funcs:
+        raise SpecificationError("base_image, packages_to_install and additional_funcs go with a plain function; this specification has its own")
+
+
+def _decoded(text: str) -> str:
+    """As the program reads it: @FILE, base64:…, @@ for one @. Here and not there, because the step of a pipeline has not the files of this machine."""
+    if text.startswith("base64:"):
+        return base64.b64decode(text[len("base64:") :]).decode()
+    if text.startswith("@") and not text.startswith("@@"):
+        return pathlib.Path(text[1:]).read_text(encoding="utf-8")
+    return text[1:] if text.startswith("@@") else text
+
+
+def _needs_sdk(func: Function) -> bool:
+    if not inspect.isfunction(func):
+        return False  # source_of says what is wrong
+    return any(is_of_kfp(resolved(parameter.annotation, func)) for parameter in inspect.signature(func).parameters.values())
+
+
+def _install(packages: list[str]) -> list[str]:
+    if not packages:
+        return []
+    words = " ".join(f"'{package}'" if shlex.quote(package) == package else shlex.quote(package) for package in packages)
+    pip = f"PIP_DISABLE_PIP_VERSION_CHECK=1 python3 -m pip install --quiet --no-warn-script-location {words}"
+    return ["sh", "-c", f'({pip} || {pip} --user) && "$0" "$@"']
+
+
+def _program(name: str, source: str, interface: Interface) -> str:
+    """Annotations stay in the source for whoever reads it, and are never computed: what they name is not there."""
+    call = [
+        name,
+        repr({port.name: "" if port.path else port.type for port in interface.inputs}),
+        repr([port.name for port in interface.outputs]),
+        repr([(port.name, port.type) for port in interface.returned]),
+        repr(interface.single),
+    ]
+    main = inspect.getsource(_main._trainstep_main)
+    return f"from __future__ import annotations\n\n{source}\n\n{main}\n\n_trainstep_main({', '.join(call)})\n"
+
+
+def _arguments(interface: Interface) -> list[Any]:
+    words: list[Any] = []
+    for port in interface.inputs:
+        given: list[Any] = [port.name, {"inputPath" if port.path else "inputValue": port.name}]
+        words += [{"if": {"cond": {"isPresent": port.name}, "then": given}}] if port.optional else given
+    for port in interface.outputs:
+        words += [port.name, {"outputPath": port.name}]
+    if interface.returned:
+        words += ["----output-paths", *({"outputPath": port.name} for port in interface.returned)]
+    return words

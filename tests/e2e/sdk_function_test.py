@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function as a training program: what the specification says, what the program gets, and what is refused before anything starts."""
+import json
+import linecache
+import sys
+import textwrap
+
+import pytest
+from conftest import ROOT, read_json
+
+sys.path.insert(0, str(ROOT / "sdk"))
+
+import trainstep as sdk  # noqa: E402
+
+PREAMBLE = "import functools, math, typing\nfrom typing import *\nimport trainstep as sdk\nfrom trainstep import InputPath, OutputPath\n"
+
+
+@pytest.fixture
+def function(tmp_path):
+    """function("def train(…): …") → it, as a module of that text has it."""
+
+    def define(text, name="train"):
+        path = tmp_path / "program.py"
+        path.write_text(PREAMBLE + textwrap.dedent(text), encoding="utf-8")
+        linecache.checkcache(str(path))
+        module = {"__name__": "program"}
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module)
+        return module[name]
+
+    return define
+
+
+@pytest.fixture
+def trained(trainstep, tmp_path):
+    """trained(specification, parameters) → the results of a run on this machine."""
+
+    def run(specification, parameters=None, *words, check=0):
+        (tmp_path / "specification").write_text(specification, encoding="utf-8")
+        words = [*words, "--train-specification", f"@{tmp_path}/specification", "--train-parameters", parameters or {}]
+        done = trainstep("run", "--cluster", "local", "--python", sys.executable, "--results", tmp_path / "results.json", *words, check=check)
+        return done if check else read_json(tmp_path / "results.json")
+
+    return run
+
+
+EVERY_TYPE = """
+    class Outcome(NamedTuple):
+        text: str
+        number: float
+        whole: int
+        truth: bool
+        list_: list
+        object_: Dict[str, int]
+
+    def train(
+        model_dir: OutputPath("Model"), data: InputPath("Dataset"), text: str, number: float, whole: int, truth: bool, list_: List[int], object_: dict,
+        more: InputPath = None, perhaps: Optional[int] = None, default: int = 7, plain=0.5,
+    ) -> Outcome:
+        '''Trains.
+
+        Not of interest.'''
+        import os
+
+        os.makedirs(model_dir)
+        with open(os.path.join(model_dir, "model.txt"), "w") as file:
+            file.write(open(data).read())
+        assert (more, perhaps, default, plain) == (None, None, 7, 0.5), (more, perhaps, default, plain)
+        return text, number, whole, truth, list_, object_
+"""
+VALUES = {"text": '\\"quotes" é\n$HOME', "number": 1e-7, "whole": -3, "truth": False, "list_": [1, 2], "object_": {"a": 1}}
+
+
+def test_every_type_arrives_and_comes_back(function, trained, tmp_path):
+    (tmp_path / "data").write_text("the data")
+    words = ["--train-dataset-dir", tmp_path / "data", "--model-dir", tmp_path / "model"]
+    results = trained(sdk.train_specification(function(EVERY_TYPE)), {**VALUES, "data": "train_dataset_dir"}, *words)
+    assert {name: results[name] for name in VALUES} == VALUES
+    assert (tmp_path / "model/model.txt").read_text() == "the data"
+
+
+def test_component_says_what_the_function_declares(function):
+    component = json.loads(sdk.train_specification(function(EVERY_TYPE), base_image="image:1"))
+    assert (component["name"], component["description"]) == ("Train", "Trains.")
+    assert component["implementation"]["container"]["image"] == "image:1"
+    assert {port["name"]: port.get("type") for port in component["inputs"]} == {
+        "data": "Dataset", "text": "String", "number": "Float", "whole": "Integer", "truth": "Boolean", "list_": "JsonArray", "object_": "JsonObject",
+        "more": None, "perhaps": "Integer", "default": "Integer", "plain": "Float",
+    }
+    assert [port["name"] for port in component["inputs"] if port.get("optional")] == ["more", "perhaps", "default", "plain"]
+    assert [port["name"] for port in component["outputs"]] == ["model_dir", *VALUES]
+
+
+def test_annotations_as_texts_are_understood(function, trained):
+    train = function("def train(whole: 'int | None' = None, of: 'list[int]' = [], data: 'InputPath' = None) -> 'int':\n    return whole\n")
+    assert trained(sdk.train_specification(train), {"whole": 2}) == {"Output": 2}
+
+
+def test_helpers_come_along(function, trained):
+    text = "def helper(x):\n    return x + 1\n\ndef train(x: int = 1) -> int:\n    return helper(x)\n"
+    train = function(text)
+    with pytest.raises(sdk.SpecificationError, match="train uses helper from outside"):
+        sdk.train_specification(train)
+    assert trained(sdk.train_specification(train, additional_funcs=[train.__globals__["helper"]])) == {"Output": 2}
+
+
+def test_numbers_that_are_no_numbers_to_json_are_returned(function, trained):
+    train = function("def train() -> float:\n    from fractions import Fraction\n    return Fraction(1, 4)\n")
+    assert trained(sdk.train_specification(train)) == {"Output": 0.25}
+
+
+def test_returning_nothing_of_what_is_declared_fails(function, trained):
+    done = trained(sdk.train_specification(function("def train() -> float:\n    pass\n")), check=1)
+    assert "train returned None for Output, declared as Float" in done.stdout
+
+
+def test_traceback_shows_the_functions_own_lines(function, trained):
+    done = trained(sdk.train_specification(function("def train():\n    nothing = 0\n    1 / nothing\n")), check=1)
+    assert "in train" in done.stdout and "    1 / nothing" in done.stdout and "ZeroDivisionError" in done.stdout
+
+
+@pytest.mark.parametrize("source", [
+    "def train() -> int:\n    class Net:\n        depth = 2\n        width = depth + 1\n    return Net.width\n",
+    "def train() -> int:\n    import math\n    return sum(len(str(x)) for x in range(3) if math.floor(x) >= 0)\n",
+    "def train() -> int:\n    def inner(n):\n        return 1 if n == 0 else inner(n - 1)\n    return inner(3) + 2\n",
+    "def train(x: int = 3) -> int:\n    return x if x == 3 else train(3)\n",
+])
+def test_names_of_its_own_are_not_foreign(function, trained, source):
+    assert trained(sdk.train_specification(function(source))) == {"Output": 3}
+
+
+REFUSED = {
+    "a lambda": ("train = lambda: 1", "a lambda has no source"),
+    "a closure": ("def outer():\n    rate = 1\n    def train():\n        return rate\n    return train\ntrain = outer()", "train uses rate of the function around it"),
+    "a method": ("class A:\n    def train(self): pass\ntrain = A().train", "A.train is a method"),
+    "a builtin": ("train = len", "a function is wanted, found builtin_function_or_method"),
+    "a class": ("class train: pass", "a function is wanted, found type"),
+    "a partial": ("def f(x: int): pass\ntrain = functools.partial(f, 1)", "its arguments in train_parameters"),
+    "a generator": ("def train():\n    yield 1", "write a plain `def`"),
+    "a coroutine": ("async def train():\n    pass", "write a plain `def`"),
+    "a decorated function": ("def d(f):\n    return f\n@d\ndef train(): pass", "train has decorators"),
+    "a module from outside": ("def train():\n    print(math.pi)", "train uses math from outside of it.*import modules inside"),
+    "a module used deep inside": ("def train():\n    def inner():\n        return [math.pi for _ in '1']", "train uses math"),
+    "a value from outside": ("RATE = 1\ndef train():\n    print(RATE)", "train uses RATE"),
+    "a default from outside": ("RATE = 1\ndef train(rate: int = RATE): pass", "a default uses RATE"),
+    "any number of values": ("def train(*values: int): pass", r"train\(\*values\)"),
+    "any names": ("def train(**values: int): pass", r"train\(\*\*values\)"),
+    "a place instead of a name": ("def train(x: int, /): pass", "parameters are given by their names"),
+    "no annotation": ("def train(epochs): pass", r"train\(epochs\): has no annotation; write its type, as in `epochs: int`"),
+    "a type that no component has": ("def train(x: set): pass", "no component has a value of type set"),
+    "a type that is not there": ("def train(x: 'Absent'): pass", "annotation Absent cannot be understood"),
+    "a path with a default": ("def train(x: InputPath = '/data'): pass", "a path can have no default but None"),
+    "two outputs of one name": ("def train(model: OutputPath) -> NamedTuple('O', [('model', str)]): pass", "have one name"),
+}
+
+
+@pytest.mark.parametrize("text, message", REFUSED.values(), ids=REFUSED)
+def test_refused_with_a_reason(function, text, message):
+    with pytest.raises(sdk.SpecificationError, match=message):
+        sdk.train_specification(function(text))
+
+
+@pytest.mark.parametrize("line", ["get_ipython().system('nvidia-smi')", "get_ipython().run_line_magic('time', 'pass')"])
+def test_notebook_commands_are_refused(function, line):
+    """IPython hands out a cell's source as it has rewritten it."""
+    with pytest.raises(sdk.SpecificationError, match="notebook command"):
+        sdk.train_specification(function(f"def train():\n    {line}\n"))
+
+
+def test_source_that_cannot_be_had_is_said():
+    module = {}
+    exec("def train(): pass", module)
+    with pytest.raises(sdk.SpecificationError, match="its source cannot be read.*define it in a cell or in a file"):
+        sdk.train_specification(module["train"])
+
+
+def test_what_goes_with_a_function_is_refused_with_any_other_specification():
+    with pytest.raises(sdk.SpecificationError, match="go with a plain function"):
+        sdk.run({"image": "none", "command": ["true"]}, packages_to_install=["numpy"])
+
+
+def test_packages_are_installed_only_where_they_are_missing(function, trained):
+    """Here pip finds nothing: what is there needs no installation, what is not fails."""
+    train = function("def train() -> int:\n    import pytest\n    return 1\n")
+    assert trained(sdk.train_specification(train, packages_to_install=["pytest>=1,<100"])) == {"Output": 1}
+    done = trained(sdk.train_specification(train, packages_to_install=["no-such-package"]), check=2)
+    assert "the program needs Python packages that could not be installed: no-such-package" in done.stdout
+
+
+def test_a_function_with_one_parameter_of_another_name_gets_all_parameters_in_it(function):
+    from trainstep.training_client import arguments
+
+    assert arguments(function("def train(config): pass"), {"epochs": 3}) == {"config": {"epochs": 3}}
+    assert arguments(function("def train(config): pass"), {"config": {"epochs": 3}}) == {"config": {"epochs": 3}}
+    assert arguments(function("def train(epochs, rate): pass"), {"epochs": 3}) == {"epochs": 3}
+
+
+def test_inputs_are_those_of_the_interface():
+    from trainstep.inputs import Inputs
+
+    own = {"train_specification", "train_parameters", "distribution_specification"}
+    assert set(Inputs.__annotations__) | own == {field["name"] for field in read_json(ROOT / "specs/interface.json")["inputs"] if field.get("component", True)}

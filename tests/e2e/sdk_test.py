@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training from Python on this machine: live lines, results, errors, and that nobody is left."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import textwrap
+import time
+
+import pytest
+from conftest import ROOT, SAMPLES
+from sdk_scripts import environment, script, start  # noqa: F401
+
+
+@pytest.fixture
+def interpreter(program):
+    """The distribution's, with the package's sources."""
+    return ["env", f"PYTHONPATH={ROOT}/sdk", f"TRAINSTEP={program}", "/usr/bin/python3", "-B"]
+
+
+def left_of(tmp_path):
+    """Command lines of the processes that a test has started, by a variable of their environment."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"SDK_TEST={tmp_path}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return [words for words in found if words]
+
+
+def until(happened, what, limit=60):
+    end = time.monotonic() + limit
+    while not (value := happened()):
+        assert time.monotonic() < end, f"{what}: not within {limit} s"
+        time.sleep(0.02)
+    return value
+
+
+TRAIN = """
+    def train(model_dir: trainstep.OutputPath, epochs: int = 3) -> float:
+        import os
+
+        os.makedirs(model_dir)
+        rank, of = os.environ.get("RANK", "0"), os.environ.get("WORLD_SIZE", "1")
+        for epoch in range(1, epochs + 1):
+            print(f"epoch={epoch}/{epochs} loss={1 / epoch}")
+        open(os.path.join(model_dir, "model.txt"), "w").write(f"rank {rank} of {of}")
+        return 0.5
+"""
+
+
+def test_function_trains_here_and_hands_back_model_metrics_and_report(script, tmp_path):
+    output = script(TRAIN + """
+    result = trainstep.run(train, {"epochs": 4}, {"distribution_type": "PyTorch", "number_of_workers": 2}, model_name="digits")
+    assert result.exit_code == 0 and result.job_name.startswith("digits-")
+    assert result.model_dir.joinpath("model.txt").read_text() == "rank 0 of 2"
+    assert result.metrics == {"loss": 0.25} and result.results["Output"] == 0.5
+    page = result._repr_html_()
+    assert page.startswith("<iframe srcdoc=") and "&lt;svg" in page
+    assert result.folder.parent.name == "trainstep-runs" and not (result.folder / "processes/worker-0/outputs/model_dir").samefile(result.model_dir)
+    """)
+    assert "[master-0] epoch=4/4 loss=0.25" in output and "[worker-0] epoch=4/4 loss=0.25" in output
+    assert left_of(tmp_path) == []
+
+
+def test_sample_of_mpi_trains_on_two_ranks(script, python_of):
+    sample = (SAMPLES / "mpi/train.py").read_text(encoding="utf-8")
+    output = script(f"""
+{textwrap.indent(sample, "        ")}
+
+        def train_digits(model_dir: trainstep.OutputPath("Model"), epochs: int = 8):
+            train(model_dir, None, epochs)
+
+        result = trainstep.run(train_digits, {{"epochs": 4}}, {{"distribution_type": "MPI", "number_of_workers": 2}}, additional_funcs=[train],
+                               python={python_of("mpi")!r}, model_dir="here")
+        assert result.metrics["accuracy"] > 0.8 and (result.model_dir / "model.npz").exists() and result.model_dir.name == "here"
+    """)
+    assert "rank 1 of 2 trains on 718 images" in output
+
+
+def test_specification_may_be_a_file_a_text_or_image_and_command(script):
+    output = script("""
+        import base64, pathlib, json
+        simple = {"image": "none", "command": ["python3", "-c", "print('accuracy=0.75')"]}
+        text = json.dumps(simple)
+        pathlib.Path("specification.json").write_text(text)
+        for form in (simple, text, pathlib.Path("specification.json"), "@specification.json", "base64:" + base64.b64encode(text.encode()).decode()):
+            result = trainstep.run(form)
+            assert result.metrics == {"accuracy": 0.75} and result.model_dir is None, result
+        print("all forms")
+    """)
+    assert output.endswith("all forms\n")
+
+
+def test_model_of_an_earlier_run_in_the_folder_is_not_this_ones(script):
+    output = script(TRAIN + """
+    def without():
+        pass
+
+    assert trainstep.run(train, folder="same").model_dir.joinpath("model.txt").exists()
+    result = trainstep.run(without, folder="same")
+    print(result.model_dir, result.metrics, result.results)
+    """)
+    assert output.endswith("None {} {}\n")
+
+
+def test_lines_appear_as_they_come(start, tmp_path):
+    process = start("""
+        def train(file: str):
+            import pathlib, time
+            print("waiting", flush=True)
+            while not pathlib.Path(file).exists():
+                time.sleep(0.02)
+            print("seen", flush=True)
+
+        trainstep.run(train, {"file": "%s"})
+        print("over")
+    """ % (tmp_path / "go"))
+    for line in process.stdout:
+        if line == "[main] waiting\n":
+            break
+    else:
+        raise AssertionError("it ended without a word")
+    (tmp_path / "go").touch()
+    rest = process.stdout.read()
+    assert rest.startswith("[main] seen\n") and rest.endswith("over\n")
+
+
+def test_failing_function_raises_its_traceback_and_leaves_its_report(script):
+    output = script("""
+        def train():
+            nothing = 0
+            print("loss=3", 1 / nothing)
+
+        try:
+            trainstep.run(train)
+        except trainstep.TrainingError as problem:
+            print("caught", problem.exit_code, problem.result.report.exists(), problem, sep="|")
+    """)
+    caught = output.partition("caught|")[2]
+    assert caught.startswith("1|True|my-model-") and "failed (user)" in caught
+    assert "    print(\"loss=3\", 1 / nothing)" in caught and caught.rstrip().endswith("ZeroDivisionError: division by zero")
+
+
+@pytest.mark.parametrize("call, error, message", [
+    ('trainstep.run({"image": "none"})', "InputError 2", "train_specification.command: is missing; the image's own entry point"),
+    ('trainstep.run(train, {"epochs": "many"})', "InputError 2", "epochs: wants a whole number"),
+    ('trainstep.run(train, {}, {"distribution_typ": "MPI"})', "InputError 2", "did you mean"),
+    ('trainstep.run(train, {"epochs": 0}, job_options={"limits": {"running": "1s"}})', "LimitError 4", "the limit of 1.0 s for running"),
+    ('trainstep.list_jobs()', "InputError 2", "there is no kubeconfig"),
+])
+def test_errors_are_the_programs_own(script, call, error, message):
+    output = script(f"""
+        def train(epochs: int = 1):
+            import time
+            time.sleep(0 if epochs else 100)
+
+        try:
+            {call}
+        except trainstep.TrainstepError as problem:
+            print(type(problem).__name__, problem.exit_code, problem)
+    """)
+    assert message in output and error in output
+
+
+SLEEP = """
+    def train():
+        import subprocess
+        child = subprocess.Popen(["sleep", "1000"])
+        print("asleep", flush=True)
+        child.wait()
+"""
+
+
+@pytest.fixture
+def asleep(start, tmp_path):
+    """asleep(script) → its process, once a training of two ranks with a process each of their own has begun."""
+
+    def begin(text):
+        process = start(SLEEP + text)
+        until(lambda: sum(words.startswith("sleep 1000") for words in left_of(tmp_path)) == 2, "two ranks asleep")
+        return process
+
+    return begin
+
+
+TWO = '{}, {"distribution_type": "PyTorch", "number_of_workers": 2}'
+
+
+def test_interrupt_ends_the_training_and_leaves_nobody(asleep, tmp_path):
+    process = asleep(f"""
+    try:
+        trainstep.run(train, {TWO})
+    except KeyboardInterrupt:
+        print("interrupted")
+    """)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and "SIGINT (2) received: the training is cancelled" in output and output.endswith("interrupted\n")
+    assert left_of(tmp_path) == []
+
+
+def test_killed_interpreter_takes_its_training_along(asleep, tmp_path):
+    process = asleep(f"    trainstep.run(train, {TWO})")
+    process.kill()
+    process.wait()
+    until(lambda: left_of(tmp_path) == [], "everybody gone")
+
+
+def test_epochs_are_a_bar_where_tqdm_is(python_of, program, environment, tmp_path):
+    (tmp_path / "script.py").write_text(f"import trainstep\n{textwrap.dedent(TRAIN)}\ntrainstep.run(train)\nprint('over')\n", encoding="utf-8")
+    done = subprocess.run(
+        [python_of("sdk"), "-B", tmp_path / "script.py"], cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(program)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+    assert "[main] epoch=3/3 loss=0.33" in done.stdout and done.stdout.endswith("over\n"), done.stderr
+    assert re.search(r"training: 100%.*3/3", done.stderr.split("\r")[-1]), done.stderr
