@@ -15,7 +15,7 @@ version=$(build/release/trainstep --version | cut -d' ' -f2)
 revision=$(git rev-parse HEAD)
 [[ ! $(git status --porcelain) ]] || revision+=-dirty
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH  # the same commit and libraries make the same image
+export SOURCE_DATE_EPOCH  # the same program makes the same layer
 name=${1:-trainstep:$version}
 folder=build/image${all:+_all}
 own=$(dpkg --print-architecture)

@@ -5,6 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 all=${1:-}
 [[ $# -le 1 && ($all == "" || $all == --all) ]] || die "usage: ./dev test [--all]"
+[[ -d build/dev ]] || room 12 .
 tools/prepare_tests.sh
 build dev
 build release

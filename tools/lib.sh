@@ -13,7 +13,7 @@ export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$
 build_packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libyaml-cpp-dev libfmt-dev libcli11-dev libexpected-dev libssl-dev
   libc-ares-dev libpugixml-dev)
 curl_packages=(dpkg-dev make)
-test_packages=(catch2 libcurl4-openssl-dev git)
+test_packages=(catch2 libcurl4-openssl-dev git mold)
 python_packages=(python3 python3-venv)
 lint_packages=(clang-19 clang-tidy-19 clang-format-19 "${python_packages[0]}")
 cluster_packages=(iproute2 openssl "${python_packages[@]}")
@@ -23,6 +23,13 @@ fuzz_packages=(clang-19 libclang-rt-19-dev)
 die() {
   echo "dev: $*" >&2
   exit 1
+}
+
+# room GIB PLACE: there is so much space left; a full disk in the middle of a build speaks of anything but the disk.
+room() {
+  local free
+  free=$(($(df --output=avail -B1M "$2" | tail -n 1) / 1024))
+  ((free >= $1)) || die "$2 has $free GiB left, $1 GiB are needed: remove other builds, or $cache, which is made again"
 }
 
 # step TEXT COMMAND…: runs it quietly and says how long it took; when it fails, shows the end of its output.

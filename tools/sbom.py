@@ -20,11 +20,14 @@ import sys
 import urllib.parse
 
 CERTIFICATES = "ca-certificates"
-NO_CODE = {"linux-libc-dev"}  # the kernel's interface: numbers and structures
+# The kernel's and the C library's: declarations only, other ones for each architecture. That the C library is in the program, its archive tells.
+DECLARATIONS = re.compile(r"/include/(\w+-linux-gnu/)?(asm|asm-generic|bits|gnu|linux|sys)/")
+C_LIBRARY = re.compile(r"libc6-dev\b")
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else sys.exit(f"sbom: {command[0]} {command[1]}: {done.stderr}")
 
 
 def linked_files(build):
@@ -34,9 +37,10 @@ def linked_files(build):
 
 
 def included_files(build):
-    """The headers of others that were compiled."""
+    """The headers of others that were compiled: they may have code in them."""
     text = run("ninja", "-C", str(build), "-t", "deps")
-    return {pathlib.Path(os.path.realpath(path)) for path in set(re.findall(r"^    (/\S+)$", text, re.M)) if "/usr/" in path}
+    paths = {os.path.realpath(build / path) for path in set(re.findall(r"^    (\S+)$", text, re.M))}  # ccache makes those below the repository relative
+    return {pathlib.Path(path) for path in paths if "/usr/" in path and not DECLARATIONS.search(path)}
 
 
 class Debian:
@@ -99,7 +103,7 @@ def relation(one, kind, other):
 def document(build, arch, sysroot):
     debian = Debian(arch, sysroot)
     linked = debian.of(linked_files(build))
-    included = {package for package in debian.of(included_files(build)) if package[0] not in NO_CODE} - linked
+    included = {package for package in debian.of(included_files(build)) if not C_LIBRARY.match(package[0])} - linked
     program = build / "trainstep"
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     version = re.search(r"project\(trainstep VERSION ([0-9.]+)", (pathlib.Path(__file__).parents[1] / "CMakeLists.txt").read_text(encoding="utf-8"))[1]

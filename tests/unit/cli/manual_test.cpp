@@ -52,5 +52,5 @@ TEST_CASE("text says nothing to roff") {
   const auto page = manual(program());
   CHECK_THAT(page, Contains("\n\\&.it\\(aqs 4 \\[u2192] 5\\en\n"));
   CHECK_THAT(page, Contains(".PP\nSome prose.\n.PP\nExamples:\n.PP\n.nf\n# one\nrun \\(aq\\-x\\(aq\n.fi\n"));
-  for (const unsigned char c : page) CHECK(c < 0x80);
+  for (const char c : page) CHECK(static_cast<unsigned char>(c) < 0x80);
 }
