@@ -20,6 +20,6 @@ out=$root/build/demo/$kind
 rm -rf "$out"
 mkdir -p "$out"
 exec build/release/trainstep run --cluster local --run-dir "$out/run" --python "$root/build/venv/$kind/bin/python" \
-  --train-specification "@samples/$kind/train_specification.v2.yaml" \
+  --train-specification "@samples/$kind/train_specification.v1.yaml" \
   --train-parameters '{"model_dir": "model_dir", "epochs": 4}' --distribution-specification "$distribution" \
   --model-dir "$out/model" --metrics "$out/metrics.json" --report "$out/report.html" </dev/null

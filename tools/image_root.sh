@@ -1,15 +1,17 @@
 #!/bin/bash
-# tools/image_root.sh PROGRAM FOLDER: makes the root of the step's image in FOLDER, which must not exist.
+# tools/image_root.sh BUILD ARCH FOLDER [SYSROOT]: makes the root of the step's image in FOLDER, which must not exist, of the program in BUILD, the folder of
+# a release preset. ARCH is Debian's name of its architecture, SYSROOT where the libraries of another one are.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 
-program=$1 folder=$2
+build=$1 arch=$2 folder=$3 sysroot=("${@:4}")
 certificates=/usr/share/ca-certificates/mozilla  # Debian's package, without what this machine alone trusts
 [[ -d $certificates ]] || { echo "image: $certificates is not there; install the package ca-certificates" >&2 && exit 1; }
 umask 022
-mkdir "$folder"
-install -D -m 755 "$program" "$folder/usr/local/bin/trainstep"
-install -d -m 755 "$folder"/etc/ssl/certs
+mkdir -p "$folder"
+install -D -m 755 "$build/trainstep" "$folder/usr/local/bin/trainstep"
+install -d -m 755 "$folder"/etc/ssl/certs "$folder"/usr/share/doc/trainstep
 cat "$certificates"/*.crt >"$folder/etc/ssl/certs/ca-certificates.crt"
+"$(dirname "${BASH_SOURCE[0]}")/sbom.py" "$build" "$arch" "${sysroot[@]}" >"$folder/usr/share/doc/trainstep/trainstep.spdx.json"
 install -d -m 1777 "$folder/tmp"
 printf 'trainstep:x:65532:65532::/tmp:/sbin/nologin\n' >"$folder/etc/passwd"

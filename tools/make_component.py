@@ -6,6 +6,7 @@
   component/argo/*.yaml               WorkflowTemplate and ClusterWorkflowTemplate
   src/step/fields.cpp                 the rows of the program's flags
   specs/executor_input.schema.json    the parameters of the executor input
+  docs/reference.md                   every input and output, of the schemas too
 
 Without arguments, the files of this repository. --check only names those that are not current. --image writes the files for pipelines into FOLDER, with
 that image in them. Needs nothing but Python.
@@ -18,6 +19,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import component_argo  # noqa: E402
 import component_kfp  # noqa: E402
+import component_reference  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TYPES = {  # what the program accepts of an input, by its shape
@@ -75,6 +77,7 @@ def files_of_the_repository(interface: dict) -> dict:
     made = {f"component/{path}": text for path, text in files_for_pipelines(interface, f"trainstep:{version()}").items()}
     for path, change in (("src/step/fields.cpp", flags), ("specs/executor_input.schema.json", schema)):
         made[path] = change((ROOT / path).read_text(encoding="utf-8"), interface)
+    made["docs/reference.md"] = component_reference.page(interface, component_reference.schemas_of(ROOT / "specs"))
     return made
 
 
@@ -93,7 +96,7 @@ def main(words: list) -> int:
     if words == ["--check"]:
         old = [path for path, text in files.items() if not (ROOT / path).exists() or (ROOT / path).read_text(encoding="utf-8") != text]
         for path in old:
-            print(f"{path} is not what specs/interface.json says: run tools/make_component.py", file=sys.stderr)
+            print(f"{path} is not what specs/ says: run tools/make_component.py", file=sys.stderr)
         return 1 if old else 0
     if words:
         print(__doc__, file=sys.stderr)

@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "pipelines"), str(ROOT / "samples/data")]
 
 import kfp  # noqa: E402
-from kfp.components import InputPath, OutputPath, func_to_component_text, load_component_from_file, load_component_from_text  # noqa: E402
+from kfp.components import InputPath, OutputPath, func_to_component_text, load_component_from_text  # noqa: E402
 from make_digits import make_digits  # noqa: E402
 from steps import evaluate_model, split_digits  # noqa: E402
 
@@ -50,7 +50,8 @@ def component(function, helper, image):
 load_component = component(load, make_digits, PYTHON)
 preprocess_component = component(preprocess, split_digits, PYTHON)
 evaluate_component = component(evaluate, evaluate_model, PYTORCH)
-train = load_component_from_file(str(ROOT / "component/component.yaml"))
+# As text: of a file, the SDK would write its path into what it compiles.
+train = load_component_from_text((ROOT / "component/component.yaml").read_text(encoding="utf-8"))
 
 
 @kfp.dsl.pipeline(name="digits", description="Loads data, prepares them, trains on several workers, evaluates.")

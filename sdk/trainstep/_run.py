@@ -127,7 +127,7 @@ def run(
 
     train_specification: a function (see `train_specification`), a component of a KFP SDK, a specification's text, a file of it, or
     {"image": …, "command": […]}. train_parameters: formal name → value, or the name of a path of the step. distribution_specification:
-    {"distribution_type": "PyTorch", "number_of_workers": 2}. **inputs: all other inputs of a step, see `trainstep.inputs.Inputs` and docs/inputs.md.
+    {"distribution_type": "PyTorch", "number_of_workers": 2}. **inputs: all other inputs of a step, see `trainstep.inputs.Inputs` and docs/reference.md.
 
     python: the interpreter for programs that call python3; default: this one. folder: where log, outputs and the processes' folders go; default: a new
     one below trainstep-runs. model_dir: where the model goes; default: FOLDER/model. bar: with tqdm, a bar of the epochs.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of a step that are no arguments of their own, by the names that they have everywhere (specs/interface.json, docs/inputs.md)."""
+"""The inputs of a step that are no arguments of their own, by the names that they have everywhere (specs/interface.json, docs/reference.md)."""
 from __future__ import annotations
 
 import json

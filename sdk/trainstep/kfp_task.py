@@ -19,7 +19,7 @@ _TEXTS = ("train_mount", "model_name", "base_image", "node_selector", "pvc_name"
 
 
 def component(*, image: Optional[str] = None, task_config: bool = False) -> Any:
-    """The component of this package's version, loaded by the installed SDK: call it inside a pipeline. docs/inputs.md lists inputs and outputs.
+    """The component of this package's version, loaded by the installed SDK: call it inside a pipeline. docs/reference.md lists inputs and outputs.
 
     image: the step's own image; default: trainstep:VERSION. task_config (SDK and backend 2.15 or later): what the author sets on the task – CPU, memory
     and GPUs, variables, node selector, tolerations, affinity, volumes – counts for the pods that train; without it, for the step's own pod, which only

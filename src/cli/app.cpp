@@ -11,9 +11,12 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/completion.h"
 #include "cli/examples.h"
 #include "cli/exec_command.h"
 #include "cli/jobs_command.h"
+#include "cli/manual.h"
+#include "cli/print.h"
 #include "cli/replay_command.h"
 #include "cli/step_command.h"
 #include "result/verdict.h"
@@ -22,16 +25,19 @@ namespace trainstep::cli {
 namespace {
 
 constexpr int internal_exit_code = 3;
+constexpr std::size_t help_column = 38;  // behind --cluster-configuration-secret TEXT
 
 // The flags of the interface, as CLI11 fills them in. Absent and empty are different things until step/ has seen them.
 class InterfaceFlags {
  public:
   void add_to(CLI::App& app) {
-    add(app, "executor-input", "KFP v2: the ExecutorInput ({{$}}); a JSON object here wins over all other flags", "Ways in");
-    for (const auto& field : step::input_fields()) add(app, step::flag_name(field), std::string(field.help), "Inputs");
-    for (const auto& field : step::output_fields()) add(app, step::flag_name(field), std::string(field.help), "Outputs");
-    add(app, "run-id", "name of the run; by default it follows from the workflow, else it is random", "Run");
-    add(app, "namespace", "Kubernetes namespace of the job", "Run");
+    add(app, "executor-input", value::text, "KFP v2: the ExecutorInput ({{$}}); a JSON object here wins over all other flags", "Ways in");
+    for (const auto* fields : {&step::input_fields(), &step::output_fields()})
+      for (const auto& field : *fields)
+        add(app, step::flag_name(field), field.shape == step::Field::Shape::path ? value::path : value::text, std::string(field.help),
+            fields == &step::input_fields() ? "Inputs" : "Outputs");
+    add(app, "run-id", value::text, "name of the run; by default it follows from the workflow, else it is random", "Run");
+    add(app, "namespace", value::text, "Kubernetes namespace of the job", "Run");
     app.allow_extras();  // what old backends leave of absent inputs, and flags that do not exist: step/ tells them apart
   }
 
@@ -51,9 +57,9 @@ class InterfaceFlags {
   }
 
  private:
-  void add(CLI::App& app, const std::string& name, const std::string& help, const std::string& group) {
-    auto& value = m_values.emplace_back(name, std::make_unique<std::string>()).second;
-    app.add_option("--" + name, *value, help)->group(group)->type_name("");
+  void add(CLI::App& app, const std::string& name, const char* kind, const std::string& help, const std::string& group) {
+    auto& place = m_values.emplace_back(name, std::make_unique<std::string>()).second;
+    app.add_option("--" + name, *place, help)->group(group)->type_name(kind);
   }
   std::vector<std::pair<std::string, std::unique_ptr<std::string>>> m_values;
 };
@@ -68,6 +74,12 @@ std::vector<std::string> with_dashes(int argc, char** argv) {
     words.push_back(std::move(word));
   }
   return words;
+}
+
+std::string exit_codes_help() {
+  std::string text = "\n\nExit codes:";
+  for (const auto& [code, meaning] : exit_codes) text += fmt::format("\n  {:<{}}{}", code, help_column - 2, meaning);
+  return text;
 }
 
 struct Commands {
@@ -88,24 +100,27 @@ struct Commands {
   CLI::App* logs = app.add_subcommand("logs", "Print the log of a run's replica, to its end.");
   CLI::App* stop = app.add_subcommand("stop", "Delete a run's job, and wait until its pods are gone.");
   JobsCommand jobs;
-  CLI::App* exec = app.add_subcommand("exec",
-                                      "The agent in a training pod: fetch the inputs, run the program behind --, deliver its outputs. "
-                                      "The step puts it there.");
+  CLI::App* exec = app.add_subcommand("exec", "The agent in a training pod: fetch the inputs, run the program behind --, deliver its outputs.");
   ExecCommand exec_command;
   CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
   std::string record;
+  CLI::App* completion = app.add_subcommand("completion", "Print the script that completes commands, flags and values in a shell.");
+  std::string shell;
+  std::vector<std::string> words;  // behind --: what a shell's script asks for
+  CLI::App* man = app.add_subcommand("man", "Print the manual page.");
 
   void add_jobs_flags(CLI::App& to) {
-    to.add_option("--context", jobs.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")->type_name("");
-    to.add_option("--namespace", jobs.name_space, "default: that of the pod or the context")->type_name("");
+    to.add_option("--context", jobs.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")
+        ->type_name(value::text);
+    to.add_option("--namespace", jobs.name_space, "default: that of the pod or the context")->type_name(value::text);
     to.footer(std::string(jobs_examples));
   }
 
   void add_format(CLI::App& to) {
     to.add_option_function<std::string>(
-          "--log-format", [this](const std::string& word) { choose_format(word); }, "text or json")
+          "--log-format", [this](const std::string& word) { choose_format(word); }, "how the log is written; default: text")
         ->group("Run")
-        ->type_name("");
+        ->type_name("text|json");
   }
 
   void choose_format(const std::string& word) {
@@ -116,54 +131,70 @@ struct Commands {
   }
 
   void add_exec_flags() {
-    exec->add_option("--task", exec_command.task, "a file with the task (JSON); default: the variable TRAINSTEP_TASK")->type_name("");
-    exec->add_option("--role", exec_command.role, "primary, replica, indexed, rank or launcher; default: primary")->type_name("");
-    exec->add_option("--scratch", exec_command.scratch, "a folder of the pod that outlives its containers")->type_name("");
-    exec->add_option("--install", exec_command.install, "only put this very program to that path")->type_name("");
+    exec->add_option("--task", exec_command.task, "a file with the task (JSON); default: the variable TRAINSTEP_TASK")->type_name(value::file);
+    exec->add_option("--role", exec_command.role, "what this replica is; default: primary")->type_name("primary|replica|indexed|rank|launcher");
+    exec->add_option("--scratch", exec_command.scratch, "a folder of the pod that outlives its containers")->type_name(value::folder);
+    exec->add_option("--install", exec_command.install, "only put this very program to that path")->type_name(value::path);
     exec->add_flag("--report", exec_command.report, "only print the report that rank 0 of this pod has left");
     exec->footer(std::string(exec_examples));
   }
 
   Commands() {
     app.set_version_flag("--version", "trainstep " TRAINSTEP_VERSION);
+    app.get_formatter()->column_width(help_column);  // the commands share it
     app.require_subcommand(1);
-    app.footer(std::string(app_examples));
+    app.footer(std::string(app_examples) + exit_codes_help());
     run_flags.add_to(*run);
-    run->add_option("--cluster", command.cluster, "where to train: local (processes of this machine) or kubernetes")->group("Run")->type_name("");
+    run->add_option("--cluster", command.cluster,
+                    "where to train; local: processes of this machine. Default: kubernetes in a pod or with --context, else local")
+        ->group("Run")
+        ->type_name("local|kubernetes");
     run->add_option("--context", command.context, "kubernetes: a context of the kubeconfig; default: the pod's own cluster, else the current context")
         ->group("Run")
-        ->type_name("");
-    run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name("");
-    run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name("");
+        ->type_name(value::text);
+    run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name(value::file);
+    run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name(value::folder);
     run->add_option("--record", command.record, "write the run's events to this file, without secrets; trainstep replay tells its story again")
         ->group("Run")
-        ->type_name("");
+        ->type_name(value::file);
     add_format(*run);
     run->footer(std::string(run_examples));
     render_flags.add_to(*render);
     render->add_flag("--explain", command.explain, "behind every value, the input that set it")->group("Render");
-    render->add_option("--api-version", command.api_version, "for a kind that is served in several: kubeflow.org/v1 or kubeflow.org/v2beta1")
+    render->add_option("--api-version", command.api_version, "for a kind that is served in several")
         ->group("Render")
-        ->type_name("");
+        ->type_name("kubeflow.org/v1|kubeflow.org/v2beta1");
     render->footer(std::string(render_examples));
     check_flags.add_to(*check);
     check->add_option("--context", command.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")
         ->group("Run")
-        ->type_name("");
+        ->type_name(value::text);
     check->footer(std::string(check_examples));
     for (auto* command_of_jobs : {list, attach, logs, stop}) add_jobs_flags(*command_of_jobs);
     for (auto* of_one : {attach, logs, stop}) of_one->add_option("RUN", jobs.run, "run id, or the job's name")->required()->type_name("");
-    attach->add_option("--metrics", jobs.metrics, "a file for the metrics: one JSON object")->type_name("");
-    attach->add_option("--report", jobs.report, "a file for the report: one HTML page")->type_name("");
+    attach->add_option("--metrics", jobs.metrics, "a file for the metrics: one JSON object")->type_name(value::file);
+    attach->add_option("--report", jobs.report, "a file for the report: one HTML page")->type_name(value::file);
     logs->add_option("REPLICA", jobs.replica, "worker-1, ps-0, …; default: the primary replica")->type_name("");
     add_exec_flags();
     replay->add_option("FILE", record, "what run --record has written")->required()->type_name("");
     add_format(*replay);
     replay->footer(std::string(replay_examples));
+    completion->add_option("SHELL", shell, "for which one")->required()->type_name("bash|zsh|fish");
+    completion->footer(std::string(completion_examples));
+    man->footer(std::string(man_examples));
   }
 };
 
+int run_completion(const Commands& commands) {
+  if (commands.shell == "words") return print(to_text(complete(describe(commands.app), commands.words)));
+  const auto script = completion_script(commands.shell);
+  if (script.empty()) return report(usage_error(fmt::format("completion: \"{}\" is not known; write bash, zsh or fish", commands.shell)));
+  return print(script);
+}
+
 int dispatch(Commands& commands) {
+  if (commands.completion->parsed()) return run_completion(commands);
+  if (commands.man->parsed()) return print(manual(describe(commands.app)));
   if (commands.list->parsed()) return run_list(commands.jobs);
   if (commands.attach->parsed()) return run_attach(commands.jobs);
   if (commands.logs->parsed()) return run_logs(commands.jobs);
@@ -202,7 +233,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
     case CLI::ExitCodes::RequiredError: {
       const auto words = commands.app.remaining();
       const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
-      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop or replay";
+      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop, replay, completion or man";
     }
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"
@@ -216,8 +247,10 @@ int run(int argc, char** argv) {
   Commands commands;
   // The program's own words are none of ours.
   int own = argc;
-  if (argc > 1 && std::string_view(argv[1]) == "exec") own = static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
-  for (int i = own + 1; i < argc; ++i) commands.exec_command.argv.emplace_back(argv[i]);
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "exec" || command == "completion") own = static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
+  auto& others = command == "exec" ? commands.exec_command.argv : commands.words;
+  for (int i = own + 1; i < argc; ++i) others.emplace_back(argv[i]);
   try {
     commands.app.parse(with_dashes(own, argv));
   } catch (const CLI::Success& success) {

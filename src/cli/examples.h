@@ -1,21 +1,31 @@
-// The examples of --help. The tests run them.
+// The ends of the help texts: examples, which the tests run, and exit codes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string_view>
+#include <utility>
 
 namespace trainstep::cli {
 
 inline constexpr std::string_view app_examples = R"help(
 Examples:
   trainstep run --help
-  trainstep render --help
+  trainstep completion --help)help";
 
-Exit codes: 0 succeeded, 1 the training program failed, 2 wrong usage or input, 3 infrastructure or unknown,
-4 a limit has passed, 5 no capacity, 75 interrupted while the job runs on, 130/143 cancelled.)help";
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> exit_codes{{
+    {"0", "succeeded"},
+    {"1", "the training program failed"},
+    {"2", "wrong usage, input or configuration; nothing was trained"},
+    {"3", "infrastructure, or an end that cannot be known"},
+    {"4", "a limit has passed"},
+    {"5", "no capacity"},
+    {"75", "interrupted while the job runs on"},
+    {"130, 143", "cancelled"},
+}};
 
 inline constexpr std::string_view run_examples = R"help(
-Any text may be given as @FILE.
+Inputs may be given as @FILE.
 
 Examples:
   # a program of your own, as a process of this machine
@@ -57,5 +67,21 @@ Examples:
   # what a training pod does, by hand: a program without inputs and outputs
   echo '{"job": "try"}' >task.json
   trainstep exec --task task.json -- sh -c 'echo trained')help";
+
+inline constexpr std::string_view completion_examples = R"help(
+Examples:
+  # bash, for this shell or in ~/.bashrc
+  source <(trainstep completion bash)
+
+  # zsh: in ~/.zshrc, behind compinit
+  source <(trainstep completion zsh)
+
+  # fish: in ~/.config/fish/config.fish
+  trainstep completion fish | source)help";
+
+inline constexpr std::string_view man_examples = R"help(
+Examples:
+  trainstep man >trainstep.1
+  man ./trainstep.1)help";
 
 }  // namespace trainstep::cli

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cerrno>
-#include <cstdio>
-
 #include "base/files.h"
 #include "cli/app.h"
+#include "cli/print.h"
 #include "cli/step_command.h"
 #include "kinds/kind.h"
 #include "kinds/render.h"
@@ -31,9 +29,7 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
 int run_render(const StepCommand& command) {
   const auto text = rendered(command);
   if (!text) return report(text.error());
-  const bool written = std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
-  if (written || errno == EPIPE) return 0;  // EPIPE: the reader (head, less) has had enough
-  return report(internal_error("the manifest could not be written to standard output"));
+  return print(*text);
 }
 
 }  // namespace trainstep::cli

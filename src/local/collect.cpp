@@ -34,7 +34,10 @@ void read_artifact(run::OutputFound& found, const Json& executor_output, const F
     found.path = place;
     found.present = place.find("://") != std::string::npos || fs::exists(place, ignored);
   }
-  found.present = found.present || (before.written() && fs::exists(found.path, ignored)) || !found.metadata.empty();
+  const bool elsewhere = found.present;
+  const bool written = before.written() && fs::exists(found.path, ignored);
+  found.earlier = !elsewhere && !written && before.was_there();
+  found.present = elsewhere || written || !found.metadata.empty();
 }
 
 Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {

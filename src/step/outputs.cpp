@@ -27,9 +27,15 @@ const run::OutputFound* mapped_to(const run::Outcome& outcome, std::string_view 
   return found == outcome.outputs.end() ? nullptr : &*found;
 }
 
+// Whether what lies at the target's path may be the program's; a file of an earlier run is not.
+bool wrote_to(const Story& story, const OutputTarget& target) {
+  const auto* output = mapped_to(story.outcome, target.name);
+  return output != nullptr && !output->earlier;
+}
+
 // The program wrote something there that holds no metrics (a table, say): it is not ours to replace.
 bool keeps_own_file(const Story& story, const OutputTarget& target, const FileReader& read_file) {
-  if (mapped_to(story.outcome, target.name) == nullptr) return false;
+  if (!wrote_to(story, target)) return false;
   const auto text = read_file(target.path, longest_program_file);
   if (!text) return text.error().kind != ErrorKind::not_found;
   return !trim(*text).empty() && !result::read_metrics(*text, target.name).has_value();
@@ -37,7 +43,7 @@ bool keeps_own_file(const Story& story, const OutputTarget& target, const FileRe
 
 // The entries of the program's own UI metadata; what cannot be read is none.
 Json own_ui_entries(const Story& story, const OutputTarget& target, const FileReader& read_file) {
-  if (mapped_to(story.outcome, target.name) == nullptr) return nullptr;
+  if (!wrote_to(story, target)) return nullptr;
   const auto text = read_file(target.path, longest_program_file);
   if (!text) return nullptr;
   const auto json = parse_json(*text, target.name);

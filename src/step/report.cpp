@@ -30,7 +30,7 @@ std::string metrics_line(const Story& story) {
 std::string render_report(const Story& story) {
   std::string page = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width,initial-scale=1\">\n"
+      "content=\"width=device-width,initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<title>{} – {}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
       escaped(title_of(story)), headline(story.outcome.verdict.verdict_class), report_style);
   constexpr std::array parts{headline_part, failure_part, phases_part,     metrics_part, replicas_part,

@@ -13,6 +13,8 @@ namespace {
 
 using result::VerdictClass;
 
+constexpr std::string_view plain_user_failure = "the training program failed";  // follow/triage.cpp
+
 std::string_view colour(VerdictClass verdict_class) {
   if (verdict_class == VerdictClass::succeeded) return "good";
   return verdict_class == VerdictClass::interrupted || verdict_class == VerdictClass::cancelled ? "warn" : "bad";
@@ -87,7 +89,8 @@ std::string headline_part(const Story& story) {
   part += fmt::format(" · {}</span></p>\n", time_text(outcome.ended));
   const bool nothing_said = outcome.verdict.message.empty() && !outcome.verdict.first_failure && !story.succeeded();
   const auto text = nothing_said ? result::describe(outcome.verdict) : outcome.verdict.message;
-  if (!text.empty()) part += fmt::format("<p>{}</p>\n", escaped(text));
+  const bool told = verdict_class == VerdictClass::user && text == plain_user_failure;  // by the headline
+  if (!text.empty() && !told) part += fmt::format("<p>{}</p>\n", escaped(text));
   if (verdict_class != VerdictClass::succeeded && outcome.verdict.retry_can_help)
     part += "<p class=\"soft\">The same step may succeed when it is run again.</p>\n";
   return part + "</header>\n";

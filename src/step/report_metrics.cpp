@@ -22,6 +22,16 @@ std::string final_value(const Story& story, const result::MetricSeries& series) 
   return series.points.empty() ? "" : number_text(series.points.back().value);
 }
 
+// A long name may break behind what joins its words.
+std::string breakable(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    result += c;
+    if (c == '_' || c == '/' || c == '.') result += "<wbr>";
+  }
+  return result;
+}
+
 std::string card(const Story& story, const CurveGroup& group) {
   std::string values;
   if (group.lines.size() == 1) {
@@ -32,7 +42,8 @@ std::string card(const Story& story, const CurveGroup& group) {
       values += fmt::format("<span class=\"role-{}\">{} {}</span>", i, escaped(group.lines[i].role), final_value(story, *group.lines[i].series));
     values += "</span>";
   }
-  return fmt::format("<figure><figcaption><span class=\"title\">{}</span>{}</figcaption>{}</figure>\n", escaped(group.title), values, draw(group));
+  return fmt::format("<figure><figcaption><span class=\"title\">{}</span>{}</figcaption>{}</figure>\n", breakable(escaped(group.title)), values,
+                     draw(group));
 }
 
 bool has_curve(const Story& story, const std::string& name) {

@@ -8,11 +8,11 @@ namespace trainstep::step {
 
 inline constexpr std::string_view report_style = R"(
 :root{color-scheme:light dark;--paper:#fff;--ink:#1d2025;--soft:#646b76;--line:#e5e7eb;--wash:#f7f8f9;
---good:#1a7f4b;--bad:#b42318;--warn:#9a6700;--c0:#2a62c4;--c1:#c2640c;--c2:#1a7f4b;--c3:#8a4fb8;
---queued:#d5d9df;--scheduling:#b4bbc5;--starting:#a9c1ec;--running:#2a62c4;--finishing:#8fb8a2}
+--good:#1a7f4b;--bad:#b42318;--warn:#9a6700;--c0:#2a62c4;--c1:#b45a06;--c2:#1a7f4b;--c3:#8a4fb8;
+--queued:#c6ccd4;--scheduling:#9aa3b0;--starting:#8fb0ea;--running:#2a62c4;--finishing:#5f9c7c}
 @media (prefers-color-scheme:dark){:root{--paper:#141619;--ink:#e3e6ea;--soft:#959daa;--line:#2a2e35;--wash:#1b1e22;
 --good:#5fc994;--bad:#ff8a7d;--warn:#e3b341;--c0:#79a6f6;--c1:#f0a35e;--c2:#5fc994;--c3:#c79af0;
---queued:#3a3f47;--scheduling:#525964;--starting:#36507e;--running:#79a6f6;--finishing:#4b7d63}}
+--queued:#454b54;--scheduling:#68707d;--starting:#3f629f;--running:#79a6f6;--finishing:#4b7d63}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
 -webkit-text-size-adjust:100%}
@@ -26,7 +26,8 @@ p{margin:.35rem 0;max-width:46rem;overflow-wrap:anywhere}
 .num,td.num,.value{font-variant-numeric:tabular-nums}
 code,pre{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace}
 code{overflow-wrap:anywhere}
-pre{margin:.9rem 0 0;padding:.9rem 1.1rem;background:var(--wash);border-left:2px solid var(--bad);overflow-x:auto;max-height:32rem}
+pre{margin:.9rem 0 0;padding:.9rem 1.1rem;background:var(--wash);border-left:2px solid var(--bad);
+white-space:break-spaces;word-break:break-all}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;min-width:min(100%,30rem)}
 table.wide{width:100%}
@@ -62,8 +63,15 @@ figcaption .title{overflow-wrap:break-word;min-width:0}
 .dot{fill:var(--soft)}.dot.line-0{fill:var(--c0)}.dot.line-1{fill:var(--c1)}.dot.line-2{fill:var(--c2)}.dot.line-3{fill:var(--c3)}
 footer p{max-width:none}
 footer{margin-top:3.5rem;padding-top:1rem;border-top:1px solid var(--line);color:var(--soft);font-size:13px}
-@media (max-width:32rem){main{padding:2rem 1.1rem}h1{font-size:1.4rem}h2{margin-top:2.4rem}th,td{padding-right:1rem}}
-@media print{main{max-width:none;padding:0}pre{max-height:none;white-space:pre-wrap}}
+@media (max-width:32rem){main{padding:2rem 1.1rem}h1{font-size:1.4rem}h2{margin-top:2.4rem}th,td{padding-right:1rem}
+.cards{grid-template-columns:minmax(0,1fr)}figcaption{min-height:0}
+.replicas,.replicas tbody{display:block}.replicas tr{display:grid;grid-template-columns:auto 1fr;gap:0 1rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
+.replicas tr.names,.replicas td.once{display:none}
+.replicas td{border:0;padding:.05rem 0;white-space:normal;overflow-wrap:anywhere;text-align:right}
+.replicas td:first-child{text-align:left;white-space:nowrap}.replicas td.took{grid-area:1/2}.replicas td.place{grid-area:2/1/3/3;text-align:left;color:var(--soft)}
+.replicas td.ended{grid-area:3/1/4/3;text-align:left}.replicas td.tries{grid-area:3/2}.replicas td.tries::after{content:" attempts"}
+.replicas td.lane{grid-column:1/-1;width:auto;padding:.4rem 0 .2rem}}
+@media print{main{max-width:none;padding:0}}
 )";
 
 }  // namespace trainstep::step

@@ -39,10 +39,10 @@ std::string lane(const run::MemberReport& member, const run::Outcome& outcome) {
 std::string replica_row(const run::MemberReport& member, const run::Outcome& outcome) {
   const auto took = member.started ? describe(member.ended.value_or(outcome.ended) - *member.started) : "";
   return fmt::format(
-      "<tr><td class=\"name\">{}</td><td class=\"name\">{}</td><td class=\"num\">{}</td><td{}>{}</td><td class=\"num\">{}</td><td "
-      "class=\"lane\">{}</td></tr>\n",
-      escaped(member.name), escaped(member.place), member.attempts, failed(member) ? " class=\"bad\"" : "", escaped(ending_text(member)), took,
-      lane(member, outcome));
+      "<tr><td class=\"name\">{}</td><td class=\"name place\">{}</td><td class=\"num {}\">{}</td><td class=\"ended{}\">{}</td>"
+      "<td class=\"num took\">{}</td><td class=\"lane\">{}</td></tr>\n",
+      escaped(member.name), escaped(member.place), member.attempts == 1 ? "once" : "tries", member.attempts, failed(member) ? " bad" : "",
+      escaped(ending_text(member)), took, lane(member, outcome));
 }
 
 std::string quantity_text(const std::optional<plan::Sourced<plan::Quantity>>& quantity) { return quantity ? escaped(quantity->value.text) : "–"; }
@@ -70,7 +70,7 @@ std::string replicas_part(const Story& story) {
   const auto& members = story.outcome.members;
   if (members.empty()) return {};
   std::string part =
-      "<section>\n<h2>Replicas</h2>\n<div class=\"scroll\"><table class=\"wide\">\n<tr><th>name</th><th>place</th><th "
+      "<section>\n<h2>Replicas</h2>\n<div class=\"scroll\"><table class=\"wide replicas\">\n<tr class=\"names\"><th>name</th><th>place</th><th "
       "class=\"num\">attempts</th><th>ended with</th>"
       "<th class=\"num\">took</th><th>when</th></tr>\n";
   std::size_t shown = 0, left_out = 0;

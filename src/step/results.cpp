@@ -28,7 +28,7 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
   if (output.value && output.value->is_object())
     for (const auto& [name, value] : output.value->items())
       if (value.is_number()) put(metrics, {.name = name, .value = value.get<double>(), .percentage = false});
-  if (!output.artifact || output.path.empty()) return;
+  if (!output.artifact || output.path.empty() || output.earlier) return;
   const auto text = read_file(output.path, longest_metrics_file);
   if (!text) return;
   if (auto read = result::read_metrics(*text, output.name))
@@ -76,7 +76,7 @@ Json results_object(const run::Outcome& outcome, const Inputs& inputs, const Fil
       entry = *output.value;
     } else if (output.present && !output.path.empty()) {
       entry = address_of(output, inputs);
-      if (!output.artifact || !output.step_path.empty()) continue;
+      if (!output.artifact || output.earlier || !output.step_path.empty()) continue;
       if (const auto text = read_file(output.path, longest_inline_text); text && is_text(*text)) entry = *text;
     }
   }

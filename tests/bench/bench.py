@@ -43,7 +43,8 @@ def render_command(program, workers, kind):
 
 
 def rendering(program, python):
-    rows = []
+    start, start_memory = measured([program, "--version"], RUNS)
+    rows = [("trainstep --version, from start", f"{start * 1000:.1f} ms", "", "", "10 ms"), ("  peak memory", f"{start_memory:.1f} MB", "", "", "8 MB")]
     for title, kind, workers, target in (("manifest of a PyTorchJob, from start", "PyTorch", 3, "5 ms"), ("manifest of a TFJob of 1,000 workers", "TF", 1000, "10 ms")):
         ours, our_memory = measured(render_command(program, workers, kind), RUNS)
         theirs, their_memory = measured([python, str(HERE / "render.py"), str(SPECIFICATION), kind, str(workers)], PYTHON_RUNS)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """list, attach, logs and stop: what people at a shell do with runs that somebody else has started."""
 import json
+import re
 import subprocess
 
 import pytest
+from cluster import ROOT
 from cluster_cells import Step
 
 CLUSTER = {}
@@ -85,6 +87,35 @@ def test_stop_deletes_the_job_and_waits_for_its_pods(shell):
     assert ended.code == 3
     assert "was deleted by somebody else" in ended.output
     assert (ended.jobs, ended.pods) == ([], [])
+
+
+def examples_of(shell, command):
+    """Those of its --help, for this namespace and run."""
+    told = subprocess.run([shell.step.program, command, "--help"], capture_output=True, text=True, check=True).stdout.partition("Examples:")[2]
+    return re.findall(r"^  (trainstep (?:.*\\\n)*.*)$", told.replace("team-a", shell.step.space.name).replace("my-run", "cell"), re.MULTILINE)
+
+
+def run_example(shell, command):
+    """Its output."""
+    (shell.step.tmp / "samples").exists() or (shell.step.tmp / "samples").symlink_to(ROOT / "samples")
+    environment = {**shell.environment, "PATH": "/usr/bin:/bin"}
+    words = ["bash", "-euc", f'trainstep() {{ {shell.step.program} "$@"; }}; {command}']
+    done = subprocess.run(words, env=environment, cwd=shell.step.tmp, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_examples_of_help_work(shell):
+    (check,) = examples_of(shell, "check")
+    assert "would be taken as pytorchjobs" in run_example(shell, check)
+    listing, logs, attach, stop = examples_of(shell, "list")
+    assert [examples_of(shell, command) for command in ("logs", "attach", "stop")] == 3 * [[listing, logs, attach, stop]]
+    process = begin(shell, {"cleanup": "never"}, run_ms="4000", **{"worker-1.fate/run-ms": "2000"})
+    assert "running" in run_example(shell, listing)
+    assert "epoch=2 accuracy=0.9" in run_example(shell, logs)
+    assert "report: report.html" in run_example(shell, attach)
+    assert shell.step.end(process).code == 0
+    assert "are deleted" in run_example(shell, stop)
 
 
 @pytest.mark.parametrize("command", ["attach", "logs", "stop"])

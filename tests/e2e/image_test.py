@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image that ./dev image has built: small, holds what it should, starts for any user with a root that cannot be written. Needs root, for runc."""
+import hashlib
 import io
 import json
 import pathlib
+import re
 import subprocess
 import tarfile
 import uuid
 
 import pytest
+import spdx
 from conftest import ROOT
 
 LIMIT = 12_000_000  # bytes, unpacked
-FILES = {"usr/local/bin/trainstep", "etc/ssl/certs/ca-certificates.crt", "etc/passwd"}
+SBOM = "usr/share/doc/trainstep/trainstep.spdx.json"
+FILES = {"usr/local/bin/trainstep", "etc/ssl/certs/ca-certificates.crt", "etc/passwd", SBOM}
 PROGRAM = "/usr/local/bin/trainstep"
 
 
@@ -62,9 +66,26 @@ def test_image_holds_the_release(root, program):
 
 def test_image_says_what_it_is_and_is_nobody(config, program):
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-    assert config["config"]["Labels"]["org.opencontainers.image.version"] == version
+    labels = {name.removeprefix("org.opencontainers.image."): text for name, text in config["config"]["Labels"].items()}
+    assert labels["version"] == version and labels["title"] == "trainstep" and labels["licenses"] == "Apache-2.0"
+    assert labels["description"] and re.fullmatch("[0-9a-f]{40}(-dirty)?", labels["revision"])
     assert config["config"]["User"] == "65532:65532" and config["config"]["Entrypoint"] == [PROGRAM]
     assert "PATH=/usr/local/bin" in config["config"]["Env"]
+
+
+def test_document_in_and_beside_the_image_lists_every_library_of_the_program(root, program):
+    """What the program says of itself, dpkg of this machine and the dependencies that the project names (ADR 2) are asked, not how the document was made."""
+    beside = ROOT / "build/image/trainstep.spdx.json"
+    assert (root / SBOM).read_bytes() == beside.read_bytes()
+    assert spdx.problems(beside) == []
+    document = json.loads(beside.read_bytes())
+    assert spdx.checksum_of_the_program(document) == hashlib.sha256(program.read_bytes()).hexdigest()
+    assert spdx.sources(document) == spdx.SOURCES
+    for package in document["packages"][1:]:
+        if package["name"] != "curl":
+            installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}\n", package["name"]], capture_output=True, text=True, check=True).stdout
+            assert package["versionInfo"] == installed.splitlines()[0]
+    assert spdx.sources_with_versions(document)["openssl"].partition("-")[0] == spdx.openssl_in(program)
 
 
 def test_image_trusts_public_certificate_authorities_and_not_this_machines(root):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every example of the documentation and of --help works as it stands there.
 
-They run in an empty folder that has the samples, with `trainstep` and the PyTorch sample's interpreter first in PATH.
+They run in an empty folder that has the samples and the environments of build/venv, with `trainstep` and the PyTorch sample's interpreter first in PATH.
 """
 import json
 import os
@@ -37,9 +37,11 @@ def examples():
     for where, text in blocks("sh"):
         for number, command in enumerate(commands(text)):
             yield pytest.param(command, id=f"{where}.{number}")
-    for words in [(), ("run",), ("render",)]:
+    for words in [("run",), ("render",)]:
         for number, command in enumerate(commands(help_of(*words).partition("Examples:")[2])):
             yield pytest.param(command, id=f"help.{'_'.join(words)}.{number}")
+    for words in [(), ("replay",), ("exec",), ("man",)]:  # their later lines need what the first ones have made
+        yield pytest.param(help_of(*words).partition("Examples:")[2].partition("\nExit codes:")[0], id=f"help.{'_'.join(words)}")
 
 
 EXAMPLES = list(examples())
@@ -47,7 +49,7 @@ EXAMPLES = list(examples())
 
 def test_the_examples_are_found():
     ids = [example.id for example in EXAMPLES]
-    for page in ("README.md", "inputs.md", "help..", "help.run", "help.render"):
+    for page in ("README.md", "inputs.md", "help.", "help.run", "help.render", "help.replay", "help.exec", "help.man"):
         assert any(name.startswith(page) for name in ids), f"no example of {page} in {ids}"
 
 
@@ -59,6 +61,8 @@ def test_example_works(command, tmp_path):
     folder = tmp_path / "here"
     folder.mkdir()
     (folder / "samples").symlink_to(ROOT / "samples")
+    (folder / "build").mkdir()
+    (folder / "build/venv").symlink_to(VENVS)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "ARGO_"))}
     environment["PATH"] = f"{tools}:{VENVS / 'pytorch/bin'}:{os.environ['PATH']}"
     environment["PIP_NO_INDEX"] = "1"
@@ -87,26 +91,32 @@ def test_the_dev_script_knows_what_the_pages_name():
 
 def test_every_local_link_leads_somewhere():
     for page in [*PAGES, *ROOT.glob("*/README.md"), ROOT / "samples/notebook.ipynb"]:
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) + re.findall(r'\b(?:src|srcset)="([^"]+)"', text):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-FLAGS_OF_OTHERS = "--pytorch-init-container-template-file"  # of the training-operator
+FLAGS_OF_OTHERS = "--pytorch-init-container-template-file --prefix --mca --all"  # of the training-operator, of mpirun, of skopeo
 
 
 def test_every_flag_that_the_pages_name_exists():
     known = help_of("run") + help_of("render") + help_of() + FLAGS_OF_OTHERS
     for page in PAGES:
-        text = re.sub(r"(\./dev|tools/\S+) [^`\n]*", "", page.read_text(encoding="utf-8"))
+        text = re.sub(r"^```(?:python|jsonl)\n.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(r"(\./dev|tools/\S+) [^`\n]*", "", text)
         for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)):
             assert re.search(rf"(?<![\w-]){flag}(?![\w-])", known), f"{page.name} names {flag}"
 
 
-@pytest.mark.parametrize("words", [(), ("run",), ("render",), ("check",)], ids=["app", "run", "render", "check"])
-def test_help_is_readable(words):
+COMMANDS = re.findall(r"^  ([a-z]+) ", help_of().partition("Subcommands:")[2].partition("Examples:")[0], re.MULTILINE)
+
+
+@pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=["app", *COMMANDS])
+def test_help_is_readable_and_ends_with_examples(words):
     text = help_of(*words)
     assert " ".join(["Usage: trainstep", *words]) in text
     assert max(len(line) for line in text.splitlines()) <= 150
+    assert "\nExamples:\n" in text
     undescribed = [line for line in text.partition("Examples:")[0].splitlines() if re.fullmatch(r"  --\S{1,25}", line)]
     assert undescribed == []
 

@@ -153,6 +153,20 @@ TEST_CASE("an artifact is present when it was written") {
   CHECK(run.only().path == run.path("model"));
 }
 
+TEST_CASE("an artifact that is present by its metadata does not make an older file this run's") {
+  const TempDir folder;
+  auto plan = v1_plan("", "metrics Metrics");
+  plan.binding.outputs.front().path = plan::StepPath{"metrics", (folder.path() / "metrics").string(), "", "", Json::object()};
+  std::ofstream(folder.path() / "metrics") << R"({"loss": 0.9})";
+  Run run(plan);
+  CHECK_FALSE(run.only().present);
+  run.write_executor_output(R"({"artifacts": {"metrics": {"artifacts": [{"name": "metrics", "metadata": {"accuracy": 0.5}}]}}})");
+  CHECK(run.only().present);
+  CHECK(run.only().earlier);
+  run.write("metrics", R"({"loss": 0.25, "rank": 0})");
+  CHECK_FALSE(run.only().earlier);
+}
+
 TEST_CASE("the executor output of KFP v2 counts more than files") {
   const auto plan = v1_plan("accuracy Float");
   Run run(plan);

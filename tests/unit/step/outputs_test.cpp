@@ -147,6 +147,18 @@ TEST_CASE("A metrics file of the program that holds something else stays as it i
   CHECK(render_outputs(a.story(), files({}), "").files.size() == 1);
 }
 
+TEST_CASE("What an earlier run left in a file of metrics counts for nothing") {
+  AStory a;
+  a.target("metrics", "/o/m");
+  a.curve("loss", {0.5, 0.25});
+  a.artifact("metrics", "/o/m", "metrics", {{"accuracy", 0.8}});
+  a.outcome.outputs.back().earlier = true;
+  for (const auto* left : {R"({"loss": 0.9, "old": 1})", "epoch,loss\n1,0.9\n"}) {
+    const auto reader = files({{"/o/m", left}});
+    CHECK(json(render_outputs(a.story(reader), reader, ""), "/o/m") == Json{{"accuracy", 0.8}, {"loss", 0.25}});
+  }
+}
+
 TEST_CASE("Small text outputs stand in the results, large ones and mapped ones by their address") {
   AStory a;
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");

@@ -1,0 +1,40 @@
+// What the command line offers, as plain values: for completion and the manual page. Read from the CLI11 app itself, so that neither can say anything
+// else. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
+
+namespace trainstep::cli {
+
+// What kinds of values there are: the type names of the app. Alternatives are written "text|json".
+namespace value {
+inline constexpr const char* file = "FILE";
+inline constexpr const char* folder = "FOLDER";
+inline constexpr const char* path = "PATH";  // file or folder
+inline constexpr const char* text = "TEXT";
+}  // namespace value
+
+struct Option {
+  std::string name;   // "--metrics"; of a positional: "RUN"
+  std::string value;  // a kind of value, or alternatives; empty: a switch, or a positional that is nothing of these
+  std::string help;
+  std::string group;
+  bool required = false;
+};
+
+struct Command {
+  std::string name;
+  std::string summary;
+  std::string footer;  // prose, then "Examples:" and indented lines
+  std::vector<Option> options, positionals;
+  std::vector<Command> commands;
+};
+
+Command describe(const CLI::App& app);
+
+}  // namespace trainstep::cli

@@ -1,0 +1,14 @@
+// The manual page.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/guide.h"
+
+namespace trainstep::cli {
+
+// trainstep(1) for groff and mandoc: macros of man(7), ASCII. It carries no date, so that the same sources make the same page.
+std::string manual(const Command& program);
+
+}  // namespace trainstep::cli

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of docs/, and where their examples run.
+
+In one folder for each page, which has the samples, the component and the environments of build/venv:
+  ```console     lines behind `$ ` are run, the rest is what they print; `…` in a line is any text, a line `…` any lines.
+  ```python      by its first line: `# NAME.py` is a file for the console; `# SDK 1.8`, `# SDK 2` is a pipeline, which is compiled by that SDK and run as its
+                 backend would; `# on a cluster` is run with the package, and what would be sent to a cluster is rendered instead; `# before` is other people's.
+  ```sh cluster  commands that want a cluster.
+"""
+import os
+import pathlib
+import re
+
+import pytest
+from conftest import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("*.md"))}
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
+
+
+def pythons(page, first):
+    """The Python blocks whose first line is `# FIRST`."""
+    return [text for text in blocks(page, "python") if text.startswith(f"# {first}\n")]
+
+
+@pytest.fixture
+def folder(tmp_path, python_of):
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("samples", "component"):
+        (here / name).symlink_to(ROOT / name)
+    (here / "build").mkdir()
+    (here / "build/venv").symlink_to(pathlib.Path(python_of("uv")).parents[2])
+    return here
+
+
+@pytest.fixture
+def environment(program, tmp_path):
+    """`trainstep` comes first in PATH; every Python has the package."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "trainstep").symlink_to(program)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
+    own = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(program), "HOME": str(tmp_path)}
+    return {**kept, **own, "PIP_NO_INDEX": "1", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
