@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/files.h"
 #include "objectstore/transfer.h"
@@ -12,6 +13,8 @@ namespace {
 // Of an object that is fetched: what the kernel holds for its connection counts as this pod's memory, and more connections than a few gain nothing.
 constexpr std::int64_t in_memory = std::int64_t{4} << 20;
 constexpr std::size_t write_size = 131'072;
+// So many files take turns: threads that write into one file wait for each other, and what has only begun is lost when we are killed.
+constexpr std::size_t in_turn = 4;
 
 // A file that is being written.
 struct Growing {
@@ -57,17 +60,27 @@ class Download : public Transfer {
   void begin() override {
     for (const auto& folder : m_plan.folders)
       if (auto made = make_directories(place(folder)); !made) return fail(std::move(made.error()));
-    for (const auto& travel : m_plan.travels) queue(travel.object);
+    for (std::size_t first = 0; first < m_plan.travels.size(); first += in_turn)
+      queue(std::span(m_plan.travels).subspan(first, std::min(in_turn, m_plan.travels.size() - first)));
+  }
+
+  void queue(std::span<const Travel> travels) {
+    std::vector<std::shared_ptr<Growing>> all;
+    std::int64_t longest = 0;
+    for (const auto& travel : travels) {
+      all.push_back(std::make_shared<Growing>(Growing{travel.object, nullptr, travel.object.size}));
+      longest = std::max(longest, travel.object.size);
+    }
+    for (std::int64_t first = 0; first == 0 || first < longest; first += m_limits.range)
+      for (const auto& growing : all) queue(growing, first);
   }
 
   // Empty objects have no range that could be asked for.
-  void queue(const Object& object) {
-    const auto size = m_limits.range;
-    const auto growing = std::make_shared<Growing>(Growing{object, nullptr, object.size});
-    for (std::int64_t first = 0; first == 0 || first < object.size; first += size) {
-      const Range range{first, std::min(size, object.size - first)};
-      m_lanes.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
-    }
+  void queue(const std::shared_ptr<Growing>& growing, std::int64_t first) {
+    const auto size = growing->object.size;
+    if (first > 0 && first >= size) return;
+    const Range range{first, std::min(m_limits.range, size - first)};
+    m_lanes.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
   }
 
   void fetch(const std::shared_ptr<Growing>& growing, const Range& range, std::function<void()> over) {
