@@ -151,8 +151,8 @@ CASES = {
     "deep executor input": (["--executor-input", '{"a":' * DEPTH + "1" + "}" * DEPTH], ["executor-input: line 1, column 1001", DEEP]),
 }
 RUN_CASES = {
-    "no command": (["runn"], ['"runn" is no command', "run, render, check, list, attach, logs, stop or replay"]),
-    "nothing": ([], ["must be a command: run, render, check, list, attach, logs, stop or replay"]),
+    "no command": (["runn"], ['"runn" is no command', "run, render, check, list, attach, logs, stop, replay, completion or man"]),
+    "nothing": ([], ["must be a command: run, render, check, list, attach, logs, stop, replay, completion or man"]),
     "log format": (["run", *with_plain("--log-format", "xml")], ['--log-format: "xml"', "text or json"]),
     "cluster": (["run", *with_plain("--cluster", "moon")], ['--cluster: "moon"', "local"]),
     "explain is for render": (["run", *specification(PLAIN, "--explain")], ["--explain: there is no such flag"]),
