@@ -26,8 +26,11 @@ function(python_test name label program trainstep)
                ENVIRONMENT "TRAINSTEP=${trainstep};TRAINSTEP_VENVS=${PROJECT_SOURCE_DIR}/build/venv")
   if(name MATCHES "^flow_(bad_input|kill)$")  # these look at the time
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-  elseif(name MATCHES "_(argo|cancel|matrix|notebook|samples)$")  # these keep two cores busy; most others wait for somebody
+  elseif(name MATCHES "_(argo|notebook|samples)$")  # these keep two cores busy; most others wait for somebody
     set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+  endif()
+  if(name MATCHES "_(agent|argo|cancel|data|faults|matrix|objectstore|real)$")  # minutes: the others go beside them
+    set_tests_properties(${name} PROPERTIES COST 100)
   endif()
   if(name MATCHES "_(kill_points|image_all)$")  # minutes, for little that others do not show: ./dev test --all
     set_tests_properties(${name} PROPERTIES LABELS "${label};long")

@@ -15,4 +15,5 @@ if [[ $all ]]; then
 fi
 choice=(--label-exclude long)
 [[ ! $all ]] || choice=()
-exec ctest --preset dev -j "$(nproc)" "${choice[@]}" --no-tests=error --no-label-summary </dev/null
+# One more than there are cores: the end-to-end tests wait most of their time.
+exec ctest --preset dev -j $(($(nproc) + 1)) "${choice[@]}" --no-tests=error --no-label-summary </dev/null
