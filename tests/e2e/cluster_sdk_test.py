@@ -6,10 +6,10 @@ import re
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from conftest import ROOT
+from waiting import until
 
 sys.path.insert(0, str(ROOT / "sdk"))
 
@@ -58,14 +58,6 @@ def jobs(cluster, namespace):
     return lambda resource="pytorchjobs.kubeflow.org": cluster.kubectl("get", resource, "-n", namespace.name)["items"]
 
 
-def until(happened, what, limit=40):
-    end = time.monotonic() + limit
-    while not (value := happened()):
-        assert time.monotonic() < end, f"{what}: not within {limit} s"
-        time.sleep(0.05)
-    return value
-
-
 def until_running(namespace, state="running"):
     return until(lambda: [job for job in sdk.list_jobs(namespace=namespace.name) if job.state == state], f"a job that is {state}")[0]
 
@@ -79,8 +71,9 @@ def test_submitted_run_is_followed_to_its_metrics_and_leaves_no_job(submit, jobs
 
 
 def test_failed_run_raises_what_the_program_says(submit, jobs):
+    at_once = fates(run_ms="500", exit_code="3", log_every_ms="")  # a pod's times are whole seconds: of a shorter run a later line is not in its log
     with pytest.raises(sdk.TrainingError, match=r"failed \(user\).*exited with code 3") as failed:
-        submit(fates(run_ms="500", exit_code="3")).follow()
+        submit(at_once).follow()
     assert "  | epoch=2/2 accuracy=0.9" in str(failed.value) and failed.value.result.report.exists()
     assert jobs() == []
 

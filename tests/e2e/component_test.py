@@ -6,12 +6,12 @@ import pathlib
 import re
 import subprocess
 import sys
-import time
 
 import jsonschema
 import pytest
 import yaml
 from conftest import ROOT, read_json
+from waiting import until
 
 KFP = ROOT / "tests/kfp"
 sys.path.insert(0, str(KFP))
@@ -255,10 +255,10 @@ def test_terminated_step_leaves_no_process(compiled, backend, images, environmen
     words, _, _ = backend("2.17.1", images).prepare(ir, "train", ir["root"]["dag"]["tasks"]["train"], {}, v2.Run({}))
     launched = Launched(words, environment, tmp_path / "2.17.1")
     began = tmp_path / "2.17.1/run/main/began"
-    wait_for(lambda: began.exists() and began.read_text().endswith("\n"))
+    until(lambda: began.exists() and began.read_text().endswith("\n"), "a training that has begun")
     trained = int(began.read_text())
     launched.cancel(life)
-    wait_for(lambda: not alive(trained))
+    until(lambda: not alive(trained), "the end of the training")
 
 
 def test_pipelines_step_never_trains_on_its_own_machine_by_itself(compiled, backend, program):
@@ -281,13 +281,6 @@ def alive(pid):
         return open(f"/proc/{pid}/stat", encoding="utf-8").read().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
-
-
-def wait_for(happened, limit=60):
-    end = time.monotonic() + limit
-    while not happened():
-        assert time.monotonic() < end, f"not within {limit} s"
-        time.sleep(0.02)
 
 
 GUIDE = (ROOT / "docs/pipelines.md").read_text(encoding="utf-8")

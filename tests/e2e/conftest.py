@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "styles"))
 sys.path.insert(0, str(ROOT / "tests/cluster"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 
 # A real control plane, for tests that ask for it.
 import data_steps  # noqa: E402

@@ -6,11 +6,11 @@ import re
 import signal
 import subprocess
 import textwrap
-import time
 
 import pytest
 from conftest import ROOT, SAMPLES
 from sdk_scripts import environment, script, start  # noqa: F401
+from waiting import until
 
 
 @pytest.fixture
@@ -29,14 +29,6 @@ def left_of(tmp_path):
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
     return [words for words in found if words]
-
-
-def until(happened, what, limit=60):
-    end = time.monotonic() + limit
-    while not (value := happened()):
-        assert time.monotonic() < end, f"{what}: not within {limit} s"
-        time.sleep(0.02)
-    return value
 
 
 TRAIN = """

@@ -8,23 +8,18 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
+import sys
 import uuid
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from waiting import until  # noqa: E402
+
 PROGRAM = pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/dev/trainstep")).resolve()
 LIMIT = 10  # seconds within which everybody must be gone
-
-
-def until(happened, what, limit=60):
-    """Waits for a fact; its value. The limit matters only when the test fails."""
-    end = time.monotonic() + limit
-    while not (value := happened()):
-        assert time.monotonic() < end, f"{what}: not within {limit} s"
-        time.sleep(0.02)
-    return value
 
 
 class Gang:

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tests in Python wait: for a fact, never for a while."""
+import time
+
+
+def until(happened, what, limit=60):
+    """Waits for a fact; its value. The limit, in seconds, matters only when the test fails."""
+    end = time.monotonic() + limit
+    while not (value := happened()):
+        assert time.monotonic() < end, f"{what}: not within {limit} s"
+        time.sleep(0.02)
+    return value
