@@ -24,12 +24,12 @@ function(python_test name label program trainstep)
                TIMEOUT 900
                FIXTURES_REQUIRED "${fixtures}"
                ENVIRONMENT "TRAINSTEP=${trainstep};TRAINSTEP_VENVS=${PROJECT_SOURCE_DIR}/build/venv")
-  if(name MATCHES "^flow_(bad_input|kill)$")  # these look at the time
+  if(name MATCHES "^(flow_bad_input|flow_kill|e2e_cluster_cancel)$")  # these look at the time
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   elseif(name MATCHES "_(argo|notebook|samples)$")  # these keep two cores busy; most others wait for somebody
     set_tests_properties(${name} PROPERTIES PROCESSORS 2)
   endif()
-  if(name MATCHES "_(agent|argo|cancel|data|faults|matrix|objectstore|real)$")  # minutes: the others go beside them
+  if(name MATCHES "_(agent|argo|data|faults|matrix|objectstore|real)$")  # minutes: the others go beside them
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
   if(name MATCHES "_(kill_points|image_all)$")  # minutes, for little that others do not show: ./dev test --all
