@@ -54,7 +54,7 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
     if (place != output.path && place.find("://") != std::string::npos) found.uri = place;
   std::error_code ignored;  // exists(): a link that leads nowhere is no output
   const bool written = before.written() && fs::exists(output.path, ignored);
-  found.present = written || !found.uri.empty() || !found.metadata.empty();
+  found.present = written || !found.uri.empty();
   return found;
 }
 

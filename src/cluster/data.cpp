@@ -52,7 +52,8 @@ Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const r
     auto& found = outputs.emplace_back();
     found.name = bound.name;
     found.artifact = told->artifact;
-    found.present = told->present;
+    found.present = told->present || !told->metadata.empty();
+    found.earlier = !told->present;
     found.metadata = told->metadata;
     if (const auto& path = bound.path; path) {
       found.step_path = path->name;

@@ -18,7 +18,7 @@ namespace trainstep::result {
 struct ReportedOutput {
   std::string name;  // formal
   bool artifact = false;
-  bool present = false;
+  bool present = false;            // its value is known; an artifact: this run has written it, or says where it is
   std::optional<Json> value;       // of a value
   std::string uri;                 // of an artifact: where it is, if the program says that it lies elsewhere than where it was asked for
   Json metadata = Json::object();  // of an artifact: KFP v2, set by the program

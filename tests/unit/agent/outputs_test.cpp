@@ -202,6 +202,13 @@ TEST_CASE("the executor output counts more than files, and brings metadata and p
     CHECK(pod.only().uri == "s3://b/k");
     CHECK(to_text(pod.only().metadata) == R"({"a":1})");
   }
+  SECTION("metadata alone are no artifact") {
+    pod.output("metrics", spec::Type::artifact);
+    pod.prepare();
+    Pod::write(pod.task.executor_output_file, R"({"artifacts": {"metrics": {"artifacts": [{"metadata": {"accuracy": 0.5}}]}}})");
+    CHECK_FALSE(pod.only().present);
+    CHECK(to_text(pod.only().metadata) == R"({"accuracy":0.5})");
+  }
   SECTION("its own path is nowhere else") {
     const auto path = pod.output("model", spec::Type::artifact).path;
     pod.prepare();

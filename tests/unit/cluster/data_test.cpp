@@ -175,6 +175,16 @@ TEST_CASE("an output on a claim has the step's own path, one that the program pu
   CHECK(found(plan, made)[0].path == "s3://elsewhere/model");
 }
 
+TEST_CASE("of an artifact that only has metadata, what lies at the step's path is from before") {
+  auto made = report();
+  CHECK_FALSE(found(artifacts(), made)[0].earlier);
+  made.outputs[0].present = false;
+  CHECK(found(artifacts(), made)[0].present);
+  CHECK(found(artifacts(), made)[0].earlier);
+  made.outputs[0].metadata.clear();
+  CHECK_FALSE(found(artifacts(), made)[0].present);
+}
+
 TEST_CASE("a report that does not fit the program is an error") {
   auto made = report();
   SECTION("another type") {
