@@ -19,7 +19,7 @@ using result::PodReport;
 PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   auto environment = process::own_environment();
   const bool primary = is_primary(options.role, environment);
-  std::erase_if(environment, [](const auto& variable) { return variable.first == task_variable; });
+  std::erase_if(environment, [](const auto& variable) { return variable.first == plan::task_variable; });
   PollLoop loop;
   http::BulkTransport transport(loop);
   Surroundings with{.loop = loop,

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "agent/program.h"
 #include "agent/report.h"
 #include "base/files.h"
@@ -49,7 +52,28 @@ PodReport failed(VerdictClass verdict_class, int exit_code, std::string message)
   return report;
 }
 
+// What a cloud's webhook has given to the pod's service account. No keys: what is forwarded can be seen by others.
+constexpr std::array identity{"AWS_ROLE_ARN",
+                              "AWS_WEB_IDENTITY_TOKEN_FILE",
+                              "AWS_ROLE_SESSION_NAME",
+                              "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                              "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+                              "AWS_REGION",
+                              "AWS_DEFAULT_REGION"};
+
 }  // namespace
+
+std::vector<std::string> with_identity(std::vector<std::string> argv, const process::Variables& environment) {
+  const auto forwarded = [&argv](std::string_view name) {
+    return std::ranges::adjacent_find(argv, [&](const auto& a, const auto& b) { return a == "-x" && b == name; });
+  };
+  for (const auto* name : identity) {
+    const auto place = forwarded(plan::task_variable);
+    if (place == argv.end()) return argv;
+    if (process::find_variable(environment, name) != nullptr && forwarded(name) == argv.end()) argv.insert(place, {"-x", name});
+  }
+  return argv;
+}
 
 std::vector<std::string> hosts_in(std::string_view text) {
   std::vector<std::string> hosts;
@@ -64,7 +88,7 @@ std::vector<std::string> hosts_in(std::string_view text) {
 PodReport launch(const plan::Task& task, const ExecOptions& options) {
   PollLoop loop;
   const auto environment = process::own_environment();
-  const auto end = run_program(loop, options.argv, environment);
+  const auto end = run_program(loop, with_identity(options.argv, environment), environment);
   if (!end) {
     const auto verdict = result::from_error(end.error());
     return failed(verdict.verdict_class, result::exit_code(verdict), end.error().message);

@@ -10,9 +10,6 @@
 
 namespace trainstep::agent {
 
-// The task comes in it; programs do not see it.
-inline constexpr std::string_view task_variable = "TRAINSTEP_TASK";
-
 // "trainstep: …" on stderr.
 void tell(const std::string& line);
 

@@ -18,7 +18,7 @@ Result<plan::Task> task_of(const ExecCommand& command) {
   std::string text;
   if (!command.task.empty()) {
     ASSIGN(text, read_file(command.task, largest_task));
-  } else if (const char* variable = std::getenv(std::string(agent::task_variable).c_str())) {
+  } else if (const char* variable = std::getenv(std::string(plan::task_variable).c_str())) {
     text = variable;
   } else {
     return usage_error(

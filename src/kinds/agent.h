@@ -13,9 +13,6 @@
 
 namespace trainstep::kinds {
 
-// The variable of a container that holds the agent's task.
-inline constexpr std::string_view task_variable = "TRAINSTEP_TASK";
-
 // The program's words behind the agent's. `role`: agent::Role.
 Words with_agent(const plan::Plan& plan, std::string_view role, Words program);
 

@@ -44,7 +44,7 @@ std::vector<std::string> forwarded(const plan::Plan& plan) {
   std::vector<std::string> names{"PATH", "LD_LIBRARY_PATH"};
   for (const auto& variable : environment_of(plan, "Worker"))
     if (!variable.value.contains("field")) names.push_back(variable.name);
-  if (plan.data.has_agent()) names.emplace_back(task_variable);
+  if (plan.data.has_agent()) names.emplace_back(plan::task_variable);
   return names;
 }
 

@@ -68,7 +68,8 @@ void add_program(const plan::Plan& plan, const PodShape& shape, const PodOptions
   for (const auto& word : shape.command) pod.append(at + "/command", doubled(word.value), word.source);
   for (const auto& variable : shape.environment) pod.append(at + "/env", env_entry(variable), variable.source);
   if (plan.data.has_agent())
-    pod.append(at + "/env", env_entry({std::string(task_variable), to_text(plan::to_json(plan.data.task)), ""}), "default: what the agent has to do");
+    pod.append(at + "/env", env_entry({std::string(plan::task_variable), to_text(plan::to_json(plan.data.task)), ""}),
+               "default: what the agent has to do");
   pod.set(at + "/terminationMessagePolicy", "FallbackToLogsOnError", "default: a failed pod's last lines outlive its log");
 }
 

@@ -1,11 +1,12 @@
 // The agent's part of the plan: what is fetched into a training pod, where the program's outputs go, who may do it. Written by the step, read by
-// `trainstep exec` of the same version, as JSON in the variable TRAINSTEP_TASK. Pure.
+// `trainstep exec` of the same version, as JSON in a variable. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -13,6 +14,9 @@
 #include "spec/program.h"
 
 namespace trainstep::plan {
+
+// The container's variable with the task; programs do not see it.
+inline constexpr std::string_view task_variable = "TRAINSTEP_TASK";
 
 // An object store as a pod sees it. Without key files the keys are those of the pod's environment (AWS_*, web identity, container credentials).
 struct TaskStore {

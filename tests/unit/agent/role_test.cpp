@@ -60,6 +60,17 @@ TEST_CASE("the primary is told by its role, among replicas of one template by it
   CHECK(is_primary(row.role, row.environment) == row.primary);
 }
 
+TEST_CASE("the names of a pod's identity are forwarded to the ranks beside the task's, once") {
+  using Words = std::vector<std::string>;
+  const Words mpirun{"mpirun", "-np", "2", "-x", "AWS_REGION", "-x", "TRAINSTEP_TASK", "train", "-x", "TRAINSTEP_TASK"};
+  CHECK(with_identity(mpirun, {{"PATH", "/bin"}, {"AWS_SECRET_ACCESS_KEY", "s"}}) == mpirun);
+  CHECK(with_identity(mpirun, {{"AWS_ROLE_ARN", "r"}, {"AWS_REGION", "eu"}, {"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"}}) ==
+        Words{"mpirun", "-np", "2", "-x", "AWS_REGION", "-x", "AWS_ROLE_ARN", "-x", "AWS_WEB_IDENTITY_TOKEN_FILE", "-x", "TRAINSTEP_TASK", "train",
+              "-x", "TRAINSTEP_TASK"});
+  const Words hydra{"mpirun", "-genvall", "train"};
+  CHECK(with_identity(hydra, {{"AWS_ROLE_ARN", "r"}}) == hydra);
+}
+
 TEST_CASE("the hosts of a hostfile, in its order, in every form") {
   using Hosts = std::vector<std::string>;
   CHECK(hosts_in("").empty());
