@@ -38,7 +38,9 @@ Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const Ga
   const auto own_place = (member.primary ? run_dir : place.folder) / "outputs";
   std::size_t position = 0;
   for (const auto& output : plan.binding.outputs) {
-    const bool mapped = member.primary && output.path && !output.path->path.empty();
+    if (output.path && output.path->path.empty())
+      return input_error(fmt::format("{}: {} has no path on this machine; a local run writes files and folders only", output.name, output.path->uri));
+    const bool mapped = member.primary && output.path;
     place.placement.outputs[output.name] = (mapped ? absolute(output.path->path) : own_place / file_name(output.name, ++position)).string();
   }
   place.placement.executor_output_file = (place.folder / "executor_output.json").string();

@@ -26,6 +26,13 @@ Error unknown_flag(const std::string& name) {
       fmt::format("--{}: there is no such flag; {}", name, near ? fmt::format("did you mean --{}?", *near) : "trainstep run --help lists them"));
 }
 
+// A model may go to an address in an object store: the training's pods bring it there. The other outputs are files that the step writes.
+OutputTarget target(std::string_view name, const std::string& where) {
+  OutputTarget target{.name = std::string(name), .kind = OutputTarget::Kind::file, .path = {}, .uri = {}, .type = {}};
+  (name == "model_dir" && where.find("://") != std::string::npos ? target.uri : target.path) = where;
+  return target;
+}
+
 }  // namespace
 
 Result<Given> given_by_flags(const Flags& flags) {
@@ -40,8 +47,7 @@ Result<Given> given_by_flags(const Flags& flags) {
     if (const auto* input = find_flag(input_fields(), name)) {
       given.values.emplace(input->name, flag.value);
     } else if (const auto* output = find_flag(output_fields(), name)) {
-      if (!flag.value.empty())
-        given.targets.push_back({.name = std::string(output->name), .kind = OutputTarget::Kind::file, .path = flag.value, .uri = {}, .type = {}});
+      if (!flag.value.empty()) given.targets.push_back(target(output->name, flag.value));
     } else if (name == "run-id" || name == "namespace") {
       given.values.emplace(name == "run-id" ? "run_id" : "namespace", flag.value);
     } else {

@@ -39,8 +39,8 @@ struct OutputTarget {
   };
   std::string name;  // "metrics", "job_name", …
   Kind kind = Kind::file;
-  std::string path;  // empty: an artifact whose address has no local path
-  std::string uri;   // artifact
+  std::string path;  // empty: an address that has no local path
+  std::string uri;   // artifact; a model of the command line
   std::string type;  // artifact: schema title, "system.Metrics"; empty when unknown
 };
 

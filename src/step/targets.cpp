@@ -48,6 +48,8 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
   std::map<std::string, std::string> taken;  // path → output
   for (const auto& target : targets) {
     if (target.path.empty()) continue;
+    if (target.kind == OutputTarget::Kind::file && target.path.find("://") != std::string::npos)
+      return usage_error(fmt::format("{}: {} is an address, but this file is written on this machine; give it a path", target.name, target.path));
     const auto place = absolute(target.path).string();
     if (const auto [other, first] = taken.emplace(place, target.name); !first && !place.starts_with("/dev/"))
       return usage_error(fmt::format("{} and {}: both name {}; give each output a path of its own", other->second, target.name, target.path));

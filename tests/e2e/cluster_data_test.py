@@ -37,6 +37,18 @@ def test_input_that_is_one_file_stays_one_file(data_step, store):
     assert results["digest"]["sha256"] == hashlib.sha256(b"1,2\n").hexdigest()
 
 
+def test_model_goes_to_the_address_that_a_shell_names(data_step, store):
+    training = data_step("Job")
+    files = tree(store, "sets/shell")
+    training.options["agent_image"] = AGENT_IMAGE
+    addresses = {"train-dataset-dir": f"minio://{BUCKET}/sets/shell", "model-dir": f"minio://{BUCKET}/{training.run_key}/model_dir"}
+    assert training.begin(training.values() | addresses).end() == 0, training.output
+    assert delivered(training.model, files), training.output
+    assert f"model: {addresses['model-dir']}" in training.output
+    assert not (training.tmp / "minio:").exists(), "an address is no local path"
+    assert training.left() == [], training.output
+
+
 def test_ten_thousand_files_come_and_go(data_step, store):
     training = data_step("Job")
     folder = store.files / "sets/many"

@@ -49,6 +49,15 @@ TEST_CASE("only the primary has the real outputs, all have the same inputs") {
   CHECK(fs::path(master->placement.outputs.at("odd/name")).parent_path() == "/run/outputs");
 }
 
+TEST_CASE("an address is no place of this machine, for inputs and outputs") {
+  auto plan = plan_with_outputs("/out/model");
+  plan.binding.outputs.front().path = plan::StepPath{"model_dir", "", "s3://bucket/model", "", Json::object()};
+  const auto place = place_of(plan, "/run", gang(plan).front());
+  REQUIRE_FALSE(place);
+  CHECK(place.error().kind == ErrorKind::input);
+  CHECK(place.error().message == "model: s3://bucket/model has no path on this machine; a local run writes files and folders only");
+}
+
 TEST_CASE("parents of outputs are made, the outputs are not") {
   const TempDir folder;
   const auto plan = plan_with_outputs((folder.path() / "deep/er/model").string());

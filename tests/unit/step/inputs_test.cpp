@@ -33,6 +33,15 @@ TEST_CASE("Flags are spelled with dashes or underscores") {
   CHECK(read({program, {"model-name", "digits"}}).request.model_name == "digits");
 }
 
+TEST_CASE("Data and model may be addresses in an object store") {
+  const auto request = read({program, {"train-dataset-dir", "s3://bucket/digits"}, {"model-dir", "s3://bucket/run/model"}}).request;
+  REQUIRE((request.inputs.size() == 1 && request.outputs.size() == 1));
+  CHECK(request.inputs[0].uri == "s3://bucket/digits");
+  CHECK(request.inputs[0].path.empty());
+  CHECK(request.outputs[0].uri == "s3://bucket/run/model");
+  CHECK(request.outputs[0].path.empty());
+}
+
 TEST_CASE("Empty text is not given") {
   const auto inputs = read({program, {"model-name", ""}, {"gpus", " "}, {"train-parameters", ""}, {"train-dataset-dir", ""}, {"metrics", ""}});
   CHECK(inputs.request.model_name == "my-model");

@@ -47,6 +47,7 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
       {{file("report", folder / "old")}, "report: " + (folder / "old").string() + " is a folder", ErrorKind::input},
       {{file("report", folder / "note/report.html")}, "report: " + (folder / "note").string() + " is no folder", ErrorKind::input},
       {{file("model_dir", folder / "note/model")}, "model_dir: " + (folder / "note").string() + " is no folder", ErrorKind::input},
+      {{file("report", "s3://bucket/report.html")}, "report: s3://bucket/report.html is an address", ErrorKind::usage},
       {{file("report", folder / "x"), file("metrics", folder / "old/../x")}, "report and metrics: both name", ErrorKind::usage},
   };
   for (const auto& row : rows) {
