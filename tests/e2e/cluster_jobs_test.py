@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from cluster import ROOT
 from cluster_cells import Step
+from guide_pages import cluster_commands
 
 CLUSTER = {}
 LOG = {"log": "epoch=1 accuracy=0.5\nepoch=2 accuracy=0.9", "log-every-ms": "300", "worker-0.fate/log": "I am the worker"}
@@ -105,17 +106,27 @@ def run_example(shell, command):
     return done.stdout
 
 
-def test_examples_of_help_work(shell):
-    (check,) = examples_of(shell, "check")
+def all_work(shell, check, listing, logs, attach, stop):
     assert "would be taken as pytorchjobs" in run_example(shell, check)
-    listing, logs, attach, stop = examples_of(shell, "list")
-    assert [examples_of(shell, command) for command in ("logs", "attach", "stop")] == 3 * [[listing, logs, attach, stop]]
     process = begin(shell, {"cleanup": "never"}, run_ms="4000", **{"worker-1.fate/run-ms": "2000"})
     assert "running" in run_example(shell, listing)
-    assert "epoch=2 accuracy=0.9" in run_example(shell, logs)
-    assert "report: report.html" in run_example(shell, attach)
+    assert "] epoch=2 accuracy=0.9" in run_example(shell, logs)
+    assert re.search(r"report: \w+\.html", run_example(shell, attach))
     assert shell.step.end(process).code == 0
     assert "are deleted" in run_example(shell, stop)
+
+
+def test_examples_of_help_work(shell):
+    (check,) = examples_of(shell, "check")
+    at_work = examples_of(shell, "list")
+    assert [examples_of(shell, command) for command in ("logs", "attach", "stop")] == 3 * [at_work]
+    all_work(shell, check, *at_work)
+
+
+def test_commands_of_the_guide_work(shell):
+    run, *others = [command.replace("team-a", shell.step.space.name).replace("RUN", "cell") for command in cluster_commands()]
+    assert re.search(r"\(PyTorch, 3 workers\) after \S+ s: succeeded", run_example(shell, run))
+    all_work(shell, *others)
 
 
 @pytest.mark.parametrize("command", ["attach", "logs", "stop"])

@@ -5,7 +5,7 @@ In one folder for each page, which has the samples, the component and the enviro
   ```console     lines behind `$ ` are run, the rest is what they print; `…` in a line is any text, a line `…` any lines.
   ```python      by its first line: `# NAME.py` is a file for the console; `# SDK 1.8`, `# SDK 2` is a pipeline, which is compiled by that SDK and run as its
                  backend would; `# on a cluster` is run with the package, and what would be sent to a cluster is rendered instead; `# before` is other people's.
-  ```sh cluster  commands that want a cluster.
+  ```sh cluster  commands that want a cluster: cluster_jobs_test.py has one.
 """
 import os
 import pathlib
@@ -25,6 +25,12 @@ def blocks(page, language):
 def pythons(page, first):
     """The Python blocks whose first line is `# FIRST`."""
     return [text for text in blocks(page, "python") if text.startswith(f"# {first}\n")]
+
+
+def cluster_commands():
+    """Those of the blocks `sh cluster`, in their order."""
+    text = "\n".join(block for page in PAGES for block in blocks(page, "sh cluster"))
+    return re.findall(r"^(trainstep (?:.*\\\n)*.*)$", text, re.MULTILINE)
 
 
 @pytest.fixture
