@@ -155,7 +155,7 @@ void Session::collect_data() {
   };
   const auto download = [this, lost] {
     if (m_plan->data.downloads.empty()) return deliver();
-    m_data->download([this, lost](const Result<void>& downloaded) {
+    m_data->download(m_outcome.outputs, [this, lost](const Result<void>& downloaded) {
       if (!downloaded) return lost(downloaded.error());
       deliver();
     });

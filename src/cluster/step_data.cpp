@@ -115,10 +115,16 @@ void StepData::upload(Done done) {
   });
 }
 
-void StepData::download(Done done) {
+void StepData::download(const std::vector<run::OutputFound>& outputs, Done done) {
+  for (const auto& carried : m_plan.data.downloads) {
+    const auto here = [&](const run::OutputFound& output) {
+      return output.name == carried.name && output.present && !output.earlier && output.path == carried.path;
+    };
+    if (std::ranges::any_of(outputs, here)) m_inputs.push_back({carried.name, carried.path, carried.at});
+  }
+  if (m_inputs.empty()) return later([done = std::move(done)] { done({}); });
   open([this, done = std::move(done)](Result<void> opened) {
     if (!opened) return done(std::move(opened));
-    for (const auto& carried : m_plan.data.downloads) m_inputs.push_back({carried.name, carried.path, carried.at});
     m_fetching = std::make_unique<staging::Fetching>(
         *m_stores, m_inputs, staging::StagingSink{m_surroundings.say, [this, done](Result<staging::Staged> staged) {
                                                     if (!staged) return done(std::move(staged.error()));

@@ -14,6 +14,7 @@
 #include "objectstore/listing.h"
 #include "plan/plan.h"
 #include "result/pod_report.h"
+#include "run/backend.h"
 #include "staging/staging.h"
 
 namespace trainstep::cluster {
@@ -40,8 +41,8 @@ class StepData {
   // Local inputs to the job's prefix.
   // Errors: input (a path that does not exist, keys, bucket), denied, unavailable.
   void upload(Done done);
-  // Outputs from the job's prefix to the step's paths. Errors: as above.
-  void download(Done done);
+  // Those of `outputs` that the run has written, from the job's prefix to the step's paths. Errors: as above.
+  void download(const std::vector<run::OutputFound>& outputs, Done done);
   // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.

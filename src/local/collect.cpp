@@ -36,7 +36,7 @@ void read_artifact(run::OutputFound& found, const Json& executor_output, const F
   }
   const bool elsewhere = found.present;
   const bool written = before.written() && fs::exists(found.path, ignored);
-  found.earlier = !elsewhere && !written && before.was_there();
+  found.earlier = !elsewhere && !written;
   found.present = elsewhere || written || !found.metadata.empty();
 }
 

@@ -176,16 +176,18 @@ bool World::train() {
 
 void World::collect() {
   if (m_promises->told() == nullptr) return;
-  for (auto& download : m_plan.data.downloads) download.path = fresh_folder() / "data";
-  const auto* told = m_promises->told();
-  const bool all = std::ranges::all_of(m_plan.data.downloads, [&](const auto& download) { return told->wrote.contains(download.name); });
-  if (!m_plan.data.downloads.empty() && all) {
-    const auto fetched = step([](auto& data, auto done) { data.download(std::move(done)); });
-    if (!fetched && m_scenario.faults.outages.empty() && !m_scenario.faults.truncates)
-      m_truth.violated("the step could not fetch the outputs: {}", fetched.error().message);
-    if (!fetched) return;
-    for (const auto& download : m_plan.data.downloads) m_promises->judge_fetched(download.name, read_tree_at(download.path));
+  const auto& wrote = m_promises->told()->wrote;
+  std::vector<run::OutputFound> outputs;
+  for (auto& download : m_plan.data.downloads) {
+    download.path = fresh_folder() / "data";
+    outputs.push_back({.name = download.name, .artifact = true, .path = download.path, .present = wrote.contains(download.name), .value = {}});
   }
+  const auto fetched = step([&](auto& data, auto done) { data.download(outputs, std::move(done)); });
+  if (!fetched && m_scenario.faults.outages.empty() && !m_scenario.faults.truncates)
+    m_truth.violated("the step could not fetch the outputs: {}", fetched.error().message);
+  if (!fetched) return;
+  for (const auto& output : outputs)
+    if (output.present) m_promises->judge_fetched(output.name, read_tree_at(output.path));
   m_promises->clean_up();
   const auto removed = step([](auto& data, auto done) { data.remove_prefix(std::move(done)); });
   if (removed) m_promises->judge_rest();

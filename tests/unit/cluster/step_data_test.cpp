@@ -31,6 +31,7 @@ struct Step : staging::test::StoreOfPod {
   std::map<std::string, objectstore::Keys> known;
   std::map<std::string, std::string> environment;
   Texts said;
+  std::vector<run::OutputFound> outputs;
   plan::Plan plan;
   std::unique_ptr<kube::Client> client;
   std::unique_ptr<StepData> data;
@@ -64,8 +65,19 @@ struct Step : staging::test::StoreOfPod {
     return *data;
   }
   Result<void> end(void (StepData::*what)(StepData::Done)) {
+    return end([&](StepData::Done done) { (step().*what)(std::move(done)); });
+  }
+  Result<void> download() {
+    return end([&](StepData::Done done) { step().download(outputs, std::move(done)); });
+  }
+  // An output that the program has written.
+  run::OutputFound& output(const std::string& name, std::size_t store = 0) {
+    plan.data.downloads.push_back({name, in_pod(name), {"s3://bkt/jobs/job/outputs/" + name, store, ""}});
+    return outputs.emplace_back(run::OutputFound{.name = name, .artifact = true, .path = in_pod(name), .present = true, .value = {}});
+  }
+  Result<void> end(const std::function<void(StepData::Done)>& what) {
     std::optional<Result<void>> result;
-    (step().*what)([&](Result<void> done) {
+    what([&](Result<void> done) {
       REQUIRE_FALSE(result);
       result = std::move(done);
     });
@@ -185,22 +197,40 @@ TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once f
   add_store("other");
   write(input("data"), "1");
   objects["jobs/job/outputs/model/weights"] = "w";
-  plan.data.downloads.push_back({"model", in_pod("model"), {"s3://bkt/jobs/job/outputs/model", 1, ""}});
+  output("model", 1);
   REQUIRE(end(&StepData::upload));
   CHECK(signed_by("key-of-team"));
   const auto before = transport.asked().size();
-  REQUIRE(end(&StepData::download));
+  REQUIRE(download());
   CHECK(read(in_pod("model/weights")) == "w");
   CHECK_THAT(transport.asked().at(before).header("Authorization"), Contains("Credential=other/"));
   CHECK(of_api() == Texts{"GET /api/v1/namespaces/team-a/secrets/team-keys", "GET /api/v1/namespaces/team-a/secrets/other"});
 }
 
 TEST_CASE_METHOD(Step, "outputs that are not there are told with their address") {
-  plan.data.downloads.push_back({"model", in_pod("model"), at("outputs/model")});
-  const auto downloaded = end(&StepData::download);
+  output("model");
+  const auto downloaded = download();
   REQUIRE_FALSE(downloaded);
   CHECK_THAT(downloaded.error().message, Contains("model") && Contains("s3://bkt/jobs/job/outputs/model"));
   CHECK_FALSE(std::filesystem::exists(in_pod("model")));
+}
+
+TEST_CASE_METHOD(Step, "what the program did not write is not fetched") {
+  objects["jobs/job/outputs/model/weights"] = "w";
+  output("model");
+  output("none").present = false;
+  output("metadata alone").earlier = true;
+  output("elsewhere").path = "s3://other/place";
+  REQUIRE(download());
+  CHECK(read(in_pod("model/weights")) == "w");
+  for (const auto* name : {"none", "metadata alone", "elsewhere"}) CHECK_FALSE(std::filesystem::exists(in_pod(name)));
+}
+
+TEST_CASE_METHOD(Step, "where the program wrote nothing, nobody is asked anything") {
+  output("none").present = false;
+  REQUIRE(download());
+  CHECK(api.asked().empty());
+  CHECK(transport.asked().empty());
 }
 
 TEST_CASE_METHOD(Step, "the whole report is the record, in the bucket or on the claim that the step has mounted") {
