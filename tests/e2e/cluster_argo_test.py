@@ -4,13 +4,13 @@ builds.
 """
 import io
 import json
-import pathlib
 import re
 import subprocess
 import sys
 import tarfile
 
 import pytest
+import samples
 import yaml
 from conftest import ROOT
 from data_steps import DISTRIBUTIONS, MACHINE, PROGRAM, TOGETHER, Store, contents, delivered, tree
@@ -126,6 +126,21 @@ def test_template_trains_and_its_outputs_are_argos(cluster, store, submit, kind)
     assert [(owner["kind"], owner["name"]) for owner in job["metadata"]["ownerReferences"]] == [("Workflow", flow.name)]
 
 
+def test_template_trains_the_mpi_sample(cluster, store, submit, python_of):
+    samples.make_digits(python_of, store.files / "sets/argo-digits")
+    flow = submit(
+        train_specification=samples.specification("mpi", cluster.IMAGE), train_dataset_dir="minio://pipelines/sets/argo-digits", model_name="digits",
+        train_parameters={"epochs": 4}, job_options=samples.options(python_of, "job", []), cluster_configuration_secret=BUCKET_SECRET,
+        distribution_specification={"distribution_type": "MPI", "number_of_workers": 2},
+    )
+    status = flow.until_over()
+    assert status["phase"] == "Succeeded", step_log(flow)
+    _, parameters, artifacts = outputs(status)
+    assert 0.85 <= json.loads(parameters["metrics"])["accuracy"] <= 1
+    with tarfile.open(fileobj=io.BytesIO((store.files / artifacts["model_dir"]).read_bytes())) as tar:
+        assert "model_dir/model.npz" in tar.getnames()
+
+
 def small(cluster, script):
     return {"image": cluster.IMAGE, "command": ["python3", "-c", script]}
 
@@ -210,9 +225,8 @@ def test_workflow_that_the_sdk_1_8_compiles_trains_and_hands_on_its_model(cluste
 def pipeline(file, cluster, python_of):
     """The spec of a Workflow of pipelines/argo; its images are the test's, and what that lacks comes from this machine: the frameworks are large."""
     spec = yaml.safe_load((ROOT / "pipelines/argo" / file).read_text(encoding="utf-8"))["spec"]
-    (pip,) = pathlib.Path(python_of("uv")).parents[1].glob("lib/python3*/site-packages")
-    volumes = [*MACHINE, {"mount_path": str(pip), "host_path": str(pip), "read_only": True}]
-    variables = {"PYTHONPATH": str(pip), "PIP_NO_INDEX": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1", "HOME": "/tmp"}
+    options = samples.options(python_of, "uv")
+    volumes, variables = options["volumes"], options["environment"]
     named = {f"machine-{i}": volume for i, volume in enumerate(volumes)}
     for template in spec["templates"]:
         if "container" in template:
@@ -220,7 +234,6 @@ def pipeline(file, cluster, python_of):
             mounts = [{"name": name, "mountPath": volume["mount_path"], "readOnly": True} for name, volume in named.items()]
             template["container"] |= {"image": cluster.IMAGE, "volumeMounts": mounts, "env": [{"name": n, "value": v} for n, v in variables.items()]}
     (train,) = [task for task in spec["templates"][0]["dag"]["tasks"] if task["name"] == "train"]
-    options = {**SHORT_GRACE, "volumes": volumes, "environment": variables}
     train["arguments"]["parameters"] += [{"name": "base_image", "value": cluster.IMAGE}, {"name": "job_options", "value": json.dumps(options)}]
     values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET}
     spec["arguments"]["parameters"] = [{**p, "value": values.get(p["name"], p["value"])} for p in spec["arguments"]["parameters"]]

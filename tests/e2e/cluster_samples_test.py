@@ -2,11 +2,9 @@
 """The samples as a pipeline runs them on a real cluster: each framework trains in real pods on a data set in a bucket and leaves its model there."""
 import json
 import pathlib
-import re
-import subprocess
 
 import pytest
-from conftest import SAMPLES
+import samples
 from data_steps import AGENT_IMAGE, BUCKET, MACHINE, DataStep
 
 CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
@@ -20,32 +18,19 @@ KINDS = {
 
 
 class SampleStep(DataStep):
-    """A sample's own specification; its image is the test's, and what that lacks comes from this machine: the frameworks are large."""
-
     def prepare(self, python_of):
         self.sample, self.distribution, self.file, self.beginning, environment = KINDS[self.kind]
-        mounts = [] if self.kind == "MPI" else MACHINE  # its image has Open MPI and sshd in /usr
-        folders = []
-        for name in environment, "uv":  # uv's has pip
-            python = pathlib.Path(python_of(name))
-            (packages,) = python.parents[1].glob("lib/python3*/site-packages")
-            folders.append(str(packages))
-        mounts = mounts + [{"mount_path": folder, "host_path": folder, "read_only": True} for folder in folders]
         metrics = {"name": "metrics", "type": {"schemaTitle": "system.Metrics"}, "uri": f"minio://{BUCKET}/{self.run_key}/metrics"}
         self.reports = {"metrics": {"artifacts": [metrics | {"customPath": str(self.tmp / "metrics"), "metadata": {}}]}}
-        variables = {"PYTHONPATH": ":".join(folders), "PIP_NO_INDEX": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1", "HOME": "/tmp"}
-        self.options = {"volumes": mounts, "environment": variables, "agent_image": AGENT_IMAGE}
+        self.options = {**samples.options(python_of, environment, [] if self.kind == "MPI" else MACHINE), "agent_image": AGENT_IMAGE}
         return self
 
     def values(self):
-        text = (SAMPLES / self.sample / "train_specification.v2.yaml").read_text(encoding="utf-8")
-        specification, images = re.subn(r"(\n +image: ).*", rf"\g<1>{self.image}", text)
-        assert images == 1
         return {
-            "train_specification": specification,
+            "train_specification": samples.specification(self.sample, self.image),
             "train_parameters": {"train_dataset_dir": "train_dataset_dir", "model_dir": "model_dir", "epochs": 4},
             "distribution_specification": {"distribution_type": self.kind, **self.distribution},
-            "job_options": {"run_policy": {"stop_grace": "1s"}, **self.options},
+            "job_options": self.options,
             **self.more,
         }
 
@@ -64,7 +49,7 @@ def sample_step(data_step, store, python_of):
     def make(kind):
         step = data_step(kind)
         step.__class__ = SampleStep
-        subprocess.run([python_of("job"), SAMPLES / "data/make_digits.py", store.files / "sets" / kind], check=True, capture_output=True)
+        samples.make_digits(python_of, store.files / "sets" / kind)
         return step.prepare(python_of)
 
     return make
