@@ -16,10 +16,10 @@ namespace trainstep::run {
 struct OutputFound {
   std::string name;  // formal
   bool artifact = false;
-  std::string path;           // local path or uri of the artifact or of the value's file; empty: none
-  bool present = false;       // the artifact exists, or the value is known
-  bool earlier = false;       // what lies at `path`, if anything, was there before: of an artifact that is present, only the metadata are this run's
-  std::optional<Json> value;  // value outputs, typed
+  std::string path;                // local path or uri of the artifact or of the value's file; empty: none
+  bool present = false;            // the artifact exists, or the value is known
+  bool earlier = false;            // what lies at `path` is from before: of an artifact that is present, only the metadata are this run's
+  std::optional<Json> value;       // value outputs, typed
   Json metadata = Json::object();  // KFP v2 artifact metadata that the program set
   std::string step_path{};         // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
 };
