@@ -67,7 +67,8 @@ void Client::send_signed(CallId id, Result<Keys> keys) {
     if (!body) return finish(id, StoreError{in_context(call.what, std::move(body.error())), 0, {}});
     sent.body = std::move(*body);
   }
-  sign(sent, *keys, m_store.region, sha256_hex(sent.body), m_loop.now());
+  call.keys = std::move(*keys);
+  sign(sent, call.keys, m_store.region, sha256_hex(sent.body), m_loop.now());
   call.came = 0;
   call.problem.reset();
   call.exchange = m_transport.start(std::move(sent), handler(id, call));
@@ -106,7 +107,7 @@ void Client::failed(CallId id, StoreError error) {
   const bool keys_again =
       (error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty())) &&
       !std::exchange(call.renewed, true);
-  if (keys_again) m_keys->refused();
+  if (keys_again) m_keys->refused(call.keys);
   const auto pause = http::retry_pause(call.tries, error.retry_after, m_random);
   if (!keys_again && !(retryable(error) && !call.late)) {
     if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);

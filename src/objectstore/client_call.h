@@ -28,6 +28,7 @@ struct Client::Call {
   bool late = false;  // no further try
   Loop::TimerId limit = 0;
   int tries = 0;
+  Keys keys{};           // of this try
   bool renewed = false;  // the keys were asked for anew after a refusal
   http::Transport::Id exchange = 0;
   Loop::TimerId pause = 0;

@@ -19,8 +19,8 @@ class KeySource {
   virtual ~KeySource() = default;
   // The keys to use now; `done` may be called before this returns. Errors: input, denied, unavailable; none shows a secret.
   virtual void ask(Done done) = 0;
-  // The store did not take them: what was remembered is asked for anew.
-  virtual void refused() {}
+  // The store did not take `keys`: if they are what is remembered, the next question is for new ones.
+  virtual void refused(const Keys& /*keys*/) {}
 };
 
 std::unique_ptr<KeySource> fixed_keys(Keys keys);

@@ -51,7 +51,10 @@ class Remote : public KeySource {
     m_tries = 0;
     fetch();
   }
-  void refused() override { m_known.reset(); }
+  // Of several requests under way with the same keys, the first that is refused has them renewed.
+  void refused(const Keys& keys) override {
+    if (m_known && m_known->keys == keys) m_known.reset();
+  }
 
  private:
   void fetch() {

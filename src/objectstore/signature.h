@@ -14,6 +14,7 @@ struct Keys {
   std::string access_key;
   std::string secret_key;
   std::string session_token{};  // of temporary keys; else empty
+  bool operator==(const Keys&) const = default;
 };
 
 // For a body whose hash is not known when its head is sent; only over TLS.

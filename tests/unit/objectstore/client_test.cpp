@@ -18,7 +18,7 @@ namespace {
 class CountingKeys : public KeySource {
  public:
   void ask(Done done) override { done(problem ? Result<Keys>(*problem) : Result<Keys>(Keys{"key-" + std::to_string(number), "secret", ""})); }
-  void refused() override { ++number; }
+  void refused(const Keys& keys) override { number += keys.access_key == "key-" + std::to_string(number) ? 1 : 0; }
   int number = 1;
   std::optional<Error> problem;
 };
@@ -124,6 +124,18 @@ TEST_CASE_METHOD(Bucket, "keys that are refused are asked for anew, once") {
   REQUIRE_FALSE(answer);
   CHECK(answer.error().error.kind == ErrorKind::denied);
   CHECK(server.asked().size() == 4);
+}
+
+TEST_CASE_METHOD(Bucket, "keys that several requests under way were sent with are renewed once") {
+  for (int i = 0; i < 3; ++i) server.reply(refusal(400, "ExpiredToken"));
+  for (int i = 0; i < 3; ++i) server.reply(with_etag("e"));
+  int stored = 0;
+  for (int i = 0; i < 3; ++i) client.put(object, text("hello"), [&](const Answer<Object>& answer) { stored += answer ? 1 : 0; }, {});
+  loop.run();
+  CHECK(stored == 3);
+  REQUIRE(server.asked().size() == 6);
+  for (std::size_t i = 0; i < 6; ++i)
+    CHECK(server.asked()[i].header("Authorization").find(i < 3 ? "Credential=key-1/" : "Credential=key-2/") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Bucket, "without keys nothing is asked") {

@@ -88,7 +88,9 @@ TEST_CASE_METHOD(Pod, "a web identity is exchanged, its keys are kept until five
   loop.run(std::chrono::minutes(56));
   service.reply(Reply::text(role("second", std::chrono::minutes(60))));
   CHECK(ask() == "second s t");
-  source->refused();
+  source->refused({"first", "s", "t"});  // of a request that was sent before
+  CHECK(ask() == "second s t");
+  source->refused({"second", "s", "t"});
   service.reply(Reply::text(role("third", std::chrono::minutes(60))));
   CHECK(ask() == "third s t");
 }
