@@ -8,6 +8,7 @@ import pytest
 from cluster import ROOT
 from cluster_cells import Step
 from guide_pages import cluster_commands
+from waiting import until
 
 CLUSTER = {}
 LOG = {"log": "epoch=1 accuracy=0.5\nepoch=2 accuracy=0.9", "log-every-ms": "300", "worker-0.fate/log": "I am the worker"}
@@ -45,9 +46,8 @@ def begin(shell, options=None, **fates):
 def test_list_shows_each_job_with_its_state(shell):
     assert shell("list")[1].split() == ["RUN", "KIND", "JOB", "STATE", "SINCE"]
     process = begin(shell, run_ms="5000")
-    code, output, _ = shell("list")
-    assert code == 0
-    assert output.splitlines()[1].split()[:4] == ["cell", "PyTorch", shell.job_name(), "running"]
+    row = lambda: shell("list")[1].splitlines()[1].split()[:4]  # noqa: E731
+    until(lambda: row() == ["cell", "PyTorch", shell.job_name(), "running"], "the operator says that the job runs")
     assert shell.step.end(process).code == 0
 
 
@@ -109,7 +109,7 @@ def run_example(shell, command):
 def all_work(shell, check, listing, logs, attach, stop):
     assert "would be taken as pytorchjobs" in run_example(shell, check)
     process = begin(shell, {"cleanup": "never"}, run_ms="4000", **{"worker-1.fate/run-ms": "2000"})
-    assert "running" in run_example(shell, listing)
+    until(lambda: "running" in run_example(shell, listing), "the operator says that the job runs")
     assert "] epoch=2 accuracy=0.9" in run_example(shell, logs)
     assert re.search(r"report: \w+\.html", run_example(shell, attach))
     assert shell.step.end(process).code == 0
