@@ -29,7 +29,7 @@ function(python_test name label program trainstep)
   elseif(name MATCHES "_(argo|notebook|samples)$")  # these keep two cores busy; most others wait for somebody
     set_tests_properties(${name} PROPERTIES PROCESSORS 2)
   endif()
-  if(name MATCHES "_(agent|argo|data|faults|matrix|objectstore|real)$")  # minutes: the others go beside them
+  if(name MATCHES "_(agent|argo|data|faults|matrix|notebook|objectstore|real|samples)$")  # minutes: the others go beside them
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
   if(name MATCHES "_(kill_points|image_all)$")  # minutes, for little that others do not show: ./dev test --all
