@@ -52,12 +52,12 @@ def pytorch_job(fates, replicas=3):
 
 
 def trainstep(program):
-    def command(space, fates, replicas=3, logs="primary", words=()):
+    def command(space, fates, replicas=3, logs="primary", words=(), options=None):
         distribution = {"distribution_type": "PyTorch", "number_of_workers": replicas}
         return [
             *(str(program), "run", "--cluster", "kubernetes", "--namespace", space.name, *words),
             *("--train-specification", json.dumps({"image": IMAGE, "command": ["train"]}), "--distribution-specification", json.dumps(distribution)),
-            *("--job-options", json.dumps({"annotations": fated(fates), "logs": logs})),
+            *("--job-options", json.dumps({"annotations": fated(fates), "logs": logs, **(options or {})})),
         ], {"KUBECONFIG": str(space.kubeconfig), "HOME": str(space.kubeconfig.parent)}
 
     return Contestant("trainstep", command)
