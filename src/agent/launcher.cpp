@@ -67,11 +67,12 @@ std::vector<std::string> with_identity(std::vector<std::string> argv, const proc
   const auto forwarded = [&argv](std::string_view name) {
     return std::ranges::adjacent_find(argv, [&](const auto& a, const auto& b) { return a == "-x" && b == name; });
   };
-  for (const auto* name : identity) {
-    const auto place = forwarded(plan::task_variable);
-    if (place == argv.end()) return argv;
-    if (process::find_variable(environment, name) != nullptr && forwarded(name) == argv.end()) argv.insert(place, {"-x", name});
-  }
+  const auto place = forwarded(plan::task_variable);
+  if (place == argv.end()) return argv;
+  std::vector<std::string> more;
+  for (const auto* name : identity)
+    if (process::find_variable(environment, name) != nullptr && forwarded(name) == argv.end()) more.insert(more.end(), {"-x", name});
+  argv.insert(place, more.begin(), more.end());
   return argv;
 }
 

@@ -4,124 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <variant>
 
 #include "follow/follower.h"
+#include "follow/record_io.h"
 
 namespace trainstep::follow {
-namespace {
 
 using kinds::ContainerView;
 using kinds::Judgement;
 using kinds::PodView;
 using kinds::Termination;
 
-// One description of each value, used in both directions: Out writes its members into an object, In reads them from one.
-struct Out {
-  Json object = Json::object();
-  void operator()(const char* key, const std::string& value) {
-    if (!value.empty()) object[key] = value;
-  }
-  void operator()(const char* key, bool value) {
-    if (value) object[key] = true;
-  }
-  void operator()(const char* key, int value) { object[key] = value; }
-  void operator()(const char* key, std::size_t value) { object[key] = value; }
-  void operator()(const char* key, Duration value) { object[key] = value.count(); }
-  void operator()(const char* key, Time value) { object[key] = value.time_since_epoch().count(); }
-  void operator()(const char* key, const std::vector<std::string>& value) { object[key] = value; }
-  template <typename Value>
-  void operator()(const char* key, const std::optional<Value>& value) {
-    if (value) (*this)(key, *value);
-  }
-  template <typename Value>
-  void operator()(const char* key, const std::vector<Value>& values) {
-    auto list = Json::array();
-    for (const auto& value : values) list.push_back(written(value));
-    object[key] = std::move(list);
-  }
-  template <typename Value>
-  void operator()(const char* key, const Value& value) {
-    object[key] = written(value);
-  }
-  template <typename Value>
-  static Json written(const Value& value) {
-    Out out;
-    describe(out, const_cast<Value&>(value));  // describe() writes only when it is given an In
-    return std::move(out.object);
-  }
-};
-
-struct In {
-  const Json& object;
-  bool fits = true;
-
-  [[nodiscard]] const Json* at(const char* key) const { return object.is_object() ? trainstep::find(object, key) : nullptr; }
-  void operator()(const char* key, std::string& value) {
-    const auto* json = at(key);
-    if (json != nullptr && json->is_string()) value = json->get<std::string>();
-  }
-  void operator()(const char* key, bool& value) {
-    const auto* json = at(key);
-    value = json != nullptr && json->is_boolean() && json->get<bool>();
-  }
-  void operator()(const char* key, int& value) { value = static_cast<int>(number(key)); }
-  void operator()(const char* key, std::size_t& value) { value = static_cast<std::size_t>(number(key)); }
-  void operator()(const char* key, Duration& value) { value = Duration(number(key)); }
-  void operator()(const char* key, Time& value) { value = Time(Duration(number(key))); }
-  void operator()(const char* key, std::vector<std::string>& value) {
-    const auto* json = at(key);
-    if (json == nullptr || !json->is_array()) return;
-    value.clear();
-    for (const auto& item : *json)
-      if (item.is_string()) value.push_back(item.get<std::string>());
-  }
-  template <typename Value>
-  void operator()(const char* key, std::optional<Value>& value) {
-    if (at(key) == nullptr) return value.reset();
-    value.emplace();
-    (*this)(key, *value);
-  }
-  template <typename Value>
-  void operator()(const char* key, std::vector<Value>& values) {
-    const auto* json = at(key);
-    values.clear();
-    if (json == nullptr || !json->is_array()) return;
-    for (const auto& item : *json) {
-      In in{item};
-      describe(in, values.emplace_back());
-      fits = fits && in.fits;
-    }
-  }
-  template <typename Value>
-  void operator()(const char* key, Value& value) {
-    static const Json none = Json::object();
-    const auto* json = at(key);
-    In in{json != nullptr ? *json : none};
-    describe(in, value);
-    fits = fits && in.fits;
-  }
-
- private:
-  std::int64_t number(const char* key) {
-    const auto* json = at(key);
-    if (json != nullptr && json->is_number_integer()) return json->get<std::int64_t>();
-    fits = false;
-    return 0;
-  }
-};
-
-// An enumeration as its number.
-template <typename Io, typename Enum>
-void number(Io& io, const char* key, Enum& value, Enum last) {
-  int code = static_cast<int>(value);
-  io(key, code);
-  value = static_cast<Enum>(std::clamp(code, 0, static_cast<int>(last)));
-}
-
+// How each value is described. Not in the unnamed namespace: record_io.h finds these by their first argument.
 template <typename Io>
 void describe(Io& io, Termination& v) {
   io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("message", v.message);
@@ -253,6 +150,8 @@ void describe(In& io, MemberOutput& v) {
   const auto* attempt = io.at("attempt");
   if (attempt != nullptr && attempt->is_string()) v.attempt = attempt->get_ref<const std::string&>();
 }
+
+namespace {
 
 using What = decltype(Event::what);
 // In the order of the variant.

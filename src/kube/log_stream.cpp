@@ -5,25 +5,18 @@
 
 #include <utility>
 
-#include "http/lines.h"
-#include "kube/log_cursor.h"
+#include "kube/log_stream_state.h"
 
 namespace trainstep::kube {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t{1} << 20U;
 constexpr Duration follow_silence{3'600'000};  // a program may be quiet; the transport's keep-alive finds dead connections earlier
 constexpr Duration read_silence{60'000};
 constexpr Duration steady_after{30'000};  // a connection that lived so long is no reason to pause longer
-// The end of a followed log is most likely the container's, of which ended() tells soon. Should the container run again before that, its new lines
-// look like those after a rotation: so lines that do not fit wait a while for ended().
-constexpr Duration pause_after_end{2'000};
-constexpr Duration doubt_after_end{10'000};
 constexpr Duration longest_wait_for_start{5'000};
 constexpr Duration last_words{5'000};  // of a pod that is gone, on a connection that is open
 constexpr int patience = 8;            // refusals in a row of what was allowed before: API servers that start answer so
 constexpr int final_patience = 10;     // answers in a row that are no log, after the end: some two minutes
-constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's words, with status 200
 
 bool holds(const ApiError& error, std::string_view part) { return error.error.message.find(part) != std::string::npos; }
 
@@ -41,67 +34,6 @@ Refusal judge(const ApiError& error) {
 }
 
 }  // namespace
-
-struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
-  State(Client& the_client, LogSource the_source, Sink the_sink, std::shared_ptr<LogKin> the_kin)
-      : client(the_client), source(std::move(the_source)), sink(std::move(the_sink)), kin(std::move(the_kin)) {}
-
-  // A member function as a callback, for as long as the stream is there.
-  template <typename... Arguments>
-  auto here(void (State::*member)(Arguments...)) {
-    return [weak = weak_from_this(), member](auto&&... arguments) {
-      const auto self = weak.lock();
-      if (self != nullptr && !self->closed) ((*self).*member)(std::forward<decltype(arguments)>(arguments)...);
-    };
-  }
-  void open();
-  void reopen();
-  void head(const http::Response& response);
-  void data(std::string_view bytes);
-  bool take(const http::Lines::Line& line);
-  bool take_stamped(Stamp at, std::string_view text);
-  bool of_another(Stamp at, std::string_view text);
-  bool missing(Stamp until);
-  bool flush();
-  void done(const Result<http::Response>& response);
-  void at_end();
-  void refused(const ApiError& error);
-  void again(Duration at_least, Duration at_most, std::optional<Duration> floor = {});
-  void steady() { tries = 0; }
-  void no_doubt() { doubt = 0; }
-  void give_up(const std::string& why);
-  void pod_gone() { give_up("the pod is gone"); }
-  void retire();
-  void superseded();
-  void complete();
-  void close();
-  [[nodiscard]] std::string missing_after(const std::string& why) const;
-
-  Client& client;
-  LogSource source;
-  Sink sink;
-  std::shared_ptr<LogKin> kin;
-  LogKin::Id kin_id = 0;
-  LogCursor cursor;
-  http::Lines lines{longest_line};
-  std::string batch;           // lines to tell, within data() only
-  std::optional<Stamp> stamp;  // of the line that was read last on this connection
-  std::string note;            // what the kubelet said instead of a log
-  http::Transport::Id stream = 0;
-  Loop::TimerId pause = 0;
-  Loop::TimerId steady_timer = 0;
-  Loop::TimerId doubt = 0;
-  bool closed = false;
-  bool ended = false;
-  bool previous = false;
-  bool abandoned = false;
-  bool retired = false;       // a later attempt's stream reads on
-  bool reading_rest = false;  // this connection reads what is left
-  bool opened = false;        // a log was served once
-  bool cut_short = false;     // the rest ended before what is known
-  int tries = 0;              // connections since there was progress
-  int refusals = 0;           // answers in a row that were no log
-};
 
 void LogStream::State::open() {
   reading_rest = ended;
@@ -133,92 +65,6 @@ void LogStream::State::head(const http::Response& response) {
   refusals = 0;
   client.works(this);
   steady_timer = client.loop().after(steady_after, here(&State::steady));
-}
-
-void LogStream::State::data(std::string_view bytes) {
-  batch.reserve(bytes.size());
-  const auto all = lines.feed(bytes, [this](const auto& line) { return take(line); });
-  if (closed || !flush() || all) return;
-  client.cancel_stream(std::exchange(stream, 0));
-  if (retired) return;
-  again(pause_after_end, pause_after_end);
-}
-
-// False: no more of this connection.
-bool LogStream::State::take(const http::Lines::Line& line) {
-  auto text = line.text;
-  if (line.first) {
-    if (const auto read = read_log_line(line.text)) {
-      stamp = read->stamp;
-      text = read->text;
-    } else if (line.text.starts_with(removed)) {
-      note = line.text;
-      return true;
-    }
-  }
-  // A line without a stamp (kubelets that are none write such) goes with the one before it.
-  return take_stamped(stamp.value_or(0), text);
-}
-
-bool LogStream::State::take_stamped(Stamp at, std::string_view text) {
-  if (retired) return false;
-  if (cursor.fresh() && of_another(at, text)) return false;
-  auto step = cursor.take(at, text);
-  if (step == LogCursor::Step::gap) {
-    if (doubt != 0 && !ended) return false;
-    if (of_another(at, text) || !missing(at)) return false;
-    step = cursor.take(at, text);
-  }
-  if (step == LogCursor::Step::astray) return false;
-  if (step == LogCursor::Step::deliver) {
-    tries = 0;
-    batch.append(text).push_back('\n');
-  }
-  return true;
-}
-
-// True: with this line begins the log of a later attempt, whose stream reads it.
-bool LogStream::State::of_another(Stamp at, std::string_view text) {
-  if (!kin) return false;
-  switch (kin->ask(kin_id, at, text, cursor)) {
-    case LogKin::Whose::nobodys:
-      kin->begins(kin_id, at, text);
-      return false;
-    case LogKin::Whose::older:
-      kin->begins(kin_id, at, text);
-      cursor.join();
-      return false;
-    case LogKin::Whose::newer:
-      retire();
-      return true;
-  }
-  return false;
-}
-
-// Not at once: it may be another stream's callback that this is called from.
-void LogStream::State::retire() {
-  if (std::exchange(retired, true)) return;
-  client.loop().cancel(pause);
-  pause = client.loop().after(Duration(0), here(&State::superseded));
-}
-
-void LogStream::State::superseded() { give_up("its container runs again, or its pod was made anew"); }
-
-bool LogStream::State::missing(Stamp until) {
-  if (!flush()) return false;
-  const auto what =
-      fmt::format("lines between {} and {} may be missing: the log was rotated", clock_time(cursor.last().value_or(0)), clock_time(until));
-  if (sink.lost) sink.lost(what);
-  if (closed) return false;
-  cursor.accept_gap();
-  return true;
-}
-
-// False: closed meanwhile.
-bool LogStream::State::flush() {
-  const auto told = std::exchange(batch, {});
-  if (!told.empty() && sink.lines) sink.lines(told);
-  return !closed;
 }
 
 void LogStream::State::done(const Result<http::Response>& response) {

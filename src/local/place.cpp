@@ -25,21 +25,23 @@ fs::path absolute(const std::string& path) {
   return fs::absolute(path, ignored).lexically_normal();
 }
 
+Error elsewhere(std::string_view name, const plan::StepPath& path, std::string_view does) {
+  return input_error(fmt::format("{}: {} has no path on this machine; a local run {} files and folders only", name, path.uri, does));
+}
+
 }  // namespace
 
 Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const GangMember& member) {
   Place place{run_dir / member.name, {}};
   for (const auto& input : plan.binding.inputs) {
     if (!input.path) continue;
-    if (input.path->path.empty())
-      return input_error(fmt::format("{}: {} has no path on this machine; a local run reads files and folders only", input.name, input.path->uri));
+    if (input.path->path.empty()) return elsewhere(input.name, *input.path, "reads");
     place.placement.inputs[input.name] = absolute(input.path->path).string();
   }
   const auto own_place = (member.primary ? run_dir : place.folder) / "outputs";
   std::size_t position = 0;
   for (const auto& output : plan.binding.outputs) {
-    if (output.path && output.path->path.empty())
-      return input_error(fmt::format("{}: {} has no path on this machine; a local run writes files and folders only", output.name, output.path->uri));
+    if (output.path && output.path->path.empty()) return elsewhere(output.name, *output.path, "writes");
     const bool mapped = member.primary && output.path;
     place.placement.outputs[output.name] = (mapped ? absolute(output.path->path) : own_place / file_name(output.name, ++position)).string();
   }

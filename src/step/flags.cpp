@@ -29,7 +29,7 @@ Error unknown_flag(const std::string& name) {
 // A model may go to an address in an object store: the training's pods bring it there. The other outputs are files that the step writes.
 OutputTarget target(std::string_view name, const std::string& where) {
   OutputTarget target{.name = std::string(name), .kind = OutputTarget::Kind::file, .path = {}, .uri = {}, .type = {}};
-  (name == "model_dir" && where.find("://") != std::string::npos ? target.uri : target.path) = where;
+  (name == "model_dir" && is_address(where) ? target.uri : target.path) = where;
   return target;
 }
 

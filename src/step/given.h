@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/json.h"
@@ -18,6 +19,9 @@ struct Given {
   std::string executor_output_file;
   std::string identity;
 };
+
+// A text that is no path, but where something lies: "s3://bucket/key".
+inline bool is_address(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
 // `executor-input` must be out of the way already.
 Result<Given> given_by_flags(const Flags& flags);

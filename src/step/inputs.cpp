@@ -119,7 +119,7 @@ Result<void> read_paths(const Given& given, const Reader& reader, plan::Request&
     if (where.empty()) continue;
     plan::StepPath path;
     path.name = field.name;
-    (where.find("://") == std::string::npos ? path.path : path.uri) = std::move(where);
+    (is_address(where) ? path.uri : path.path) = std::move(where);
     request.inputs.push_back(std::move(path));
   }
   for (const auto& path : given.inputs)

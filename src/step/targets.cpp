@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "step/given.h"
 
 namespace trainstep::step {
 namespace {
@@ -48,7 +49,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
   std::map<std::string, std::string> taken;  // path → output
   for (const auto& target : targets) {
     if (target.path.empty()) continue;
-    if (target.kind == OutputTarget::Kind::file && target.path.find("://") != std::string::npos)
+    if (target.kind == OutputTarget::Kind::file && is_address(target.path))
       return usage_error(fmt::format("{}: {} is an address, but this file is written on this machine; give it a path", target.name, target.path));
     const auto place = absolute(target.path).string();
     if (const auto [other, first] = taken.emplace(place, target.name); !first && !place.starts_with("/dev/"))

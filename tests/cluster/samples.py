@@ -20,7 +20,7 @@ def specification(sample, image) -> str:
 def options(python_of, environment, machine=MACHINE) -> dict:
     """job_options with the packages of that environment of build/venv. `machine`: what else is mounted; an image with Open MPI and sshd has its own /usr."""
     folders = []
-    for name in {environment: None, "uv": None}:  # uv's has pip
+    for name in sorted({environment, "uv"}):  # uv's has pip
         (packages,) = pathlib.Path(python_of(name)).parents[1].glob("lib/python3*/site-packages")
         folders.append(str(packages))
     mounts = [{"mount_path": folder, "host_path": folder, "read_only": True} for folder in folders]

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "kube/log_stream_state.h"
+
+namespace trainstep::kube {
+namespace {
+
+constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's words, with status 200
+
+}  // namespace
+
+void LogStream::State::data(std::string_view bytes) {
+  batch.reserve(bytes.size());
+  const auto all = lines.feed(bytes, [this](const auto& line) { return take(line); });
+  if (closed || !flush() || all) return;
+  client.cancel_stream(std::exchange(stream, 0));
+  if (retired) return;
+  again(pause_after_end, pause_after_end);
+}
+
+// False: no more of this connection.
+bool LogStream::State::take(const http::Lines::Line& line) {
+  auto text = line.text;
+  if (line.first) {
+    if (const auto read = read_log_line(line.text)) {
+      stamp = read->stamp;
+      text = read->text;
+    } else if (line.text.starts_with(removed)) {
+      note = line.text;
+      return true;
+    }
+  }
+  // A line without a stamp (kubelets that are none write such) goes with the one before it.
+  return take_stamped(stamp.value_or(0), text);
+}
+
+bool LogStream::State::take_stamped(Stamp at, std::string_view text) {
+  if (retired) return false;
+  if (cursor.fresh() && of_another(at, text)) return false;
+  auto step = cursor.take(at, text);
+  if (step == LogCursor::Step::gap) {
+    if (doubt != 0 && !ended) return false;
+    if (of_another(at, text) || !missing(at)) return false;
+    step = cursor.take(at, text);
+  }
+  if (step == LogCursor::Step::astray) return false;
+  if (step == LogCursor::Step::deliver) {
+    tries = 0;
+    batch.append(text).push_back('\n');
+  }
+  return true;
+}
+
+// True: with this line begins the log of a later attempt, whose stream reads it.
+bool LogStream::State::of_another(Stamp at, std::string_view text) {
+  if (!kin) return false;
+  switch (kin->ask(kin_id, at, text, cursor)) {
+    case LogKin::Whose::nobodys:
+      kin->begins(kin_id, at, text);
+      return false;
+    case LogKin::Whose::older:
+      kin->begins(kin_id, at, text);
+      cursor.join();
+      return false;
+    case LogKin::Whose::newer:
+      retire();
+      return true;
+  }
+  return false;
+}
+
+// Not at once: it may be another stream's callback that this is called from.
+void LogStream::State::retire() {
+  if (std::exchange(retired, true)) return;
+  client.loop().cancel(pause);
+  pause = client.loop().after(Duration(0), here(&State::superseded));
+}
+
+void LogStream::State::superseded() { give_up("its container runs again, or its pod was made anew"); }
+
+bool LogStream::State::missing(Stamp until) {
+  if (!flush()) return false;
+  const auto what =
+      fmt::format("lines between {} and {} may be missing: the log was rotated", clock_time(cursor.last().value_or(0)), clock_time(until));
+  if (sink.lost) sink.lost(what);
+  if (closed) return false;
+  cursor.accept_gap();
+  return true;
+}
+
+// False: closed meanwhile.
+bool LogStream::State::flush() {
+  const auto told = std::exchange(batch, {});
+  if (!told.empty() && sink.lines) sink.lines(told);
+  return !closed;
+}
+
+}  // namespace trainstep::kube
