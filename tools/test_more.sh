@@ -1,5 +1,5 @@
 #!/bin/bash
-# What ./dev test --all adds: the simulator's planted bugs, TSan, fuzzing, other architectures, clang-tidy.
+# What ./dev test --all adds: planted bugs, TSan, fuzzing, other architectures, clang-tidy.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -7,7 +7,7 @@ need "${build_packages[@]}" "${curl_packages[@]}" "${test_packages[@]}" "${fuzz_
 # run_tests PRESET: they run under this machine's `setarch -R`, as TSan knows no randomised addresses of recent kernels.
 run_tests() { setarch -R ctest --preset "$1" -j "$(nproc)" --no-tests=error; }
 
-step "finding planted bugs" tests/sim/mutants/run
+step "finding planted bugs" tests/mutants/run
 build tsan
 step "testing tsan" run_tests tsan
 build fuzz
