@@ -192,13 +192,13 @@ def _start(
     (place / "train_specification").write_text(specification, encoding="utf-8")
     model = pathlib.Path(model_dir or place / "model").resolve()
     values: list[tuple[str, Any]] = [
-        ("train_specification", f"@{place}/train_specification" if specification else ""),
         ("train_parameters", train_parameters),
         ("distribution_specification", distribution_specification),
         *inputs.items(),
     ]
     outputs: dict[str, Path] = {"model_dir": model, **FILES}
     words = [str(program()), "run", "--log-format=json", f"--run-id={run_id}", *more, *flags([(name, text(value)) for name, value in values])]
+    words += flags([("train_specification", f"@{place}/train_specification" if specification else "")])
     words += flags([(name, str(place / path)) for name, path in outputs.items()])
     if dies_with_us:
         words.append(f"--run-dir={place / 'processes'}")

@@ -31,9 +31,11 @@ class Inputs(TypedDict, total=False):
 
 
 def text(value: Any) -> str:
-    """A value on the command line, where `@FILE` and `base64:…` have their meaning (docs/inputs.md). None and {} are "not given"."""
+    """A value on the command line, which reads it back as it is here: a text or path that begins with `@` names no file. None and {} are "not given"."""
     if value is None or value == {}:
         return ""
     if isinstance(value, os.PathLike):
-        return str(os.fspath(value))
-    return value if isinstance(value, str) else json.dumps(value)
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return f"@{value}" if value.startswith("@") else value

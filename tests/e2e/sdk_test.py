@@ -87,6 +87,27 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     assert output.endswith("all forms\n")
 
 
+def test_text_or_path_that_begins_with_at_names_no_file(script):
+    output = script("""
+        import pathlib
+        pathlib.Path("secret").write_text("of-this-machine")
+        pathlib.Path("@data").mkdir()
+        pathlib.Path("@data/x").write_text("7")
+
+        def train(data: trainstep.InputPath("Dataset")):
+            import pathlib
+            print("x=" + pathlib.Path(data, "x").read_text())
+
+        for data in (pathlib.Path("@data"), "@data"):
+            assert trainstep.run(train, {"data": "train_dataset_dir"}, train_dataset_dir=data).metrics == {"x": 7.0}
+        try:
+            trainstep.run(train, {"data": "train_dataset_dir"}, train_dataset_dir="@data", model_name="@secret")
+        except trainstep.InputError as error:
+            print("refused:", error)
+    """)
+    assert "refused: " in output and "@secret" in output and "of-this-machine" not in output
+
+
 def test_model_of_an_earlier_run_in_the_folder_is_not_this_ones(script):
     output = script(TRAIN + """
     def without():
