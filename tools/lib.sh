@@ -1,12 +1,20 @@
 # Sourced by the tools: packages, Python environments, builds, and short messages with the time each took.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
+# What the caller's surroundings may hold and no tool may see: a git hook's repository, other people's Python modules, translated messages, a place for
+# pip's packages. And what they may lack: where Debian has its administrators' programs.
+unset CDPATH GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX
+export LC_ALL=C.UTF-8 PATH=$PATH:/usr/bin:/bin:/usr/sbin:/sbin PIP_USER=no
+umask 022
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+mkdir -p build/log
+export HOME=${HOME:-~}
+[[ -w $HOME ]] || { mkdir -p build/home && HOME=$root/build/home; }  # a container's user has none
 system_python=/usr/bin/python3  # the distribution's: its PyTorch and MPI are Debian packages
 # What is expensive to make and the same for every clone; it may be removed at any time.
-cache=${TRAINSTEP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/trainstep}
-mkdir -p build/log "$cache"
+cache=${TRAINSTEP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/trainstep}
+mkdir -p "$cache"
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
 export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$cache/uv}
 
@@ -32,12 +40,17 @@ room() {
   ((free >= $1)) || die "$2 has $free GiB left, $1 GiB are needed: remove other builds, or $cache, which is made again"
 }
 
-# step TEXT COMMAND…: runs it quietly and says how long it took; when it fails, shows the end of its output.
+# step TEXT COMMAND…: runs it quietly and says how long it took; when it fails, shows the end of its output. A function ends with its first command that
+# fails, which in a condition it would not; what it sets does not come back.
 step() {
-  local text=$1 log=build/log/${1//[^[:alnum:]]/_}.log begin=$EPOCHREALTIME
+  local text=$1 log=build/log/${1//[^[:alnum:]]/_}.log begin=$EPOCHREALTIME code
   shift
   printf '%s … ' "$text"
-  if "$@" >"$log" 2>&1 </dev/null; then
+  set +e
+  (set -e && "$@") >"$log" 2>&1 </dev/null
+  code=$?
+  set -e
+  if ((code == 0)); then
     printf '%s s\n' "$(seconds_since "$begin")"
   else
     printf 'failed\n' && tail -n 40 "$log" >&2
@@ -63,6 +76,7 @@ as_root() {
 # need PACKAGE…: installs what is missing of Debian's packages.
 need() {
   local package installed missing=()
+  { command -v dpkg-query && command -v apt-get; } >/dev/null || die "this is no Debian, install yourself what its packages hold: $*"
   installed=$'\n'$(dpkg-query -W -f '${Package}:${Architecture} ${db:Status-Status}\n' "$@" 2>/dev/null || true)$'\n'
   for package; do
     [[ $installed == *$'\n'"${package%:*}":*" installed"$'\n'* ]] || missing+=("$package")
@@ -77,8 +91,16 @@ install_packages() {
   as_root "${apt[@]}" install -y --no-install-recommends "$@"
 }
 
-# Debian's archives as this machine reaches them, as lines of a sources.list.
+# Debian's archives as this machine reaches them, as lines of a sources.list. Images of containers come without apt's lists, which say what is whose.
 debian_sources() {
+  local lines
+  lines=$(known_sources "$@")
+  [[ $lines ]] || { as_root apt-get -q update >&2 && lines=$(known_sources "$@"); }
+  [[ $lines ]] || die "apt knows no archive of Debian"
+  echo "$lines"
+}
+
+known_sources() {
   apt-get indextargets --format "${1:-deb} [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "'$(REPO_URI) $(RELEASE) $(COMPONENT)' \
     'Created-By: Packages' 'Origin: Debian' | sort -u
 }
@@ -90,7 +112,7 @@ venv() {
     list=$(ls {samples,tests/bench}/requirements/"$name.txt" 2>/dev/null) || true
     [[ $list ]] || die "no such file: $name.txt in samples/requirements or tests/bench/requirements"
     stamp=$(sha256sum "$list" | cut -c1-16)
-    [[ -f build/venv/$name/$stamp ]] && continue
+    [[ -f build/venv/$name/$stamp && -x build/venv/$name/bin/python ]] && continue
     need "${python_packages[@]}"
     [[ -x build/venv/uv/bin/uv ]] || step "installing uv" make_uv
     step "Python packages: $name" make_venv "$name" "$list" "$stamp"
@@ -99,21 +121,26 @@ venv() {
 
 make_uv() {
   $system_python -m venv --clear build/venv/uv
-  build/venv/uv/bin/pip install -q 'uv<1'
+  build/venv/uv/bin/python -m pip install -q 'uv<1'
 }
 
-make_venv() {
-  local uv=build/venv/uv/bin/uv options=() index
-  # uv does not read pip's settings: a machine with its own index says so there.
-  index=$(build/venv/uv/bin/pip config get global.index-url 2>/dev/null || true)
+make_venv() (
+  local uv=build/venv/uv/bin/uv options=() index certificates
+  # uv does not read pip's settings: a machine with its own index or authority says so there, or in its environment.
+  index=${PIP_INDEX_URL:-$(pip_setting index-url)}
   [[ -z $index ]] || export UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-$index}
+  certificates=${PIP_CERT:-$(pip_setting cert)}
+  certificates=${SSL_CERT_FILE:-${certificates:-/etc/ssl/certs/ca-certificates.crt}}
+  [[ ! -f $certificates ]] || export SSL_CERT_FILE=$certificates
   [[ $(head -n 1 "$2") != "# system-site-packages" ]] || options+=(--system-site-packages)
   rm -rf "build/venv/$1"
   $uv venv -q --python $system_python "${options[@]}" "build/venv/$1"
   # The lists are complete: nothing else is resolved or taken in.
   $uv pip install --no-deps --python "build/venv/$1/bin/python" -r "$2"
   touch "build/venv/$1/$3"
-}
+)
+
+pip_setting() { build/venv/uv/bin/python -m pip config get "global.$1" 2>/dev/null || true; }
 
 # configure PRESET
 configure() {
