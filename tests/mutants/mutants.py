@@ -102,8 +102,9 @@ def read(name):
 
 
 def check(mutant):
-    if subprocess.run(["git", "apply", "--check", mutant.patch], cwd=ROOT, check=False).returncode != 0:
-        raise Wrong(f"{mutant.name}: does not apply: make it anew")
+    applied = subprocess.run(["git", "apply", "--check", mutant.patch], cwd=ROOT, capture_output=True, text=True, check=False)
+    if applied.returncode != 0:
+        raise Wrong(f"{mutant.name}: does not apply: make it anew ({applied.stderr.strip().splitlines()[-1]})")
     try:
         mutant.test.check()
     except Wrong as wrong:

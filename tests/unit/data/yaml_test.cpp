@@ -193,6 +193,21 @@ TEST_CASE("several documents are read in their order") {
   CHECK(read("---\na: 1\n---\n") == R"({"a":1})");
 }
 
+TEST_CASE("empty lines and comments between two documents do not divide them, and do not hide what does") {
+  const auto count = [](std::string_view text) {
+    const auto documents = parse_yaml_documents(text, "it");
+    return documents ? documents->size() : 0;
+  };
+  CHECK(count("a\n...\n\n \t\r\n  # c\n\nb") == 2);
+  CHECK(count("a\n...  \n#\nb: 1") == 2);
+  CHECK(count("- a\n---\nb: 1") == 2);
+  CHECK(read("- a\n\n# c\n\nb: 1") ==
+        "it: line 5, column 1: this line belongs to nothing above it; check its indentation (a new document starts with ---)");
+  CHECK(read("- a\n\nb: 1") == "it: line 3, column 1: this line belongs to nothing above it; check its indentation (a new document starts with ---)");
+  CHECK(read("- a\n \t\r\nb: 1") ==
+        "it: line 3, column 1: this line belongs to nothing above it; check its indentation (a new document starts with ---)");
+}
+
 TEST_CASE("an alias bomb is an error, by its number of values or by its size") {
   std::string values = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 10; ++i) {

@@ -207,6 +207,14 @@ TEST_CASE("keys of any length come back as they were") {
   }
 }
 
+TEST_CASE("blanks that nobody would see are written in quotes: a line of them alone, the start of a text") {
+  CHECK(to_yaml("line\n \nx") == "\"line\\n \\nx\"\n");
+  CHECK(to_yaml("line\n\t\nx") == "\"line\\n\\t\\nx\"\n");
+  CHECK(to_yaml("line\n  ") == "\"line\\n  \"\n");
+  CHECK(to_yaml(" a\nb") == "\" a\\nb\"\n");
+  CHECK(to_yaml("line\n\n x") == "|-\n  line\n\n   x\n");
+}
+
 TEST_CASE("bytes that are no UTF-8 are replaced") { CHECK(to_yaml("a\xFF") == "\"a\uFFFD\"\n"); }
 
 TEST_CASE("manifests look as people write them") {

@@ -34,6 +34,15 @@ TEST_CASE("Open MPI runs all ranks here, unbound, and may have more of them than
   CHECK(hostfile_text(MpiFlavour::open_mpi, 3) == "localhost slots=3\n");
 }
 
+TEST_CASE("as many ranks as cores are not too many: each has its own") {
+  const auto files = mpi_files("/run/launcher", 2);
+  CHECK(mpirun_command(mpi_plan(2), MpiFlavour::open_mpi, files, 2) ==
+        Words{"mpirun", "--hostfile", "/run/launcher/hostfile", "--bind-to", "none", "-np", "2", "/bin/sh", "/run/launcher/rank.sh"});
+  process::Variables variables;
+  adapt_launcher_environment(variables, files, 2, 2);
+  CHECK(process::find_variable(variables, "OMPI_MCA_mpi_yield_when_idle") == nullptr);
+}
+
 TEST_CASE("Hydra starts its ranks by fork, whatever batch system it finds itself in") {
   const auto files = mpi_files("/run/launcher", 2);
   CHECK(mpirun_command(mpi_plan(2), MpiFlavour::mpich, files, 2) ==

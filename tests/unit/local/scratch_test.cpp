@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "local/scratch.h"
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+using namespace trainstep::local;
+namespace fs = std::filesystem;
+
+TEST_CASE("a run's temporary folder lies below the TMPDIR that it was given, and goes with all that is in it") {
+  const TempDir folder;
+  process::Variables environment{{"TMPDIR", folder.path().string()}};
+  fs::path made;
+  {
+    const Scratch scratch(environment);
+    made = *process::find_variable(environment, "TMPDIR");
+    CHECK(made.parent_path() == folder.path());
+    CHECK(fs::is_directory(made));
+    CHECK(scratch.holds((made / "x/y").string()));
+    CHECK_FALSE(scratch.holds(made.string()));
+    CHECK_FALSE(scratch.holds(made.string() + "-2/x"));
+    fs::create_directory(made / "x");
+    std::ofstream(made / "x/y") << "1";
+  }
+  CHECK_FALSE(fs::exists(made));
+  CHECK(fs::is_directory(folder.path()));
+}
+
+TEST_CASE("a temporary folder that somebody points at stays") {
+  const TempDir folder;
+  process::Variables environment{{"TMPDIR", folder.path().string()}};
+  {
+    Scratch scratch(environment);
+    scratch.keep();
+  }
+  CHECK(fs::is_directory(*process::find_variable(environment, "TMPDIR")));
+}
+
+TEST_CASE("where no temporary folder can be made the environment stays as it is, and nothing lies in it") {
+  const TempDir folder;
+  const auto absent = (folder.path() / "absent").string();
+  process::Variables environment{{"TMPDIR", absent}};
+  {
+    const Scratch scratch(environment);
+    CHECK(*process::find_variable(environment, "TMPDIR") == absent);
+    CHECK_FALSE(scratch.holds("/"));
+    CHECK_FALSE(scratch.holds("/tmp/x"));
+    CHECK_FALSE(scratch.holds(absent + "/x"));
+  }
+  CHECK_FALSE(fs::exists(absent));
+  CHECK(fs::is_directory(folder.path()));
+}

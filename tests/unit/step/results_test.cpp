@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/results.h"
+
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::step;
+
+TEST_CASE("an output holds metrics if its name ends so, in whatever case") {
+  for (const auto* name : {"metrics", "Metrics", "METRICS", "mlpipeline_metrics", "MLPipeline Metrics", "eval-metrics"}) {
+    CAPTURE(name);
+    CHECK(names_metrics(name));
+  }
+  for (const auto* name : {"", "metric", "metrics_file", "metrics2", "model", "metrics "}) {
+    CAPTURE(name);
+    CHECK_FALSE(names_metrics(name));
+  }
+}
+
+TEST_CASE("metrics are read from the outputs that are named so, by any spelling, and from no other") {
+  run::Outcome outcome;
+  const auto add = [&](const std::string& name, double value) {
+    auto& output = outcome.outputs.emplace_back();
+    output.name = name;
+    output.present = true;
+    output.value = Json{{"score-" + name, value}};
+  };
+  add("Eval Metrics", 1);
+  add("metrics", 2);
+  add("scores", 3);
+  outcome.outputs.back().present = true;
+  add("other-metrics", 4);
+  outcome.outputs.back().present = false;
+  const auto metrics = final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); });
+  CHECK(metrics_object(metrics) == Json{{"score-Eval Metrics", 1.0}, {"score-metrics", 2.0}});
+}
