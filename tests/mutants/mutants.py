@@ -49,7 +49,7 @@ class Test:
 
     @property
     def preset(self):
-        return "sim" if self.program in SIMULATORS else "mutants"
+        return "sim" if self.program in SIMULATORS else "dev"
 
     @property
     def target(self):
@@ -155,7 +155,7 @@ class Copy:
 
     def make(self, targets, log):
         environment = {**os.environ, "CCACHE_BASEDIR": str(self.folder)}
-        commands = [["ninja", "-C", self.folder / "build" / self.preset, *targets]]
+        commands = [["ninja", "-j", str(os.cpu_count()), "-C", self.folder / "build" / self.preset, *targets]]
         if not (self.folder / "build" / self.preset / "build.ninja").is_file():
             commands.insert(0, ["cmake", "-S", self.folder, "--preset", self.preset])
         with log.open("wb") as out:
@@ -168,7 +168,7 @@ class Copy:
         """Whether it passes; None: it was ended at its limit."""
         environment = {
             **os.environ,
-            "TRAINSTEP": str(self.folder / "build/mutants/trainstep"),
+            "TRAINSTEP": str(self.folder / "build/dev/trainstep"),
             "TRAINSTEP_VENVS": str(ROOT / "build/venv"),
             "PYTHONDONTWRITEBYTECODE": "1",  # a planted bug may have the length and the second of what was there
         }

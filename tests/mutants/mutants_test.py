@@ -98,7 +98,7 @@ class Run(Case):
         self.assertEqual(code, 0, said)
         self.assertIn('bug | found by unit_data "keys of any length come back as they were" | it printed nothing (', said)
         self.assertIn("2 bugs planted, 2 found", said)
-        self.assertEqual((self.folder / "copies/mutants/LICENSE").read_text(), (mutants.ROOT / "LICENSE").read_text())
+        self.assertEqual((self.folder / "copies/dev/LICENSE").read_text(), (mutants.ROOT / "LICENSE").read_text())
 
     def test_a_bug_that_its_test_does_not_see_is_an_error(self):
         self.plant(GOOD)
