@@ -13,6 +13,11 @@ foreach(library cares pugixml)
   add_library(${library} UNKNOWN IMPORTED)
   set_target_properties(${library} PROPERTIES IMPORTED_LOCATION ${${library}_library})
 endforeach()
+# Header-only, as the distribution has no archive of it, and with the fmt that all rooms have.
+find_path(SPDLOG_INCLUDES spdlog/logger.h REQUIRED)
+add_library(spdlog INTERFACE)
+target_include_directories(spdlog SYSTEM INTERFACE ${SPDLOG_INCLUDES})
+target_compile_definitions(spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
 target_link_libraries(settings INTERFACE nlohmann_json::nlohmann_json fmt::fmt-header-only tl::expected)
 
 # One precompiled header for all rooms. ccache wants -fpch-preprocess to look into it.

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log/back_pressure.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainstep::log {
+namespace {
+
+constexpr Duration stalled_after{2'000};
+constexpr Duration look_every{100};
+constexpr Patience hurried{Duration(500), Duration(10'000)};
+constexpr std::size_t low = Writer::full / 2;
+
+}  // namespace
+
+BackPressure::BackPressure(PollLoop& loop, Log& log, std::function<void(Pressure)> changed)
+    : m_loop(loop), m_log(log), m_writer(log.writer()), m_changed(std::move(changed)) {
+  m_writer.on_full([this] { on_full(); });
+}
+
+BackPressure::~BackPressure() {
+  m_writer.on_full({});
+  rest();
+}
+
+// It may be called from deep within what is to wait.
+void BackPressure::on_full() {
+  if (m_pressure != Pressure::none || m_done) return;
+  m_pressure = Pressure::full;
+  m_loop.post([this, alive = std::weak_ptr(m_alive)] {
+    if (alive.expired() || m_done || m_pressure != Pressure::full) return;
+    m_taken = m_writer.taken();
+    m_silent = {};
+    m_loop.on_readable(m_writer.bell(), [this] { look(); });
+    m_timer = m_loop.after(look_every, [this] { look_for_progress(); });
+    m_writer.ring_at(low);
+    if (m_changed) m_changed(Pressure::full);
+  });
+}
+
+void BackPressure::look() {
+  m_writer.silence_bell();
+  if (m_done) return m_writer.waiting() == 0 ? done() : m_writer.ring_at(0);
+  if (m_writer.waiting() > low) return m_writer.ring_at(low);
+  rest();
+  change(Pressure::none);
+}
+
+void BackPressure::change(Pressure pressure) {
+  if (std::exchange(m_pressure, pressure) == pressure) return;
+  m_log.may_leave_out(pressure == Pressure::stalled);
+  if (m_changed) m_changed(pressure);
+}
+
+void BackPressure::look_for_progress() {
+  m_silent = std::exchange(m_taken, m_writer.taken()) == m_writer.taken() ? m_silent + look_every : Duration{};
+  if (m_patience.in_all) *m_patience.in_all -= look_every;
+  if (m_done && (m_silent >= m_patience.silent || (m_patience.in_all && m_patience.in_all->count() <= 0))) return give_up();
+  m_timer = m_loop.after(look_every, [this] { look_for_progress(); });
+  if (!m_done) change(m_silent >= stalled_after ? Pressure::stalled : Pressure::full);
+}
+
+void BackPressure::finish(Patience patience, std::function<void()> done_call) {
+  m_writer.commit();
+  rest();
+  m_done = std::move(done_call);
+  m_patience = patience;
+  m_silent = {};
+  m_taken = m_writer.taken();
+  m_loop.on_readable(m_writer.bell(), [this] { look(); });
+  m_timer = m_loop.after(look_every, [this] { look_for_progress(); });
+  m_writer.ring_at(0);
+}
+
+void BackPressure::hurry() {
+  m_patience.silent = std::min(m_patience.silent, hurried.silent);
+  m_patience.in_all = std::min(m_patience.in_all.value_or(*hurried.in_all), *hurried.in_all);
+}
+
+void BackPressure::give_up() {
+  m_writer.give_up();
+  done();
+}
+
+void BackPressure::done() {
+  rest();
+  if (const auto call = std::exchange(m_done, {})) call();
+}
+
+void BackPressure::rest() {
+  m_loop.forget(m_writer.bell());
+  if (m_timer) m_loop.cancel(*m_timer);
+  m_timer.reset();
+}
+
+}  // namespace trainstep::log

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log/back_pressure.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::log;
+
+namespace {
+
+// A log into a pipe, and whoever may read it.
+struct Story {
+  Fd reader, pipe;
+  PollLoop loop;
+  std::optional<Log> log;
+  std::vector<Pressure> told;
+  std::optional<BackPressure> pressure;
+  std::size_t read = 0;
+
+  Story() {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    reader = Fd(ends[0]);
+    pipe = Fd(ends[1]);
+    ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
+    log.emplace(pipe.get(), Options{}, loop.now());
+    pressure.emplace(loop, *log, [this](Pressure now) {
+      told.push_back(now);
+      loop.stop();
+    });
+  }
+  void flood(int megabytes) {
+    const std::string lines(std::size_t{1} << 19U, '\n');
+    for (int i = 0; i < 2 * megabytes; ++i) {
+      log->output(loop.now(), "worker-0", lines.substr(0, std::size_t{1} << 15U));
+      log->commit();
+    }
+  }
+  void read_on() {
+    loop.on_readable(reader.get(), [this] {
+      std::array<char, 1 << 16> piece{};
+      const auto count = ::read(reader.get(), piece.data(), piece.size());
+      if (count > 0) read += static_cast<std::size_t>(count);
+    });
+  }
+  void until_told(Pressure wanted) {
+    while (told.empty() || told.back() != wanted) loop.run();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("whoever writes the log is held when its reader falls behind, and goes on when he has caught up") {
+  Story story;
+  story.flood(4);
+  story.until_told(Pressure::full);
+  story.read_on();
+  story.until_told(Pressure::none);
+  CHECK(story.told == std::vector{Pressure::full, Pressure::none});
+  CHECK(story.log->writer().waiting() <= Writer::full);
+}
+
+TEST_CASE("a reader who takes nothing for seconds is one that does not read; then he does") {
+  Story story;
+  story.flood(4);
+  story.until_told(Pressure::stalled);
+  story.read_on();
+  story.until_told(Pressure::none);
+  CHECK(story.told.front() == Pressure::full);
+}
+
+TEST_CASE("the end waits for a reader, and not for one who does not read") {
+  for (const bool reads : {true, false}) {
+    Story story;
+    story.flood(2);
+    if (reads) story.read_on();
+    bool done = false;
+    story.pressure->finish({Duration(reads ? 60'000 : 300), {}}, [&] {
+      done = true;
+      story.loop.stop();
+    });
+    while (!done) story.loop.run();
+    CHECK((story.log->writer().waiting() == 0) == reads);
+  }
+}
+
+TEST_CASE("who is in a hurry waits for nobody who does not read") {
+  Story story;
+  story.flood(2);
+  bool done = false;
+  story.pressure->finish({std::chrono::hours(1), {}}, [&] {
+    done = true;
+    story.loop.stop();
+  });
+  story.loop.after(Duration(1), [&] { story.pressure->hurry(); });
+  while (!done) story.loop.run();
+  CHECK(story.log->writer().waiting() > 0);
+}
+
+TEST_CASE("what is too much for the memory is left out only where nobody reads and nobody can wait, and then it is said") {
+  Story story;
+  story.flood(4);
+  story.log->may_leave_out(false);
+  const std::string line = std::string(1 << 20, 'x') + "\n";
+  for (int i = 0; i < 20; ++i) story.log->output(story.loop.now(), "worker-0", line);
+  const auto all = story.log->writer().waiting();
+  CHECK(all > std::size_t{20} << 20U);
+  story.log->may_leave_out(true);
+  for (int i = 0; i < 20; ++i) story.log->output(story.loop.now(), "worker-0", line);
+  CHECK(story.log->writer().waiting() == all);
+  story.log->conclude(story.loop.now(), false, "cancelled");
+  const auto text = story.log->writer().waiting() - all;
+  CHECK(text ==
+        std::string("[trainstep]  0:00  20 lines are left out here: nobody read this log, and the run had to go on\n[trainstep]  0:00  cancelled\n")
+            .size());
+  story.log->writer().give_up();
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log/log.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+
+#include "base/fd.h"
+#include "data/json.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::log;
+
+namespace {
+
+constexpr Time began{std::chrono::hours(24 * 365 * 56)};
+
+std::string written(Options options, const std::function<void(Log&)>& act) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  {
+    Log log(writer.get(), options, began);
+    act(log);
+    CHECK(log.writer().finish(Duration(60'000)));
+  }
+  writer.close();
+  std::string text;
+  std::array<char, 4096> chunk{};
+  for (auto count = ::read(reader.get(), chunk.data(), chunk.size()); count > 0; count = ::read(reader.get(), chunk.data(), chunk.size()))
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+  return text;
+}
+
+void tell(Log& log) {
+  log.say(began, Level::debug, "debugged");
+  log.say(began, Level::info, "informed");
+  log.output(began, "worker-0", "printed\n");
+  log.say(began, Level::warning, "warned");
+  log.say(began, Level::error, "failed");
+  log.conclude(began, true, "succeeded");
+}
+
+}  // namespace
+
+TEST_CASE("every line carries whose it is, the story the time since the start") {
+  const auto text = written({}, [](Log& log) {
+    log.say(began, Level::info, "starting");
+    log.output(began, "worker-1", "one\n\ntwo\n");
+    log.say(began + Duration(65'000), Level::info, "done");
+  });
+  CHECK(text == "[trainstep]  0:00  starting\n[worker-1] one\n[worker-1] \n[worker-1] two\n[trainstep]  1:05  done\n");
+}
+
+TEST_CASE("each level shows what is graver, and every one the verdict") {
+  const std::string verdict = "[trainstep]  0:00  succeeded\n";
+  const std::string failed = "[trainstep]  0:00  failed\n" + verdict;
+  const std::string warned = "[trainstep]  0:00  warned\n" + failed;
+  const std::string informed = "[trainstep]  0:00  informed\n[worker-0] printed\n" + warned;
+  CHECK(written({Format::text, Level::error}, tell) == failed);
+  CHECK(written({Format::text, Level::warning}, tell) == warned);
+  CHECK(written({Format::text, Level::info}, tell) == informed);
+  CHECK(written({Format::text, Level::debug}, tell) == "[trainstep]  0:00  debugged\n" + informed);
+}
+
+TEST_CASE("levels are known by their names") {
+  CHECK(level_of("debug") == Level::debug);
+  CHECK(level_of("Info") == Level::info);
+  CHECK(level_of("WARNING") == Level::warning);
+  CHECK(level_of("error") == Level::error);
+  CHECK_FALSE(level_of("trace"));
+  CHECK_FALSE(level_of(""));
+}
+
+TEST_CASE("JSON lines are one valid object each, whatever the text holds; ours tell their level") {
+  const auto text = written({Format::json, Level::info}, [](Log& log) {
+    log.output(began, "worker-0", "say \"hi\" \xff \x1b[31mred\x1b[0m\x1b[2J\n");
+    log.say(began, Level::warning, "two\nlines \xff");
+  });
+  const auto newline = text.find('\n');
+  const auto first = Json::parse(text.substr(0, newline));
+  CHECK(first["source"] == "worker-0");
+  CHECK(first["message"] == "say \"hi\" \xef\xbf\xbd \x1b[31mred\x1b[0m");
+  CHECK(first["time"] == "2025-12-18T00:00:00Z");
+  const auto second = Json::parse(text.substr(newline + 1));
+  CHECK(second["source"] == "trainstep");
+  CHECK(second["level"] == "warning");
+  CHECK(second["message"] == "two\\nlines \\xff");
+  CHECK(text.find('\n', newline + 1) == text.size() - 1);
+}
+
+TEST_CASE("nobody's words begin a line of their own, in the story or in a program's output") {
+  const auto text = written({}, [](Log& log) {
+    log.say(began, Level::info, "pull failed: no\n[trainstep]  0:00  succeeded");
+    log.output(began, "worker-0", "99%\r[trainstep]  0:00  succeeded\n\x1b[A[trainstep]  0:00  succeeded\n");
+  });
+  CHECK(text ==
+        "[trainstep]  0:00  pull failed: no\\n[trainstep]  0:00  succeeded\n[worker-0] [trainstep]  0:00  succeeded\n"
+        "[worker-0] [trainstep]  0:00  succeeded\n");
+}
+
+TEST_CASE("a bar that was drawn again and again is one line in a file: its last state") {
+  const auto text = written({}, [](Log& log) { log.output(began, "main", "\r  0%|    |\r 50%|##  |\r100%|####|\n"); });
+  CHECK(text == "[main] 100%|####|\n");
+}
