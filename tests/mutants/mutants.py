@@ -153,8 +153,10 @@ class Copy:
         for file in re.findall(r"^(?:---|\+\+\+) [ab]/(\S+)", mutant.patch.read_text(), re.M):
             self.restore(file)
 
-    def make(self, targets, log):
+    def make(self, targets, log, planted=False):
         environment = {**os.environ, "CCACHE_BASEDIR": str(self.folder)}
+        if planted:
+            environment["CCACHE_PREFIX"] = str(FOLDER / "warned")
         commands = [["ninja", "-j", str(os.cpu_count()), "-C", self.folder / "build" / self.preset, *targets]]
         if not (self.folder / "build" / self.preset / "build.ninja").is_file():
             commands.insert(0, ["cmake", "-S", self.folder, "--preset", self.preset])
@@ -228,7 +230,7 @@ def find(copy, mutant):
     begin = time.monotonic()
     copy.plant(mutant)
     try:
-        if not copy.make([mutant.test.target], log):
+        if not copy.make([mutant.test.target], log, planted=True):
             say(f"{mutant.name}: does not compile: {log}")
             return False
         passed = copy.run(mutant.test, log)

@@ -81,7 +81,7 @@ class Run(Case):
     def run_with(self, command, *names):
         with contextlib.ExitStack() as stack:
             stack.enter_context(mock.patch.object(mutants.Copy, "refresh", self.refresh))
-            stack.enter_context(mock.patch.object(mutants.Copy, "make", lambda copy, targets, log: True))
+            stack.enter_context(mock.patch.object(mutants.Copy, "make", lambda copy, targets, log, planted=False: True))
             stack.enter_context(mock.patch.object(mutants.Test, "command", lambda test, copy: ["sh", "-c", command]))
             stack.enter_context(mock.patch.object(mutants, "LIMIT", 1))
             return self.run_it("-j", "1", *names)
