@@ -26,7 +26,7 @@ SHARED = ("venv", "cluster", "s3", "argo")
 
 SIMULATORS = ("sim", "sim_data")
 PROGRAM = re.compile(r"unit_[a-z0-9]+|golden|sim_world")
-PYTEST = re.compile(r"tests/(flow|e2e)/\w+_test\.py::\w+(\[.*\])?")
+PYTEST = re.compile(r"tests/(flow|e2e)/\w+_test\.py::(\w+::)?\w+(\[.*\])?")
 
 
 class Wrong(Exception):
@@ -60,7 +60,7 @@ class Test:
         if self.text in SIMULATORS:
             return
         if PYTEST.fullmatch(self.text):
-            file, name = self.text.split("[")[0].split("::")
+            file, *_, name = self.text.split("[")[0].split("::")
             sources, wanted = [ROOT / file], f"def {name}("
         elif PROGRAM.fullmatch(self.program) and len(self.words) == 2:
             folder = self.program.replace("unit_", "unit/").replace("sim_world", "sim")
