@@ -7,6 +7,8 @@
 #include "agent/report.h"
 #include "agent/story.h"
 #include "http/bulk_transport.h"
+#include "http/observed_transport.h"
+#include "http/waiting.h"
 #include "process/descendants.h"
 #include "process/signals.h"
 
@@ -21,7 +23,9 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   const bool primary = is_primary(options.role, environment);
   std::erase_if(environment, [](const auto& variable) { return variable.first == plan::task_variable; });
   PollLoop loop;
-  http::BulkTransport transport(loop);
+  http::BulkTransport network(loop);
+  http::Waiting waiting(loop, tell);
+  http::ObservedTransport transport(network, {&waiting});
   Surroundings with{.loop = loop,
                     .transport = transport,
                     .environment = {environment.begin(), environment.end()},
@@ -29,7 +33,11 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
                     .tell = tell,
                     .run_program = {},
                     .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
-  if (!options.argv.empty()) with.run_program = [&] { return run_program(loop, options.argv, environment); };
+  if (!options.argv.empty())
+    with.run_program = [&] {
+      await_told();
+      return run_program(loop, options.argv, environment);
+    };
   return work(task, primary, options.scratch, with);
 }
 
@@ -50,6 +58,7 @@ int exec(const plan::Task& task, const ExecOptions& options) {
   const auto report = options.role == Role::launcher ? launch(task, options) : work_in_pod(task, options);
   if (!report.message.empty()) tell(report.message);
   leave(report, options);
+  await_told();
   return report.exit_code;
 }
 

@@ -5,26 +5,26 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/printable.h"
+#include "base/write.h"
+#include "log/writer.h"
 
 namespace trainstep::agent {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr Duration patience_with_reader{1'000};
 constexpr std::size_t largest_report = std::size_t{32} << 20U;
 
 fs::path report_file(const std::string& scratch) { return fs::path(scratch) / "report.json"; }
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const auto count = ::write(fd, text.data(), text.size());
-    if (count <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
+// Whoever reads the pod's log is the node's business: while nobody does, the agent has signals to hear and uploads to end.
+log::Writer& lines() {
+  static log::Writer writer(STDERR_FILENO);
+  return writer;
 }
 
 // At most `limit` bytes, no character cut in two.
@@ -60,9 +60,12 @@ std::string message_of(result::PodReport report) {
 }  // namespace
 
 void tell(const std::string& line) {
-  const auto text = fmt::format("trainstep: {}\n", line);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  if (lines().waiting() > log::Writer::full) return;  // nobody has read for hours
+  lines().text() += fmt::format("trainstep: {}\n", printable(line));
+  lines().commit();
 }
+
+void await_told() { lines().finish(patience_with_reader); }
 
 void tell_kubelet(const result::PodReport& report, const std::string& termination_log) {
   if (report.verdict_class == result::VerdictClass::user && report.message.empty()) return;
@@ -87,7 +90,7 @@ void leave_report(const result::PodReport& report, const std::string& scratch) {
 int print_report(const std::string& scratch) {
   const auto text = read_file(report_file(scratch), largest_report);
   if (!text) return 1;
-  return std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0 ? 0 : 1;
+  return write_all(STDOUT_FILENO, *text) == 0 ? 0 : 1;
 }
 
 Result<void> install(const fs::path& target) {

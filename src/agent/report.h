@@ -12,6 +12,8 @@ namespace trainstep::agent {
 
 // "trainstep: …" on stderr.
 void tell(const std::string& line);
+// Until what was told is written: before somebody else writes there. Not longer than a reader takes who reads.
+void await_told();
 
 // Into the termination message, if there is one. A program that has failed by itself leaves it to its log's last lines, which the kubelet puts there.
 void tell_kubelet(const result::PodReport& report, const std::string& termination_log);

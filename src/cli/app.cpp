@@ -2,15 +2,17 @@
 #include "cli/app.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
-#include <iostream>
 #include <memory>
+#include <sstream>
 
+#include "base/printable.h"
 #include "base/text.h"
+#include "base/write.h"
 #include "cli/completion.h"
 #include "cli/examples.h"
 #include "cli/exec_command.h"
@@ -25,6 +27,7 @@ namespace trainstep::cli {
 namespace {
 
 constexpr int internal_exit_code = 3;
+constexpr Duration last_patience{5'000};
 constexpr std::size_t help_column = 38;  // behind --cluster-configuration-secret TEXT
 
 // The flags of the interface, as CLI11 fills them in. Absent and empty are different things until step/ has seen them.
@@ -116,6 +119,20 @@ struct Commands {
     to.footer(std::string(jobs_examples));
   }
 
+  void add_level(CLI::App& to) {
+    to.add_option_function<std::string>(
+          "--log-level", [this](const std::string& word) { choose_level(word); },
+          "what the log shows: debug adds every request and decision, warning leaves out the program's output; default: info")
+        ->group("Run")
+        ->type_name("debug|info|warning|error");
+  }
+
+  void choose_level(const std::string& word) {
+    const auto wanted = log::level_of(word);
+    if (!wanted) throw CLI::ValidationError("--log-level", fmt::format("\"{}\" is not known; write debug, info, warning or error", word));
+    command.log_options.level = jobs.log_options.level = *wanted;
+  }
+
   void add_format(CLI::App& to) {
     to.add_option_function<std::string>(
           "--log-format", [this](const std::string& word) { choose_format(word); }, "how the log is written; default: text")
@@ -127,7 +144,7 @@ struct Commands {
     const auto wanted = lower(word);
     if (wanted != "text" && wanted != "json")
       throw CLI::ValidationError("--log-format", fmt::format("\"{}\" is not known; write text or json", word));
-    command.log_format = wanted == "json" ? LogFormat::json : LogFormat::text;
+    command.log_options.format = wanted == "json" ? log::Format::json : log::Format::text;
   }
 
   void add_exec_flags() {
@@ -158,6 +175,7 @@ struct Commands {
         ->group("Run")
         ->type_name(value::file);
     add_format(*run);
+    add_level(*run);
     run->footer(std::string(run_examples));
     render_flags.add_to(*render);
     render->add_flag("--explain", command.explain, "behind every value, the input that set it")->group("Render");
@@ -172,12 +190,14 @@ struct Commands {
     check->footer(std::string(check_examples));
     for (auto* command_of_jobs : {list, attach, logs, stop}) add_jobs_flags(*command_of_jobs);
     for (auto* of_one : {attach, logs, stop}) of_one->add_option("RUN", jobs.run, "run id, or the job's name")->required()->type_name("");
+    add_level(*attach);
     attach->add_option("--metrics", jobs.metrics, "a file for the metrics: one JSON object")->type_name(value::file);
     attach->add_option("--report", jobs.report, "a file for the report: one HTML page")->type_name(value::file);
     logs->add_option("REPLICA", jobs.replica, "worker-1, ps-0, …; default: the primary replica")->type_name("");
     add_exec_flags();
     replay->add_option("FILE", record, "what run --record has written")->required()->type_name("");
     add_format(*replay);
+    add_level(*replay);
     replay->footer(std::string(replay_examples));
     completion->add_option("SHELL", shell, "for which one")->required()->type_name("bash|zsh|fish");
     completion->footer(std::string(completion_examples));
@@ -200,7 +220,7 @@ int dispatch(Commands& commands) {
   if (commands.logs->parsed()) return run_logs(commands.jobs);
   if (commands.stop->parsed()) return run_stop(commands.jobs);
   if (commands.exec->parsed()) return run_exec(commands.exec_command);
-  if (commands.replay->parsed()) return run_replay(commands.record, commands.command.log_format);
+  if (commands.replay->parsed()) return run_replay(commands.record, commands.command.log_options);
   if (commands.check->parsed()) {
     commands.command.flags = commands.check_flags.given(*commands.check);
     return run_check(commands.command);
@@ -213,16 +233,11 @@ int dispatch(Commands& commands) {
   return run_render(commands.command);
 }
 
-// Not through fmt or a stream: both throw when stderr is closed.
-void complain(std::string_view text) {
-  const auto line = fmt::format("trainstep: {}\n", text);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
-
 // --help, --version
 int show(const CLI::App& app, const CLI::Success& success) {
-  app.exit(success);
-  return std::cout.flush() ? 0 : report(internal_error("standard output cannot be written to"));
+  std::ostringstream text;
+  app.exit(success, text);
+  return print(text.str());
 }
 
 // CLI11 says what it has counted; people want to know what to write.
@@ -262,6 +277,9 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+// Whoever does not read it must not keep us: these are last words.
+void complain(std::string_view text) { write_within(STDERR_FILENO, fmt::format("trainstep: {}\n", printable(text)), last_patience); }
 
 int report(const Error& error) {
   complain(error.message);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include "base/error.h"
 
 namespace trainstep::cli {
@@ -9,7 +11,10 @@ namespace trainstep::cli {
 // Runs the subcommand that argv names. Returns the exit code of DESIGN's table (result/verdict.h); never throws.
 int run_app(int argc, char** argv);
 
-// "trainstep: …" on stderr, and the exit code of that error.
+// "trainstep: …" on stderr.
+void complain(std::string_view text);
+
+// The same of an error, and the exit code of that error.
 int report(const Error& error);
 
 }  // namespace trainstep::cli

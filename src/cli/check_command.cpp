@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "base/printable.h"
 #include "cli/app.h"
 #include "cli/connection.h"
+#include "cli/print.h"
 #include "cli/run_command.h"
 #include "cluster/checkup.h"
 #include "cluster/data.h"
@@ -22,7 +23,7 @@ constexpr int refused = 2;
 void show(const cluster::Finding& finding) {
   using enum cluster::Finding::Grade;
   const auto* grade = finding.grade == good ? "ok" : finding.grade == doubtful ? "doubt" : "FAILS";
-  std::fputs(fmt::format("{:<6} {}\n", grade, finding.text).c_str(), stdout);
+  static_cast<void>(print(fmt::format("{:<6} {}\n", grade, printable(finding.text))));
 }
 
 // Begins something and runs the loop until its answer is there.
@@ -60,8 +61,8 @@ Result<Json> configuration_of(Connection& connection, const std::string& name) {
 
 void show_role(const std::vector<cluster::Right>& missing, const std::string& name_space) {
   if (missing.empty()) return;
-  std::fputs(fmt::format("\n# What is missing; bind it to the step's service account:\n{}", to_yaml(cluster::role(missing, name_space))).c_str(),
-             stdout);
+  static_cast<void>(
+      print(fmt::format("\n# What is missing; bind it to the step's service account:\n{}", to_yaml(cluster::role(missing, name_space)))));
 }
 
 int without_configuration(const Connection& connection, const std::string& name) {

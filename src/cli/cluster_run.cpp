@@ -5,12 +5,13 @@
 #include "cli/app.h"
 #include "cli/cluster_place.h"
 #include "cli/hand_over.h"
+#include "cli/network.h"
 #include "cli/run_command.h"
 #include "cluster/data.h"
 #include "cluster/session.h"
-#include "http/curl_transport.h"
 #include "kinds/kind.h"
 #include "kube/credentials.h"
+#include "log/back_pressure.h"
 #include "process/child.h"
 #include "process/memory.h"
 #include "process/signals.h"
@@ -27,28 +28,37 @@ class ClusterRun {
  public:
   ClusterRun(const StepCommand& command, const step::Inputs& inputs, ClusterPlace place, std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
-        m_listeners(m_loop, command.log_format, std::move(recorder)),
-        m_transport(m_loop),
-        m_session(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(place.credentials)), options(place), m_listeners.all()) {}
+        m_listeners(m_loop, command.log_options, std::move(recorder)),
+        m_network(m_loop, m_listeners.own_log(), place.credentials.server.origin()),
+        m_session(m_loop, m_network.transport(), std::make_shared<kube::Credentials>(std::move(place.credentials)), options(place), listeners()),
+        m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_session.hold_output(pressure); }) {}
 
   int operator()() {
-    const process::Signals signals(m_loop, [this](int signal) { m_session.request_stop(signal); });
+    const process::Signals signals(m_loop, [this](int signal) { m_over ? m_reader.hurry() : m_session.request_stop(signal); });
     int code = 0;
     m_session.begin([&](cluster::Session::Done done) {
-      hand_over(m_loop, m_listeners.console(), m_inputs, done.plan, done.outcome);
+      hand_over(m_loop, m_listeners.own_log(), m_inputs, done.plan, done.outcome);
       code = result::exit_code(done.outcome.verdict);
-      m_session.conclude(done.outcome.verdict, [this](const std::string& problem) {
-        if (!problem.empty()) m_listeners.console().say(m_loop.now(), problem);
-        m_loop.stop();
+      const auto patience = patience_with_reader(done.outcome.verdict);
+      m_session.conclude(done.outcome.verdict, [this, patience](const std::string& problem) {
+        if (!problem.empty()) m_listeners.console().warn(m_loop.now(), problem);
+        m_listeners.console().finish();
+        m_over = true;
+        m_reader.finish(patience, [this] { m_loop.stop(); });
       });
     });
     m_loop.after(after_the_start, process::give_back_memory);
     m_loop.run();
-    m_listeners.console().finish();
     return code;
   }
 
  private:
+  std::vector<run::Listener*> listeners() {
+    auto listeners = m_listeners.all();
+    listeners.push_back(&m_network);
+    return listeners;
+  }
+
   cluster::SessionOptions options(const ClusterPlace& place) {
     cluster::SessionOptions options;
     options.name_space = place.name_space;
@@ -67,8 +77,10 @@ class ClusterRun {
   const step::Inputs& m_inputs;
   PollLoop m_loop;
   Listeners m_listeners;
-  http::CurlTransport m_transport;
+  Network m_network;
   cluster::Session m_session;
+  log::BackPressure m_reader;
+  bool m_over = false;  // what is left is to be read
 };
 
 }  // namespace

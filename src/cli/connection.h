@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/poll_loop.h"
+#include "cli/app.h"
 #include "cli/cluster_place.h"
 #include "http/curl_transport.h"
+#include "http/observed_transport.h"
+#include "http/waiting.h"
 #include "kube/client.h"
 
 namespace trainstep::cli {
@@ -17,13 +21,21 @@ struct Connection {
       : name_space(std::move(place.name_space)),
         pod(std::move(place.pod)),
         description(std::move(place.description)),
-        transport(loop),
+        tell(complain),
+        waiting(loop, [this](const std::string& text) { tell(text); }),
+        curl(loop),
+        transport(curl, {&waiting}),
         credentials(std::make_shared<kube::Credentials>(std::move(place.credentials))),
-        client(loop, transport, credentials, random_seed()) {}
+        client(loop, transport, credentials, random_seed()) {
+    waiting.name(credentials->server.origin(), "the API server");
+  }
 
   std::string name_space, pod, description;
+  std::function<void(const std::string& text)> tell;  // that a server lets us wait: on stderr, if nobody else wants it
   PollLoop loop;
-  http::CurlTransport transport;
+  http::Waiting waiting;
+  http::CurlTransport curl;
+  http::ObservedTransport transport;
   std::shared_ptr<kube::Credentials> credentials;
   kube::Client client;
 };

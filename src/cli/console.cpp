@@ -3,22 +3,22 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
+#include <utility>
 
 #include "base/files.h"
-#include "data/json.h"
+#include "base/printable.h"
+#include "follow/describe.h"
 
 namespace trainstep::cli {
 namespace {
 
-constexpr std::size_t flush_at = std::size_t{256} << 10U;
 constexpr Duration refresh_every{500};
+constexpr Duration refresh_bar_every{100};
+constexpr Duration bar_is_old{3'000};  // then the live line tells again
 constexpr Duration status_every{30'000};
-constexpr std::string_view own_name = "trainstep";
+constexpr std::size_t longest_bar = 4096;
 
 // Columns for a text behind the arrow of the live line. A terminal without a size (a pipe in between) says 0.
 std::size_t live_width(int fd) {
@@ -36,13 +36,6 @@ std::string cut(std::string text, std::size_t width) {
     if (++columns > width) return text.substr(0, i);
   }
   return text;
-}
-
-// "4:07", "1:02:03" since the start.
-std::string clock(Duration since) {
-  const auto seconds = std::max<Duration::rep>(since.count() / 1000, 0);
-  if (seconds < 3600) return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
-  return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60);
 }
 
 }  // namespace
@@ -71,91 +64,67 @@ std::string live_line(const result::Timeline& timeline, const result::MetricRead
   return cut(line, width);
 }
 
-Console::Console(Loop& loop, int fd, LogFormat format)
-    : m_loop(loop),
-      m_fd(fd),
-      m_format(format),
-      m_terminal(format == LogFormat::text && ::isatty(fd) == 1),
-      m_colours(m_terminal && std::getenv("NO_COLOR") == nullptr),
-      m_began(loop.now()) {}
+Console::Console(Loop& loop, log::Log& log) : m_loop(loop), m_log(log) {}
 
 Console::~Console() { finish(); }
 
-void Console::say(Time at, const std::string& text) {
-  line(at, own_name, m_format == LogFormat::text ? fmt::format("{:>5}  {}", clock(at - m_began), text) : text);
-  flush();
-}
-
 void Console::output(Time at, const std::string& member, std::string_view lines) {
-  while (!lines.empty()) {
-    const auto end = lines.find('\n');
-    line(at, member, lines.substr(0, end));
-    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
-  }
+  if (m_bar && m_bar->member == member) m_bar.reset();
+  m_log.output(at, member, lines);
 }
 
-void Console::line(Time at, std::string_view source, std::string_view text) {
-  if (m_live_shown) {
-    m_buffer += "\r\033[K";
-    m_live_shown = false;
-  }
-  if (m_format == LogFormat::json) {
-    m_buffer += to_text(Json{{"time", to_rfc3339(at)}, {"source", source}, {"message", text}});
-  } else {
-    m_buffer.append(m_colours ? "\033[2m[" : "[").append(source).append(m_colours ? "]\033[0m " : "] ").append(text);
-  }
-  m_buffer += '\n';
-  if (m_buffer.size() >= flush_at) flush();
+void Console::unfinished(Time at, const std::string& member, std::string_view line) {
+  if (!m_log.terminal() || !m_log.shows(log::Level::info)) return;
+  const auto begun = !m_bar;
+  m_bar = Bar{member, std::string(line.substr(line.size() - std::min(line.size(), longest_bar))), at};
+  if (!begun) return;
+  if (m_refresh) m_loop.cancel(*m_refresh);
+  refresh_later();
 }
 
 void Console::progress(Time at, int /*done*/, int /*of*/) {
-  if (m_terminal || (m_last_status && at - *m_last_status < status_every)) return;
+  if (m_log.terminal() || (m_last_status && at - *m_last_status < status_every)) return;
   m_status_due = m_last_status.has_value();  // not for the first epoch: the log has just begun
   if (!m_last_status) m_last_status = at;
+}
+
+void Console::decided(const follow::Event& event, const std::vector<follow::Action>& actions, const follow::Rules& rules) {
+  if (!m_log.shows(log::Level::debug)) return;
+  if (const auto text = follow::describe_decision(event, actions, rules); !text.empty()) m_log.say(event.at, log::Level::debug, text);
 }
 
 void Console::state(Time at, const result::Timeline& timeline, const result::MetricReader& metrics) {
   m_timeline = timeline;
   m_metrics = &metrics;
-  if (m_status_due) {
-    m_status_due = false;
+  if (std::exchange(m_status_due, false)) {
     m_last_status = at;
     say(at, live_line(timeline, metrics, at, 200));
   }
-  flush();
-  if (m_terminal && !m_refresh) refresh_later();
+  m_log.commit();
+  if (m_log.terminal() && !m_refresh) refresh_later();
 }
 
 void Console::refresh_later() {
-  draw_live_line();
-  m_refresh = m_loop.after(refresh_every, [this] { refresh_later(); });
+  draw();
+  m_refresh = m_loop.after(m_bar ? refresh_bar_every : refresh_every, [this] { refresh_later(); });
 }
 
-void Console::draw_live_line() {
-  const auto text = live_line(m_timeline, *m_metrics, m_loop.now(), live_width(m_fd));
-  m_buffer += fmt::format("\r\033[K{}▸ {}{}", m_colours ? "\033[36m" : "", text, m_colours ? "\033[0m" : "");
-  flush();
-  m_live_shown = true;
+void Console::draw() {
+  if (m_bar && m_loop.now() - m_bar->at > bar_is_old) m_bar.reset();
+  m_log.draw(drawn());
+}
+
+std::string Console::drawn() const {
+  const auto width = live_width(m_log.writer().fd());
+  if (m_bar) return cut(fmt::format("[{}] {}", m_bar->member, plain(m_bar->text)), width);
+  return m_metrics == nullptr ? std::string() : "▸ " + live_line(m_timeline, *m_metrics, m_loop.now(), width);
 }
 
 void Console::finish() {
   if (m_refresh) m_loop.cancel(*m_refresh);
   m_refresh.reset();
-  if (m_live_shown) m_buffer += "\r\033[K";
-  m_live_shown = false;
-  flush();
-}
-
-void Console::flush() {
-  std::string_view left = m_buffer;
-  while (!left.empty() && !m_broken) {
-    const auto count = ::write(m_fd, left.data(), left.size());
-    if (count >= 0)
-      left.remove_prefix(static_cast<std::size_t>(count));
-    else if (errno != EINTR)
-      m_broken = true;  // the reader is gone (a cancelled KFP v2 step): the training matters more than its log
-  }
-  m_buffer.clear();
+  m_log.draw({});
+  m_log.commit();
 }
 
 void ProgressFile::progress(Time /*at*/, int done, int of) {

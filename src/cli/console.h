@@ -1,4 +1,4 @@
-// The log of a run for whoever reads it: a person at a terminal (with a live last line), a pod's log (plain lines), or a machine (JSON lines).
+// What the log says of a run, and when: its story, its replicas' output, how far it is – on a terminal as a live last line.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,11 +6,10 @@
 #include <string>
 
 #include "base/loop.h"
+#include "log/log.h"
 #include "run/listener.h"
 
 namespace trainstep::cli {
-
-enum class LogFormat { text, json };
 
 // What the live line says: "running · epoch 3/10 · loss=0.1234 · 1 min 20 s · about 3 min 06 s left", cut to `width` columns.
 std::string live_line(const result::Timeline& timeline, const result::MetricReader& metrics, Time now, std::size_t width);
@@ -20,38 +19,39 @@ std::optional<Duration> time_left(const result::Progress& progress, Duration run
 
 class Console : public run::Listener {
  public:
-  // Writes to `fd`, which stays the caller's. A terminal gets the live line and colours (unless NO_COLOR is set).
-  Console(Loop& loop, int fd, LogFormat format);
+  Console(Loop& loop, log::Log& log);
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
   ~Console() override;
 
-  void say(Time at, const std::string& text) override;
+  void say(Time at, const std::string& text) override { m_log.say(at, log::Level::info, text); }
+  void warn(Time at, const std::string& text) override { m_log.say(at, log::Level::warning, text); }
   void output(Time at, const std::string& member, std::string_view lines) override;
+  void unfinished(Time at, const std::string& member, std::string_view line) override;
   void progress(Time at, int done, int of) override;
+  void decided(const follow::Event& event, const std::vector<follow::Action>& actions, const follow::Rules& rules) override;
   void state(Time at, const result::Timeline& timeline, const result::MetricReader& metrics) override;
 
-  // Takes the live line away and writes out what is left.
+  // No last line any more: what follows are the last words.
   void finish();
 
  private:
-  void line(Time at, std::string_view source, std::string_view text);
   void refresh_later();
-  void draw_live_line();
-  void flush();
+  void draw();
+  [[nodiscard]] std::string drawn() const;
+
+  // What a replica draws anew behind carriage returns, before its line ends.
+  struct Bar {
+    std::string member, text;
+    Time at;
+  };
 
   Loop& m_loop;
-  int m_fd;
-  LogFormat m_format;
-  bool m_terminal;
-  bool m_colours;
-  bool m_broken = false;  // nobody reads any more
-  Time m_began;
-  std::string m_buffer;
-  bool m_live_shown = false;
+  log::Log& m_log;
   std::optional<Loop::TimerId> m_refresh;
   std::optional<Time> m_last_status;
   bool m_status_due = false;
+  std::optional<Bar> m_bar;
   result::Timeline m_timeline;
   const result::MetricReader* m_metrics = nullptr;
 };

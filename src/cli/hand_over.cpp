@@ -22,7 +22,7 @@ std::string target_path(const step::Inputs& inputs, std::string_view name) {
 
 }  // namespace
 
-void hand_over(Loop& loop, Console& console, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome) {
+void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome) {
   const step::FileReader reader = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
   step::Story story{inputs,
                     outcome,
@@ -34,11 +34,17 @@ void hand_over(Loop& loop, Console& console, const step::Inputs& inputs, const p
     if (story.succeeded()) outcome.verdict = result::lost_outputs(written.error());
     if (written.error().kind != ErrorKind::input) story.report_place.clear();  // it could not be written either
   }
-  for (const auto& line : step::summary(story)) console.say(loop.now(), line);
+  for (const auto& line : step::summary(story)) log.conclude(loop.now(), story.succeeded(), line);
 }
 
-Listeners::Listeners(Loop& loop, LogFormat format, std::unique_ptr<Recorder> recorder)
-    : m_console(loop, STDOUT_FILENO, format), m_recorder(std::move(recorder)) {
+log::Patience patience_with_reader(const result::Verdict& verdict) {
+  using enum result::VerdictClass;
+  const bool wanted = verdict.verdict_class == cancelled || verdict.verdict_class == interrupted || verdict.verdict_class == timeout;
+  return wanted ? log::Patience{Duration(2'000), Duration(10'000)} : log::Patience{Duration(60'000), {}};
+}
+
+Listeners::Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder)
+    : m_log(STDOUT_FILENO, options, loop.now()), m_console(loop, m_log), m_recorder(std::move(recorder)) {
   if (const auto* path = std::getenv("ARGO_PROGRESS_FILE"); path != nullptr && *path != '\0') m_progress_file = std::make_unique<ProgressFile>(path);
 }
 

@@ -8,6 +8,8 @@
 #include "base/loop.h"
 #include "cli/console.h"
 #include "cli/recorder.h"
+#include "log/back_pressure.h"
+#include "log/log.h"
 #include "plan/plan.h"
 #include "run/outcome.h"
 #include "step/inputs.h"
@@ -15,16 +17,22 @@
 namespace trainstep::cli {
 
 // Writes the step's outputs and tells how it ended. The verdict changes when outputs cannot be written. `plan` may be null.
-void hand_over(Loop& loop, Console& console, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome);
+void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome);
 
-// The console, Argo's progress file where there is one, the record if it is wanted (may be null).
+// How long the end of the log waits for a reader who takes nothing (docs/adr/0017-the-log.md): whoever pages through it may think; whoever has asked
+// for an end is to have it.
+log::Patience patience_with_reader(const result::Verdict& verdict);
+
+// The log, the console, Argo's progress file where there is one, the record if it is wanted (may be null).
 class Listeners {
  public:
-  Listeners(Loop& loop, LogFormat format, std::unique_ptr<Recorder> recorder);
+  Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder);
+  [[nodiscard]] log::Log& own_log() { return m_log; }
   [[nodiscard]] Console& console() { return m_console; }
   [[nodiscard]] std::vector<run::Listener*> all();
 
  private:
+  log::Log m_log;
   Console m_console;
   std::unique_ptr<ProgressFile> m_progress_file;
   std::unique_ptr<Recorder> m_recorder;

@@ -4,22 +4,25 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/app.h"
 #include "cli/connection.h"
 #include "cli/hand_over.h"
+#include "cli/print.h"
 #include "cluster/jobs.h"
 #include "cluster/pod_index.h"
 #include "cluster/rules.h"
 #include "cluster/session.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
+#include "log/back_pressure.h"
 #include "process/signals.h"
 #include "step/targets.h"
 
@@ -28,6 +31,7 @@ namespace {
 
 constexpr Duration patience{30'000};
 constexpr Duration look_again{500};
+constexpr std::chrono::hours for_ever{24 * 365};  // who pages through a log may think; there is nothing to be stopped
 
 std::string text(const Json& object, const char* pointer) {
   const Json::json_pointer place(pointer);
@@ -86,15 +90,14 @@ Result<std::unique_ptr<Connection>> connect(const JobsCommand& command) {
 Result<int> list(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command));
   ASSIGN(const auto jobs, find(*connection, ""));
-  std::fputs(fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", "RUN", "KIND", "JOB", "STATE", "SINCE").c_str(), stdout);
+  auto table = fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", "RUN", "KIND", "JOB", "STATE", "SINCE");
   for (const auto& job : jobs) {
     ASSIGN(const auto plan, cluster::plan_of(job));
-    std::fputs(fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", plan.run_id, plan.kind, plan.job_name, state_of(job, plan),
-                           text(job.object, "/metadata/creationTimestamp"))
-                   .c_str(),
-               stdout);
+    table += printable(fmt::format("{:<24} {:<10} {:<40} {:<11} {}", plan.run_id, plan.kind, plan.job_name, state_of(job, plan),
+                                   text(job.object, "/metadata/creationTimestamp"))) +
+             '\n';
   }
-  return 0;
+  return print(table);
 }
 
 Result<step::Inputs> wanted_outputs(const JobsCommand& command) {
@@ -111,12 +114,21 @@ Result<int> attach(const JobsCommand& command) {
   ASSIGN(auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
   auto& loop = connection->loop;
-  Listeners listeners(loop, command.log_format, nullptr);
+  Listeners listeners(loop, command.log_options, nullptr);
+  connection->tell = [&](const std::string& text) { listeners.console().warn(loop.now(), text); };
   int code = result::exit_code({result::VerdictClass::interrupted, "", std::nullopt, true, SIGTERM});
   // Who looks on from a shell only looks away: the job is its step's.
+  std::optional<log::BackPressure> reader;
+  bool over = false;
+  const auto finish = [&](log::Patience patience_with_him) {
+    listeners.console().finish();
+    over = true;
+    reader->finish(patience_with_him, [&loop] { loop.stop(); });
+  };
   const process::Signals signals(loop, [&](int) {
+    if (over) return reader->hurry();
     listeners.console().say(loop.now(), "detached; the job runs on");
-    loop.stop();
+    finish({Duration(2'000), Duration(10'000)});
   });
   cluster::SessionOptions options;
   options.name_space = connection->name_space;
@@ -126,13 +138,14 @@ Result<int> attach(const JobsCommand& command) {
   options.facts = cluster::facts_of(job);
   options.existing = std::move(job);
   cluster::Session session(loop, connection->transport, connection->credentials, std::move(options), listeners.all());
+  reader.emplace(loop, listeners.own_log(), [&session](Pressure pressure) { session.hold_output(pressure); });
   session.begin([&](cluster::Session::Done done) {
-    hand_over(loop, listeners.console(), outputs, done.plan, done.outcome);
+    if (over) return;
+    hand_over(loop, listeners.own_log(), outputs, done.plan, done.outcome);
     code = result::exit_code(done.outcome.verdict);
-    loop.stop();  // the clean-up is the step's
+    finish(patience_with_reader(done.outcome.verdict));  // the clean-up is the step's
   });
   loop.run();
-  listeners.console().finish();
   return code;
 }
 
@@ -141,7 +154,8 @@ class LogReader {
  public:
   LogReader(Connection& connection, const JobsCommand& command, const cluster::Submitted& job, const plan::Plan& plan)
       : m_connection(connection),
-        m_console(connection.loop, STDOUT_FILENO, command.log_format),
+        m_log(STDOUT_FILENO, command.log_options, connection.loop.now()),
+        m_reader(connection.loop, m_log, [this](Pressure pressure) { hold(pressure != Pressure::none); }),
         m_wanted(command.replica),
         m_rules(cluster::rules_of(plan)),
         m_index(kinds::find(plan.kind), job.resource, plan.job_name, kinds::find(plan.kind).replicas(plan)),
@@ -169,7 +183,7 @@ class LogReader {
   // Errors: not_found (no such pod), those of reading.
   Result<void> read(const std::string& job_name) {
     m_connection.loop.run();
-    m_console.finish();
+    m_log.writer().finish(for_ever);
     if (m_problem) return std::move(*m_problem);
     if (!m_streams.empty()) return {};
     return Error{ErrorKind::not_found, fmt::format("{} has no pod of {}", job_name, m_wanted.empty() ? "its primary replica" : m_wanted)};
@@ -185,13 +199,22 @@ class LogReader {
     const auto pod = kinds::read_pod(object);
     auto& stream = m_streams[pod.uid];
     if (!stream) stream = follow(pod, known.name);
+    stream->hold(m_held);
     if (pod.over()) stream->ended();
+  }
+
+  void hold(bool held) {
+    m_held = held;
+    for (auto& [uid, stream] : m_streams) stream->hold(held);
   }
 
   std::unique_ptr<kube::LogStream> follow(const kinds::PodView& pod, const std::string& member) {
     kube::LogStream::Sink sink;
-    sink.lines = [this, member](std::string_view lines) { m_console.output(m_connection.loop.now(), member, lines); };
-    sink.lost = [this](const std::string& what) { m_console.say(m_connection.loop.now(), what); };
+    sink.lines = [this, member](std::string_view lines) {
+      m_log.output(m_connection.loop.now(), member, lines);
+      m_log.commit();
+    };
+    sink.lost = [this](const std::string& what) { m_log.say(m_connection.loop.now(), log::Level::warning, what); };
     sink.complete = [this] {
       if (--m_open == 0) m_connection.loop.stop();
     };
@@ -202,7 +225,9 @@ class LogReader {
   }
 
   Connection& m_connection;
-  Console m_console;
+  log::Log m_log;
+  log::BackPressure m_reader;
+  bool m_held = false;
   std::string m_wanted;
   follow::Rules m_rules;
   cluster::PodIndex m_index;
@@ -244,8 +269,7 @@ Result<int> stop(const JobsCommand& command) {
   });
   connection->loop.run();
   if (problem) return std::move(*problem);
-  std::fputs(fmt::format("{} and its pods are deleted\n", shown_name(job)).c_str(), stdout);
-  return 0;
+  return print(fmt::format("{} and its pods are deleted\n", shown_name(job)));
 }
 
 int finish(Result<int> code) { return code ? *code : report(code.error()); }

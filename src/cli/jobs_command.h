@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/console.h"
+#include "log/level.h"
 
 namespace trainstep::cli {
 
@@ -15,7 +15,7 @@ struct JobsCommand {
   std::string replica;     // logs: "worker-1"; empty: the primary
   std::string metrics;     // attach: files to write at the end; empty: none
   std::string report;
-  LogFormat log_format = LogFormat::text;
+  log::Options log_options;
 };
 
 // All return the exit code.

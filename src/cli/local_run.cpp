@@ -12,6 +12,7 @@
 #include "kinds/kind.h"
 #include "local/backend.h"
 #include "local/gang.h"
+#include "log/back_pressure.h"
 #include "process/guard.h"
 #include "process/signals.h"
 #include "run/runner.h"
@@ -64,26 +65,28 @@ class LocalRun {
       : m_inputs(inputs),
         m_plan(plan),
         m_run_dir(run_folder(command, plan)),
-        m_listeners(m_loop, command.log_format, std::move(recorder)),
+        m_listeners(m_loop, command.log_options, std::move(recorder)),
         m_backend(m_loop, plan, local_options(command)),
-        m_runner(m_loop, m_backend, m_listeners.all(), rules_of(plan)) {}
+        m_runner(m_loop, m_backend, m_listeners.all(), rules_of(plan)),
+        m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_backend.hold_output(pressure); }) {}
 
   int operator()(int guard_fd) {
-    const process::Signals signals(m_loop, [this](int signal) { m_runner.request_stop(signal); });
+    const process::Signals signals(m_loop, [this](int signal) { stop(signal); });
     if (guard_fd >= 0) {
       m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
         m_loop.forget(guard_fd);
-        m_runner.request_stop(SIGTERM);
-        m_loop.after(orphaned_grace, [this] { m_runner.request_stop(SIGINT); });  // the second one ends the grace
+        stop(SIGTERM);
+        m_loop.after(orphaned_grace, [this] { stop(SIGINT); });  // the second one ends the grace
       });
     }
     m_listeners.console().say(m_loop.now(), opening(m_plan, m_run_dir.string()));
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {
-      hand_over(m_loop, m_listeners.console(), m_inputs, &m_plan, outcome);
+      hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome);
       m_listeners.console().finish();
       code = result::exit_code(outcome.verdict);
-      m_loop.stop();
+      m_over = true;
+      m_reader.finish(patience_with_reader(outcome.verdict), [this] { m_loop.stop(); });
     });
     m_loop.run();
     return code;
@@ -97,6 +100,8 @@ class LocalRun {
     return options;
   }
 
+  void stop(int signal) { m_over ? m_reader.hurry() : m_runner.request_stop(signal); }
+
   const step::Inputs& m_inputs;
   const plan::Plan& m_plan;
   fs::path m_run_dir;
@@ -104,6 +109,8 @@ class LocalRun {
   Listeners m_listeners;
   local::LocalBackend m_backend;
   run::Runner m_runner;
+  log::BackPressure m_reader;
+  bool m_over = false;  // what is left is to be read
 };
 
 }  // namespace

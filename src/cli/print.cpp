@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/print.h"
 
-#include <cerrno>
-#include <cstdio>
+#include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
+#include "base/write.h"
 #include "cli/app.h"
 
 namespace trainstep::cli {
 
 int print(std::string_view text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written || errno == EPIPE ? 0 : report(internal_error("standard output cannot be written to"));
+  const auto problem = write_all(STDOUT_FILENO, text);
+  return problem == 0 || problem == EPIPE ? 0
+                                          : report(internal_error(fmt::format("standard output cannot be written to: {}", std::strerror(problem))));
 }
 
 }  // namespace trainstep::cli

@@ -4,64 +4,74 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <optional>
 #include <string>
 
-#include "base/poll_loop.h"
 #include "cli/app.h"
+#include "follow/describe.h"
 #include "follow/record.h"
+#include "log/log.h"
 #include "result/verdict.h"
 
 namespace trainstep::cli {
 namespace {
 
+constexpr std::chrono::hours for_ever{24 * 365};  // who pages through it may think; there is nothing to be stopped
+
 class Player {
  public:
-  explicit Player(LogFormat format) : m_console(m_loop, STDOUT_FILENO, format) {}
+  explicit Player(log::Options options) : m_options(options) {}
 
   Result<void> head(const Json& line) {
     ASSIGN(m_replay, follow::read_head(line));
+    m_log.emplace(STDOUT_FILENO, m_options, m_replay.began);
     show(m_replay.began, m_replay.machine->begin(m_replay.began));
     return {};
   }
   Result<void> event(const Json& line) {
     ASSIGN(const auto event, follow::read_event(line, m_replay.machine->members().size()));
-    show(event.at, m_replay.machine->handle(event));
+    const auto actions = m_replay.machine->handle(event);
+    if (m_log->shows(log::Level::debug))
+      if (const auto text = follow::describe_decision(event, actions, m_replay.machine->rules()); !text.empty())
+        m_log->say(event.at, log::Level::debug, text);
+    show(event.at, actions);
     return {};
   }
   Result<int> end() {
-    m_console.finish();
     if (!m_verdict) return input_error("the record ends before the run did: nothing can be said of its end");
-    m_console.say(m_end, result::describe(*m_verdict));
+    const bool succeeded = m_verdict->verdict_class == result::VerdictClass::succeeded;
+    m_log->conclude(m_end, succeeded, result::describe(*m_verdict));
     if (m_verdict->first_failure)
-      for (const auto& line : m_verdict->first_failure->last_lines) m_console.say(m_end, "  " + line);
-    m_console.finish();
+      for (const auto& line : m_verdict->first_failure->last_lines) m_log->conclude(m_end, succeeded, "  " + line);
+    m_log->writer().finish(for_ever);
     return result::exit_code(*m_verdict);
   }
 
  private:
   void show(Time at, const std::vector<follow::Action>& actions) {
     for (const auto& action : actions) {
-      if (const auto* said = std::get_if<follow::Say>(&action)) m_console.say(at, said->text);
+      if (const auto* said = std::get_if<follow::Say>(&action)) m_log->say(at, said->warning ? log::Level::warning : log::Level::info, said->text);
       if (const auto* output = std::get_if<follow::ShowOutput>(&action))
-        m_console.output(at, m_replay.machine->rules().members.at(output->member).name, output->lines);
+        m_log->output(at, m_replay.machine->rules().members.at(output->member).name, output->lines);
       if (const auto* finish = std::get_if<follow::Finish>(&action)) m_verdict = finish->verdict;
     }
     m_end = at;
+    if (m_log->writer().waiting() > log::Writer::full) m_log->writer().finish(for_ever);
   }
 
-  PollLoop m_loop;
-  Console m_console;
+  log::Options m_options;
+  std::optional<log::Log> m_log;  // from the record's beginning
   follow::Replay m_replay;
   std::optional<result::Verdict> m_verdict;
   Time m_end;
 };
 
-Result<int> play(const std::string& path, LogFormat format) {
+Result<int> play(const std::string& path, log::Options options) {
   std::ifstream file(path);
   if (!file) return input_error(fmt::format("{} cannot be read", path));
-  Player player(format);
+  Player player(options);
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
     const auto where = fmt::format("{}, line {}", path, number);
@@ -73,8 +83,8 @@ Result<int> play(const std::string& path, LogFormat format) {
 
 }  // namespace
 
-int run_replay(const std::string& path, LogFormat format) {
-  const auto code = play(path, format);
+int run_replay(const std::string& path, log::Options options) {
+  const auto code = play(path, options);
   return code ? *code : report(code.error());
 }
 

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "cli/console.h"
+#include "log/level.h"
 
 namespace trainstep::cli {
 
 // The exit code is the recorded run's; 2 when the file is no record.
-int run_replay(const std::string& path, LogFormat format);
+int run_replay(const std::string& path, log::Options options);
 
 }  // namespace trainstep::cli

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/console.h"
+#include "log/level.h"
 #include "plan/plan.h"
 #include "step/inputs.h"
 
@@ -18,7 +18,7 @@ struct StepCommand {
   std::string python;   // run
   std::string run_dir;  // run
   std::string record;   // run: a file for the events; empty: none
-  LogFormat log_format = LogFormat::text;
+  log::Options log_options;
   bool explain = false;     // render
   std::string api_version;  // render: "kubeflow.org/v1"; empty: the best
 };

@@ -224,12 +224,19 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
   const auto member = order.member;
   const auto attempt = order.attempt;
   sink.lines = [this, member, attempt](std::string_view lines) { emit(follow::MemberOutput{member, lines, attempt}); };
-  sink.lost = [this, pod = order.pod](const std::string& what) { tell(fmt::format("log of {}: {}", pod, what)); };
+  sink.lost = [this, pod = order.pod](const std::string& what) { emit(follow::Told{fmt::format("log of {}: {}", pod, what), true}); };
   sink.complete = [this, member, attempt] { emit(follow::LogComplete{member, attempt}); };
   auto& kin = m_log_kin[{order.pod, order.container}];
   if (!kin) kin = std::make_shared<kube::LogKin>();
-  m_logs[{member, attempt}] =
-      std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink), kin);
+  auto& log = m_logs[{member, attempt}];
+  log = std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink), kin);
+  log->hold(m_logs_held);
+}
+
+// The pods write on: their lines wait in the kubelet's files.
+void ClusterBackend::hold_output(Pressure pressure) {
+  m_logs_held = pressure != Pressure::none;
+  for (auto& [key, log] : m_logs) log->hold(m_logs_held);
 }
 
 void ClusterBackend::end_log(const follow::EndLog& order) {

@@ -41,6 +41,7 @@ class ClusterBackend : public run::Backend {
   void end_log(const follow::EndLog& order) override;
   void look_again() override;
   void remove_job(const follow::RemoveJob& order) override;
+  void hold_output(Pressure pressure) override;
   Result<std::vector<run::OutputFound>> collect() override;
 
   // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
@@ -91,6 +92,7 @@ class ClusterBackend : public run::Backend {
   std::vector<std::unique_ptr<kube::Watch>> m_watches;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::LogKin>> m_log_kin;  // by pod's name and container
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
+  bool m_logs_held = false;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
   std::optional<result::PodReport> m_report;  // the primary's, when it has ended well

@@ -133,6 +133,7 @@ void Session::run() {
   if (!existing) m_backend->bring(companions());
   m_runner =
       std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), job_rules_of(*m_plan)));
+  m_backend->hold_output(m_pressure);
   m_runner->begin([this](run::Outcome outcome) { training_ended(std::move(outcome)); });
   m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { m_runner->tell(follow::CancelSeen{what}); });
 }
@@ -195,6 +196,11 @@ void Session::request_stop(int signal) {
     if (eviction) m_runner->tell(follow::EvictionSeen{std::move(*eviction), retried});
     m_runner->request_stop(signal);
   });
+}
+
+void Session::hold_output(Pressure pressure) {
+  m_pressure = pressure;
+  if (m_backend) m_backend->hold_output(pressure);
 }
 
 void Session::finish_early(result::Verdict verdict) {

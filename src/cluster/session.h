@@ -51,6 +51,8 @@ class Session {
   void begin(std::function<void(Done)> done);
   // SIGTERM or SIGINT arrived.
   void request_stop(int signal);
+  // The log's reader does not keep up, or does again.
+  void hold_output(Pressure pressure);
   // The clean-up that the verdict asks for; `done` from the loop, with what could not be done (empty: nothing).
   void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
 
@@ -90,6 +92,7 @@ class Session {
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<OwnLife> m_own_life;
+  Pressure m_pressure = Pressure::none;
   bool m_over = false;
   bool m_trained = false;     // the training has succeeded, whatever becomes of its outputs
   bool m_collecting = false;  // outputs are fetched, after the job's end

@@ -58,6 +58,7 @@ struct TimerFired {
 // --- events of a job in a cluster ---
 struct Told {
   std::string text;
+  bool warning = false;
 };  // the backend's own line of the story: where, as whom, what was created
 struct JobFound {
   bool adopted;
@@ -122,7 +123,8 @@ struct ShowOutput {
 };  // print with the member's prefix; same lifetime as the event's
 struct Say {
   std::string text;
-};  // a line of the story
+  bool warning = false;
+};  // a line of the story; a warning tells that something goes wrong
 struct ShowProgress {
   int done;
   int of;

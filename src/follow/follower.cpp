@@ -107,8 +107,8 @@ void Follower::restart_later(MemberIndex member) {
   ++m_restarts;
   auto& state = m_members[member];
   state.life = Life::restarting;
-  say(fmt::format("{}; starting it again in {} (restart {} of {})", describe(failure_of(member)), describe(pause), m_restarts,
-                  m_rules.policy.backoff_limit));
+  warn(fmt::format("{}; starting it again in {} (restart {} of {})", describe(failure_of(member)), describe(pause), m_restarts,
+                   m_rules.policy.backoff_limit));
   state.tail.clear();
   m_actions.emplace_back(SetTimer{restart + static_cast<int>(member), pause});
 }

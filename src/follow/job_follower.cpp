@@ -26,7 +26,7 @@ std::vector<Action> JobFollower::handle(const Event& event) {
   return take_actions();
 }
 
-void JobFollower::on(const Told& told, Time) { say(told.text); }
+void JobFollower::on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }
 
 void JobFollower::on(const JobFound& found, Time at) {
   m_found = at;
@@ -117,7 +117,7 @@ void JobFollower::on(const StopRequested& request, Time at) {
 
 void JobFollower::on(const BackendFailed& failed, Time at) {
   if (m_verdict) {
-    if (m_removing) say("the job may still be there: " + failed.error.message);
+    if (m_removing) warn("the job may still be there: " + failed.error.message);
     return finish();
   }
   if (m_over) return conclude_now(at);  // nothing more can be seen of it, but its end is known
@@ -127,7 +127,7 @@ void JobFollower::on(const BackendFailed& failed, Time at) {
 void JobFollower::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
-    say(fmt::format("the API server cannot be reached ({}); the job runs on, trying again", trouble.reason));
+    warn(fmt::format("the API server cannot be reached ({}); the job runs on, trying again", trouble.reason));
     if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count all the same
     return;
   }
@@ -155,7 +155,7 @@ void JobFollower::on(const TimerFired& fired, Time at) {
       return conclude_when_settled(at);
     case logs_over:
       for (const auto& [key, log] : m_logs)
-        if (log.ending && !log.complete) say(fmt::format("{}: the end of its log could not be read in time", m_rules.members[key.first].name));
+        if (log.ending && !log.complete) warn(fmt::format("{}: the end of its log could not be read in time", m_rules.members[key.first].name));
       m_ends_awaited = m_logs_awaited = false;
       return conclude_when_settled(at);
     default:

@@ -126,7 +126,7 @@ void JobFollower::tell_pending(const PendingClock::Present& present) {
   m_pending = now;
   if (!news) return;
   const auto limit = follow::limit_of(now, m_rules.limits);
-  say(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
+  warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
 }
 
 void JobFollower::look_again() {

@@ -50,12 +50,14 @@ class Machine {
   [[nodiscard]] const result::Timeline& timeline() const { return m_timeline; }
   [[nodiscard]] const result::MetricReader& metrics() const { return m_metrics; }
   [[nodiscard]] bool finished() const { return m_finished; }
+  // Whether that member's output is wanted (Rules::logs).
+  [[nodiscard]] bool shown(MemberIndex member) const { return m_shown[member]; }
 
  protected:
   // A member's output: shown if it is wanted, read for metrics if it is the primary's; its end is kept in `tail` for the triage.
   void take_output(const MemberOutput& output, Time at, result::Tail& tail);
-  [[nodiscard]] bool shown(MemberIndex member) const { return m_shown[member]; }
   void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
+  void warn(std::string text) { m_actions.emplace_back(Say{std::move(text), true}); }
   void start_timer(int timer, const std::optional<Duration>& delay) {
     if (delay) m_actions.emplace_back(SetTimer{timer, *delay});
   }

@@ -99,7 +99,7 @@ void describe(Io& io, TimerFired& v) {
 }
 template <typename Io>
 void describe(Io& io, Told& v) {
-  io("text", v.text);
+  io("text", v.text), io("warning", v.warning);
 }
 template <typename Io>
 void describe(Io& io, JobFound& v) {

@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "base/printable.h"
 #include "result/mpirun.h"
 #include "result/traceback.h"
 
@@ -18,6 +19,13 @@ std::optional<MemberIndex> member_of_rank(const Rules& rules, int rank) {
   for (MemberIndex i = 0; i < rules.members.size(); ++i)
     if (!rules.members[i].started && rank-- == 0) return i;
   return std::nullopt;
+}
+
+// As they were seen: without colours, a redrawn one in its last state.
+std::vector<std::string> plain_lines(const result::Tail& tail) {
+  auto lines = tail.lines();
+  for (auto& line : lines) line = plain(line);
+  return lines;
 }
 
 void explain(result::FirstFailure& failure, std::vector<std::string> lines) {
@@ -42,13 +50,13 @@ result::FirstFailure failure_of(const Rules& rules, const std::vector<MemberStat
   failure.signal = ending.signal;
   if (!failure.signal && !ending.vanished) failure.exit_code = ending.exit_code;
   failure.reason = ending.reason;
-  auto lines = state.tail.lines();
+  auto lines = plain_lines(state.tail);
   if (const auto report = result::find_mpi_failure(lines); report && report->rank) {
     if (const auto rank = member_of_rank(rules, *report->rank)) {
       failure.replica = rules.members[*rank].name;
       failure.exit_code = report->exit_code;
       failure.signal = report->signal;
-      if (!members[*rank].tail.empty()) lines = members[*rank].tail.lines();
+      if (!members[*rank].tail.empty()) lines = plain_lines(members[*rank].tail);
     }
   }
   explain(failure, std::move(lines));

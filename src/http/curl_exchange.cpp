@@ -200,6 +200,7 @@ std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* user
   auto& exchange = *static_cast<Exchange*>(userdata);
   try {
     heard(exchange);
+    if (exchange.held) return CURL_WRITEFUNC_PAUSE;  // it comes again when the exchange goes on
     const std::string_view piece(bytes, size * count);
     switch (exchange.reader.body(piece)) {
       case ResponseReader::Piece::taken:

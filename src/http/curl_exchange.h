@@ -62,6 +62,7 @@ struct Exchange {
   std::array<char, CURL_ERROR_SIZE> error_text{};
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();  // must not mind that somebody sets the clock
   curl_off_t sent = 0;
+  bool held = false;
   std::optional<Loop::TimerId> resolving;
   std::optional<Loop::TimerId> limit;
   std::optional<Loop::TimerId> silence;

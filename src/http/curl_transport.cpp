@@ -39,6 +39,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
 
   Id start(Request request, Handler handler);
   void cancel(Id id);
+  void hold(Id id, bool held);
   // Nothing happens after it, also when a handler is being called.
   void close();
 
@@ -145,6 +146,21 @@ void CurlTransport::Engine::cancel(Id id) {
   m_exchanges.erase(found);  // one that is in its handler right now is held by deliver()
 }
 
+// What libcurl has read by then it gives out when the exchange goes on, from within the call.
+void CurlTransport::Engine::hold(Id id, bool held) {
+  const auto found = m_exchanges.find(id);
+  if (found == m_exchanges.end() || std::exchange(found->second->held, held) == held || !found->second->easy) return;
+  found->second->heard = Clock::now();
+  curl_easy_pause(found->second->easy.get(), held ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+  if (held) return;
+  m_loop.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->kick(CURL_SOCKET_TIMEOUT, 0);
+    self->deliver();
+  });
+}
+
 void CurlTransport::Engine::set_timers(Exchange& exchange) {
   if (exchange.request.silence) look_for_silence(exchange);
   if (!exchange.request.limit) return;
@@ -162,6 +178,7 @@ void CurlTransport::Engine::look_for_silence(Exchange& exchange) {
     exchange.sent = sent;
     exchange.heard = Clock::now();
   }
+  if (exchange.held) exchange.heard = Clock::now();
   const auto left = std::chrono::ceil<Duration>(exchange.heard + exchange.request.silence.value_or(Duration{}) - Clock::now());
   if (left.count() > 0) {
     exchange.silence = m_loop.after(left, [this, &exchange] { look_for_silence(exchange); });
@@ -273,5 +290,7 @@ CurlTransport::~CurlTransport() { m_engine->close(); }
 Transport::Id CurlTransport::start(Request request, Handler handler) { return m_engine->start(std::move(request), std::move(handler)); }
 
 void CurlTransport::cancel(Id id) { m_engine->cancel(id); }
+
+void CurlTransport::hold(Id id, bool held) { m_engine->hold(id, held); }
 
 }  // namespace trainstep::http

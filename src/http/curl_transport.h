@@ -22,6 +22,7 @@ class CurlTransport : public Transport {
 
   Id start(Request request, Handler handler) override;
   void cancel(Id id) override;
+  void hold(Id id, bool held) override;
 
  private:
   class Engine;

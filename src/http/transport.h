@@ -30,6 +30,9 @@ class Transport {
   virtual Id start(Request request, Handler handler) = 0;
   // No callback of it comes any more; its connection is closed if the exchange was under way. An id that is done is ignored.
   virtual void cancel(Id id) = 0;
+  // While it is held, no more of its body is read than what is on its way to the handler already, and no silence counts. A transport that has nothing
+  // on a wire may let it come. An id that is done is ignored.
+  virtual void hold(Id /*id*/, bool /*held*/) {}
 };
 
 }  // namespace trainstep::http

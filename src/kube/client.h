@@ -86,6 +86,7 @@ class Client {
   http::Transport::Id stream(const Path& path, const http::Query& query, const std::string& accept, Duration silence,
                              http::Transport::Handler handler);
   void cancel_stream(http::Transport::Id id);
+  void hold_stream(http::Transport::Id id, bool held);
   // For those who stream: `who` has failed twice or more in a row; is no longer there (what got answers needs no word).
   void failing(const void* who, const ApiError& error) { m_troubles.failing(who, error); }
   void works(const void* who) { m_troubles.works(who); }

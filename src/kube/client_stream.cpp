@@ -40,4 +40,8 @@ void Client::cancel_stream(http::Transport::Id id) {
   if (m_streams.erase(id) != 0) m_transport.cancel(id);
 }
 
+void Client::hold_stream(http::Transport::Id id, bool held) {
+  if (m_streams.contains(id)) m_transport.hold(id, held);
+}
+
 }  // namespace trainstep::kube

@@ -48,6 +48,7 @@ void LogStream::State::open() {
   if (since > 0) query.emplace_back("sinceTime", to_rfc3339(Time(std::chrono::seconds(since))));
   stream = client.stream({"v1", "pods", source.name_space, source.pod, "log"}, query, "application/json, */*",
                          reading_rest ? read_silence : follow_silence, {here(&State::head), here(&State::data), here(&State::done)});
+  if (held) client.hold_stream(stream, true);
 }
 
 // After ended(): what is under way, or waits to be, is cut, the rest is read at once. The kubelet itself notices an end only after seconds.
@@ -163,6 +164,11 @@ void LogStream::abandon() {
   if (state->stream == 0) return state->pod_gone();
   state->client.loop().cancel(state->pause);
   state->pause = state->client.loop().after(last_words, state->here(&State::pod_gone));
+}
+
+void LogStream::hold(bool held) {
+  if (m_state->closed || std::exchange(m_state->held, held) == held || m_state->stream == 0) return;
+  m_state->client.hold_stream(m_state->stream, held);
 }
 
 void LogStream::ended(bool restarted) {

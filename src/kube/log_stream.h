@@ -44,6 +44,8 @@ class LogStream {
   // The pod does not exist any more, and another one may have its name: what is on its way is taken
   // (5 s at most), nothing more is asked for. complete() follows, perhaps from here.
   void abandon();
+  // While it is held, nothing more is read (http::Transport::hold).
+  void hold(bool held);
 
  private:
   struct State;

@@ -69,6 +69,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   Loop::TimerId steady_timer = 0;
   Loop::TimerId doubt = 0;
   bool closed = false;
+  bool held = false;
   bool ended = false;
   bool previous = false;
   bool abandoned = false;

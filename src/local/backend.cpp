@@ -98,6 +98,15 @@ class LocalBackend::Impl {
     if (auto& task = m_members.at(order.member).task) task->stop(order.grace);
   }
 
+  void hold_output(Pressure pressure) {
+    m_pressure = pressure;
+    if (m_setup) m_setup->hold_output(pressure);
+    for (auto& member : m_members)
+      if (member.task) member.task->hold_output(pressure);
+  }
+
+  void on_unfinished(Unfinished call) { m_unfinished = std::move(call); }
+
   Result<std::vector<run::OutputFound>> collect() {
     auto found = collect_outputs(m_plan, primary().place, m_before);
     if (found && m_scratch && std::ranges::any_of(*found, [this](const auto& output) { return m_scratch->holds(output.path); })) m_scratch->keep();
@@ -122,6 +131,10 @@ class LocalBackend::Impl {
   template <typename What>
   void emit(What what) {
     m_sink({m_loop.now(), std::move(what)});
+  }
+  [[nodiscard]] process::OutputReader::Lines unfinished_of(follow::MemberIndex index) const {
+    if (!m_unfinished) return {};
+    return [this, index](std::string_view line) { m_unfinished(index, line); };
   }
   void fail(Error error) { emit(follow::BackendFailed{std::move(error)}); }
   void fail_to_begin(Error error) {
@@ -155,6 +168,8 @@ class LocalBackend::Impl {
   std::optional<RunFolder> m_folder;
   std::optional<Scratch> m_scratch;
   Sink m_sink;
+  Unfinished m_unfinished;
+  Pressure m_pressure = Pressure::none;
   std::vector<Member> m_members;
   bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
   Surroundings m_surroundings;
@@ -250,6 +265,8 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
                           [this, index](std::string_view lines) { emit(follow::MemberOutput{index, lines}); },
                           [this, index](int wait_status) { member_ended(index, wait_status); }));
   add_rank_outputs(*member.task, std::move(fifos));
+  if (auto unfinished = unfinished_of(index)) member.task->on_unfinished(unfinished);
+  member.task->hold_output(m_pressure);
   return {};
 }
 
@@ -282,7 +299,8 @@ void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd>
   for (follow::MemberIndex index = 0; index < m_members.size() && fifo != fifos.end(); ++index) {
     if (!is_rank(m_members[index].info)) continue;
     for (int stream = 0; stream < 2; ++stream)
-      mpirun.add_output(std::move(*fifo++), [this, index](std::string_view lines) { emit(follow::MemberOutput{index, lines}); });
+      mpirun.add_output(
+          std::move(*fifo++), [this, index](std::string_view lines) { emit(follow::MemberOutput{index, lines}); }, unfinished_of(index));
   }
 }
 
@@ -293,6 +311,8 @@ LocalBackend::~LocalBackend() = default;
 void LocalBackend::prepare(Sink sink) { m_impl->prepare(std::move(sink)); }
 void LocalBackend::start(const follow::StartMember& order) { m_impl->start(order.member); }
 void LocalBackend::stop(const follow::StopMember& order) { m_impl->stop(order); }
+void LocalBackend::hold_output(Pressure pressure) { m_impl->hold_output(pressure); }
+void LocalBackend::on_unfinished(Unfinished call) { m_impl->on_unfinished(std::move(call)); }
 Result<std::vector<run::OutputFound>> LocalBackend::collect() { return m_impl->collect(); }
 std::vector<std::string> LocalBackend::member_names() const { return m_impl->names(); }
 

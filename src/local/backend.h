@@ -41,6 +41,8 @@ class LocalBackend : public run::Backend {
   void prepare(Sink sink) override;
   void start(const follow::StartMember& order) override;
   void stop(const follow::StopMember& order) override;
+  void hold_output(Pressure pressure) override;
+  void on_unfinished(Unfinished call) override;
   Result<std::vector<run::OutputFound>> collect() override;
 
   [[nodiscard]] std::vector<std::string> member_names() const;

@@ -51,6 +51,12 @@ void Setup::run(std::vector<std::string> argv, bool show, Next next) {
       });
   if (!task) return finish(std::move(task.error()));
   m_task = std::move(*task);
+  m_task->hold_output(m_pressure);
+}
+
+void Setup::hold_output(Pressure pressure) {
+  m_pressure = pressure;
+  if (m_task) m_task->hold_output(pressure);
 }
 
 void Setup::ask_mpirun() {

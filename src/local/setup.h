@@ -32,6 +32,8 @@ class Setup {
 
   // Errors (input): no mpirun, or one we do not know; packages that cannot be installed.
   void begin(bool needs_mpi);
+  // As process::Task.
+  void hold_output(Pressure pressure);
 
  private:
   using Next = std::function<void(bool succeeded, const std::string& output)>;
@@ -51,6 +53,7 @@ class Setup {
   std::size_t m_next = 0;
   std::string m_output;
   std::unique_ptr<process::Task> m_task;
+  Pressure m_pressure = Pressure::none;
 };
 
 }  // namespace trainstep::local

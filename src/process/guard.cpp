@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/write.h"
 #include "process/descendants.h"
 #include "process/signals.h"
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr int killed_exit_code = 3;  // "system": result/verdict.h
 constexpr Duration kill_limit{5'000};
+constexpr Duration last_patience{1'000};  // with who reads stderr
 
 // What the guard waits for. SIGQUIT ends the program, and then the guard has to tidy up; it must not die of it itself.
 sigset_t guard_signals() {
@@ -47,7 +49,7 @@ int watch(pid_t program, const sigset_t& signals) {
 void complain(int signal) {
   const auto text = fmt::format("trainstep was ended by signal {} ({}); whatever it ran has been stopped\n", signal, ::strsignal(signal));
   ::signal(SIGPIPE, SIG_IGN);
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  write_within(STDERR_FILENO, text, last_patience);
 }
 
 int guard(pid_t program, const sigset_t& signals, const std::vector<pid_t>& strangers) {

@@ -39,9 +39,18 @@ std::string_view LineAssembler::add(std::size_t count) {
   const auto line_begin = m_begin;
   const auto fresh_begin = m_end;
   m_end += count;
-  if (last_newline == std::string_view::npos) return m_end - m_begin > longest_line ? finish() : std::string_view{};
+  if (last_newline == std::string_view::npos) return m_end - m_begin > longest_line ? cut() : std::string_view{};
   m_begin = fresh_begin + last_newline + 1;
   return {m_buffer.get() + line_begin, m_begin - line_begin};
+}
+
+// A bar that is drawn for days is one line all the same.
+std::string_view LineAssembler::cut() {
+  const auto begun = unfinished();
+  const auto state = begun.find_last_not_of('\r') == std::string_view::npos ? begun.size() : begun.rfind('\r', begun.find_last_not_of('\r'));
+  if (state == std::string_view::npos || state == 0) return finish();
+  m_begin += state;
+  return {};
 }
 
 std::string_view LineAssembler::finish() {
@@ -54,10 +63,26 @@ std::string_view LineAssembler::finish() {
 
 OutputReader::OutputReader(PollLoop& loop, Fd pipe, Lines lines, std::function<void()> ended)
     : m_loop(loop), m_pipe(std::move(pipe)), m_lines(std::move(lines)), m_ended(std::move(ended)) {
-  m_loop.on_readable(m_pipe.get(), [this] { read(); });
+  listen();
 }
 
 OutputReader::~OutputReader() { close(); }
+
+void OutputReader::listen() {
+  m_loop.on_readable(m_pipe.get(), [this] { read(); });
+}
+
+void OutputReader::hold(bool held) {
+  if (!m_pipe || std::exchange(m_held, held) == held) return;
+  held ? m_loop.forget(m_pipe.get()) : listen();
+}
+
+void OutputReader::take_all() {
+  if (!m_pipe) return;
+  Step step = Step::more;
+  for (int chunks = 0; chunks < most_drained && step == Step::more; ++chunks) step = read_chunk();
+  if (step == Step::end) close();
+}
 
 void OutputReader::read() {
   if (!m_pipe || read_chunk() != Step::end) return;
@@ -67,9 +92,8 @@ void OutputReader::read() {
 }
 
 void OutputReader::drain() {
+  take_all();
   if (!m_pipe) return;
-  for (int chunks = 0; chunks < most_drained && read_chunk() == Step::more; ++chunks) {
-  }
   if (const auto rest = m_assembler.finish(); !rest.empty()) m_lines(rest);
   close();
 }
@@ -80,6 +104,8 @@ OutputReader::Step OutputReader::read_chunk() {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR ? Step::more : Step::empty;
   const auto lines = count > 0 ? m_assembler.add(static_cast<std::size_t>(count)) : m_assembler.finish();
   if (!lines.empty()) m_lines(lines);
+  if (count > 0 && m_unfinished)
+    if (const auto begun = m_assembler.unfinished(); !begun.empty()) m_unfinished(begun);
   return count > 0 ? Step::more : Step::end;
 }
 

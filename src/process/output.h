@@ -7,13 +7,14 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/poll_loop.h"
 
 namespace trainstep::process {
 
-// A line that has grown beyond this without an end is cut.
+// A line that has grown beyond this without an end is cut; one that is drawn anew behind carriage returns keeps its last state.
 inline constexpr std::size_t longest_line = std::size_t{1} << 20U;
 
 // Takes bytes as they come; gives back as many whole lines as they make, each with its newline.
@@ -25,8 +26,12 @@ class LineAssembler {
   std::string_view add(std::size_t count);
   // What is left, with a newline; empty when nothing is.
   std::string_view finish();
+  // The line that has begun and not ended, as far as it is there; valid as the lines are.
+  [[nodiscard]] std::string_view unfinished() const { return {m_buffer.get() + m_begin, m_end - m_begin}; }
 
  private:
+  std::string_view cut();
+
   std::unique_ptr<char[]> m_buffer;
   std::size_t m_capacity = 0;
   std::size_t m_begin = 0;  // of the unfinished line
@@ -44,7 +49,14 @@ class OutputReader {
   OutputReader(const OutputReader&) = delete;
   OutputReader& operator=(const OutputReader&) = delete;
 
+  // Called with the line that has begun and not ended, whenever there is more of it.
+  void on_unfinished(Lines call) { m_unfinished = std::move(call); }
+
   [[nodiscard]] bool open() const { return static_cast<bool>(m_pipe); }
+  // While it is held nothing is read on the loop: the pipe fills, and whoever writes to it waits.
+  void hold(bool held);
+  // Reads what is there now, whether it is held or not; `ended` is not called.
+  void take_all();
   // Reads a chunk now, as the loop does when there is something. A FIFO that nobody has opened for writing is at its end.
   void read();
   // Hands over what is in the pipe now, ends the last line and closes. `ended` is not called.
@@ -53,11 +65,14 @@ class OutputReader {
  private:
   enum class Step { more, empty, end };
   Step read_chunk();
+  void listen();
   void close();
 
   PollLoop& m_loop;
   Fd m_pipe;
   Lines m_lines;
+  Lines m_unfinished;
+  bool m_held = false;
   std::function<void()> m_ended;
   LineAssembler m_assembler;
 };

@@ -43,8 +43,24 @@ Task::~Task() {
   for (const auto pid : remains()) ::kill(pid, SIGKILL);
 }
 
-void Task::add_output(Fd fifo, OutputReader::Lines lines) {
-  m_outputs.push_back(std::make_unique<OutputReader>(m_loop, std::move(fifo), std::move(lines), [this] { on_output_end(); }));
+void Task::add_output(Fd fifo, OutputReader::Lines lines, OutputReader::Lines unfinished) {
+  auto& output = m_outputs.emplace_back(std::make_unique<OutputReader>(m_loop, std::move(fifo), std::move(lines), [this] { on_output_end(); }));
+  if (unfinished) output->on_unfinished(std::move(unfinished));
+  hold_or_read();
+}
+
+void Task::on_unfinished(const OutputReader::Lines& call) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, m_outputs.size()); ++i) m_outputs[i]->on_unfinished(call);
+}
+
+void Task::hold_output(Pressure pressure) {
+  m_pressure = pressure;
+  hold_or_read();
+}
+
+void Task::hold_or_read() {
+  const bool stalled_in_stop = m_pressure == Pressure::stalled && m_kill_at;
+  for (const auto& output : m_outputs) output->hold(m_pressure != Pressure::none && !stalled_in_stop);
 }
 
 void Task::stop(Duration grace) {
@@ -53,6 +69,7 @@ void Task::stop(Duration grace) {
   if (m_kill_at && *m_kill_at <= kill_at) return;
   if (!m_kill_at) signal_group(SIGTERM);
   m_kill_at = kill_at;
+  hold_or_read();
   set_deadline(grace);
 }
 
@@ -75,7 +92,8 @@ void Task::set_deadline(Duration delay) {
 }
 
 void Task::on_exit(int wait_status) {
-  for (const auto& output : m_outputs) output->read();  // notices FIFOs that nobody ever opened
+  for (const auto& output : m_outputs)  // notices FIFOs that nobody ever opened
+    m_pressure == Pressure::none ? output->read() : output->take_all();
   m_wait_status = wait_status;
   if (outputs_closed()) {
     end_remains(death_looks);

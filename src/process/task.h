@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/poll_loop.h"
+#include "base/pressure.h"
 #include "base/result.h"
 #include "process/child.h"
 #include "process/output.h"
@@ -31,7 +32,13 @@ class Task {
   Task& operator=(const Task&) = delete;
 
   // A further source of its output: the reading end of a FIFO that its processes write to. Not blocking.
-  void add_output(Fd fifo, OutputReader::Lines lines);
+  void add_output(Fd fifo, OutputReader::Lines lines, OutputReader::Lines unfinished = {});
+
+  // Of its first two outputs: the line that has begun (output.h).
+  void on_unfinished(const OutputReader::Lines& call);
+  // The log's reader does not keep up: its processes wait in their writing, and nothing is lost. One that was told to stop must be able to: where
+  // nobody reads at all (stalled) its output is taken again.
+  void hold_output(Pressure pressure);
 
   // SIGTERM to its process group; after `grace` SIGKILL to it and to all descendants. A second call can only shorten the grace.
   // When the first process of the group has gone, the others still have the rest of the grace as long as they hold the output open.
@@ -42,6 +49,7 @@ class Task {
  private:
   Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended);
   void signal_group(int signal);
+  void hold_or_read();
   void set_deadline(Duration delay);
   void on_exit(int wait_status);
   void on_output_end();
@@ -60,6 +68,7 @@ class Task {
   std::vector<std::unique_ptr<OutputReader>> m_outputs;
   std::optional<Loop::TimerId> m_deadline;
   std::optional<Time> m_kill_at;  // of a stop
+  Pressure m_pressure = Pressure::none;
   bool m_killing = false;
   bool m_finished = false;
 };

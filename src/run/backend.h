@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/pressure.h"
 #include "base/result.h"
 #include "data/json.h"
 #include "follow/event.h"
@@ -38,6 +40,11 @@ class Backend {
   virtual void end_log(const follow::EndLog& /*order*/) {}
   virtual void look_again() {}
   virtual void remove_job(const follow::RemoveJob& /*order*/) {}
+  // The log's reader does not keep up, or does again: those who write into pipes of ours wait, and nothing is lost meanwhile.
+  virtual void hold_output(Pressure /*pressure*/) {}
+  // Whoever wants to see what members have begun to write and not ended yet; from the loop, any number of times.
+  using Unfinished = std::function<void(follow::MemberIndex member, std::string_view line)>;
+  virtual void on_unfinished(Unfinished /*call*/) {}
   // After Finish with success: what the program left. Error: input or internal when something is unreadable.
   virtual Result<std::vector<OutputFound>> collect() = 0;
 };

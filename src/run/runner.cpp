@@ -20,6 +20,10 @@ void Runner::begin(std::function<void(Outcome)> done) {
   m_started = m_loop.now();
   for (auto* listener : m_listeners) listener->begins(*m_machine, m_started);
   perform(m_machine->begin(m_started));
+  m_backend.on_unfinished([this](follow::MemberIndex member, std::string_view line) {
+    if (!m_machine->shown(member)) return;
+    for (auto* listener : m_listeners) listener->unfinished(m_loop.now(), m_machine->rules().members[member].name, line);
+  });
   m_backend.prepare([this](const follow::Event& event) { handle(event); });
 }
 
@@ -29,7 +33,9 @@ void Runner::tell(decltype(follow::Event::what) what) { handle({m_loop.now(), st
 
 void Runner::handle(const follow::Event& event) {
   for (auto* listener : m_listeners) listener->event(event);
-  perform(m_machine->handle(event));
+  const auto actions = m_machine->handle(event);
+  for (auto* listener : m_listeners) listener->decided(event, actions, m_machine->rules());
+  perform(actions);
   for (auto* listener : m_listeners) listener->state(event.at, m_machine->timeline(), m_machine->metrics());
 }
 
@@ -51,7 +57,7 @@ void Runner::perform(const follow::ShowOutput& output) {
 }
 
 void Runner::perform(const follow::Say& say) {
-  for (auto* listener : m_listeners) listener->say(m_loop.now(), say.text);
+  for (auto* listener : m_listeners) say.warning ? listener->warn(m_loop.now(), say.text) : listener->say(m_loop.now(), say.text);
 }
 
 void Runner::perform(const follow::ShowProgress& progress) {

@@ -89,12 +89,26 @@ class FakeTransport : public http::Transport {
     drop_timers(*found.mapped());
   }
 
+  // Its body does not go on, and no silence counts.
+  void hold(Id id, bool held) override {
+    const auto found = m_open.find(id);
+    if (found == m_open.end() || std::exchange(found->second->held, held) == held) return;
+    auto& exchange = *found->second;
+    m_loop.cancel(exchange.silence);
+    if (held) return;
+    watch_silence(id);
+    if (exchange.stopped) exchange.step = m_loop.after(Duration(0), [this, id] { piece(id); });
+    exchange.stopped = false;
+  }
+
  private:
   struct Exchange {
     Reply reply;
     Handler handler;
     http::Response response;
     std::size_t next = 0;
+    bool held = false;
+    bool stopped = false;  // by being held, before its next piece
     Loop::TimerId step = 0;
     Loop::TimerId limit = 0;
     Loop::TimerId silence = 0;
@@ -148,6 +162,10 @@ class FakeTransport : public http::Transport {
 
   void piece(Id id) {
     const auto exchange = m_open.at(id);
+    if (exchange->held) {
+      exchange->stopped = true;
+      return;
+    }
     const auto& bytes = exchange->reply.pieces[exchange->next++].bytes;
     watch_silence(id);
     if ((exchange->handler.data || exchange->handler.sink) && exchange->reply.status / 100 == 2) {

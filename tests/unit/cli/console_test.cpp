@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/fd.h"
-#include "data/json.h"
 #include "support/catch.h"
 #include "support/virtual_loop.h"
 
@@ -15,15 +14,18 @@ using namespace trainstep::cli;
 
 namespace {
 
-std::string written(LogFormat format, const std::function<void(Console&, Time)>& act) {
+std::string written(const std::function<void(Console&, Time)>& act) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
   const Fd reader(ends[0]);
   Fd writer(ends[1]);
   test::VirtualLoop loop;
   {
-    Console console(loop, writer.get(), format);
+    log::Log log(writer.get(), {}, loop.now());
+    Console console(loop, log);
     act(console, loop.now());
+    console.finish();
+    CHECK(log.writer().finish(Duration(60'000)));
   }
   writer.close();
   std::string text;
@@ -35,26 +37,10 @@ std::string written(LogFormat format, const std::function<void(Console&, Time)>&
 
 }  // namespace
 
-TEST_CASE("every line of a member carries its name, the story the time since the start") {
-  const auto text = written(LogFormat::text, [](Console& console, Time at) {
-    console.say(at, "starting");
-    console.output(at, "worker-1", "one\n\ntwo\n");
-    console.say(at + Duration(65'000), "done");
-  });
-  CHECK(text == "[trainstep]  0:00  starting\n[worker-1] one\n[worker-1] \n[worker-1] two\n[trainstep]  1:05  done\n");
-}
-
-TEST_CASE("JSON lines are one object each, whatever the text holds") {
-  const auto text = written(LogFormat::json, [](Console& console, Time at) { console.output(at, "worker-0", "say \"hi\" \xff\n"); });
-  const auto line = Json::parse(text);
-  CHECK(line["source"] == "worker-0");
-  CHECK(line["message"].get<std::string>().find("say \"hi\"") == 0);
-}
-
 TEST_CASE("in a pod the state is told as a line of its own, not more often than every half minute") {
   result::Timeline timeline;
   result::MetricReader metrics;
-  const auto text = written(LogFormat::text, [&](Console& console, Time at) {
+  const auto text = written([&](Console& console, Time at) {
     timeline.enter(result::Phase::running, at);
     for (int epoch = 1; epoch <= 9; ++epoch) {
       const auto now = at + Duration(10'000 * epoch);

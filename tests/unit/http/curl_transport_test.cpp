@@ -458,3 +458,35 @@ TEST_CASE("a proxy is asked where the endpoint names one, and its refusal is sai
   REQUIRE_FALSE(gone);
   CHECK_THAT(gone.error().message, Contains("no way through the proxy") && !Contains("hidden"));
 }
+
+TEST_CASE("an exchange that is held takes no more of its body, and no silence counts, until it goes on") {
+  Net net;
+  const std::string body(std::size_t{4} << 20U, 'x');
+  ScriptedServer server(net.loop, [&](Connection& c, const std::string&) { c.send(answer(body)); });
+  Story story;
+  std::size_t seen = 0;
+  auto handler = story.handler();
+  Transport::Id id = 0;
+  handler.data = [&](std::string_view bytes) {
+    seen += bytes.size();
+    net.transport->hold(id, true);
+  };
+  auto request = get(server.origin() + "/x");
+  request.silence = Duration(50);
+  id = net.transport->start(request, std::move(handler));
+  net.run_until([&] { return seen > 0; });
+  const auto before = seen;
+  bool passed = false;
+  net.loop.after(Duration(200), [&] { passed = true; });
+  net.run_until([&] { return passed; });
+  CHECK(seen == before);
+  CHECK_FALSE(story.done);
+  std::function<void()> go_on = [&] {
+    net.transport->hold(id, false);
+    if (!story.done) net.loop.after(Duration(1), go_on);
+  };
+  go_on();
+  net.run_until([&] { return story.done; });
+  CHECK(seen == body.size());
+  CHECK(story.text == "200 done");
+}

@@ -372,3 +372,32 @@ TEST_CASE("the log of a pod that is gone is read on its open connection only: th
   CHECK(silent.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: the pod is gone", "complete"});
   CHECK(silent.h.server.asked().size() == 1);
 }
+
+TEST_CASE("a log that is held waits for its reader, for hours, and goes on with the next line") {
+  Reader r;
+  r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n")}, {1s, stamped("12:c\n")}}, .end = Reply::End::open});
+  r.begin();
+  r.h.loop.run(100ms);
+  r.stream->hold(true);
+  r.h.loop.run(3h);
+  CHECK(r.told == Words{"a\n"});
+  r.stream->hold(false);
+  r.h.loop.run(10s);
+  CHECK(r.told == Words{"a\n", "b\n", "c\n"});
+  CHECK(r.asked() == Words{"follow"});
+}
+
+TEST_CASE("a log that is held when its connection is made anew is held there, too") {
+  Reader r;
+  r.h.server.reply(log("10:a\n", Reply::End::cut));
+  r.h.server.reply({.pieces = {{1s, stamped("10:a\n11:b\n")}}, .end = Reply::End::open});
+  r.begin();
+  r.h.loop.run(100ms);
+  r.stream->hold(true);
+  r.h.loop.run(1h);
+  CHECK(r.told == Words{"a\n"});
+  CHECK(r.asked().size() == 2);
+  r.stream->hold(false);
+  r.h.loop.run(10s);
+  CHECK(r.told == Words{"a\n", "b\n"});
+}

@@ -76,6 +76,65 @@ TEST_CASE("a line that never ends is cut instead of filling the memory") {
   CHECK(lines.back() == '\n');
 }
 
+TEST_CASE("a bar that is drawn anew for days keeps its last state instead of filling the memory or the log") {
+  LineAssembler assembler;
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += feed(assembler, "\r step " + std::to_string(i) + " of many: 0123456789012345678901234567890123456789");
+  CHECK(lines.empty());
+  CHECK(assembler.unfinished().size() <= longest_line + 100);
+  CHECK(assembler.unfinished().ends_with("\r step 99999 of many: 0123456789012345678901234567890123456789"));
+  CHECK(assembler.finish().ends_with("\r step 99999 of many: 0123456789012345678901234567890123456789\n"));
+}
+
+TEST_CASE("a bar whose states end with carriage returns is no endless line either") {
+  LineAssembler assembler;
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += feed(assembler, " step " + std::to_string(i) + " of many: 0123456789012345678901234567890123456789\r");
+  CHECK(lines.empty());
+  CHECK(assembler.finish().ends_with(" step 99999 of many: 0123456789012345678901234567890123456789\r\n"));
+}
+
+TEST_CASE("a line that never ends behind a carriage return is cut, too") {
+  LineAssembler assembler;
+  auto lines = feed(assembler, "\r" + std::string(5 * longest_line, 'x'));
+  CHECK(std::count(lines.begin(), lines.end(), '\n') >= 4);
+  CHECK(assembler.unfinished().size() <= longest_line + 1);
+}
+
+TEST_CASE("what is begun is seen before its line ends") {
+  PollLoop loop;
+  auto pipe = make_pipe();
+  std::string begun, seen;
+  OutputReader reader(loop, std::move(pipe.read), [&](std::string_view lines) { seen += lines; }, [] {});
+  reader.on_unfinished([&](std::string_view line) { begun = line; });
+  put(pipe.write, "\r 10%");
+  run_until(loop, [&] { return begun == "\r 10%"; });
+  put(pipe.write, "\r 20%");
+  run_until(loop, [&] { return begun == "\r 10%\r 20%"; });
+  CHECK(seen.empty());
+}
+
+TEST_CASE("a reader that is held takes nothing, and goes on where it was") {
+  PollLoop loop;
+  auto pipe = make_pipe();
+  auto other = make_pipe();
+  std::string seen;
+  bool heard = false;
+  OutputReader reader(loop, std::move(pipe.read), [&](std::string_view lines) { seen += lines; }, [] {});
+  OutputReader beside(loop, std::move(other.read), [&](std::string_view) { heard = true; }, [] {});
+  reader.hold(true);
+  put(pipe.write, "waits\n");
+  put(other.write, "passes\n");
+  run_until(loop, [&] { return heard; });
+  CHECK(seen.empty());
+  reader.hold(false);
+  run_until(loop, [&] { return seen == "waits\n"; });
+  reader.hold(true);
+  put(pipe.write, "is asked for\n");
+  reader.take_all();
+  CHECK(seen == "waits\nis asked for\n");
+}
+
 TEST_CASE("a reader hands over lines as they come, the unfinished one at the end") {
   PollLoop loop;
   auto pipe = make_pipe();

@@ -48,6 +48,11 @@ class Fixture {
   void until_ended() {
     run_until(m_loop, [&] { return wait_status.has_value(); });
   }
+  // What the loop does for a moment, whatever comes.
+  void turn() {
+    m_loop.after(Duration(50), [this] { m_loop.stop(); });
+    m_loop.run();
+  }
   Time now() { return m_loop.now(); }
 
   std::string said;
@@ -151,6 +156,46 @@ TEST_CASE("SIGKILL of a task's first process is told, and its children end", "[s
   ::kill(fixture.task().pid(), SIGKILL);
   fixture.until_ended();
   CHECK(killed_by(fixture.wait_status, SIGKILL));
+  CHECK(fixture.survivors == 0);
+}
+
+// More than any pipe holds, then the end.
+constexpr auto flood = "i=0; while [ $i -lt 3000 ]; do printf '%01000d\\n' $i; i=$((i+1)); done; echo end";
+
+TEST_CASE("a task whose output is held waits in its writing, and loses nothing", "[subreaper]") {
+  Fixture fixture;
+  fixture.start(std::string("echo begun; ") + flood);
+  fixture.until_said("begun\n");
+  fixture.task().hold_output(Pressure::full);
+  const auto before = fixture.said.size();
+  fixture.turn();
+  CHECK(fixture.said.size() == before);
+  CHECK_FALSE(fixture.wait_status);
+  fixture.task().hold_output(Pressure::none);
+  fixture.until_ended();
+  CHECK(std::count(fixture.said.begin(), fixture.said.end(), '\n') == 3002);
+  CHECK(fixture.said.ends_with("end\n"));
+}
+
+TEST_CASE("the end of a task is noticed while its output is held, and with it comes what it wrote", "[subreaper]") {
+  Fixture fixture;
+  fixture.start("echo begun; sleep 0.05; echo last words");
+  fixture.until_said("begun\n");
+  fixture.task().hold_output(Pressure::stalled);
+  fixture.until_ended();
+  CHECK(fixture.said == "begun\nlast words\n");
+}
+
+TEST_CASE("who is told to stop and must write for it can, when nobody reads the log at all", "[subreaper]") {
+  Fixture fixture;
+  fixture.start(std::string("trap 'echo saved; exit 0' TERM; echo begun; while :; do ") + flood + "; done");
+  fixture.until_said("begun\n");
+  fixture.task().hold_output(Pressure::full);
+  fixture.turn();
+  fixture.task().hold_output(Pressure::stalled);
+  fixture.task().stop(std::chrono::hours(1));
+  fixture.until_ended();
+  CHECK(fixture.said.ends_with("saved\n"));
   CHECK(fixture.survivors == 0);
 }
 

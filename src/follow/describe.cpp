@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/describe.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "base/redact.h"
+#include "base/text.h"
+#include "follow/record.h"
+
+namespace trainstep::follow {
+namespace {
+
+constexpr std::size_t longest_event = 600;
+
+// Each order in words; what only shows something has none.
+struct Words {
+  const Rules& rules;
+  [[nodiscard]] const std::string& name(MemberIndex member) const { return rules.members.at(member).name; }
+
+  std::string operator()(const StartMember& order) const { return fmt::format("start {}, attempt {}", name(order.member), order.attempt); }
+  std::string operator()(const StopMember& order) const { return fmt::format("stop {} within {}", name(order.member), describe(order.grace)); }
+  std::string operator()(const SetTimer& order) const { return fmt::format("timer {} in {}", order.timer, describe(order.delay)); }
+  std::string operator()(const FollowLog& order) const {
+    return fmt::format("follow the {}log of {} (pod {}, container {})", order.previous ? "previous " : "", name(order.member), order.pod,
+                       order.container);
+  }
+  std::string operator()(const EndLog& order) const {
+    return fmt::format("read the log of {} to its end{}", name(order.member),
+                       order.gone        ? ", its pod is gone"
+                       : order.restarted ? ", it runs again"
+                                         : "");
+  }
+  std::string operator()(const LookAgain&) const { return "look at the job and its pods"; }
+  std::string operator()(const RemoveJob& order) const { return order.at_once ? "delete the job at once" : "delete the job"; }
+  std::string operator()(const Finish& order) const { return "finish: " + result::describe(order.verdict); }
+  std::string operator()(const Say&) const { return {}; }
+  std::string operator()(const ShowOutput&) const { return {}; }
+  std::string operator()(const ShowProgress&) const { return {}; }
+};
+
+std::string reason(const Event& event) {
+  auto record = record_of(event);
+  const auto name = record.value("event", "");
+  record.erase("event");
+  record.erase("at");
+  auto text = record.empty() ? std::string() : " " + redacted(to_text(record), {});
+  if (text.size() > longest_event) text.replace(longest_event, std::string::npos, " …");
+  return name + text;
+}
+
+}  // namespace
+
+std::string describe_decision(const Event& event, const std::vector<Action>& actions, const Rules& rules) {
+  std::vector<std::string> orders;
+  for (const auto& action : actions)
+    if (auto words = std::visit(Words{rules}, action); !words.empty()) orders.push_back(std::move(words));
+  return orders.empty() ? std::string() : fmt::format("{}: {}", reason(event), join(orders, "; "));
+}
+
+}  // namespace trainstep::follow
