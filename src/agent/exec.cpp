@@ -34,9 +34,9 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
                     .run_program = {},
                     .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
   if (!options.argv.empty())
-    with.run_program = [&] {
+    with.run_program = [&](const Outlived& outlived) {
       await_told();
-      return run_program(loop, options.argv, environment);
+      return run_program(loop, options.argv, environment, outlived);
     };
   return work(task, primary, options.scratch, with);
 }

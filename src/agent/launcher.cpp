@@ -94,6 +94,7 @@ PodReport launch(const plan::Task& task, const ExecOptions& options) {
     const auto verdict = result::from_error(end.error());
     return failed(verdict.verdict_class, result::exit_code(verdict), end.error().message);
   }
+  if (end->killed_any) tell(fmt::format("mpirun has ended; what it had left running was killed: {}", end->outlived));
   auto report = report_of_rank_0(loop, environment, options, task.attempt);
   const bool agents_failure = report && report->verdict_class != VerdictClass::succeeded;
   if (!end->succeeded()) return agents_failure ? *report : failed(VerdictClass::user, end->code, "");

@@ -18,15 +18,15 @@ constexpr std::size_t largest_value = std::size_t{16} << 20U;
 
 spec::Output declared(const plan::TaskOutput& output) { return {output.name, output.type, output.declared}; }
 
-// The folder of an output, or a link of that name to where it is on a claim.
-Result<void> make_folder(const plan::TaskOutput& output, bool primary) {
+// The folder of an output, or a link of that name to where it is written on a claim.
+Result<void> make_folder(const plan::TaskOutput& output, const Pending& pending) {
   const auto folder = fs::path(output.path).parent_path();
-  if (!primary || output.folder_is.empty()) return make_directories(folder);
-  TRY(make_directories(output.folder_is));
+  const auto on_claim = pending.find(output.name);
+  if (on_claim == pending.end()) return make_directories(folder);
   TRY(make_directories(folder.parent_path()));
   std::error_code failed;
   if (fs::is_symlink(folder, failed)) return {};  // of an earlier attempt in this pod
-  fs::create_directory_symlink(output.folder_is, folder, failed);
+  fs::create_directory_symlink(on_claim->second.path().parent_path(), folder, failed);
   if (failed) return file_error("link", folder, failed.value());
   return {};
 }
@@ -52,9 +52,7 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
   found.metadata = std::move(returned.metadata);
   for (const auto& place : returned.places)
     if (place != output.path && place.find("://") != std::string::npos) found.uri = place;
-  std::error_code ignored;  // exists(): a link that leads nowhere is no output
-  const bool written = before.written() && fs::exists(output.path, ignored);
-  found.present = written || !found.uri.empty();
+  found.present = before.written() || !found.uri.empty();
   return found;
 }
 
@@ -66,7 +64,7 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
     found.value = portable(std::move(typed));
     return found;
   }
-  if (!before.written()) return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, output.path));
+  if (!before.touched()) return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, output.path));
   ASSIGN(const auto text, in_context(where, read_file(output.path, largest_value)));
   ASSIGN(auto typed, in_context(where, spec::value_from_file(declared(output), text)));
   found.value = portable(std::move(typed));
@@ -75,7 +73,28 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
 
 }  // namespace
 
-Result<Footprints> prepare_outputs(const plan::Task& task, bool primary) {
+Result<Pending> open_outputs(const plan::Task& task) {
+  Pending pending;
+  for (const auto& output : task.outputs) {
+    if (output.folder_is.empty()) continue;
+    ASSIGN(auto opened, in_context(output.name, PendingOutput::open(fs::path(output.folder_is) / fs::path(output.path).filename(), task.attempt)));
+    pending.emplace(output.name, std::move(opened));
+  }
+  return pending;
+}
+
+Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs) {
+  std::vector<std::string> told;
+  for (const auto& output : outputs) {
+    const auto found = pending.find(output.name);
+    if (found == pending.end() || !output.present) continue;
+    ASSIGN(const auto aside, found->second.commit());
+    if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", output.name, found->second.target().string(), aside->string()));
+  }
+  return told;
+}
+
+Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pending) {
   std::error_code ignored;
   if (!task.executor_output_file.empty()) {
     TRY(make_directories(fs::path(task.executor_output_file).parent_path()));
@@ -83,12 +102,27 @@ Result<Footprints> prepare_outputs(const plan::Task& task, bool primary) {
   }
   Footprints before;
   for (const auto& output : task.outputs) {
-    TRY(make_folder(output, primary));
-    const bool of_this_job = output.type != spec::Type::artifact && output.folder_is.empty();
-    if (of_this_job && fs::is_regular_file(output.path, ignored)) fs::remove(output.path, ignored);
+    TRY(make_folder(output, pending));
+    if (output.type != spec::Type::artifact && fs::is_regular_file(output.path, ignored)) fs::remove(output.path, ignored);
     before.emplace(output.name, Footprint(output.path));
   }
   return before;
+}
+
+Footprints footprints_at_end(const plan::Task& task) {
+  Footprints now;
+  for (const auto& output : task.outputs) now.emplace(output.name, Footprint(output.path, false));
+  return now;
+}
+
+Result<void> check_unchanged(const Footprints& at_end, const std::string& outlived) {
+  for (const auto& [name, footprint] : at_end)
+    if (!footprint.unchanged())
+      return input_error(
+          fmt::format("output {}: it still changed after the program had ended with success; what the program had left running: {}; "
+                      "the program must wait for whatever writes its outputs",
+                      name, outlived));
+  return {};
 }
 
 Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const Footprints& before) {

@@ -8,17 +8,31 @@
 
 #include "base/result.h"
 #include "data/footprint.h"
+#include "data/pending_output.h"
 #include "plan/task.h"
 #include "result/pod_report.h"
 
 namespace trainstep::agent {
 
-// Makes the folders that the program may expect, in the primary those that lead to a claim, and removes values of an earlier attempt in this pod.
-// Returns what stood at each output's path before. Errors: denied, internal.
-using Footprints = std::map<std::string, Footprint>;  // by output name
-Result<Footprints> prepare_outputs(const plan::Task& task, bool primary);
+// Makes the folders that the program may expect, those of `pending` as links that lead to where it is written, and removes values of an earlier
+// attempt in this pod. Returns what stood at each output's path before. Errors: denied, internal.
+using Footprints = std::map<std::string, Footprint>;   // by output name
+using Pending = std::map<std::string, PendingOutput>;  // by output name
+Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pending);
 
-// Errors (input): a value that was not written or does not fit its type, an executor output that is no JSON.
+// Of the primary, what is to appear on a claim: it is written beside its place there until commit_outputs(). Errors: conflict (another pod writes to
+// one of them), denied, internal.
+Result<Pending> open_outputs(const plan::Task& task);
+// Those of `outputs` that are present. → what people should know, a sentence each. Errors: denied, internal.
+Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs);
+
+// What the outputs are now: when the program has ended well, but others that come from it live. Asked when they have ended. Error (input): an output
+// has changed meanwhile.
+Footprints footprints_at_end(const plan::Task& task);
+Result<void> check_unchanged(const Footprints& at_end, const std::string& outlived);
+
+// An artifact is present when a regular file with content was written, or the program has named an address. Errors (input): a value that was not
+// written or does not fit its type, an executor output that is no JSON.
 Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const Footprints& before);
 
 }  // namespace trainstep::agent

@@ -2,10 +2,13 @@
 #include "agent/program.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
+#include "process/descendants.h"
 #include "process/output.h"
 #include "process/reaper.h"
 #include "process/signals.h"
@@ -15,6 +18,9 @@ namespace {
 
 constexpr int signal_base = 128;
 constexpr Duration limit_of_time{60'000};  // of a command of ours
+constexpr Duration rest_limit{2'000};      // how long others may outlive the program
+constexpr Duration rest_pause{20};
+constexpr Duration kill_limit{5'000};
 
 int code_of(int wait_status) { return WIFSIGNALED(wait_status) ? signal_base + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
 
@@ -30,14 +36,37 @@ std::string working_folder() {
   return gone ? "/" : folder.string();
 }
 
+// Those that live of what the program has left.
+std::vector<process::Process> rest(const process::Reaper& reaper) {
+  auto left = process::descendants(::getpid(), reaper.claimed());
+  std::erase_if(left, [](const auto& process) { return process.zombie; });
+  return left;
+}
+
+// Runs the loop until nothing is left, or the time is over, or somebody stops it.
+void await_rest(PollLoop& loop, const process::Reaper& reaper) {
+  const auto until = loop.now() + rest_limit;
+  std::optional<Loop::TimerId> timer;
+  const std::function<void()> look = [&] {
+    if (rest(reaper).empty() || loop.now() >= until) return loop.stop();
+    timer = loop.after(rest_pause, look);
+  };
+  timer = loop.after(Duration(0), look);
+  loop.run();
+  loop.cancel(*timer);
+}
+
 }  // namespace
 
-Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment) {
+Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
+                               const Outlived& outlived) {
   process::Reaper reaper(loop);
   pid_t pid = 0;
+  bool ended = false;
   // Before the program is there, so that no signal falls between the two.
-  const process::Signals signals(loop, forwarded_signals(), [&pid](int signal) {
+  const process::Signals signals(loop, forwarded_signals(), [&](int signal) {
     if (pid > 0) ::kill(-pid, signal);
+    if (ended) loop.stop();
   });
   ASSIGN(const auto child, process::spawn({argv, environment, working_folder(), true}));
   pid = child.pid;
@@ -45,9 +74,20 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
   reaper.watch(pid, [&](int wait_status) {
     pid = 0;
     end.code = code_of(wait_status);
+    ended = true;
     loop.stop();
   });
   loop.run();
+  auto left = rest(reaper);
+  if (left.empty()) return end;
+  end.outlived = describe(left);
+  if (end.succeeded()) {
+    if (outlived) outlived();
+    await_rest(loop, reaper);
+    left = rest(reaper);
+  }
+  end.killed_any = !left.empty();
+  process::end_descendants(kill_limit, reaper.claimed());
   return end;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +14,19 @@
 namespace trainstep::agent {
 
 struct ProgramEnd {
-  int code = 0;  // 128 + signal where a signal ended it
+  int code = 0;             // 128 + signal where a signal ended it
+  std::string outlived{};   // the processes that it had left running when it ended, for people; empty: none
+  bool killed_any = false;  // of these: they did not end by themselves
   [[nodiscard]] bool succeeded() const { return code == 0; }
 };
+// Called when the program has ended well, but what it left running has not.
+using Outlived = std::function<void()>;
 
-// Runs it to its end; orphans that it leaves to this process are buried meanwhile. SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT
-// that come here go on to its process group. Errors: as process::spawn().
-Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment);
+// Runs it to its end, and ends what it leaves behind: after a good end two seconds later, else at once; a signal ends the wait. This process must be
+// a subreaper; orphans are buried meanwhile. SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT that come here go on to its process
+// group. Errors: as process::spawn().
+Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
+                               const Outlived& outlived = {});
 
 // The same of a short command of ours, whose output is wanted; nothing when it fails, says more than `limit` bytes or takes more than a
 // minute.

@@ -38,13 +38,18 @@ class Story {
       return {};
     }
     if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task));
-    ASSIGN(const auto before, prepare_outputs(m_task, m_primary));
+    if (m_primary) TRY(open_claims());
+    ASSIGN(const auto before, prepare_outputs(m_task, m_pending));
     TRY(fetch(report));
     if (m_with.run_program) {
-      ASSIGN(const auto end, run_with_checkpoints());
+      std::optional<Footprints> at_end;
+      ASSIGN(const auto end, run_with_checkpoints([&] { at_end = footprints_at_end(m_task); }));
+      if (end.killed_any) m_with.tell(fmt::format("the program has ended; what it had left running was killed: {}", end.outlived));
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
       if (!end.succeeded()) return {};
+      const auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
+      if (!unchanged) return programs_fault(report, unchanged.error());
     }
     report.verdict_class = VerdictClass::succeeded;
     m_trained = true;
@@ -55,6 +60,23 @@ class Story {
   [[nodiscard]] bool trained() const { return m_trained; }
 
  private:
+  // A pod that was replaced may take some time to end.
+  Result<void> open_claims() {
+    constexpr Duration patience{300'000}, pause{2'000};
+    Deadline limit(m_loop);
+    limit.set(patience);
+    while (true) {
+      auto opened = open_outputs(m_task);
+      if (opened) {
+        m_pending = std::move(*opened);
+        return {};
+      }
+      if (opened.error().kind != ErrorKind::conflict || limit.passed()) return std::move(opened.error());
+      m_with.tell(opened.error().message);
+      TRY(await<std::monostate>(m_loop, [&](const auto& done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
+    }
+  }
+
   // Whoever wants to stop us while data come in has no program to stop.
   Result<void> fetch(PodReport& report) {
     if (m_task.inputs.empty()) return {};
@@ -76,13 +98,13 @@ class Story {
     return turn.done();
   }
 
-  Result<ProgramEnd> run_with_checkpoints() {
+  Result<ProgramEnd> run_with_checkpoints(const Outlived& outlived) {
     constexpr Duration last_look{60'000};
-    if (m_task.checkpoints.path.empty()) return m_with.run_program();
+    if (m_task.checkpoints.path.empty()) return m_with.run_program(outlived);
     TRY(restore());
     std::optional<CheckpointSync> sync;
     if (m_primary) sync.emplace(m_loop, *m_stores, m_task.checkpoints, m_with.tell);
-    ASSIGN(const auto end, m_with.run_program());
+    ASSIGN(const auto end, m_with.run_program(outlived));
     if (sync && !end.succeeded()) sync->finish(last_look);
     return end;
   }
@@ -99,21 +121,22 @@ class Story {
     return std::ranges::any_of(m_task.outputs, [](const auto& output) { return output.to.in_store(); });
   }
 
+  static Result<void> programs_fault(PodReport& report, const Error& error) {
+    report.verdict_class = VerdictClass::user;
+    report.exit_code = 1;
+    report.message = error.message;
+    return {};
+  }
+
   Result<void> deliver(PodReport& report, const Footprints& before) {
     auto outputs = read_outputs(m_task, before);
-    if (!outputs) {  // the program's doing
-      report.verdict_class = VerdictClass::user;
-      report.exit_code = 1;
-      report.message = std::move(outputs.error().message);
-      return {};
-    }
+    if (!outputs) return programs_fault(report, outputs.error());
     report.outputs = std::move(*outputs);
     Deadline limit(m_loop);
     limit.set(m_task.finishing_limit);
     std::vector<plan::TaskOutput> to_send;
     for (const auto& output : m_task.outputs)  // what is told to be absent does not go
-      if (std::error_code none; output.to.in_store() && before.at(output.name).written() && std::filesystem::exists(output.path, none))
-        to_send.push_back(output);
+      if (output.to.in_store() && before.at(output.name).written()) to_send.push_back(output);
     if (!to_send.empty()) {
       std::optional<staging::Delivery> delivery;
       ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
@@ -123,6 +146,8 @@ class Story {
       report.bytes_out = staged.bytes;
       report.seconds_out = std::chrono::duration<double>(staged.took).count();
     }
+    ASSIGN(const auto told, commit_outputs(m_pending, report.outputs));
+    for (const auto& line : told) m_with.tell(line);
     return keep_record(report, limit);
   }
 
@@ -144,6 +169,7 @@ class Story {
   const Surroundings& m_with;
   RunningLoop& m_loop;
   bool m_trained = false;
+  Pending m_pending;
   std::unique_ptr<staging::Stores> m_stores;
 };
 

@@ -288,6 +288,7 @@ int report(const Error& error) {
 
 int run_app(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (kfp.md §5.1)
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error of the write
   try {
     return run(argc, argv);
   } catch (const std::exception& exception) {

@@ -37,7 +37,7 @@ class ClusterRun {
     const process::Signals signals(m_loop, [this](int signal) { m_over ? m_reader.hurry() : m_session.request_stop(signal); });
     int code = 0;
     m_session.begin([&](cluster::Session::Done done) {
-      hand_over(m_loop, m_listeners.own_log(), m_inputs, done.plan, done.outcome);
+      hand_over(m_loop, m_listeners.own_log(), m_inputs, done.plan, done.outcome, [this] { return m_session.commit(); });
       code = result::exit_code(done.outcome.verdict);
       const auto patience = patience_with_reader(done.outcome.verdict);
       m_session.conclude(done.outcome.verdict, [this, patience](const std::string& problem) {
@@ -97,6 +97,7 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
 int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
   // What can be known to be wrong without a server is said at once.
   if (auto plan = plan::make_plan(inputs.request, kinds::names()); !plan) return report(plan.error());
+  if (auto checked = step::check_model_place(inputs); !checked) return report(checked.error());
   if (auto checked = step::check_targets(inputs.targets); !checked) return report(checked.error());
   auto place = find_cluster(command.context, inputs.request.name_space);
   if (!place) return report(place.error());

@@ -20,17 +20,34 @@ std::string target_path(const step::Inputs& inputs, std::string_view name) {
   return {};
 }
 
+// Where a file lies before the outputs are committed.
+std::string place_of(const step::Inputs& inputs, const run::Outcome& outcome, const std::string& path) {
+  for (const auto& output : outcome.outputs)
+    if (!output.pending.empty() && (path == output.path || path == target_path(inputs, output.step_path))) return output.pending;
+  return path;
+}
+
 }  // namespace
 
-void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome) {
-  const step::FileReader reader = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
+void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const Commit& commit) {
+  bool committed = false;
+  const step::FileReader reader = [&](const std::string& path, std::size_t limit) {
+    return read_file(committed ? path : place_of(inputs, outcome, path), limit);
+  };
+  const auto commit_and_say = [&]() -> Result<void> {
+    if (!commit) return {};
+    ASSIGN(const auto told, commit());
+    committed = true;
+    for (const auto& line : told) log.say(loop.now(), log::Level::warning, line);
+    return {};
+  };
   step::Story story{inputs,
                     outcome,
                     plan,
                     plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
                     step::final_metrics(outcome, reader),
                     target_path(inputs, "report")};
-  if (auto written = step::write_outputs(story, reader); !written) {
+  if (auto written = step::write_outputs(story, reader, commit_and_say); !written) {
     if (story.succeeded()) outcome.verdict = result::lost_outputs(written.error());
     if (written.error().kind != ErrorKind::input) story.report_place.clear();  // it could not be written either
   }

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/loop.h"
+#include "base/result.h"
 #include "cli/console.h"
 #include "cli/recorder.h"
 #include "log/back_pressure.h"
@@ -16,8 +19,12 @@
 
 namespace trainstep::cli {
 
-// Writes the step's outputs and tells how it ended. The verdict changes when outputs cannot be written. `plan` may be null.
-void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome);
+// run::Backend::commit(), or what does the same.
+using Commit = std::function<Result<std::vector<std::string>>()>;
+
+// Writes the step's outputs and tells how it ended. The verdict changes when outputs cannot be written. `plan` may be null. `commit` is called once,
+// after a success.
+void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const Commit& commit = {});
 
 // How long the end of the log waits for a reader who takes nothing (docs/adr/0017-the-log.md): whoever pages through it may think; whoever has asked
 // for an end is to have it.

@@ -12,8 +12,10 @@
 #include "kinds/kind.h"
 #include "local/backend.h"
 #include "local/gang.h"
+#include "local/scratch.h"
 #include "log/back_pressure.h"
 #include "process/guard.h"
+#include "process/limits.h"
 #include "process/signals.h"
 #include "run/runner.h"
 #include "step/targets.h"
@@ -55,18 +57,30 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   static_cast<void>(fs::current_path(code));
   if (code) return input_error("the working directory does not exist any more; start in another one");
   TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
+  TRY(step::check_model_place(inputs, {{"run-dir", run_folder(command, plan).string()}}));
   return step::check_targets(inputs.targets);
+}
+
+// Half-way through a gang it would be too late.
+Result<void> allow_files(const plan::Plan& plan) {
+  const auto needed = local::open_files(plan);
+  const auto allowed = process::allow_open_files(needed.best);
+  if (allowed >= needed.least) return {};
+  return input_error(
+      fmt::format("distribution_specification.number_of_workers: so many processes need {} open files, and {} are allowed here; raise the limit "
+                  "(ulimit -Hn), or ask for fewer workers",
+                  needed.least, allowed));
 }
 
 // One step with local processes, from a finished plan to its exit code.
 class LocalRun {
  public:
-  LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan, std::unique_ptr<Recorder> recorder)
+  LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan, std::unique_ptr<Recorder> recorder, fs::path scratch)
       : m_inputs(inputs),
         m_plan(plan),
         m_run_dir(run_folder(command, plan)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
-        m_backend(m_loop, plan, local_options(command)),
+        m_backend(m_loop, plan, local_options(command, std::move(scratch))),
         m_runner(m_loop, m_backend, m_listeners.all(), rules_of(plan)),
         m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_backend.hold_output(pressure); }) {}
 
@@ -82,7 +96,9 @@ class LocalRun {
     m_listeners.console().say(m_loop.now(), opening(m_plan, m_run_dir.string()));
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {
-      hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome);
+      hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome, [this] { return m_backend.commit(); });
+      if (outcome.verdict.verdict_class != result::VerdictClass::succeeded)
+        for (const auto& line : m_backend.left_behind()) m_listeners.console().warn(m_loop.now(), line);
       m_listeners.console().finish();
       code = result::exit_code(outcome.verdict);
       m_over = true;
@@ -93,10 +109,11 @@ class LocalRun {
   }
 
  private:
-  [[nodiscard]] local::LocalOptions local_options(const StepCommand& command) const {
+  [[nodiscard]] local::LocalOptions local_options(const StepCommand& command, fs::path scratch) const {
     local::LocalOptions options;
     options.run_dir = fs::absolute(m_run_dir);
     options.python = command.python;
+    options.scratch = std::move(scratch);
     return options;
   }
 
@@ -121,9 +138,12 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   if (auto checked = kinds::check_options(*plan); !checked) return report(checked.error());
   if (auto checked = local::check_gang(*plan); !checked) return report(checked.error());
   if (auto checked = check_places(command, inputs, *plan); !checked) return report(checked.error());
+  if (auto allowed = allow_files(*plan); !allowed) return report(allowed.error());
   auto recorder = recorder_for(command);
   if (!recorder) return report(recorder.error());
-  return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder))(guard_fd); });
+  const auto scratch = local::make_scratch(process::own_environment());
+  return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
+                              [&scratch] { local::remove_scratch(scratch); });
 }
 
 }  // namespace trainstep::cli

@@ -107,6 +107,7 @@ void Session::plan_and_run() {
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
   if (m_job_store && m_job_facts.folder) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
   m_data = std::make_unique<StepData>(*m_plan, std::move(surroundings));
+  if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_plan->data.uploads.empty()) return run();
   m_data->upload([this](Result<void> uploaded) {
     if (m_over) return;
@@ -175,6 +176,8 @@ void Session::deliver() {
   m_collecting = false;
   m_done({std::move(m_outcome), m_plan.get()});
 }
+
+Result<std::vector<std::string>> Session::commit() { return m_data ? m_data->commit() : std::vector<std::string>(); }
 
 // The training has ended well, but its outputs are not here: the job and what it delivered stay for whoever comes next.
 void Session::stop_collecting(int signal) {

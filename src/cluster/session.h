@@ -53,6 +53,8 @@ class Session {
   void request_stop(int signal);
   // The log's reader does not keep up, or does again.
   void hold_output(Pressure pressure);
+  // Between the two, after a success: as run::Backend::commit().
+  Result<std::vector<std::string>> commit();
   // The clean-up that the verdict asks for; `done` from the loop, with what could not be done (empty: nothing).
   void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
 

@@ -115,12 +115,27 @@ void StepData::upload(Done done) {
   });
 }
 
-void StepData::download(const std::vector<run::OutputFound>& outputs, Done done) {
+Result<void> StepData::claim_outputs() {
+  for (const auto& carried : m_plan.data.downloads) {
+    if (m_pending.contains(carried.name) || !PendingOutput::possible(carried.path)) continue;
+    auto pending = in_context(carried.name, PendingOutput::open(carried.path, ""));
+    if (!pending && pending.error().kind == ErrorKind::conflict) return input_error(pending.error().message);
+    if (!pending) return std::move(pending.error());
+    m_pending.emplace(carried.name, std::move(*pending));
+  }
+  return {};
+}
+
+void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
+  if (auto claimed = claim_outputs(); !claimed) return later([done, error = claimed.error()] { done(error); });
   for (const auto& carried : m_plan.data.downloads) {
     const auto here = [&](const run::OutputFound& output) {
       return output.name == carried.name && output.present && !output.earlier && output.path == carried.path;
     };
-    if (std::ranges::any_of(outputs, here)) m_inputs.push_back({carried.name, carried.path, carried.at});
+    const auto output = std::ranges::find_if(outputs, here);
+    if (output == outputs.end()) continue;
+    if (const auto pending = m_pending.find(carried.name); pending != m_pending.end()) output->pending = pending->second.path().string();
+    m_inputs.push_back({carried.name, output->pending.empty() ? carried.path : output->pending, carried.at});
   }
   if (m_inputs.empty()) return later([done = std::move(done)] { done({}); });
   open([this, done = std::move(done)](Result<void> opened) {
@@ -132,6 +147,17 @@ void StepData::download(const std::vector<run::OutputFound>& outputs, Done done)
                                                     done({});
                                                   }});
   });
+}
+
+Result<std::vector<std::string>> StepData::commit() {
+  std::vector<std::string> told;
+  for (auto& [name, pending] : m_pending) {
+    const auto fetched = std::ranges::any_of(m_inputs, [&, &name = name](const auto& input) { return input.name == name; });
+    if (!fetched) continue;
+    ASSIGN(const auto aside, pending.commit());
+    if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
+  }
+  return told;
 }
 
 void StepData::whole_report(std::function<void(Result<result::PodReport>)> done) {

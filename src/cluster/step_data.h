@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "data/pending_output.h"
 #include "http/transport.h"
 #include "kube/client.h"
 #include "objectstore/listing.h"
@@ -41,8 +42,12 @@ class StepData {
   // Local inputs to the job's prefix.
   // Errors: input (a path that does not exist, keys, bucket), denied, unavailable.
   void upload(Done done);
-  // Those of `outputs` that the run has written, from the job's prefix to the step's paths. Errors: as above.
-  void download(const std::vector<run::OutputFound>& outputs, Done done);
+  // Keeps others away from the step's paths that download() is to fill. Errors: input (another run writes there), denied, internal.
+  Result<void> claim_outputs();
+  // Those of `outputs` that the run has written, from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as above.
+  void download(std::vector<run::OutputFound>& outputs, Done done);
+  // As run::Backend::commit(), of what was downloaded.
+  Result<std::vector<std::string>> commit();
   // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
@@ -61,6 +66,7 @@ class StepData {
   std::unique_ptr<staging::Delivery> m_delivery;
   std::unique_ptr<objectstore::Removal> m_removal;
   std::vector<plan::TaskInput> m_inputs;
+  std::map<std::string, PendingOutput> m_pending;  // by output
   std::vector<plan::TaskOutput> m_outputs;
   kube::Client::CallId m_call = 0;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);

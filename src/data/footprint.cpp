@@ -5,7 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <vector>
+#include <chrono>
+#include <ctime>
+#include <optional>
+#include <string_view>
+#include <thread>
 
 #include "data/digest.h"
 
@@ -14,34 +18,109 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string entry_text(const fs::path& path) {
-  struct stat found{};
-  if (::lstat(path.c_str(), &found) != 0) return "";
-  return fmt::format("{} {} {} {}.{} {}.{}\n", path.string(), found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec,
-                     found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+// FNV-1a, its bits mixed once more (the finalizer of MurmurHash3).
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  hash = (hash ^ (hash >> 33U)) * 0xFF51AFD7ED558CCDU;
+  hash = (hash ^ (hash >> 33U)) * 0xC4CEB9FE1A85EC53U;
+  return hash ^ (hash >> 33U);
 }
 
-constexpr std::size_t most_entries = 10'000;
+// Of a folder only the name: its times change with a move, and what is in it counts by itself.
+std::string identity(const std::string& name, const struct stat& found) {
+  if (S_ISDIR(found.st_mode)) return name + " folder";
+  return fmt::format("{} {} {:o} {} {}.{} {}.{}", name, found.st_ino, found.st_mode & S_IFMT, found.st_size, found.st_mtim.tv_sec,
+                     found.st_mtim.tv_nsec, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+}
+
+struct Look {
+  bool there = false;
+  std::vector<std::uint64_t> files, rest;
+  timespec newest{};  // change of any file
+
+  void add(const std::string& name, const struct stat& found) {
+    const bool file = S_ISREG(found.st_mode) && found.st_size > 0;
+    (file ? files : rest).push_back(number_of(identity(name, found)));
+    const auto& at = found.st_ctim;
+    if (!S_ISDIR(found.st_mode) && std::pair(at.tv_sec, at.tv_nsec) > std::pair(newest.tv_sec, newest.tv_nsec)) newest = at;
+  }
+};
+
+Look look(const fs::path& path, const std::string& without) {
+  Look look;
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) {
+    look.there = ::lstat(path.c_str(), &found) == 0;  // a link that leads nowhere
+    if (look.there) look.add("", found);
+    return look;
+  }
+  look.there = true;
+  look.add("", found);
+  std::error_code code;
+  const auto from = path.string().size();
+  for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
+       !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    if (entry.depth() == 0 && entry->path().filename() == without)
+      entry.disable_recursion_pending();
+    else if (::lstat(entry->path().c_str(), &found) == 0)
+      look.add(entry->path().string().substr(from), found);
+  }
+  std::sort(look.files.begin(), look.files.end());
+  std::sort(look.rest.begin(), look.rest.end());
+  return look;
+}
+
+// How long a change may still get the same time as the newest one; no time at all when that is past. File systems count in ticks of the kernel, some
+// in seconds.
+std::optional<std::chrono::milliseconds> same_time_for(const timespec& newest) {
+  using std::chrono::milliseconds;
+  timespec tick{};
+  ::clock_getres(CLOCK_REALTIME_COARSE, &tick);
+  const milliseconds step(newest.tv_nsec == 0 ? 2'000 : tick.tv_nsec / 1'000'000 + 2);
+  const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  const auto past = now - milliseconds(newest.tv_sec * 1'000 + newest.tv_nsec / 1'000'000);
+  if (past >= step || past < -step) return std::nullopt;  // long ago, or by another clock
+  return step - past;
+}
+
+// Both sorted.
+bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before) {
+  return !std::includes(before.begin(), before.end(), now.begin(), now.end());
+}
 
 }  // namespace
 
-std::string Footprint::look(const fs::path& path) {
-  std::vector<std::string> entries{entry_text(path)};
-  if (entries.front().empty()) return "";
-  std::error_code code;
-  for (auto entry = fs::recursive_directory_iterator(path, code); !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
-    entries.push_back(entry_text(entry->path()));
-    if (entries.size() > most_entries) return "many";
+Footprint::Footprint(const fs::path& path, bool settled, std::string without) : m_path(path), m_without(std::move(without)) {
+  auto now = look(m_path, m_without);
+  if (const auto pause = now.there && settled ? same_time_for(now.newest) : std::nullopt) {
+    std::this_thread::sleep_for(*pause);
+    now = look(m_path, m_without);
   }
-  std::sort(entries.begin(), entries.end());
-  std::string all;
-  for (const auto& entry : entries) all += entry;
-  return sha256_hex(all);
+  m_there = now.there;
+  m_files = std::move(now.files);
+  m_rest = std::move(now.rest);
 }
 
-bool Footprint::written() const {
-  const auto now = look(m_path);
-  return !now.empty() && (now == "many" || now != m_before);
+bool Footprint::written() const { return any_new(look(m_path, m_without).files, m_files); }
+
+bool Footprint::touched() const {
+  const auto now = look(m_path, m_without);
+  return any_new(now.files, m_files) || any_new(now.rest, m_rest);
+}
+
+bool Footprint::unchanged() const {
+  const auto now = look(m_path, m_without);
+  return now.there == m_there && now.files == m_files && now.rest == m_rest;
+}
+
+bool holds_files(const fs::path& path) { return !look(path, {}).files.empty(); }
+
+std::string Footprint::digest() const {
+  std::string all;
+  for (const auto* numbers : {&m_files, &m_rest})
+    for (const auto number : *numbers) all += fmt::format("{:016x}\n", number);
+  return sha256_hex(all);
 }
 
 }  // namespace trainstep

@@ -1,24 +1,41 @@
-// Tells whether a program has written to a path.
+// Tells what a program has written to a path from what lay there before.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace trainstep {
 
-// What a path held before the run began, as far as it is needed to tell whether the run wrote to it.
+// What a path holds at one moment: a file, or a folder with all that is below it. Files are known by name, inode, size and times, not by content, and
+// their number does not matter. Links inside are not followed, a link at the path itself is.
 class Footprint {
  public:
-  explicit Footprint(const std::filesystem::path& path) : m_path(path), m_before(look(path)) {}
-  // Something is there now, and it is not only what was there before. Folders of more than 10,000 entries count as written.
+  // Looks now. `settled`: when something there was changed a moment ago, so that a further change could have the same time, that moment is waited for
+  // first. `without`: an entry of the folder that does not count.
+  explicit Footprint(const std::filesystem::path& path, bool settled = true, std::string without = {});
+
+  [[nodiscard]] bool was_there() const { return m_there; }
+  // Now at least one regular file that is not empty is there that was not there before, or not like this.
   [[nodiscard]] bool written() const;
-  [[nodiscard]] bool was_there() const { return !m_before.empty(); }
+  // The same, where an empty file is something, too.
+  [[nodiscard]] bool touched() const;
+  // Now exactly the same is there: nothing came, went or was changed.
+  [[nodiscard]] bool unchanged() const;
+  // A name for exactly this content at exactly this place; of two moments it differs when unchanged() would be false.
+  [[nodiscard]] std::string digest() const;
 
  private:
-  static std::string look(const std::filesystem::path& path);
   std::filesystem::path m_path;
-  std::string m_before;  // digest of names, sizes and times; empty: nothing was there
+  std::string m_without;
+  bool m_there = false;
+  std::vector<std::uint64_t> m_files;  // sorted: a number for each regular file that is not empty
+  std::vector<std::uint64_t> m_rest;   // the same for whatever else is there
 };
+
+// At least one regular file that is not empty lies at the path, or below it.
+bool holds_files(const std::filesystem::path& path);
 
 }  // namespace trainstep

@@ -77,6 +77,8 @@ void Follower::on(const MemberEnded& ended, Time at) {
   if (!m_verdict) {
     if (state.life == Life::failed) member_failed(ended.member, at);
     if (state.life == Life::succeeded) succeed(at);
+  } else if (m_verdict->verdict_class == result::VerdictClass::succeeded && state.life == Life::failed) {
+    tell_late_failure(ended.member);
   }
   finish_if_all_ended(at);
 }
@@ -120,6 +122,15 @@ void Follower::succeed(Time at) {
   m_timeline.enter(result::Phase::finishing, at);
   stop_members(m_rules.policy.stop_grace, true);
   start_timer(linger_over, m_rules.linger);
+}
+
+// Its operator does not count it either (operators.md §5.2): what the job is for was done.
+void Follower::tell_late_failure(MemberIndex member) {
+  const auto failure = failure_of(member);
+  warn(fmt::format("{} after the training had succeeded, which stands", describe(failure)));
+  if (failure.last_lines.empty()) return;
+  warn(fmt::format("the last lines of {}:", failure.replica));
+  for (const auto& line : failure.last_lines) warn("  | " + line);
 }
 
 void Follower::decide(result::Verdict verdict, Time at) {

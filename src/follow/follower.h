@@ -11,7 +11,8 @@
 namespace trainstep::follow {
 
 // Decides by these rules:
-//   success   all awaited members have succeeded; servers are stopped at once, others after Rules::linger
+//   success   all awaited members have succeeded; servers are stopped at once, others after Rules::linger; one that fails meanwhile is told, with its
+//             last lines, and changes nothing
 //   failure   a member fails and its restarts are used up: it is named as the first, all others are stopped, with a short grace
 //   restart   OnFailure and Always after any failure, ExitCode after a signal or a code ≥ 128; each costs one of backoff_limit, with growing pauses
 //   stop      on SIGTERM, SIGINT: all members get the signal, then the grace; a second SIGINT ends the grace
@@ -29,6 +30,7 @@ class Follower : public Machine {
   void on(const MemberStarted& started, Time at);
   void on(const MemberOutput& output, Time at);
   void on(const MemberEnded& ended, Time at);
+  void on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }
   void on(const BackendFailed& failed, Time at);
   void on(const StopRequested& request, Time at);
   void on(const TimerFired& fired, Time at);
@@ -41,6 +43,7 @@ class Follower : public Machine {
   void restart_later(MemberIndex member);
   void limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at);
   void succeed(Time at);
+  void tell_late_failure(MemberIndex member);
   void decide(result::Verdict verdict, Time at);
   void stop_members(Duration grace, bool servers_only);
   void finish_if_all_ended(Time at);

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/text.h"
+#include "data/pending_output.h"
 #include "kinds/launch.h"
 #include "kinds/object.h"
 #include "kinds/pod_template.h"
@@ -66,6 +68,8 @@ class LocalBackend::Impl {
  public:
   Impl(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
       : m_loop(loop), m_plan(plan), m_options(std::move(options)), m_strangers(own_children()), m_reaper(loop) {
+    if (m_options.scratch.empty()) m_options.scratch = make_scratch(m_options.environment);
+    m_scratch.emplace(m_options.scratch, m_options.environment);
     for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr});
     m_wrapped_mpi = plan.kind == "MPI" && !plan::starts_own_ranks(plan.program);
     process::become_subreaper();
@@ -107,11 +111,9 @@ class LocalBackend::Impl {
 
   void on_unfinished(Unfinished call) { m_unfinished = std::move(call); }
 
-  Result<std::vector<run::OutputFound>> collect() {
-    auto found = collect_outputs(m_plan, primary().place, m_before);
-    if (found && m_scratch && std::ranges::any_of(*found, [this](const auto& output) { return m_scratch->holds(output.path); })) m_scratch->keep();
-    return found;
-  }
+  Result<std::vector<run::OutputFound>> collect();
+  Result<std::vector<std::string>> commit();
+  [[nodiscard]] std::vector<std::string> left_behind() const;
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
@@ -151,11 +153,13 @@ class LocalBackend::Impl {
 
   Result<void> set_up();
   Result<void> set_up_member(Member& member, const GpuDivision& gpus);
+  Result<void> open_outputs(Place& place);
   Result<void> check_inputs();
   Result<void> check_command(const Member& member);
   void set_up_done(Result<Setup::Outcome> outcome);
   process::Variables environment_of(const Member& member);
   Result<void> start_now(follow::MemberIndex index);
+  void watch_rest(follow::MemberIndex index);
   void member_ended(follow::MemberIndex index, int wait_status);
   Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun);
   void add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos);
@@ -174,7 +178,12 @@ class LocalBackend::Impl {
   bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
   Surroundings m_surroundings;
   Ports m_ports;
-  Footprints m_before;
+  std::map<std::string, PendingOutput> m_pending;  // by output; those that the step wants somewhere
+  std::vector<std::string> m_to_commit;            // of those: what this run has written
+  Footprints m_before;                             // of the run
+  Footprints m_before_attempt;                     // of the primary, the last one
+  std::optional<Footprints> m_at_end;              // of the primary, when others outlived its first process
+  std::string m_left_running;
   MpiFlavour m_mpi = MpiFlavour::open_mpi;
   std::unique_ptr<Setup> m_setup;
   std::shared_ptr<char> m_alive = std::make_shared<char>();
@@ -185,7 +194,6 @@ Result<void> LocalBackend::Impl::set_up() {
   m_options.run_dir = fs::absolute(m_options.run_dir, ignored).lexically_normal();
   TRY(check_inputs());
   ASSIGN(m_folder, RunFolder::claim(m_options.run_dir));
-  m_scratch.emplace(m_options.environment);
   ASSIGN(const auto interpreter, set_up_interpreter(m_options.run_dir, m_options.python, m_options.environment));
   m_surroundings = {m_options.environment, interpreter.tools, interpreter.folder, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
   ASSIGN(const auto gpus, divide_gpus(m_plan, m_options.gpus ? *m_options.gpus : machine_gpus(m_options.environment)));
@@ -216,6 +224,7 @@ Result<void> LocalBackend::Impl::check_inputs() {
 
 Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
   ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
+  if (member.info.primary) TRY(open_outputs(member.place));
   TRY(make_folders(member.place));
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
@@ -223,6 +232,20 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
   ASSIGN(auto words, kinds::program_words(m_plan, member.place.placement));
   if (m_plan.kind == "PyTorch" && m_plan.distribution.elastic) words = kinds::torch_words(m_plan, std::move(words));
   member.argv = kinds::texts(words);
+  return {};
+}
+
+// The program does not write to the step's paths: what is there is an earlier model until this one is whole.
+Result<void> LocalBackend::Impl::open_outputs(Place& place) {
+  for (const auto& output : m_plan.binding.outputs) {
+    auto& path = place.placement.outputs.at(output.name);
+    if (!output.path || !PendingOutput::possible(path)) continue;
+    auto pending = in_context(output.path->name, PendingOutput::open(path, m_plan.run_id));
+    if (!pending && pending.error().kind == ErrorKind::conflict) return input_error(pending.error().message);
+    if (!pending) return std::move(pending.error());
+    path = pending->path().string();
+    m_pending.emplace(output.name, std::move(*pending));
+  }
   return {};
 }
 
@@ -254,8 +277,13 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
   const bool alone = std::none_of(m_members.begin(), m_members.end(), [](const auto& other) { return other.task != nullptr; });
   if (alone) m_ports.renew();
   TRY(make_folders(member.place));
-  if (member.info.primary || m_wrapped_mpi) remove_stale_values(m_plan, primary().place, m_before);
+  if (member.info.primary || m_wrapped_mpi) {
+    remove_stale_values(m_plan, primary().place, m_before);
+    m_before_attempt = footprints_of(primary().place);
+    m_at_end.reset();
+  }
   process::Command command{member.argv, environment_of(member), member.place.folder.string()};
+  command.subreaper = std::ranges::count_if(m_members, [](const Member& other) { return !other.info.output_only; }) > 1;
   std::vector<Fd> fifos;
   if (m_wrapped_mpi) {
     ASSIGN(fifos, prepare_ranks(command));
@@ -267,7 +295,20 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
   add_rank_outputs(*member.task, std::move(fifos));
   if (auto unfinished = unfinished_of(index)) member.task->on_unfinished(unfinished);
   member.task->hold_output(m_pressure);
+  watch_rest(index);
   return {};
+}
+
+void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
+  auto& member = m_members.at(index);
+  const auto outlived = [this](const std::vector<process::Process>& rest) {
+    m_left_running = describe(rest);
+    m_at_end = footprints_at_end(primary().place);
+  };
+  const auto killed = [this, name = member.info.name](const std::vector<process::Process>& rest) {
+    emit(follow::Told{fmt::format("{} has ended; what it had left running was killed: {}", name, describe(rest)), true});
+  };
+  member.task->on_rest(member.info.primary || m_wrapped_mpi ? outlived : process::Task::Told(), killed);
 }
 
 Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpirun) {
@@ -304,6 +345,41 @@ void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd>
   }
 }
 
+Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
+  if (m_at_end) TRY(check_unchanged(*m_at_end, m_left_running));
+  auto outputs = collect_outputs(m_plan, primary().place, m_before_attempt);
+  if (!outputs) return outputs;
+  for (auto& output : *outputs) {
+    if (m_scratch && m_scratch->holds(output.path)) m_scratch->keep();
+    const auto pending = m_pending.find(output.name);
+    if (pending == m_pending.end() || output.path != pending->second.path()) continue;
+    const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &plan::BoundOutput::name);
+    output.path = fs::absolute(bound->path->path).lexically_normal().string();
+    if (!output.present || output.earlier) continue;
+    output.pending = pending->second.path().string();
+    m_to_commit.push_back(output.name);
+  }
+  return outputs;
+}
+
+Result<std::vector<std::string>> LocalBackend::Impl::commit() {
+  std::vector<std::string> told;
+  for (const auto& name : m_to_commit) {
+    auto& pending = m_pending.at(name);
+    ASSIGN(const auto aside, pending.commit());
+    if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
+  }
+  return told;
+}
+
+std::vector<std::string> LocalBackend::Impl::left_behind() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, pending] : m_pending)
+    if (holds_files(pending.path()))
+      lines.push_back(fmt::format("{}: what the program had written is in {} until the next run", name, pending.path().string()));
+  return lines;
+}
+
 LocalBackend::LocalBackend(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
     : m_impl(std::make_unique<Impl>(loop, plan, std::move(options))) {}
 LocalBackend::~LocalBackend() = default;
@@ -314,6 +390,8 @@ void LocalBackend::stop(const follow::StopMember& order) { m_impl->stop(order); 
 void LocalBackend::hold_output(Pressure pressure) { m_impl->hold_output(pressure); }
 void LocalBackend::on_unfinished(Unfinished call) { m_impl->on_unfinished(std::move(call)); }
 Result<std::vector<run::OutputFound>> LocalBackend::collect() { return m_impl->collect(); }
+Result<std::vector<std::string>> LocalBackend::commit() { return m_impl->commit(); }
+std::vector<std::string> LocalBackend::left_behind() const { return m_impl->left_behind(); }
 std::vector<std::string> LocalBackend::member_names() const { return m_impl->names(); }
 
 }  // namespace trainstep::local

@@ -17,13 +17,15 @@ namespace trainstep::local {
 
 struct LocalOptions {
   std::filesystem::path run_dir;                                // the run's own place; is made
+  std::filesystem::path scratch;                                // make_scratch() of scratch.h: goes with the run; empty: one is made
   std::string python;                                           // interpreter: path or name; empty: python3 as the PATH has it
   process::Variables environment = process::own_environment();  // what the replicas inherit from
   std::optional<std::vector<std::string>> gpus;                 // CUDA ids of the machine; absent: looked up (gpus.h)
 };
 
 // Members are numbered as gang() (gang.h) numbers them. Below run_dir: `<member>/` is the working directory of each, with private outputs in
-// `<member>/outputs/`; the primary's outputs go to the step's paths, unmapped ones to `outputs/<name>`. The image is not used.
+// `<member>/outputs/`; the primary's outputs go to the step's paths, when commit() is called, unmapped ones to `outputs/<name>`. The image is not
+// used.
 //
 // Events never come from within prepare(), start() or stop(), only from the loop. MemberOutput of "setup" may come before Prepared. A member that
 // cannot be started is BackendFailed. After MemberEnded no process of that member is alive and no line of it is outstanding. The object may not be
@@ -44,6 +46,10 @@ class LocalBackend : public run::Backend {
   void hold_output(Pressure pressure) override;
   void on_unfinished(Unfinished call) override;
   Result<std::vector<run::OutputFound>> collect() override;
+  Result<std::vector<std::string>> commit() override;
+
+  // Where outputs lie that were written but never committed, a sentence for each.
+  [[nodiscard]] std::vector<std::string> left_behind() const;
 
   [[nodiscard]] std::vector<std::string> member_names() const;
 

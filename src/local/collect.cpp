@@ -28,14 +28,13 @@ void read_artifact(run::OutputFound& found, const Json& executor_output, const F
   found.artifact = true;
   auto returned = spec::returned_artifact(executor_output, found.name);
   found.metadata = std::move(returned.metadata);
-  std::error_code ignored;  // exists(): a link that leads nowhere is no output
   for (const auto& place : returned.places) {
     if (place == found.path) continue;
     found.path = place;
-    found.present = place.find("://") != std::string::npos || fs::exists(place, ignored);
+    found.present = place.find("://") != std::string::npos || holds_files(place);
   }
   const bool elsewhere = found.present;
-  const bool written = before.written() && fs::exists(found.path, ignored);
+  const bool written = before.written();
   found.earlier = !elsewhere && !written;
   found.present = elsewhere || written || !found.metadata.empty();
 }
@@ -45,7 +44,7 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
   if (auto value = spec::returned_value(output, executor_output)) {
     ASSIGN(found.value, in_context(where, std::move(*value)));
   } else {
-    if (!before.written())
+    if (!before.touched())
       return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, found.path));
     ASSIGN(const auto text, in_context(where, read_file(found.path, largest_value)));
     ASSIGN(found.value, in_context(where, spec::value_from_file(output, text)));
@@ -60,6 +59,22 @@ Footprints footprints_of(const Place& place) {
   Footprints footprints;
   for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path));
   return footprints;
+}
+
+Footprints footprints_at_end(const Place& place) {
+  Footprints footprints;
+  for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path, false));
+  return footprints;
+}
+
+Result<void> check_unchanged(const Footprints& at_end, const std::string& left_running) {
+  for (const auto& [name, footprint] : at_end)
+    if (!footprint.unchanged())
+      return input_error(
+          fmt::format("output {}: it still changed after the program had ended with success; what the program had left running: {}; "
+                      "the program must wait for whatever writes its outputs",
+                      name, left_running));
+  return {};
 }
 
 void remove_stale_values(const plan::Plan& plan, const Place& place, const Footprints& before) {

@@ -14,7 +14,7 @@
 
 namespace trainstep::local {
 
-// By output name: what was there before the run.
+// By output name: what was there before the run, or before an attempt.
 using Footprints = std::map<std::string, Footprint>;
 Footprints footprints_of(const Place& place);
 
@@ -22,8 +22,14 @@ Footprints footprints_of(const Place& place);
 // Artifacts stay: a program may resume from what it has saved.
 void remove_stale_values(const plan::Plan& plan, const Place& place, const Footprints& before);
 
+// What the outputs are when the program's first process has ended well while others that come from it live: they may not write any more. Taken then,
+// asked when they have ended. Error (input): an output has changed.
+Footprints footprints_at_end(const Place& place);
+Result<void> check_unchanged(const Footprints& at_end, const std::string& left_running);
+
 // In the program's order. A value comes from the executor output if it stands there, else from its own file, read as its declared type (kfp.md §2.4);
-// NaN and infinities are values of a number. An artifact is present when something was written, or when the program set metadata for it (§2.5).
+// NaN and infinities are values of a number. An artifact is present when a regular file with content was written since `before`, or when the program
+// set metadata for it (§2.5); then `earlier` tells that there is no file of this run. `before`: as the attempt began that has succeeded.
 // Errors (input): a declared value that was not written or does not fit its type; an executor output that is no JSON.
 Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, const Place& place, const Footprints& before);
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kinds/kind.h"
 
 namespace trainstep::local {
@@ -57,6 +59,15 @@ std::vector<GangMember> gang(const plan::Plan& plan) {
   setup.name = "setup";
   setup.output_only = true;
   return members;
+}
+
+OpenFiles open_files(const plan::Plan& plan) {
+  constexpr std::size_t own = 24, at_a_start = 6, of_one = 2, of_a_rank = 8;
+  const auto members = gang(plan);
+  const auto processes = members.size() - 1;  // without setup
+  const auto least = own + at_a_start + of_one * processes;
+  const bool by_mpirun = std::ranges::any_of(members, [](const GangMember& member) { return member.output_only && !member.type.empty(); });
+  return {least, by_mpirun ? least + of_a_rank * processes : least};
 }
 
 Result<void> check_gang(const plan::Plan& plan) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,11 @@ int processes_per_replica(const plan::Plan& plan);
 
 // What one machine is asked for at most. Error (input): more processes than 512, which is a mistake rather than a training.
 Result<void> check_gang(const plan::Plan& plan);
+
+// How many files a local run has open at most: `least` for its pipes, `best` also for those of mpirun, which has two or three for each rank.
+struct OpenFiles {
+  std::size_t least = 0, best = 0;
+};
+OpenFiles open_files(const plan::Plan& plan);
 
 }  // namespace trainstep::local

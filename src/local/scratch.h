@@ -1,5 +1,6 @@
 // A place for the temporary files of one run, which goes with it: programs – KFP's own wrapper of a Python function, to begin with – leave theirs
-// behind. SPDX-License-Identifier: Apache-2.0
+// behind.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <filesystem>
@@ -9,11 +10,15 @@
 
 namespace trainstep::local {
 
+// Makes a new folder below the environment's TMPDIR, or /tmp, with a short path: sockets are made there. Empty where none can be made. Whoever
+// outlives the run removes it: the guard, when the run was killed.
+std::filesystem::path make_scratch(const process::Variables& environment);
+void remove_scratch(const std::filesystem::path& folder);
+
 class Scratch {
  public:
-  // Makes a new folder below the environment's TMPDIR, or /tmp, with a short path (sockets are made there), and names it as TMPDIR. Where none can be
-  // made, the environment stays as it is.
-  explicit Scratch(process::Variables& environment);
+  // Names the folder as TMPDIR in `environment`; where there is none, the environment stays as it is.
+  Scratch(std::filesystem::path folder, process::Variables& environment);
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch();  // removes it with all that is in it

@@ -69,7 +69,7 @@ struct Prepared {
   char* const* environment;
   int out, err, failure;
   pid_t parent;
-  bool inherits;
+  bool inherits, subreaper;
 };
 
 enum class Failed : int { folder = 1, set_up, exec };
@@ -87,6 +87,7 @@ struct Failure {
 [[noreturn]] void run_child(const Prepared& child) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (child.subreaper) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (::getppid() != child.parent) ::_exit(127);  // it died before the line above counted
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -135,8 +136,8 @@ Result<Child> spawn(const Command& command) {
   auto environment = environment_block(command.environment);
   const auto argv = pointers(arguments);
   const auto envp = pointers(environment);
-  const Prepared child{command.folder.c_str(), program->c_str(),    argv.data(), envp.data(),     out.write.get(),
-                       err.write.get(),        failure.write.get(), ::getpid(),  command.inherits};
+  const Prepared child{command.folder.c_str(), program->c_str(),    argv.data(), envp.data(),      out.write.get(),
+                       err.write.get(),        failure.write.get(), ::getpid(),  command.inherits, command.subreaper};
 
   const auto pid = ::fork();
   if (pid < 0) return Error{ErrorKind::unavailable, fmt::format("cannot start a process for {}: {}", command.argv.front(), std::strerror(errno))};

@@ -22,6 +22,7 @@ struct Command {
   Variables environment;          // the whole of it; of a name that stands there twice the later value counts
   std::string folder;             // working directory; must exist
   bool inherits = false;          // stdin, stdout and stderr are ours, nothing stands between; Child::out and err are closed
+  bool subreaper = false;         // orphans among its descendants are its own as long as it lives, as those of a container are its first process's
 };
 
 struct Child {

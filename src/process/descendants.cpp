@@ -30,13 +30,14 @@ constexpr std::size_t largest_environment = std::size_t{8} << 20U;
 std::optional<Process> read_process(pid_t pid) {
   const auto text = read_file(fmt::format("/proc/{}/stat", pid), largest_stat);
   if (!text) return std::nullopt;  // it has gone
+  const auto name_begin = text->find('(');
   const auto name_end = text->rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
+  if (name_begin == std::string::npos || name_end == std::string::npos) return std::nullopt;
   char state = 0;
   int parent = 0;
   int group = 0;
   if (std::sscanf(text->c_str() + name_end + 1, " %c %d %d", &state, &parent, &group) != 3) return std::nullopt;
-  return Process{pid, parent, group, state == 'Z' || state == 'X'};
+  return Process{pid, parent, group, state == 'Z' || state == 'X', text->substr(name_begin + 1, name_end - name_begin - 1)};
 }
 
 std::multimap<pid_t, Process> processes_by_parent() {
@@ -75,11 +76,26 @@ std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spare
   return found;
 }
 
-bool started_with(pid_t pid, std::string_view variable) {
+std::string describe(const std::vector<Process>& processes) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < processes.size() && i < most; ++i) {
+    auto name = processes[i].name;
+    std::replace_if(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }, '?');
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", processes[i].pid, name);
+  }
+  return processes.size() <= most ? text : fmt::format("{} and {} more", text, processes.size() - most);
+}
+
+std::optional<std::string> started_with(pid_t pid, std::string_view variable) {
   const auto environment = read_file(fmt::format("/proc/{}/environ", pid), largest_environment);
-  if (!environment) return false;
-  const auto wanted = std::string(1, '\0') + std::string(variable) + '\0';
-  return ('\0' + *environment).find(wanted) != std::string::npos;
+  if (!environment) return std::nullopt;
+  const auto all = '\0' + *environment;
+  const auto name = fmt::format("{}{}=", '\0', variable);
+  const auto at = all.find(name);
+  if (at == std::string::npos) return std::nullopt;
+  const auto begin = at + name.size();
+  return all.substr(begin, all.find('\0', begin) - begin);
 }
 
 bool end_descendants(Duration limit, const std::vector<pid_t>& spared) {

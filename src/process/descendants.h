@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct Process {
   pid_t parent = 0;
   pid_t group = 0;
   bool zombie = false;  // has ended, but nobody waited for it yet
+  std::string name{};   // of its program, at most 15 characters
 };
 
 // Orphans stay descendants of their nearest living ancestor that is a subreaper.
@@ -24,8 +27,12 @@ void become_subreaper();
 // Children, their children and so on, without `ancestor` itself and without those of `spared` and theirs. A snapshot: they may fork meanwhile.
 std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spared = {});
 
-// `variable` ("NAME=value") stood in the environment that the process was started with. False when it cannot be known.
-bool started_with(pid_t pid, std::string_view variable);
+// "4711 (python3), 4712 (sleep) and 3 more"
+std::string describe(const std::vector<Process>& processes);
+
+// The variable's value in the environment that the process was started with. None when it had none, or when that cannot be known: the process may
+// have written something else there.
+std::optional<std::string> started_with(pid_t pid, std::string_view variable);
 
 // Kills (SIGKILL) and reaps descendants of this process until there are none but those of `spared`. Blocks up to `limit`; false: some would not die
 // (uninterruptible sleep).

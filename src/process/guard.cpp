@@ -52,17 +52,18 @@ void complain(int signal) {
   write_within(STDERR_FILENO, text, last_patience);
 }
 
-int guard(pid_t program, const sigset_t& signals, const std::vector<pid_t>& strangers) {
+int guard(pid_t program, const sigset_t& signals, const std::vector<pid_t>& strangers, const std::function<void()>& tidy_up) {
   const int wait_status = watch(program, signals);
   end_descendants(kill_limit, strangers);
   if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  if (tidy_up) tidy_up();
   complain(WTERMSIG(wait_status));
   return killed_exit_code;
 }
 
 }  // namespace
 
-int run_guarded(const std::function<int(int guard_fd)>& program) {
+int run_guarded(const std::function<int(int guard_fd)>& program, const std::function<void()>& tidy_up) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return program(-1);
   Fd read_end(ends[0]);
@@ -78,7 +79,7 @@ int run_guarded(const std::function<int(int guard_fd)>& program) {
   const auto child = ::fork();
   if (child > 0) {
     read_end.close();
-    return guard(child, signals, strangers);
+    return guard(child, signals, strangers, tidy_up);
   }
   const auto stops = stop_signals();
   ::sigprocmask(SIG_SETMASK, &before, nullptr);

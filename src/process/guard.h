@@ -11,8 +11,10 @@ namespace trainstep::process {
 // exit code; 3, with a line on stderr, when a signal ended the child. So the function returns twice, in two processes, with the same number as a
 // rule. To be called before any thread is made and with nothing in the buffers of stdout. When it cannot fork, `program` runs unguarded with -1.
 //
+// `tidy_up` is called in the parent when a signal has ended the child, after its descendants: for what the child would have removed at its end.
+//
 // `program` gets the read end of a pipe that nobody writes to: readable (at its end) means that the guard is gone, and nobody will tidy up after this
 // process. SIGTERM, SIGINT and SIGHUP arrive blocked there, so that none is lost before Signals (signals.h) takes them.
-int run_guarded(const std::function<int(int guard_fd)>& program);
+int run_guarded(const std::function<int(int guard_fd)>& program, const std::function<void()>& tidy_up = {});
 
 }  // namespace trainstep::process

@@ -3,9 +3,12 @@
 
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <utility>
+
+#include "process/descendants.h"
 
 namespace trainstep::process {
 namespace {
@@ -23,6 +26,7 @@ Reaper::Reaper(PollLoop& loop) : m_loop(loop) {
   const auto set = child_signal();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   m_signals = Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  for (const auto& process : descendants(::getpid())) m_strangers.push_back(process.pid);
 }
 
 Reaper::~Reaper() {
@@ -39,6 +43,12 @@ void Reaper::watch(pid_t pid, Ended ended) {
 void Reaper::forget(pid_t pid) {
   m_watched.erase(pid);
   if (m_watched.empty()) m_loop.forget(m_signals.get());
+}
+
+std::vector<pid_t> Reaper::claimed() const {
+  auto pids = m_strangers;
+  for (const auto& [pid, ended] : m_watched) pids.push_back(pid);
+  return pids;
 }
 
 void Reaper::reap() {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/poll_loop.h"
@@ -27,11 +28,15 @@ class Reaper {
   void watch(pid_t pid, Ended ended);
   void forget(pid_t pid);
 
+  // Children that are not orphans: those that are watched, and those that were there before the reaper.
+  [[nodiscard]] std::vector<pid_t> claimed() const;
+
  private:
   void reap();
 
   PollLoop& m_loop;
   Fd m_signals;
+  std::vector<pid_t> m_strangers;
   std::map<pid_t, Ended> m_watched;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/task.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +13,9 @@
 namespace trainstep::process {
 namespace {
 
-// How long processes that outlive the first one may keep the output open.
+// How long processes may outlive the first one: after a good end in any case, else as long as they keep the output open.
 constexpr Duration straggler_limit{2'000};
+constexpr Duration rest_pause{20};
 // Between looking whether the killed have died, and how often.
 constexpr Duration death_pause{5};
 constexpr int death_looks = 400;
@@ -40,7 +42,12 @@ Task::~Task() {
   if (m_deadline) m_loop.cancel(*m_deadline);
   if (m_finished) return;
   if (!m_wait_status) m_reaper.forget(m_pid);
-  for (const auto pid : remains()) ::kill(pid, SIGKILL);
+  for (const auto& process : remains()) ::kill(process.pid, SIGKILL);
+}
+
+void Task::on_rest(Told outlived, Told killed) {
+  m_outlived = std::move(outlived);
+  m_killed = std::move(killed);
 }
 
 void Task::add_output(Fd fifo, OutputReader::Lines lines, OutputReader::Lines unfinished) {
@@ -65,6 +72,7 @@ void Task::hold_or_read() {
 
 void Task::stop(Duration grace) {
   if (m_finished) return;
+  if (m_awaiting) return signal_group(SIGTERM);
   const auto kill_at = m_loop.now() + grace;
   if (m_kill_at && *m_kill_at <= kill_at) return;
   if (!m_kill_at) signal_group(SIGTERM);
@@ -95,47 +103,76 @@ void Task::on_exit(int wait_status) {
   for (const auto& output : m_outputs)  // notices FIFOs that nobody ever opened
     m_pressure == Pressure::none ? output->read() : output->take_all();
   m_wait_status = wait_status;
+  if (m_killing) return;  // end_remains() looks again
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && !m_kill_at) {
+    if (const auto rest = remains(); !rest.empty()) {
+      if (m_outlived) m_outlived(rest);
+      return await_rest(m_loop.now() + straggler_limit);
+    }
+  }
   if (outputs_closed()) {
     end_remains(death_looks);
     return;
   }
-  if (m_killing) return;  // end_remains() looks again
   const auto all = descendants(::getpid());
   const bool group_lives = std::any_of(all.begin(), all.end(), [&](const Process& process) { return process.group == m_pid && !process.zombie; });
   if (!m_kill_at || !group_lives) set_deadline(straggler_limit);
 }
 
+void Task::await_rest(Time until) {
+  m_awaiting = !remains().empty() && m_loop.now() < until;
+  if (m_awaiting) {
+    if (m_deadline) m_loop.cancel(*m_deadline);
+    m_deadline = m_loop.after(rest_pause, [this, until] {
+      m_deadline.reset();
+      await_rest(until);
+    });
+    return;
+  }
+  if (outputs_closed() || m_loop.now() >= until)
+    end_remains(death_looks);
+  else
+    set_deadline(straggler_limit);  // what is still in the pipes comes before
+}
+
 void Task::on_output_end() {
-  if (m_wait_status && !m_killing && outputs_closed()) end_remains(death_looks);
+  if (m_wait_status && !m_killing && !m_awaiting && outputs_closed()) end_remains(death_looks);
 }
 
 bool Task::outputs_closed() const {
   return std::none_of(m_outputs.begin(), m_outputs.end(), [](const auto& output) { return output->open(); });
 }
 
-std::vector<pid_t> Task::remains() const {
-  std::vector<pid_t> result;
-  const auto add = [&](const Process& process) {
-    if (!process.zombie) result.push_back(process.pid);
-  };
+std::vector<Process> Task::remains() const {
+  std::vector<Process> result;
   if (!m_wait_status) {
-    result.push_back(m_pid);
-    for (const auto& process : descendants(m_pid)) add(process);
+    result.push_back({m_pid});
+    for (auto& process : descendants(m_pid)) result.push_back(std::move(process));
   }
-  for (const auto& process : descendants(::getpid()))
-    if (process.group == m_pid || started_with(process.pid, m_mark)) add(process);
+  for (auto& process : descendants(::getpid(), m_reaper.claimed()))
+    if (process.group == m_pid || !claimed_by_another(process)) result.push_back(std::move(process));
+  std::erase_if(result, [](const Process& process) { return process.zombie; });
   return result;
+}
+
+// By the mark of another task of the same run ("NAME=run/task"), whose rest has its own time.
+bool Task::claimed_by_another(const Process& process) const {
+  const auto equals = m_mark.find('=');
+  const auto value = started_with(process.pid, m_mark.substr(0, equals));
+  const auto own = m_mark.substr(equals + 1);
+  return value && *value != own && value->starts_with(own.substr(0, own.rfind('/') + 1));
 }
 
 // Kills, and looks again until nobody is left. One that cannot be killed (uninterruptible sleep) must not keep the end from being told.
 void Task::end_remains(int looks) {
-  m_killing = true;
   const auto left = remains();
+  if (m_wait_status && !left.empty() && !m_killing && !m_kill_at && m_killed) m_killed(left);
+  m_killing = true;
   if (m_wait_status && (left.empty() || looks == 0)) {
     finish(*m_wait_status);
     return;
   }
-  for (const auto pid : left) ::kill(pid, SIGKILL);
+  for (const auto& process : left) ::kill(process.pid, SIGKILL);
   if (m_deadline) m_loop.cancel(*m_deadline);
   m_deadline = m_loop.after(looks > 0 ? death_pause : straggler_limit, [this, looks] {
     m_deadline.reset();

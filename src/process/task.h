@@ -12,6 +12,7 @@
 #include "base/pressure.h"
 #include "base/result.h"
 #include "process/child.h"
+#include "process/descendants.h"
 #include "process/output.h"
 #include "process/reaper.h"
 
@@ -20,6 +21,7 @@ namespace trainstep::process {
 class Task {
  public:
   using Ended = std::function<void(int wait_status)>;
+  using Told = std::function<void(const std::vector<Process>&)>;
 
   // `mark` ("NAME=value") is put into the environment and tells the task's processes from those of others, wherever they have gone.
   // `lines`: stdout and stderr. `ended`: once, from the loop, after the last line; it may destroy the task.
@@ -30,6 +32,10 @@ class Task {
   ~Task();
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
+
+  // `outlived`: the first process has ended well, these have not; they get two seconds to do so. `killed`: these did not end by themselves, though
+  // nobody stopped the task. Each at most once, from the loop.
+  void on_rest(Told outlived, Told killed);
 
   // A further source of its output: the reading end of a FIFO that its processes write to. Not blocking.
   void add_output(Fd fifo, OutputReader::Lines lines, OutputReader::Lines unfinished = {});
@@ -53,9 +59,11 @@ class Task {
   void set_deadline(Duration delay);
   void on_exit(int wait_status);
   void on_output_end();
+  void await_rest(Time until);
   [[nodiscard]] bool outputs_closed() const;
-  // Its processes that are alive, as far as they can be known.
-  [[nodiscard]] std::vector<pid_t> remains() const;
+  // Its processes that are alive. Orphans that nobody claims count as its own.
+  [[nodiscard]] std::vector<Process> remains() const;
+  [[nodiscard]] bool claimed_by_another(const Process& process) const;
   void end_remains(int looks);
   void finish(int wait_status);
 
@@ -69,6 +77,8 @@ class Task {
   std::optional<Loop::TimerId> m_deadline;
   std::optional<Time> m_kill_at;  // of a stop
   Pressure m_pressure = Pressure::none;
+  Told m_outlived, m_killed;
+  bool m_awaiting = false;  // the rest, after a good end
   bool m_killing = false;
   bool m_finished = false;
 };

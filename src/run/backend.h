@@ -24,6 +24,7 @@ struct OutputFound {
   std::optional<Json> value;       // value outputs, typed
   Json metadata = Json::object();  // KFP v2 artifact metadata that the program set
   std::string step_path{};         // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
+  std::string pending{};           // where it lies until Backend::commit(); empty: at `path`
 };
 
 class Backend {
@@ -47,6 +48,9 @@ class Backend {
   virtual void on_unfinished(Unfinished /*call*/) {}
   // After Finish with success: what the program left. Error: input or internal when something is unreadable.
   virtual Result<std::vector<OutputFound>> collect() = 0;
+  // After collect(), when nothing else can fail the step any more: puts the outputs to their places, each as a whole. Before it, nothing has changed
+  // there. → what people should know, a sentence each. Errors: denied, internal.
+  virtual Result<std::vector<std::string>> commit() { return std::vector<std::string>(); }
 };
 
 }  // namespace trainstep::run

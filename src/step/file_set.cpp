@@ -83,7 +83,7 @@ class Pending {
 
 }  // namespace
 
-Result<void> write_together(const std::vector<FileContent>& files) {
+Result<void> write_together(const std::vector<FileContent>& files, const std::function<Result<void>()>& before_renaming) {
   std::vector<const FileContent*> last;
   for (const auto& file : files) {
     std::erase_if(last, [&](const FileContent* other) { return other->path == file.path; });
@@ -103,6 +103,7 @@ Result<void> write_together(const std::vector<FileContent>& files) {
         break;
     }
   }
+  if (before_renaming) TRY(before_renaming());
   for (const auto* file : streams) TRY(write_stream(*file));
   return pending.rename();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct FileContent {
 
 // First all contents are written and synced beside their targets, then they are renamed in the given order: whoever sees the last one sees them all,
 // and a full disk leaves none. Folders are made. What is no regular file (/dev/stdout, a pipe) is written to directly. A path that is given twice
-// gets the later content. Errors: input (a folder stands there), denied, internal.
-Result<void> write_together(const std::vector<FileContent>& files);
+// gets the later content. `before_renaming` is the last that can fail it all. Errors: input (a folder stands there), denied, internal, its own.
+Result<void> write_together(const std::vector<FileContent>& files, const std::function<Result<void>()>& before_renaming = {});
 
 }  // namespace trainstep::step

@@ -119,11 +119,12 @@ Result<void> make_model_folder(const Story& story) {
   return {};
 }
 
-// Only the program can write a model. One that lay there before is not this training's.
+// Only the program can write a model. One that lay there before is not this training's, and metadata alone are none.
 Result<void> check_model(const Story& story) {
   const auto* model = story.succeeded() ? mapped_to(story.outcome, "model_dir") : nullptr;
-  if (model == nullptr || model->present) return {};
-  return input_error(fmt::format("model_dir: the program wrote nothing to {}", model->path));
+  if (model == nullptr || (model->present && !model->earlier)) return {};
+  const auto* told = model->metadata.empty() ? "" : "; it only set metadata";
+  return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, told));
 }
 
 Error missing_error(const Story& story, const std::vector<std::string>& missing) {
@@ -154,11 +155,11 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
   return Renderer(story, read_file, report).render();
 }
 
-Result<void> write_outputs(const Story& story, const FileReader& read_file) {
+Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit) {
   if (auto checked = check_model(story); !checked) return write_as_failed(story, checked.error(), read_file);
   const auto rendered = render_outputs(story, read_file, render_report(story));
   if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
-  TRY(write_together(rendered.files));
+  TRY(write_together(rendered.files, story.succeeded() ? commit : nullptr));
   if (story.succeeded()) TRY(make_model_folder(story));
   return {};
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,8 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
 // Renders the report and writes it all together. After a success a model_dir that the program has no output for is made as an empty folder, because
 // Argo fails a step whose declared artifact is not there. Error (input): a KFP v2 output parameter that nothing gives a value to – KFP would fail the
 // step and lose its log –; the step fails, and that is what the files then say; likewise when the program wrote nothing to the model_dir that it was
-// given. All other errors are write_together()'s: nothing was written.
-Result<void> write_outputs(const Story& story, const FileReader& read_file);
+// given. All other errors are write_together()'s, nothing was written, and those of `commit`. After a success `commit` puts the program's own outputs
+// to their places, when nothing but the renames of our files is left to do.
+Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit = {});
 
 }  // namespace trainstep::step

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -41,7 +43,51 @@ Result<void> check_file(std::string_view name, const std::string& path) {
   return check_writable(name, place.has_filename() ? place.parent_path() : place);
 }
 
+// Where the links of its existing part lead.
+fs::path real(const std::string& path) {
+  std::error_code ignored;
+  auto place = fs::weakly_canonical(absolute(path), ignored);
+  return place.has_filename() ? place : place.parent_path();
+}
+
+// Whether `path` is `folder` or lies in it.
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// An existing folder takes new entries itself, where the one around it does not.
+Result<void> check_model_dir(const OutputTarget& target) {
+  std::error_code ignored;
+  const auto place = absolute(target.path);
+  if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return {};
+  return check_writable(target.name, place.parent_path());
+}
+
+Result<void> check_apart(const std::vector<OutputTarget>& targets) {
+  for (const auto& target : targets)
+    for (const auto& other : targets)
+      if (&target != &other && !target.path.empty() && !other.path.empty() && lies_in(real(other.path), real(target.path)))
+        return usage_error(
+            fmt::format("{}: {} lies in {}, which is replaced as a whole; give it a path beside it", other.name, other.path, target.name));
+  return {};
+}
+
 }  // namespace
+
+Result<void> check_model_place(const Inputs& inputs, const std::map<std::string, std::string>& others) {
+  const auto model = std::ranges::find(inputs.targets, "model_dir", &OutputTarget::name);
+  if (model == inputs.targets.end() || model->path.empty()) return {};
+  auto kept = others;
+  std::error_code ignored;
+  kept["the working directory"] = fs::current_path(ignored).string();
+  if (const auto* home = std::getenv("HOME"); home != nullptr) kept["your home directory"] = home;
+  for (const auto& input : inputs.request.inputs) kept[input.name] = input.path;
+  for (const auto& [what, path] : kept)
+    if (!path.empty() && lies_in(real(path), real(model->path)))
+      return input_error(fmt::format("model_dir: {} is, or holds, {} ({}), and is replaced as a whole by the model; give it a folder of its own",
+                                     model->path, what, path));
+  return {};
+}
 
 Result<void> check_folder(std::string_view name, const std::string& path) { return check_writable(name, absolute(path)); }
 
@@ -55,11 +101,11 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
     if (const auto [other, first] = taken.emplace(place, target.name); !first && !place.starts_with("/dev/"))
       return usage_error(fmt::format("{} and {}: both name {}; give each output a path of its own", other->second, target.name, target.path));
     if (target.name == "model_dir")  // file or folder, as the program likes
-      TRY(check_writable(target.name, absolute(target.path).parent_path()));
+      TRY(check_model_dir(target));
     else
       TRY(check_file(target.name, target.path));
   }
-  return {};
+  return check_apart(targets);
 }
 
 }  // namespace trainstep::step

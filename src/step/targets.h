@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +12,13 @@
 
 namespace trainstep::step {
 
-// Errors: usage (two outputs name one path), input (a folder stands where a file is wanted, a file where a folder is, or no right to write).
-// Nothing is made or changed; a device or pipe is no obstacle.
+// Errors: usage (two outputs name one path, or one lies in the other), input (a folder stands where a file is wanted, a file where a folder is, or no
+// right to write). Nothing is made or changed; a device or pipe is no obstacle.
 Result<void> check_targets(const std::vector<OutputTarget>& targets);
+
+// What the model is not to replace: the working directory, the user's home, the step's inputs on this machine, and `others` (what it is → path).
+// Error (input): model_dir names one of them, or a folder that holds it.
+Result<void> check_model_place(const Inputs& inputs, const std::map<std::string, std::string>& others = {});
 
 // Whether a folder can be made at `path`, or be written into when it exists. `name` begins the error's text.
 Result<void> check_folder(std::string_view name, const std::string& path);

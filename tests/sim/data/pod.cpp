@@ -76,18 +76,19 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
       if (training) training->stop();
       life.after(grace, [&] { life.doom(); });
     });
-  const agent::Surroundings with{.loop = life,
-                                 .transport = network,
-                                 .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
-                                 .seed = static_cast<std::uint64_t>(doom.after.count()) + 1,
-                                 .tell = [&](const std::string& line) { m_truth.story.tell("agent", "{}", line); },
-                                 .run_program = [&] { return training.emplace(life, m_truth, m_task, kept, end).go(); },
-                                 .signals =
-                                     [&](auto listener) {
-                                       stopped = std::move(listener);
-                                       return std::shared_ptr<void>(nullptr, [&](void*) { stopped = nullptr; });
-                                     },
-                                 .limits = m_truth.scenario.limits};
+  const agent::Surroundings with{
+      .loop = life,
+      .transport = network,
+      .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
+      .seed = static_cast<std::uint64_t>(doom.after.count()) + 1,
+      .tell = [&](const std::string& line) { m_truth.story.tell("agent", "{}", line); },
+      .run_program = [&](const agent::Outlived& outlived) { return training.emplace(life, m_truth, m_task, kept, end).go(outlived); },
+      .signals =
+          [&](auto listener) {
+            stopped = std::move(listener);
+            return std::shared_ptr<void>(nullptr, [&](void*) { stopped = nullptr; });
+          },
+      .limits = m_truth.scenario.limits};
   try {
     const auto report = agent::work(m_task, primary, m_folder / "trainstep", with);
     agent::tell_kubelet(report, message);

@@ -124,7 +124,7 @@ void Promises::judge_failure(const Ended& ended) {
   const bool well = ended.run != nullptr && ended.run->good();
   switch (ended.told->verdict_class) {
     case VerdictClass::user:
-      if (ended.run == nullptr || ended.run->end != End::no_value || ended.exit_code != 1)
+      if (ended.run == nullptr || (ended.run->end != End::no_value && ended.run->end != End::writes_on) || ended.exit_code != 1)
         m_truth.violated("told as the program's failure: {}", ended.told->message);
       return;
     case VerdictClass::cancelled:

@@ -22,7 +22,7 @@ enum class Ailment {
 };
 
 // How a run of the program ends.
-enum class End { well, fails, no_value, no_model };
+enum class End { well, fails, no_value, no_model, only_folders, writes_on };
 
 struct Scenario {
   explicit Scenario(Random random);

@@ -30,12 +30,21 @@ void Training::then(Duration pause, void (Training::*next)()) {
   });
 }
 
-Result<agent::ProgramEnd> Training::go() {
+Result<agent::ProgramEnd> Training::go(const agent::Outlived& outlived) {
   m_truth.story.tell("program", "run {} begins", m_run.number);
   then(Duration{1}, &Training::look);
   m_loop.run();
   if (!m_run.ended) m_truth.violated("run {}: the agent did not wait for the program", m_run.number);
+  if (m_run.end == End::writes_on) return write_on(outlived);
   return agent::ProgramEnd{m_run.code};
+}
+
+// A process that it has left running writes the outputs, until it is killed.
+agent::ProgramEnd Training::write_on(const agent::Outlived& outlived) {
+  if (outlived) outlived();
+  for (const auto& output : m_task.outputs)
+    if (output.type == spec::Type::artifact) write_at(below(output.path, "more"), "late", m_loop.now());
+  return {m_run.code, "7 (saver)", true};
 }
 
 void Training::look() {
@@ -82,6 +91,10 @@ void Training::write() {
       continue;
     }
     if (m_run.end == End::no_model) continue;
+    if (m_run.end == End::only_folders) {
+      m_writes.emplace_back([&] { fs::create_directories(fs::path(output.path) / "variables"); });
+      continue;
+    }
     m_writes.emplace_back([&] { fs::remove_all(output.path); });  // of a container before
     auto& tree = m_run.wrote[output.name] = m_truth.scenario.written(output.name, m_read, m_run.number);
     for (const auto& [path, content] : tree) m_writes.emplace_back([&] { write_at(below(output.path, path), content, m_loop.now()); });

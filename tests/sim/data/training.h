@@ -22,7 +22,7 @@ struct Run {
   End end = End::well;
   Time at{};                          // its end
   std::map<std::string, Tree> wrote;  // by artifact
-  [[nodiscard]] bool good() const { return ended && end != End::fails && end != End::no_value; }
+  [[nodiscard]] bool good() const { return ended && end != End::fails && end != End::no_value && end != End::writes_on; }
 };
 
 // All that belongs to a world and is true of it.
@@ -46,7 +46,7 @@ class Training {
   // `kept`: the last epoch whose checkpoint the store holds; 0: none.
   Training(Life& loop, Truth& truth, const plan::Task& task, int kept, End end);
   // To its end, on the loop.
-  Result<agent::ProgramEnd> go();
+  Result<agent::ProgramEnd> go(const agent::Outlived& outlived);
   // A signal that ends it.
   void stop();
   [[nodiscard]] const Run& run() const { return m_run; }
@@ -57,6 +57,7 @@ class Training {
   void train();
   void write();
   void end(int code);
+  agent::ProgramEnd write_on(const agent::Outlived& outlived);
   void then(Duration pause, void (Training::*next)());
 
   Life& m_loop;

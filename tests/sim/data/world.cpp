@@ -143,7 +143,9 @@ bool World::attempt(Pod& pod, bool primary, bool calm) {
   auto& between = network(calm);
   const bool disturbed = !calm && m_random.chance(m_scenario.kills);
   const auto doom = disturbed ? some_doom(m_random, m_scenario, m_promises->kept()) : Doom{};
-  const auto end = !calm && m_random.chance(m_scenario.bad_ends) ? m_random.pick({End::fails, End::fails, End::no_value, End::no_model}) : End::well;
+  const auto end = !calm && m_random.chance(m_scenario.bad_ends)
+                       ? m_random.pick({End::fails, End::fails, End::no_value, End::no_model, End::only_folders, End::writes_on})
+                       : End::well;
   const auto runs = m_truth.runs.size();
   const bool finished = m_promises->finished();
   m_story.tell("kubelet", "a container begins{}", primary ? "" : " (a replica)");
@@ -182,7 +184,13 @@ void World::collect() {
     download.path = fresh_folder() / "data";
     outputs.push_back({.name = download.name, .artifact = true, .path = download.path, .present = wrote.contains(download.name), .value = {}});
   }
-  const auto fetched = step([&](auto& data, auto done) { data.download(outputs, std::move(done)); });
+  const auto fetched = step([&](auto& data, auto done) {
+    data.download(outputs, [&data, done](Result<void> got) {
+      if (got)
+        if (const auto placed = data.commit(); !placed) got = placed.error();
+      done(std::move(got));
+    });
+  });
   if (!fetched && m_scenario.faults.outages.empty() && !m_scenario.faults.truncates)
     m_truth.violated("the step could not fetch the outputs: {}", fetched.error().message);
   if (!fetched) return;

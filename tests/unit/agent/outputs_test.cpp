@@ -21,9 +21,13 @@ namespace {
 struct Pod {
   TempDir folder;
   plan::Task task;
+  Pending pending;
   Footprints before;
 
-  Pod() { task.executor_output_file = in_pod("outputs/executor_output.json"); }
+  Pod() {
+    task.attempt = "a1";
+    task.executor_output_file = in_pod("outputs/executor_output.json");
+  }
   [[nodiscard]] std::string in_pod(const std::string& path) const { return (folder.path() / "trainstep" / path).string(); }
   [[nodiscard]] std::string on_claim(const std::string& path) const { return (folder.path() / "claim" / path).string(); }
 
@@ -39,7 +43,13 @@ struct Pod {
   }
 
   void prepare(bool primary = true) {
-    auto prepared = prepare_outputs(task, primary);
+    pending.clear();  // of the container before
+    if (primary) {
+      auto opened = open_outputs(task);
+      if (!opened) FAIL(opened.error().message);
+      pending = std::move(*opened);
+    }
+    auto prepared = prepare_outputs(task, pending);
     if (!prepared) FAIL(prepared.error().message);
     before = std::move(*prepared);
   }
@@ -47,6 +57,11 @@ struct Pod {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
     REQUIRE(fs::exists(path));
+  }
+  void commit() {
+    const auto outputs = read_outputs(task, before);
+    REQUIRE(outputs);
+    REQUIRE(commit_outputs(pending, *outputs));
   }
   [[nodiscard]] result::ReportedOutput only() const {
     auto outputs = read_outputs(task, before);
@@ -80,13 +95,18 @@ TEST_CASE("the folders that a program may expect are there, its outputs are not"
   CHECK(fs::is_directory(fs::path(pod.task.executor_output_file).parent_path()));
 }
 
-TEST_CASE("what the primary writes to an output on a claim is there at once, with the name that the step asked for") {
+TEST_CASE("what the primary writes to an output on a claim is there as a whole, with the name that the step asked for") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
   pod.prepare();
+  Pod::write(pod.on_claim("run/final/older"), "o");
   Pod::write(model + "/weights", "w");
-  CHECK(contents(pod.on_claim("run/final/weights")) == "w");
   CHECK(pod.only().present);
+  CHECK_FALSE(fs::exists(pod.on_claim("run/final/weights")));
+  pod.commit();
+  CHECK(contents(pod.on_claim("run/final/weights")) == "w");
+  CHECK_FALSE(fs::exists(pod.on_claim("run/final/older")));
+  CHECK(contents(pod.on_claim("run/final.~1~/older")) == "o");
 }
 
 TEST_CASE("what other replicas write stays in their pods") {
@@ -104,7 +124,47 @@ TEST_CASE("a container that starts again in the same pod finds its links, and th
   pod.prepare();
   pod.prepare();
   Pod::write(model, "w");
+  pod.commit();
   CHECK(contents(pod.on_claim("run/final")) == "w");
+}
+
+TEST_CASE("a container that starts again in the same pod goes on from what the one before wrote to a claim; another job does not") {
+  Pod pod;
+  const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+  pod.prepare();
+  Pod::write(model + "/half", "h");
+  pod.prepare();
+  CHECK(contents(model + "/half") == "h");
+  CHECK_FALSE(pod.only().present);
+  pod.task.attempt = "a2";
+  pod.prepare();
+  CHECK_FALSE(fs::exists(model));
+}
+
+TEST_CASE("folders, empty files and links out of a model are no model") {
+  Pod pod;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  pod.prepare();
+  fs::create_directories(model + "/variables");
+  Pod::write(model + "/variables/empty", "");
+  fs::create_symlink("/etc/hostname", model + "/link");
+  CHECK_FALSE(pod.only().present);
+  Pod::write(model + "/weights", "w");
+  CHECK(pod.only().present);
+}
+
+TEST_CASE("an output that changes after the program's end is the program's mistake") {
+  Pod pod;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  pod.prepare();
+  Pod::write(model + "/part-1", "1");
+  const auto at_end = footprints_at_end(pod.task);
+  CHECK(check_unchanged(at_end, "7 (saver)").has_value());
+  Pod::write(model + "/part-2", "2");
+  const auto changed = check_unchanged(at_end, "7 (saver)");
+  REQUIRE_FALSE(changed);
+  CHECK(changed.error().kind == ErrorKind::input);
+  CHECK_THAT(changed.error().message, Contains("output model") && Contains("7 (saver)"));
 }
 
 TEST_CASE("values of an earlier attempt in this pod are removed, artifacts stay for those who resume") {
@@ -228,7 +288,7 @@ TEST_CASE("a folder that cannot be made is an error that names it") {
   Pod pod;
   const auto model = pod.output("model", spec::Type::artifact).path;
   Pod::write(fs::path(model).parent_path(), "a file in its place");
-  const auto prepared = prepare_outputs(pod.task, true);
+  const auto prepared = prepare_outputs(pod.task, {});
   REQUIRE_FALSE(prepared);
   CHECK_THAT(prepared.error().message, Contains(fs::path(model).parent_path().string()));
 }

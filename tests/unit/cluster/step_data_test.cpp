@@ -68,7 +68,9 @@ struct Step : staging::test::StoreOfPod {
     return end([&](StepData::Done done) { (step().*what)(std::move(done)); });
   }
   Result<void> download() {
-    return end([&](StepData::Done done) { step().download(outputs, std::move(done)); });
+    auto fetched = end([&](StepData::Done done) { step().download(outputs, std::move(done)); });
+    if (fetched) REQUIRE(step().commit().has_value());
+    return fetched;
   }
   // An output that the program has written.
   run::OutputFound& output(const std::string& name, std::size_t store = 0) {

@@ -48,6 +48,7 @@ class Fixture {
   [[nodiscard]] fs::path run_dir() const { return m_folder.path() / "run"; }
 
   std::map<std::string, std::string> said;
+  std::string told;
   std::map<std::string, follow::Ending> endings;
   std::map<std::string, pid_t> pids;
   std::optional<Error> failure;
@@ -65,6 +66,7 @@ class Fixture {
   void on(const follow::MemberOutput& output) { said[name(output.member)] += output.lines; }
   void on(const follow::MemberEnded& ended) { endings[name(ended.member)] = ended.ending; }
   void on(const follow::BackendFailed& failed) { failure = failed.error; }
+  void on(const follow::Told& line) { told += line.text + "\n"; }
   template <typename Other>
   void on(const Other&) {
     FAIL("not an event of a backend");

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "data/footprint.h"
 #include "plans.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
@@ -67,22 +66,6 @@ TEST_CASE("parents of outputs are made, the outputs are not") {
   CHECK(fs::is_directory(folder.path() / "deep/er"));
   CHECK_FALSE(fs::exists(folder.path() / "deep/er/model"));
   CHECK(fs::is_directory(folder.path() / "run/master-0"));
-}
-
-TEST_CASE("a footprint tells what a run wrote from what was there") {
-  const TempDir folder;
-  const auto model = folder.path() / "model";
-  const Footprint nothing(model);
-  CHECK_FALSE(nothing.was_there());
-  CHECK_FALSE(nothing.written());
-  fs::create_directories(model / "variables");
-  std::ofstream(model / "variables/a") << "1";
-  CHECK(nothing.written());
-  const Footprint old(model);
-  CHECK(old.was_there());
-  CHECK_FALSE(old.written());
-  std::ofstream(model / "variables/a") << "12";
-  CHECK(old.written());
 }
 
 }  // namespace

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/pending_output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "data/footprint.h"
+
+namespace trainstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto attribute = "user.trainstep.content";  // of a folder that was put in its place: the digest of its footprint
+constexpr auto inside_name = ".trainstep";
+constexpr std::size_t longest_note = 4096;
+
+Error cannot(std::string_view verb, const fs::path& path, int code) {
+  auto error = file_error(verb, path, code);
+  if (error.kind == ErrorKind::input || error.kind == ErrorKind::not_found) error.kind = ErrorKind::internal;  // no input of anybody
+  return error;
+}
+
+Result<void> move(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return cannot("write", to, errno);
+  return {};
+}
+
+// Where a chain of links leads, also when nothing is there.
+fs::path followed(fs::path path) {
+  constexpr int most_links = 40;
+  std::error_code code;
+  path = fs::absolute(path, code).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  for (int i = 0; i < most_links && fs::is_symlink(path, code); ++i) path = (path.parent_path() / fs::read_symlink(path, code)).lexically_normal();
+  return path;
+}
+
+bool is_mount(const fs::path& path) {
+  struct statx found{};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &found) != 0) return false;
+  if ((found.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) return (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  struct stat here{}, above{};
+  return ::stat(path.c_str(), &here) == 0 && ::stat(path.parent_path().c_str(), &above) == 0 && here.st_dev != above.st_dev;
+}
+
+bool is_empty_folder(const fs::path& path) {
+  std::error_code code;
+  return fs::is_directory(path, code) && fs::is_empty(path, code) && !code;
+}
+
+// The first of model.~1~, model.~2~, … that is not there: as cp and mv name what they keep.
+fs::path kept_name(const fs::path& path) {
+  std::error_code code;
+  for (int number = 1;; ++number)
+    if (auto name = fs::path(fmt::format("{}.~{}~", path.string(), number)); !fs::exists(fs::symlink_status(name, code))) return name;
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(folder, code))
+    if (entry.path().filename() != inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
+  return entries;
+}
+
+// Links by a whole path into `tree` lead to the same file when it has been moved.
+void make_links_relative(const fs::path& tree) {
+  std::error_code code;
+  const auto root = fs::canonical(tree, code);
+  if (code || !fs::is_directory(root, code)) return;
+  std::vector<fs::path> links;
+  for (auto entry = fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied, code);
+       !code && entry != fs::recursive_directory_iterator(); entry.increment(code))
+    if (entry->is_symlink(code) && fs::read_symlink(entry->path(), code).is_absolute()) links.push_back(entry->path());
+  for (const auto& link : links) {
+    const auto to = fs::weakly_canonical(fs::read_symlink(link, code), code);
+    const auto inside = to.lexically_relative(root);
+    if (code || inside.empty() || *inside.begin() == "..") continue;
+    const auto beside = fs::path(link.string() + ".trainstep");
+    fs::create_symlink(to.lexically_relative(link.parent_path()), beside, code);
+    if (!code) fs::rename(beside, link, code);
+  }
+}
+
+Result<Fd> lock(const fs::path& folder, const fs::path& target) {
+  while (true) {
+    TRY(make_directories(folder));
+    Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return cannot("open", folder, errno);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
+    struct stat held{}, there{};
+    if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino) return fd;
+  }  // whoever had it removed it at its end
+}
+
+}  // namespace
+
+bool PendingOutput::possible(const fs::path& target) {
+  std::error_code code;
+  const auto status = fs::status(target, code);
+  return !fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status);
+}
+
+Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::string& owner) {
+  PendingOutput output;
+  output.m_target = followed(target);
+  const auto beside = output.m_target.parent_path();
+  TRY(make_directories(beside));
+  std::error_code code;
+  output.m_inside = fs::is_directory(output.m_target, code) && (is_mount(output.m_target) || ::access(beside.c_str(), W_OK | X_OK) != 0);
+  const auto name = output.m_target.filename().string();
+  output.m_folder = output.m_inside ? output.m_target / inside_name : beside / fmt::format(".{}.trainstep", name);
+  output.m_path = output.m_folder / "new" / name;
+  ASSIGN(output.m_lock, lock(output.m_folder, output.m_target));
+  TRY(output.settle_accounts(owner));
+  return output;
+}
+
+// After whoever was here before: puts back what was killed between two renames, removes what is not this owner's.
+Result<void> PendingOutput::settle_accounts(const std::string& owner) {
+  std::error_code code;
+  const auto old = m_folder / "old";
+  if (!m_inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_target, code))) TRY(move(old, m_target));
+  if (!m_inside) fs::remove_all(old, code);
+  const auto note = m_folder / "owner";
+  const auto before = read_file(note, longest_note);
+  if (owner.empty() || !before || *before != owner) fs::remove_all(m_path.parent_path(), code);
+  TRY(make_directories(m_path.parent_path()));
+  return write_file_atomically(note, owner);
+}
+
+PendingOutput::~PendingOutput() {
+  if (!m_lock) return;
+  std::error_code code;
+  if (fs::exists(fs::symlink_status(m_path, code)) && !is_empty_folder(m_path)) return;
+  fs::remove_all(m_path.parent_path(), code);
+  fs::remove(m_folder / "owner", code);
+  fs::remove(m_folder, code);  // unless it holds what was known before
+}
+
+Result<std::optional<fs::path>> PendingOutput::commit() {
+  std::error_code code;
+  if (!fs::exists(fs::symlink_status(m_path, code))) return std::optional<fs::path>();
+  make_links_relative(m_path);
+  if (m_inside) return commit_inside();
+  ASSIGN(auto aside, make_way());
+  const bool gone = aside.has_value();
+  auto placed = gone ? move(m_path, m_target) : replace();
+  if (!placed && gone) TRY(move(*aside, m_target));
+  TRY(std::move(placed));
+  remember();
+  return aside;
+}
+
+// A folder that is not known is moved aside.
+Result<std::optional<fs::path>> PendingOutput::make_way() {
+  std::error_code code;
+  if (!fs::is_directory(m_target, code) || is_empty_folder(m_target) || known()) return std::optional<fs::path>();
+  auto aside = kept_name(m_target);
+  TRY(move(m_target, aside));
+  return std::optional(std::move(aside));
+}
+
+// What is at the target may go. At every moment either is there, where the file system can exchange two names; else there is one at which neither is,
+// and settle_accounts() looks after who is killed in it.
+Result<void> PendingOutput::replace() {
+  struct stat there{};
+  if (::lstat(m_target.c_str(), &there) != 0) return move(m_path, m_target);
+  std::error_code code;
+  if (::renameat2(AT_FDCWD, m_path.c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(m_path, code);
+    return {};
+  }
+  const auto old = m_folder / "old";
+  TRY(move(m_target, old));
+  if (auto placed = move(m_path, m_target); !placed) {
+    TRY(move(old, m_target));
+    return placed;
+  }
+  fs::remove_all(old, code);
+  return {};
+}
+
+// Entry by entry: a mounted folder cannot be exchanged. It may be the root of a volume that is not ours alone: of what no commit has put there, only
+// what has the name of a new entry is moved aside.
+Result<std::optional<fs::path>> PendingOutput::commit_inside() {
+  std::error_code code;
+  if (!fs::is_directory(m_path, code))
+    return input_error(
+        fmt::format("{} is a mounted folder, but a file was written; write into a folder, or give a path below it", m_target.string()));
+  const auto before = entries_of(m_target);
+  const bool may_go = known();
+  const auto aside = may_go ? m_folder / "old" : kept_name(m_folder / m_target.filename());
+  const auto replaced = [&](const fs::path& entry) { return may_go || fs::exists(fs::symlink_status(m_path / entry.filename(), code)); };
+  for (const auto& entry : before) {
+    if (!replaced(entry)) continue;
+    TRY(make_directories(aside));
+    TRY(move(entry, aside / entry.filename()));
+  }
+  for (const auto& entry : entries_of(m_path)) TRY(move(entry, m_target / entry.filename()));
+  if (may_go) fs::remove_all(aside, code);
+  if (may_go || before.empty())
+    remember();
+  else
+    forget();
+  return fs::exists(aside, code) ? std::optional(aside) : std::nullopt;
+}
+
+// It holds exactly what the last commit has put there.
+bool PendingOutput::known() const {
+  std::array<char, 256> text{};
+  const auto length = ::getxattr(m_target.c_str(), attribute, text.data(), text.size());
+  const auto noted =
+      length > 0 ? Result<std::string>(std::string(text.data(), static_cast<std::size_t>(length))) : read_file(m_folder / "content", longest_note);
+  return noted && *noted == Footprint(m_target, false, inside_name).digest();
+}
+
+// On the folder itself, where the file system keeps attributes; else in a file beside it.
+void PendingOutput::remember() {
+  std::error_code code;
+  const auto note = m_folder / "content";
+  forget();
+  if (!fs::is_directory(m_target, code)) return;
+  const auto digest = Footprint(m_target, false, inside_name).digest();
+  if (::setxattr(m_target.c_str(), attribute, digest.data(), digest.size(), 0) != 0)
+    static_cast<void>(write_file_atomically(note, digest));  // without it the next run keeps the folder
+}
+
+void PendingOutput::forget() {
+  std::error_code code;
+  fs::remove(m_folder / "content", code);
+  ::removexattr(m_target.c_str(), attribute);
+}
+
+}  // namespace trainstep

@@ -1,0 +1,55 @@
+// An output on its way to its place: written beside it, and put there as a whole (docs/adr/0018).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace trainstep {
+
+// `.NAME.trainstep/new/NAME` beside the target; inside the target where that is a mounted folder, or its own folder takes no new entries. Whoever has
+// it open keeps others away from the target, for as long as its process lives.
+class PendingOutput {
+ public:
+  // Whether a target can be written in this way: it is not there, or is a file or a folder. What is none of them (/dev/stdout, a FIFO) cannot.
+  static bool possible(const std::filesystem::path& target);
+
+  // Makes the folder. What is in it from before stays if `owner` left it there – an attempt before this one –, else it is removed; an empty `owner`
+  // keeps nothing. A link at the target is followed: what it leads to is the target. Errors: conflict (another process has it open), those of
+  // make_directories().
+  static Result<PendingOutput> open(const std::filesystem::path& target, const std::string& owner);
+  PendingOutput(PendingOutput&& other) noexcept = default;
+  PendingOutput& operator=(PendingOutput&& other) = delete;
+  // What was not committed stays for a look until the next run opens the same target; where there is nothing, nothing stays.
+  ~PendingOutput();
+
+  // Where to write. Its parent exists, it does not, unless an earlier attempt has left it.
+  [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
+  [[nodiscard]] const std::filesystem::path& target() const { return m_target; }
+
+  // Puts what was written to its place; without anything there, does nothing. Links in it that lead into it become relative. A file that is in the
+  // way is replaced, and so is a folder that holds exactly what an earlier commit has put there, or nothing. Any other folder is moved aside, never
+  // removed; of one that is a mount, only the entries whose names are taken. → where that lies now. Errors: denied, internal; what was at the target
+  // is there as it was, if it is no mount.
+  Result<std::optional<std::filesystem::path>> commit();
+
+ private:
+  PendingOutput() = default;
+  Result<void> settle_accounts(const std::string& owner);
+  [[nodiscard]] bool known() const;
+  Result<std::optional<std::filesystem::path>> make_way();
+  Result<void> replace();
+  Result<std::optional<std::filesystem::path>> commit_inside();
+  void remember();
+  void forget();
+
+  std::filesystem::path m_target, m_folder, m_path;
+  bool m_inside = false;  // m_folder lies in the target
+  Fd m_lock;
+};
+
+}  // namespace trainstep

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that do what no training should (tests/hostile), and what a step makes of them: as a local run, and under the agent of a pod.
+
+A step succeeds if and only if the training did and its outputs are there: whole, of this run, and nobody writes them any more.
+"""
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+
+import pytest
+from conftest import PROGRAM, ROOT, until
+
+HOSTILE = ROOT / "tests/hostile"
+RESTART = {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 1}}
+WORKERS = {"distribution_type": "PyTorch", "number_of_workers": 2}
+
+# program → (exit code, what is said)
+NOTHING = "the program wrote nothing to"
+CHANGED = "still changed after the program had ended with success"
+ENDS = {
+    "good.sh": (0, ""),
+    "one_file.sh": (0, ""),
+    "linked.sh": (0, ""),
+    "rotates.py": (0, ""),
+    "floods.sh": (0, ""),
+    "closes_streams.sh": (0, ""),
+    "daemon.py": (0, "what it had left running was killed: "),
+    "writes_on.py": (1, CHANGED),
+    "finishes_late.py": (1, CHANGED),
+    "only_folders.sh": (1, NOTHING),
+    "empty_file.sh": (1, NOTHING),
+    "full_disk.sh": (1, NOTHING),
+    "only_metadata.sh": (1, NOTHING),
+    "no_files.py": (1, NOTHING),
+    "dangling.sh": (1, NOTHING),
+    "nothing.sh": (1, NOTHING),
+    "fails_half_way.sh": (1, "exited with code 3"),
+}
+PROGRAMS = pytest.mark.parametrize("program, code, said", [(name, *end) for name, end in ENDS.items()], ids=list(ENDS))
+
+
+def tree(folder):
+    """path → content of all files, links and others below a folder."""
+    found = {}
+    for path in pathlib.Path(folder).rglob("*"):
+        if not path.is_dir() or path.is_symlink():
+            found[str(path.relative_to(folder))] = path.read_text() if path.is_file() else None
+    return found
+
+
+@pytest.fixture
+def step(gang, tmp_path):
+    """Starts a program of the corpus, or a script, as a local step with --model-dir model. `$0` is the model's path."""
+    home = tmp_path / "home"
+    home.mkdir()
+
+    def start(program, *, model="model", command=None, distribution=None, options=None, run_dir="run", temporary=None, limit=None, wait=True):
+        command = command or [str(HOSTILE / program), {"outputPath": "model_dir"}, "executor_output.json"]
+        words = [PROGRAM, "run", "--cluster", "local", "--run-dir", tmp_path / run_dir, "--model-dir", tmp_path / model]
+        words += ["--train-specification", json.dumps({"image": "none", "command": command})]
+        words += ["--distribution-specification", json.dumps(distribution or {}), "--job-options", json.dumps(options or {})]
+        name, _, value = gang.mark.partition("=")
+        environment = {key: text for key, text in os.environ.items() if not key.startswith(("KUBERNETES_", "ARGO_"))}
+        environment |= {name: value, "NO_COLOR": "1", "HOME": str(home), "TMPDIR": str(temporary or tmp_path)}
+        gang.log = tmp_path / f"{run_dir}.log"
+        gang.process = subprocess.Popen(
+            words, env=environment, cwd=home, stdin=subprocess.DEVNULL, stdout=gang.log.open("wb"), stderr=subprocess.STDOUT, preexec_fn=limit
+        )
+        return gang.exit_code() if wait else gang.process
+
+    return start
+
+
+def script(text):
+    return ["sh", "-c", text, {"outputPath": "model_dir"}]
+
+
+# --- what is a model, and who may still write it ---
+
+
+@PROGRAMS
+def test_local_step_succeeds_with_a_whole_model_only(step, gang, tmp_path, program, code, said):
+    assert step(program) == code, gang.output()
+    assert said in gang.output()
+    assert (tmp_path / "model").exists() == (code == 0)
+    if code == 0:
+        assert any(tree(tmp_path / "model").values()) or (tmp_path / "model").is_file()
+    gang.assert_gone()
+    for pid in re.findall(r"daemon=(\d+)", gang.output()):
+        assert not pathlib.Path(f"/proc/{pid}").exists()
+
+
+@PROGRAMS
+def test_agent_tells_of_a_whole_model_only(gang, tmp_path, program, code, said):
+    outputs = tmp_path / "outputs"
+    task = {
+        "job": "train",
+        "attempt": "a1",
+        "stores": [],
+        "inputs": [],
+        "outputs": [{"name": "model_dir", "type": "artifact", "declared": "Model", "path": str(outputs / "model_dir/data")}],
+        "executor_output_file": str(outputs / "executor_output.json"),
+    }
+    log = tmp_path / "termination-log"
+    log.touch()
+    words = [PROGRAM, "exec", "--", HOSTILE / program, outputs / "model_dir/data", outputs / "executor_output.json"]
+    name, _, value = gang.mark.partition("=")
+    environment = {**os.environ, name: value, "TRAINSTEP_TASK": json.dumps(task), "TRAINSTEP_TERMINATION_LOG": str(log)}
+    ended = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert not gang.all()
+    for pid in re.findall(rb"daemon=(\d+)", ended.stdout):
+        assert not pathlib.Path(f"/proc/{int(pid)}").exists()
+    if program == "fails_half_way.sh":
+        assert ended.returncode == 3
+        return
+    report = json.loads(log.read_text())
+    if said == CHANGED:
+        assert ended.returncode == 1
+        assert CHANGED in report["message"]
+        return
+    assert ended.returncode == 0, ended.stderr
+    told = next(output for output in report["outputs"] if output["name"] == "model_dir")
+    assert told.get("present", False) == (code == 0)
+    if "killed" in said:
+        assert said in ended.stderr.decode()
+
+
+def test_nothing_is_no_model_where_ten_thousand_old_files_lie(step, gang, tmp_path):
+    old = tmp_path / "model"
+    old.mkdir()
+    for number in range(10_100):
+        (old / f"shard-{number}").write_text("old")
+    assert step("nothing.sh") == 1
+    assert NOTHING in gang.output()
+    assert len(os.listdir(old)) == 10_100
+
+
+def test_model_of_an_attempt_that_was_killed_is_not_the_next_ones(step, gang, tmp_path):
+    assert step("half_then_nothing.sh", options=RESTART) == 1
+    assert "restart 1 of 1" in gang.output()
+    assert NOTHING in gang.output()
+    assert not (tmp_path / "model").exists()
+
+
+def test_attempt_may_go_on_from_what_the_one_before_saved(step, tmp_path):
+    assert step("half_then_whole.sh", options=RESTART) == 0
+    assert tree(tmp_path / "model") == {"shard-0": "half\n", "shard-1": "other half\n"}
+
+
+# --- outputs appear whole, or not at all ---
+
+
+def test_older_model_is_replaced_as_a_whole_and_what_nobody_knows_is_kept(step, gang, tmp_path):
+    (tmp_path / "model").mkdir()
+    for number in range(4):
+        (tmp_path / f"model/shard-{number}").write_text("old")
+    assert step("good.sh") == 0
+    assert tree(tmp_path / "model") == {"weights": "weights\n", "config.json": "{}\n"}
+    assert set(tree(tmp_path / "model.~1~")) == {f"shard-{number}" for number in range(4)}
+    assert f"what lay at {tmp_path}/model is kept as {tmp_path}/model.~1~" in gang.output()
+    assert step("half_then_whole.sh", run_dir="second", options=RESTART) == 0
+    assert set(tree(tmp_path / "model")) == {"shard-0", "shard-1"}
+    assert not (tmp_path / "model.~2~").exists()  # it was a run's own
+
+
+@pytest.mark.parametrize("program", ["fails_half_way.sh", "writes_on.py", "only_folders.sh"])
+def test_failed_run_leaves_the_older_model_as_it_was(step, gang, tmp_path, program):
+    assert step("good.sh") == 0
+    before = tree(tmp_path / "model")
+    assert step(program, run_dir="second") == 1
+    assert tree(tmp_path / "model") == before
+    left = re.search(r"model_dir: what the program had written is in (\S+) until the next run", gang.output())
+    if program != "only_folders.sh":
+        assert tree(left[1])["shard-0"]
+    assert step("good.sh", run_dir="third") == 0
+    assert {name for name in os.listdir(tmp_path) if "model" in name} <= {"model", ".model.trainstep"}
+    assert tree(tmp_path / "model") == before
+
+
+def test_nothing_is_seen_at_the_models_place_while_it_is_written(step, gang, tmp_path):
+    process = step(None, command=script('mkdir "$0"; echo 1 >"$0/a"; echo half; until test -e ../go; do sleep 0.01; done; echo 2 >"$0/b"'), wait=False)
+    gang.until_said("half")
+    assert not (tmp_path / "model").exists()
+    (tmp_path / "run/go").touch()
+    assert process.wait(timeout=60) == 0
+    assert set(tree(tmp_path / "model")) == {"a", "b"}
+
+
+def test_of_two_runs_with_one_model_the_second_is_refused(step, gang, tmp_path):
+    waits = script('echo waiting; until test -e ../go; do sleep 0.01; done; mkdir "$0"; echo first >"$0/weights"')
+    first = step(None, command=waits, wait=False)
+    gang.until_said("waiting")
+    assert step("good.sh", run_dir="second") == 2
+    assert f"another run is writing {tmp_path}/model" in gang.output()
+    (tmp_path / "run/go").touch()
+    assert first.wait(timeout=60) == 0
+    assert tree(tmp_path / "model") == {"weights": "first\n"}
+
+
+def test_model_dir_that_holds_what_is_not_a_model_is_refused(step, gang, tmp_path):
+    assert step("good.sh", model=".") == 2
+    assert "and is replaced as a whole by the model; give it a folder of its own" in gang.output()
+    assert step("good.sh", model="home", run_dir="second") == 2
+
+
+# --- who fails late, who is left, who is killed ---
+
+
+def test_rank_that_fails_after_the_success_is_told_with_its_last_lines(step, gang, tmp_path):
+    """As the training operator: a PyTorchJob has succeeded when its Master has."""
+    late = 'if [ "$RANK" = 0 ]; then echo $$ >../pid.new; mv ../pid.new ../pid; mkdir "$0"; echo w >"$0/weights"; exit 0; fi\n'
+    late += "until test -e ../pid; do sleep 0.01; done; while test -e /proc/$(cat ../pid); do sleep 0.01; done; echo its last words; exit 9"
+    assert step(None, command=script(late), distribution=WORKERS) == 0, gang.output()
+    assert "worker-0 exited with code 9 after the training had succeeded" in gang.output()
+    assert "  | its last words" in gang.output()
+
+
+ORPHAN = "setsid env -i sh -c 'echo $$ >pid.new; mv pid.new pid; cd /; exec sleep 1000' >/dev/null 2>&1 <&1 & until test -e pid; do sleep 0.01; done\n"
+
+
+def test_orphan_without_variables_ends_before_the_next_attempt(step, gang):
+    again = f'if test -e pid; then kill -0 "$(cat pid)" && exit 7; mkdir "$0"; echo w >"$0/weights"; exit 0; fi\n{ORPHAN}exit 1'
+    assert step(None, command=script(again), options=RESTART) == 0, gang.output()
+    assert re.search(r"what it had left running was killed: \d+ \(sleep\)", gang.output())
+
+
+def test_orphan_of_one_replica_is_told_from_that_of_another(step, gang):
+    """The Master's daemon lives as long as the Master, whatever becomes of a worker that is started again."""
+    master = f"{ORPHAN}until test -e ../worker-0/done; do sleep 0.01; done; kill -0 \"$(cat pid)\" || exit 8; mkdir \"$0\"; echo w >\"$0/weights\"; exit 0"
+    worker = f"if test -e pid; then kill -0 \"$(cat pid)\" && exit 7; touch done; exit 0; fi\n{ORPHAN}until test -e ../master-0/pid; do sleep 0.01; done; exit 1"
+    both = f'if [ "$RANK" = 0 ]; then\n{master}\nfi\n{worker}'
+    assert step(None, command=script(both), distribution=WORKERS, options=RESTART) == 0, gang.output()
+
+
+@pytest.mark.parametrize("whom", ["program", "guard"])
+def test_temporary_folder_goes_whoever_is_killed(step, gang, tmp_path, whom):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    process = step(None, command=script('echo x >"$TMPDIR/file"; echo ready; exec sleep 1000'), temporary=temporary, wait=False)
+    gang.until_said("ready")
+    assert os.listdir(temporary)
+    os.kill(gang.child() if whom == "program" else process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+    gang.assert_gone()
+    until(lambda: not os.listdir(temporary), "no temporary folder")
+
+
+# --- open files ---
+
+
+def files(soft, hard):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_soft_limit_of_open_files_is_raised(step, gang):
+    many = {"distribution_type": "Job", "indexed": True, "number_of_workers": 20}
+    save = script('[ "$JOB_COMPLETION_INDEX" != 0 ] || { mkdir "$0" && echo w >"$0/weights"; }')
+    assert step(None, command=save, distribution=many, limit=files(40, 4096)) == 0, gang.output()
+
+
+def test_hard_limit_of_open_files_is_told_before_anything_starts(step, gang, tmp_path):
+    many = {"distribution_type": "PyTorch", "number_of_workers": 20}
+    assert step(None, command=script("touch started"), distribution=many, limit=files(40, 40)) == 2
+    assert re.search(r"so many processes need \d+ open files, and 40 are allowed here", gang.output())
+    assert not list(tmp_path.rglob("started"))

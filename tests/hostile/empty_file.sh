@@ -1,0 +1,3 @@
+#!/bin/sh
+# What a full disk leaves: names without content.
+mkdir -p "$1" && : >"$1/weights" && : >"$1/config.json"

@@ -1,0 +1,3 @@
+#!/bin/sh
+mkdir -p "$1" && echo half >"$1/shard-0"
+exit 3

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The model is a file.
+echo weights >"$1"

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Makes the folder and no more.
+mkdir -p "$1/variables"

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/footprint.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+}  // namespace
+
+TEST_CASE("what was written is told from what was there") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  const Footprint nothing(model);
+  CHECK_FALSE(nothing.was_there());
+  CHECK_FALSE(nothing.written());
+  CHECK(nothing.unchanged());
+  write(model / "variables/a", "1");
+  CHECK(nothing.written());
+  CHECK_FALSE(nothing.unchanged());
+  const Footprint old(model);
+  CHECK(old.was_there());
+  CHECK_FALSE(old.written());
+  CHECK(old.unchanged());
+  write(model / "variables/a", "12");
+  CHECK(old.written());
+}
+
+TEST_CASE("a file that is written again with as many bytes, at once, is written") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  for (int i = 0; i < 20; ++i) {
+    write(model, "old");
+    const Footprint before(model);
+    write(model, "new");
+    CHECK(before.written());
+  }
+}
+
+TEST_CASE("old entries are old at any number") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  for (int i = 0; i < 10'100; ++i) write(model / std::to_string(i), "x");
+  const Footprint before(model);
+  CHECK_FALSE(before.written());
+  CHECK(before.unchanged());
+  fs::remove(model / "7");
+  CHECK_FALSE(before.written());
+  CHECK_FALSE(before.unchanged());
+  write(model / "new", "x");
+  CHECK(before.written());
+}
+
+TEST_CASE("folders, empty files, pipes and links are no content") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  const Footprint before(model);
+  fs::create_directories(model / "empty");
+  CHECK_FALSE(before.written());
+  CHECK(before.touched());
+  write(model / "empty/file", "");
+  REQUIRE(::mkfifo((model / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("/etc/hostname", model / "outside");
+  fs::create_symlink("/nowhere", model / "nowhere");
+  CHECK_FALSE(before.written());
+  write(model / "file", "x");
+  CHECK(before.written());
+}
+
+TEST_CASE("a link at the path itself leads to the content, one that leads nowhere does not") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  const Footprint before(model);
+  fs::create_symlink("step-1", model);
+  CHECK_FALSE(before.written());
+  CHECK_FALSE(before.unchanged());
+  write(folder.path() / "step-1/weights", "x");
+  CHECK(before.written());
+}
+
+TEST_CASE("the digest is the same as long as nothing changes, also when the folder is moved") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  write(model / "a", "1");
+  const auto digest = Footprint(model).digest();
+  fs::rename(model, folder.path() / "other");
+  CHECK(Footprint(folder.path() / "other").digest() == digest);
+  CHECK(Footprint(folder.path() / "other", true, "a").digest() != digest);
+  write(folder.path() / "other/b", "");
+  CHECK(Footprint(folder.path() / "other").digest() != digest);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/pending_output.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+PendingOutput opened(const fs::path& target, const std::string& owner = "run") {
+  auto output = PendingOutput::open(target, owner);
+  if (!output) FAIL(output.error().message);
+  return std::move(*output);
+}
+
+// A run that writes these files, and where it moved what was in its way.
+std::optional<fs::path> run(const fs::path& target, const std::string& name, const std::string& text) {
+  auto output = opened(target, name);
+  write(output.path() / name, text);
+  auto aside = output.commit();
+  if (!aside) FAIL(aside.error().message);
+  return *aside;
+}
+
+// Names in a folder, hidden ones too, sorted.
+std::string listing(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  std::string all;
+  for (const auto& name : names) all += name + " ";
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("nothing is seen of an output before it is whole") {
+  const TempDir folder;
+  const auto model = folder.path() / "models/model";
+  auto output = opened(model);
+  CHECK(output.path().filename() == "model");
+  write(output.path() / "a", "1");
+  CHECK_FALSE(fs::exists(model));
+  REQUIRE(output.commit().has_value());
+  CHECK(contents(model / "a") == "1");
+  CHECK_FALSE(fs::exists(output.path()));
+}
+
+TEST_CASE("nothing else stays beside an output that is there, nor beside one that was never written") {
+  const TempDir folder;
+  run(folder.path() / "model", "a", "1");
+  static_cast<void>(opened(folder.path() / "other"));
+  const auto left = listing(folder.path());
+  CHECK((left == "model " || left == ".model.trainstep model "));  // where folders have no attributes
+}
+
+TEST_CASE("what an earlier run has put there is replaced as a whole") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "old", "1");
+  CHECK(run(model, "new", "2") == std::nullopt);
+  CHECK(listing(model) == "new ");
+  CHECK_FALSE(fs::exists(folder.path() / "model.~1~"));
+}
+
+TEST_CASE("what somebody else has put there is moved aside, and never removed") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  SECTION("a folder that no run has made") { write(model / "notes", "mine"); }
+  SECTION("a file in a run's folder") {
+    run(model, "old", "1");
+    write(model / "notes", "mine");
+  }
+  SECTION("a file that was changed in a run's folder") {
+    run(model, "notes", "1");
+    write(model / "notes", "mine");
+  }
+  const auto aside = run(model, "new", "2");
+  REQUIRE(aside.has_value());
+  CHECK(*aside == folder.path() / "model.~1~");
+  CHECK(contents(*aside / "notes") == "mine");
+  CHECK(listing(model) == "new ");
+  write(model / "more", "mine");
+  CHECK(run(model, "new", "3") == folder.path() / "model.~2~");
+}
+
+TEST_CASE("an empty folder and a file in the way are replaced") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  fs::create_directory(model);
+  CHECK(run(model, "new", "1") == std::nullopt);
+  fs::remove_all(model);
+  write(model, "a file");
+  CHECK(run(model, "new", "2") == std::nullopt);
+  CHECK(contents(model / "new") == "2");
+}
+
+TEST_CASE("a file replaces a file") {
+  const TempDir folder;
+  write(folder.path() / "model.pt", "old");
+  auto output = opened(folder.path() / "model.pt");
+  write(output.path(), "new");
+  REQUIRE(output.commit().has_value());
+  CHECK(contents(folder.path() / "model.pt") == "new");
+}
+
+TEST_CASE("a link at the target stays, and what it leads to is replaced") {
+  const TempDir folder;
+  fs::create_directories(folder.path() / "disk");
+  fs::create_directory_symlink("disk/v1", folder.path() / "model");
+  run(folder.path() / "model", "a", "1");  // it led nowhere yet
+  CHECK(run(folder.path() / "model", "b", "2") == std::nullopt);
+  CHECK(fs::is_symlink(folder.path() / "model"));
+  CHECK(listing(folder.path() / "disk/v1") == "b ");
+}
+
+TEST_CASE("a link into the output by its whole path leads there afterwards, too") {
+  const TempDir folder;
+  auto output = opened(folder.path() / "model");
+  write(output.path() / "step-1/weights", "1");
+  fs::create_directory_symlink(output.path() / "step-1", output.path() / "latest");
+  fs::create_symlink("/etc/hostname", output.path() / "outside");
+  REQUIRE(output.commit().has_value());
+  CHECK(contents(folder.path() / "model/latest/weights") == "1");
+  CHECK(fs::read_symlink(folder.path() / "model/outside") == "/etc/hostname");
+}
+
+TEST_CASE("a run that fails leaves what was there, and what it wrote beside it until the next one begins") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "old", "1");
+  fs::path left;
+  {
+    const auto output = opened(model, "failed");
+    left = output.path();
+    write(left / "half", "2");
+  }
+  CHECK(listing(model) == "old ");
+  CHECK(contents(left / "half") == "2");
+  SECTION("an attempt of the same run finds it") { CHECK(fs::exists(opened(model, "failed").path() / "half")); }
+  SECTION("another run does not") {
+    CHECK_FALSE(fs::exists(opened(model, "next").path()));
+    CHECK(listing(model) == "old ");
+  }
+}
+
+TEST_CASE("of two that want one target the second is refused") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  {
+    const auto first = opened(model);
+    const auto second = PendingOutput::open(model, "other");
+    REQUIRE_FALSE(second);
+    CHECK(second.error().kind == ErrorKind::conflict);
+    CHECK_THAT(second.error().message, Catch::Contains("another run is writing " + model.string()));
+  }
+  static_cast<void>(opened(model));
+}
+
+TEST_CASE("whoever is killed between two names leaves the old one to be found") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  write(folder.path() / ".model.trainstep/old/weights", "1");
+  static_cast<void>(opened(model));
+  CHECK(contents(model / "weights") == "1");
+}
+
+TEST_CASE("what is neither file nor folder is written to directly") {
+  const TempDir folder;
+  CHECK(PendingOutput::possible(folder.path() / "model"));
+  CHECK(PendingOutput::possible(folder.path()));
+  CHECK_FALSE(PendingOutput::possible("/dev/null"));
+  REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+  CHECK_FALSE(PendingOutput::possible(folder.path() / "pipe"));
+}
