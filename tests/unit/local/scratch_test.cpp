@@ -17,7 +17,7 @@ TEST_CASE("a run's temporary folder lies below the TMPDIR that it was given, and
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   fs::path made;
   {
-    const Scratch scratch(environment);
+    const Scratch scratch(make_scratch(environment), environment);
     made = *process::find_variable(environment, "TMPDIR");
     CHECK(made.parent_path() == folder.path());
     CHECK(fs::is_directory(made));
@@ -35,7 +35,7 @@ TEST_CASE("a temporary folder that somebody points at stays") {
   const TempDir folder;
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   {
-    Scratch scratch(environment);
+    Scratch scratch(make_scratch(environment), environment);
     scratch.keep();
   }
   CHECK(fs::is_directory(*process::find_variable(environment, "TMPDIR")));
@@ -46,7 +46,7 @@ TEST_CASE("where no temporary folder can be made the environment stays as it is,
   const auto absent = (folder.path() / "absent").string();
   process::Variables environment{{"TMPDIR", absent}};
   {
-    const Scratch scratch(environment);
+    const Scratch scratch(make_scratch(environment), environment);
     CHECK(*process::find_variable(environment, "TMPDIR") == absent);
     CHECK_FALSE(scratch.holds("/"));
     CHECK_FALSE(scratch.holds("/tmp/x"));
