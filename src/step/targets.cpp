@@ -64,11 +64,11 @@ Result<void> check_model_dir(const OutputTarget& target) {
 }
 
 Result<void> check_apart(const std::vector<OutputTarget>& targets) {
-  for (const auto& target : targets)
-    for (const auto& other : targets)
-      if (&target != &other && !target.path.empty() && !other.path.empty() && lies_in(real(other.path), real(target.path)))
-        return usage_error(
-            fmt::format("{}: {} lies in {}, which is replaced as a whole; give it a path beside it", other.name, other.path, target.name));
+  const auto model = std::ranges::find(targets, "model_dir", &OutputTarget::name);
+  if (model == targets.end() || model->path.empty()) return {};
+  for (const auto& other : targets)
+    if (&other != &*model && !other.path.empty() && lies_in(real(other.path), real(model->path)))
+      return usage_error(fmt::format("{}: {} lies in model_dir, which is replaced as a whole; give it a path beside it", other.name, other.path));
   return {};
 }
 

@@ -329,6 +329,26 @@ TEST_CASE("output is shown for the chosen members, read for metrics from the pri
   CHECK(story.follower.metrics().latest().size() == 1);
 }
 
+TEST_CASE("who fails after the success is told with the last lines, and the success stands") {
+  Story story(gang_of({master, worker}));
+  story.all_started();
+  story.ended(0, 0);
+  story.event(MemberOutput{1, "its last words\n"});
+  story.ended(1, 9);
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == result::VerdictClass::succeeded);
+  std::string said;
+  for (const auto& line : story.all<Say>()) said += line.text + '\n';
+  CHECK_THAT(said, Catch::Contains("worker-0 exited with code 9 after the training had succeeded") && Catch::Contains("  | its last words"));
+}
+
+TEST_CASE("what a backend tells is a line of the story") {
+  Story story(gang_of({master}));
+  story.all_started();
+  story.event(Told{"main has ended"});
+  CHECK(story.all<Say>().back().text == "main has ended");
+}
+
 TEST_CASE("a long silence is told") {
   Story story(gang_of({master}));
   story.all_started();

@@ -40,6 +40,7 @@ class Fixture {
         });
     REQUIRE(task.has_value());
     m_task = std::move(*task);
+    m_task->on_rest([this](const auto& rest) { outlived += describe(rest); }, [this](const auto& rest) { killed += describe(rest); });
   }
   Task& task() { return *m_task; }
   void until_said(const std::string& text) {
@@ -55,7 +56,7 @@ class Fixture {
   }
   Time now() { return m_loop.now(); }
 
-  std::string said;
+  std::string said, outlived, killed;
   std::optional<int> wait_status;
   std::ptrdiff_t survivors = 0;
 
@@ -139,6 +140,33 @@ TEST_CASE("what a task leaves behind ends with it", "[subreaper]") {
   CHECK(fixture.said == "child\n");
   CHECK(exited_with(fixture.wait_status, 0));
   CHECK(fixture.survivors == 0);
+  CHECK(fixture.now() - begun < Duration{10'000});
+}
+
+TEST_CASE("what outlives a task is told, and killed when it does not end by itself; without a variable or a parent, too", "[subreaper]") {
+  Fixture fixture;
+  fixture.start("setsid env -i sleep 1000 >/dev/null 2>&1 &");
+  fixture.until_ended();
+  CHECK_FALSE(fixture.outlived.empty());
+  CHECK_THAT(fixture.killed, Catch::Contains("(sleep)"));
+  CHECK(fixture.survivors == 0);
+}
+
+TEST_CASE("what ends soon after a task is told, and not killed") {
+  Fixture fixture;
+  fixture.start("(while kill -0 $$; do :; done) >/dev/null 2>&1 & exit 0");
+  fixture.until_ended();
+  CHECK_FALSE(fixture.outlived.empty());
+  CHECK(fixture.killed.empty());
+}
+
+TEST_CASE("what a task leaves behind has no time when it has failed", "[subreaper]") {
+  Fixture fixture;
+  fixture.start("sleep 1000 >/dev/null 2>&1 & exit 3");
+  const auto begun = fixture.now();
+  fixture.until_ended();
+  CHECK(fixture.outlived.empty());
+  CHECK_THAT(fixture.killed, Catch::Contains("(s"));
   CHECK(fixture.now() - begun < Duration{10'000});
 }
 

@@ -268,6 +268,52 @@ TEST_CASE("A model that the program did not write is no success, even where an o
   CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("the program wrote nothing to") && !Contains("Succeeded"));
 }
 
+TEST_CASE("Metadata alone are no model") {
+  const Folder folder;
+  AStory a;
+  a.target("model_dir", folder / "model");
+  a.artifact("model", folder / "model", "model_dir");
+  a.outcome.outputs.back().earlier = true;
+  a.outcome.outputs.back().metadata = {{"accuracy", 0.5}};
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK_THAT(written.error().message, Contains("the program wrote nothing to") && Contains("it only set metadata"));
+}
+
+TEST_CASE("The program's own outputs are committed last, and not when the step fails") {
+  const Folder folder;
+  AStory a;
+  a.target("job_name", folder / "name");
+  bool seen = false;
+  int commits = 0;
+  const auto commit = [&]() -> Result<void> {
+    ++commits;
+    seen = std::filesystem::exists(folder / "name");
+    return {};
+  };
+  SECTION("after a success") {
+    REQUIRE(write_outputs(a.story(), from_disk, commit).has_value());
+    CHECK(commits == 1);
+    CHECK_FALSE(seen);
+  }
+  SECTION("when it fails, nothing else appears") {
+    const auto written = write_outputs(a.story(), from_disk, [] { return Result<void>(internal_error("no")); });
+    REQUIRE_FALSE(written.has_value());
+    CHECK(folder.names().empty());
+  }
+  SECTION("when another file cannot be written") {
+    std::filesystem::create_directory(folder / "report");
+    a.target("report", folder / "report");
+    CHECK_FALSE(write_outputs(a.story(), from_disk, commit).has_value());
+    CHECK(commits == 0);
+  }
+  SECTION("after a failure") {
+    a.outcome.verdict.verdict_class = result::VerdictClass::user;
+    REQUIRE(write_outputs(a.story(), from_disk, commit).has_value());
+    CHECK(commits == 0);
+  }
+}
+
 TEST_CASE("A failed run makes no model folder") {
   const Folder folder;
   AStory a;

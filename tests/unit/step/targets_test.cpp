@@ -49,6 +49,7 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
       {{file("model_dir", folder / "note/model")}, "model_dir: " + (folder / "note").string() + " is no folder", ErrorKind::input},
       {{file("report", "s3://bucket/report.html")}, "report: s3://bucket/report.html is an address", ErrorKind::usage},
       {{file("report", folder / "x"), file("metrics", folder / "old/../x")}, "report and metrics: both name", ErrorKind::usage},
+      {{file("model_dir", folder / "old"), file("metrics", folder / "old/x/metrics.json")}, "metrics: ", ErrorKind::usage},
   };
   for (const auto& row : rows) {
     const auto checked = check_targets(row.targets);
@@ -59,6 +60,26 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
   const auto checked = check_folder("run-dir", folder / "note");
   REQUIRE_FALSE(checked.has_value());
   CHECK_THAT(checked.error().message, Contains("run-dir: ") && Contains("is no folder"));
+}
+
+TEST_CASE("A model replaces neither the working directory, nor an input, nor what holds one of them") {
+  const Places places;
+  const auto& folder = places.folder;
+  Inputs inputs;
+  inputs.request.inputs.push_back({"train_dataset_dir", (folder / "old/data").string(), "", "", Json::object()});
+  const auto with_model = [&](const std::filesystem::path& path) {
+    inputs.targets = {file("model_dir", path)};
+    return check_model_place(inputs, {{"run-dir", (folder / "runs/1").string()}});
+  };
+  for (const auto& taken :
+       {folder, folder / "old", folder / "old/data", folder / "runs", std::filesystem::current_path(), std::filesystem::path("/")}) {
+    const auto checked = with_model(taken);
+    REQUIRE_FALSE(checked.has_value());
+    CHECK_THAT(checked.error().message, Contains("model_dir: ") && Contains("is, or holds, "));
+  }
+  CHECK(with_model(folder / "old/data/model").has_value());
+  CHECK(with_model(folder / "runs/1/model").has_value());
+  CHECK(with_model(folder / "old/da").has_value());
 }
 
 TEST_CASE("Asking makes nothing") {
