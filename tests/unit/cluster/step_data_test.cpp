@@ -228,6 +228,18 @@ TEST_CASE_METHOD(Step, "what the program did not write is not fetched") {
   for (const auto* name : {"none", "metadata alone", "elsewhere"}) CHECK_FALSE(std::filesystem::exists(in_pod(name)));
 }
 
+TEST_CASE_METHOD(Step, "what is fetched is seen when it is whole") {
+  objects["jobs/job/outputs/model/new"] = "n";
+  output("model");
+  write(in_pod("model/old"), "o");
+  REQUIRE(end([&](StepData::Done done) { step().download(outputs, std::move(done)); }));
+  CHECK(read(in_pod("model/old")) == "o");
+  CHECK_FALSE(std::filesystem::exists(in_pod("model/new")));
+  REQUIRE(step().commit().has_value());
+  CHECK(read(in_pod("model/new")) == "n");
+  CHECK_FALSE(std::filesystem::exists(in_pod("model/old")));
+}
+
 TEST_CASE_METHOD(Step, "where the program wrote nothing, nobody is asked anything") {
   output("none").present = false;
   REQUIRE(download());
