@@ -79,7 +79,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 void make_links_relative(const fs::path& tree) {
   std::error_code code;
   const auto root = fs::canonical(tree, code);
-  if (code || !fs::is_directory(root, code)) return;
+  if (code || !fs::is_directory(root, code) || fs::is_symlink(tree, code)) return;
   std::vector<fs::path> links;
   for (auto entry = fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied, code);
        !code && entry != fs::recursive_directory_iterator(); entry.increment(code))
@@ -98,6 +98,7 @@ Result<Fd> lock(const fs::path& folder, const fs::path& target) {
   while (true) {
     TRY(make_directories(folder));
     Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) continue;
     if (!fd) return cannot("open", folder, errno);
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
@@ -145,8 +146,8 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
 PendingOutput::~PendingOutput() {
   if (!m_lock) return;
   std::error_code code;
-  if (fs::exists(fs::symlink_status(m_path, code)) && !is_empty_folder(m_path)) return;
-  fs::remove_all(m_path.parent_path(), code);
+  if (is_empty_folder(m_path)) fs::remove(m_path, code);
+  if (!fs::remove(m_path.parent_path(), code)) return;  // something is there
   fs::remove(m_folder / "owner", code);
   fs::remove(m_folder, code);  // unless it holds what was known before
 }
@@ -154,6 +155,7 @@ PendingOutput::~PendingOutput() {
 Result<std::optional<fs::path>> PendingOutput::commit() {
   std::error_code code;
   if (!fs::exists(fs::symlink_status(m_path, code))) return std::optional<fs::path>();
+  if (fs::is_symlink(m_path, code)) TRY(settle_link());
   make_links_relative(m_path);
   if (m_inside) return commit_inside();
   ASSIGN(auto aside, make_way());
@@ -163,6 +165,19 @@ Result<std::optional<fs::path>> PendingOutput::commit() {
   TRY(std::move(placed));
   remember();
   return aside;
+}
+
+// The output is a link. What it leads to beside itself is the output; from elsewhere it leads to the same when it is moved.
+Result<void> PendingOutput::settle_link() {
+  std::error_code code;
+  const auto to = fs::canonical(m_path, code);
+  if (code) return cannot("read", m_path, code.value());
+  fs::remove(m_path, code);
+  const auto beside = to.parent_path() == fs::canonical(m_path.parent_path(), code);
+  if (beside) return move(to, m_path);
+  fs::create_symlink(to, m_path, code);
+  if (code) return cannot("write", m_path, code.value());
+  return {};
 }
 
 // A folder that is not known is moved aside.

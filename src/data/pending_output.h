@@ -40,6 +40,7 @@ class PendingOutput {
  private:
   PendingOutput() = default;
   Result<void> settle_accounts(const std::string& owner);
+  Result<void> settle_link();
   [[nodiscard]] bool known() const;
   Result<std::optional<std::filesystem::path>> make_way();
   Result<void> replace();

@@ -143,6 +143,23 @@ TEST_CASE("a link into the output by its whole path leads there afterwards, too"
   CHECK(fs::read_symlink(folder.path() / "model/outside") == "/etc/hostname");
 }
 
+TEST_CASE("an output that is a link is what the link leads to, if that was written beside it; else it leads there still") {
+  const TempDir folder;
+  auto output = opened(folder.path() / "model");
+  SECTION("beside it") {
+    write(output.path().parent_path() / "step-1/weights", "1");
+    fs::create_directory_symlink("step-1", output.path());
+    REQUIRE(output.commit().has_value());
+    CHECK_FALSE(fs::is_symlink(folder.path() / "model"));
+  }
+  SECTION("elsewhere") {
+    write(folder.path() / "run/step-1/weights", "1");
+    fs::create_directory_symlink("../../run/step-1", output.path());
+    REQUIRE(output.commit().has_value());
+  }
+  CHECK(contents(folder.path() / "model/weights") == "1");
+}
+
 TEST_CASE("a run that fails leaves what was there, and what it wrote beside it until the next one begins") {
   const TempDir folder;
   const auto model = folder.path() / "model";
