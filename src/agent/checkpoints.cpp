@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/checkpoints.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "agent/await.h"
@@ -14,83 +17,74 @@ namespace {
 
 using objectstore::Address;
 
-// As objects that are there under the names of what we have sent: only what differs travels.
-std::vector<objectstore::Object> objects_of(const objectstore::KnownFiles& known) {
-  std::vector<objectstore::Object> objects;
-  for (const auto& [path, state] : known) objects.push_back({path, state.size, state.etag});
-  return objects;
+Result<NewestSet::Found> find_set(RunningLoop& loop, objectstore::Client& client, const Address& from) {
+  std::optional<NewestSet> newest;
+  return await<NewestSet::Found>(loop, [&](const auto& done) { newest.emplace(client, from, done); });
+}
+
+objectstore::SyncPlan plan_of(const NewestSet::Found& found) {
+  if (!found.set) {
+    std::vector<objectstore::Object> plain;
+    for (const auto& object : found.there)
+      if (is_plain(object.key)) plain.push_back(object);
+    return plan_download(plain, {}, {});
+  }
+  std::map<std::string_view, const objectstore::Object*> objects;
+  for (const auto& object : found.there) objects[object.key] = &object;
+  // By their paths it is known what folders there are, and that all of them stay below ours.
+  std::vector<objectstore::Object> by_path;
+  for (const auto& [path, file] : found.set->files) by_path.push_back({path, file.size, ""});
+  auto plan = plan_download(by_path, {}, {});
+  for (auto& travel : plan.travels) {
+    const auto& file = found.set->files.at(travel.file.path);
+    travel.file.changed = file.changed;
+    travel.object = *objects.at(file.key);
+  }
+  return plan;
+}
+
+// Programs may choose by it which checkpoint is the newest.
+void set_time(const std::filesystem::path& file, std::int64_t changed) {
+  constexpr std::int64_t second = 1'000'000'000;
+  const timespec time{static_cast<time_t>(changed / second), static_cast<long>(changed % second)};
+  const timespec times[]{time, time};
+  ::utimensat(AT_FDCWD, file.c_str(), times, 0);
 }
 
 }  // namespace
 
 bool has_checkpoints(const plan::TaskCheckpoints& checkpoints) {
-  const auto files = objectstore::read_tree(checkpoints.path);
-  return files && !files->empty();
+  const auto tree = objectstore::read_tree(checkpoints.path);
+  return tree && !tree->files.empty();
 }
 
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell) {
+  constexpr int most_tries = 5;
   ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
-  std::optional<objectstore::Listing> listing;
-  ASSIGN(const auto there, await<std::vector<objectstore::Object>>(loop, [&](const auto& done) {
-           listing.emplace(stores.of(checkpoints.to), from, [done](auto answer) {
-             if (!answer) return done(std::move(answer.error().error));
-             done(std::move(*answer));
-           });
-         }));
-  if (there.empty()) return {};
-  const std::vector<plan::TaskInput> inputs{{"checkpoints", checkpoints.path, checkpoints.to}};
-  std::optional<staging::Fetching> fetching;
-  ASSIGN(const auto staged,
-         await<staging::Staged>(loop, [&](const auto& done) { fetching.emplace(stores, inputs, staging::StagingSink{tell, done}); }));
-  tell(fmt::format("checkpoints of an earlier attempt: {}", describe(staged)));
-  return {};
-}
-
-CheckpointSync::CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell,
-                               Duration between_looks)
-    : m_loop(loop), m_stores(stores), m_checkpoints(checkpoints), m_tell(std::move(tell)), m_between_looks(between_looks) {
-  m_timer = m_loop.after(m_between_looks, [this] { look(); });
-}
-
-CheckpointSync::~CheckpointSync() { m_loop.cancel(m_timer); }
-
-void CheckpointSync::look() {
-  m_left.clear();
-  // No folder: nothing was saved yet.
-  if (const auto files = objectstore::read_tree(m_checkpoints.path)) m_left = plan_upload(*files, objects_of(m_known), m_known).travels;
-  next();
-}
-
-void CheckpointSync::next() {
-  m_transfer.reset();
-  const auto to = Address::parse(m_checkpoints.to.uri);
-  if (m_left.empty() || !to) {
-    if (m_done) return m_done();
-    m_timer = m_loop.after(m_between_looks, [this] { look(); });
-    return;
+  auto& client = stores.of(checkpoints.to);
+  for (int tries = 1;; ++tries) {
+    ASSIGN(const auto found, find_set(loop, client, from));
+    const auto plan = plan_of(found);
+    if (!found.set && found.incomplete > 0)
+      tell(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
+    if (const auto left_out = objectstore::describe_left_out(plan.left_out); !left_out.empty()) tell("checkpoints: " + left_out);
+    if (plan.travels.empty()) return {};
+    const auto began = loop.now();
+    std::unique_ptr<objectstore::Transfer> transfer;
+    const auto fetched = await<std::monostate>(loop, [&](const auto& done) {
+      const auto ended = [done](const Result<void>& result) { done(result ? Result<std::monostate>(std::monostate()) : result.error()); };
+      transfer = objectstore::download(client, plan, checkpoints.path, from, {nullptr, ended}, stores.limits());
+    });
+    // Another pod has saved a newer set meanwhile, and removed this one.
+    const bool overtaken = !fetched && (fetched.error().kind == ErrorKind::not_found || fetched.error().kind == ErrorKind::conflict);
+    if (overtaken && tries < most_tries) continue;
+    if (!fetched) return fetched.error();
+    for (const auto& travel : plan.travels)
+      if (found.set) set_time(std::filesystem::path(checkpoints.path) / travel.file.path, travel.file.changed);
+    tell(fmt::format("checkpoints of an earlier attempt: {}",
+                     staging::describe({plan.bytes, plan.travels.size(), std::chrono::duration_cast<Duration>(loop.now() - began)})));
+    return {};
   }
-  objectstore::SyncPlan one;
-  one.travels.push_back(std::move(m_left.back()));
-  m_left.pop_back();
-  m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, *to,
-                                   {nullptr, [this](const Result<void>& result) { sent(result); }}, m_stores.limits());
-}
-
-void CheckpointSync::sent(const Result<void>& result) {
-  for (const auto& [path, state] : m_transfer->settled()) m_known[path] = state;
-  if (!result && (result.error().kind != ErrorKind::input || m_done))  // input: it changed, or has gone, meanwhile
-    m_tell(fmt::format("checkpoints: {}", result.error().message));
-  m_timer = m_loop.after(Duration(0), [this] { next(); });
-}
-
-void CheckpointSync::finish(Duration limit) {
-  m_done = [this] { m_loop.stop(); };
-  const auto too_long = m_loop.after(limit, [this] { m_loop.stop(); });
-  m_loop.cancel(m_timer);
-  m_transfer.reset();  // what was under way may have been overtaken
-  m_timer = m_loop.after(Duration(0), [this] { look(); });
-  m_loop.run();
-  m_loop.cancel(too_long);
 }
 
 }  // namespace trainstep::agent

@@ -3,13 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "agent/checkpoint_sets.h"
 #include "base/running_loop.h"
 #include "objectstore/transfer.h"
 #include "plan/task.h"
@@ -22,15 +25,16 @@ using Tell = std::function<void(const std::string& line)>;
 // Whether there are any in this pod, from the container before.
 bool has_checkpoints(const plan::TaskCheckpoints& checkpoints);
 
-// Fetches what lies there, over what is here; that nothing does is no error. Errors: as staging::Fetching.
+// Fetches the newest complete set, over what is here, with the files' times of change; that nothing lies there is no error. Errors: as
+// staging::Fetching.
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell);
 
-// Looks at the folder now and then, and sends what is new or has changed, one file after another: a file that is being written holds up no other.
-// What fails is told and tried again at the next look: a training does not end because of a checkpoint.
+// Looks at the folder now and then, and keeps the state in which it found it: sends what is new or has changed, then the set that lists all files,
+// then removes what no set lists any more. What fails is told and tried again at the next look: a training does not end because of a checkpoint.
 class CheckpointSync {
  public:
-  // References must outlive it. Begins at once.
-  CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell,
+  // References must outlive it. Begins at once. `seed`: random, tells this process from others.
+  CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell, std::uint64_t seed,
                  Duration between_looks = Duration(15'000));
   CheckpointSync(const CheckpointSync&) = delete;
   CheckpointSync& operator=(const CheckpointSync&) = delete;
@@ -41,18 +45,47 @@ class CheckpointSync {
 
  private:
   void look();
+  void load();
+  void begin_round();
   void next();
-  void sent(const Result<void>& result);
+  void sent(const std::string& path, const Result<void>& result);
+  void end_round();
+  void write_set(CheckpointSet set);
+  void clean_up();
+  void remove(std::vector<objectstore::Address> rest, const std::function<void()>& then);
+  void remove_superseded();
+  void give_up_uploads();
+  void end_look();
+  void fail(const std::string& what);
+  [[nodiscard]] bool is_saved(const objectstore::LocalFile& file) const;
+  [[nodiscard]] std::optional<CheckpointSet> whole_set() const;
 
   RunningLoop& m_loop;
   staging::Stores& m_stores;
   const plan::TaskCheckpoints& m_checkpoints;
   Tell m_tell;
+  std::string m_writer;
   Duration m_between_looks;
-  objectstore::KnownFiles m_known;  // what is there, of this process's sending
+  objectstore::Address m_at;
+  bool m_loaded = false, m_uploads_given_up = false;
+  std::set<std::string> m_there;             // keys that we know of at the place
+  CheckpointSet m_set;                       // the last one
+  std::uint64_t m_number = 0;                // the highest of any
+  std::map<std::string, SavedFile> m_saved;  // by path: the last state of each that is there
+  std::uint64_t m_count = 0;                 // of files that were sent
+  std::vector<objectstore::LocalFile> m_seen;  // in this round
+  std::vector<objectstore::LocalFile> m_left;  // of them, to be sent; the next one last
+  std::string m_key;                           // of the one under way
+  std::map<std::string, int> m_restless;       // by path: looks in which it changed, or went, while it was read
+  std::set<std::string> m_changed;             // of this look
+  int m_rounds = 0;                            // of this look
+  std::string m_problem, m_told, m_left_out;   // of this look; what was told last
+  std::unique_ptr<NewestSet> m_newest;
   std::unique_ptr<objectstore::Transfer> m_transfer;
-  std::vector<objectstore::Travel> m_left;  // of this look
-  std::function<void()> m_done;             // of the last look; empty: others follow
+  std::unique_ptr<objectstore::Removal> m_removal;
+  std::unique_ptr<objectstore::UploadListing> m_uploads;
+  std::set<objectstore::Client::CallId> m_calls;
+  std::function<void()> m_done;  // of the last look; empty: others follow
   Loop::TimerId m_timer = 0;
 };
 

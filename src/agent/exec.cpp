@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/exec.h"
 
+#include <csignal>
+#include <cstdint>
 #include <random>
 
 #include "agent/launcher.h"
@@ -17,6 +19,11 @@ namespace {
 
 using result::PodReport;
 
+std::uint64_t random_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32U | device();
+}
+
 // The story in real life: the process's own environment and signals, the program as a child.
 PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   auto environment = process::own_environment();
@@ -29,7 +36,7 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   Surroundings with{.loop = loop,
                     .transport = transport,
                     .environment = {environment.begin(), environment.end()},
-                    .seed = std::random_device{}(),
+                    .seed = random_seed(),
                     .tell = tell,
                     .run_program = {},
                     .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
@@ -55,6 +62,9 @@ void leave(const PodReport& report, const ExecOptions& options) {
 
 int exec(const plan::Task& task, const ExecOptions& options) {
   process::become_subreaper();
+  // For good: what comes between two things that listen waits for the second; and a signal that nobody handles is lost for a pod's first process.
+  const auto stops = process::stop_signals();
+  ::sigprocmask(SIG_BLOCK, &stops, nullptr);
   const auto report = options.role == Role::launcher ? launch(task, options) : work_in_pod(task, options);
   if (!report.message.empty()) tell(report.message);
   leave(report, options);

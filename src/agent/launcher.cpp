@@ -10,6 +10,7 @@
 #include "agent/report.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "process/signals.h"
 
 namespace trainstep::agent {
 namespace {
@@ -33,7 +34,13 @@ std::optional<PodReport> report_of_rank_0(PollLoop& loop, const process::Variabl
   if (!hosts) return std::nullopt;
   std::error_code unknown;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+  bool stopped = false;
+  const process::Signals signals(loop, [&](int) {
+    stopped = true;
+    loop.stop();
+  });
   for (const auto& host : hosts_in(*hosts)) {
+    if (stopped) return std::nullopt;
     auto command = remote(environment, host);
     for (const auto& word : {self, std::string("exec"), std::string("--report"), std::string("--scratch"), options.scratch}) command.push_back(word);
     auto text = output_of(loop, command, environment, largest_report);

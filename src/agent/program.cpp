@@ -112,7 +112,8 @@ std::optional<std::string> output_of(PollLoop& loop, const std::vector<std::stri
   const auto too_long = loop.after(limit_of_time, [&] { ::kill(-child->pid, SIGKILL); });
   loop.run();
   loop.cancel(too_long);
-  if (code != 0 || text.size() > limit) return std::nullopt;
+  if (left > 0) ::kill(-child->pid, SIGKILL);  // somebody has stopped the loop
+  if (left > 0 || code != 0 || text.size() > limit) return std::nullopt;
   return text;
 }
 

@@ -28,8 +28,8 @@ using Outlived = std::function<void()>;
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
                                const Outlived& outlived = {});
 
-// The same of a short command of ours, whose output is wanted; nothing when it fails, says more than `limit` bytes or takes more than a
-// minute.
+// The same of a short command of ours, whose output is wanted; nothing when it fails, says more than `limit` bytes, takes more than a minute, or the
+// loop is stopped meanwhile.
 std::optional<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit);
 
 }  // namespace trainstep::agent

@@ -30,17 +30,8 @@ class Story {
   Result<void> go(PodReport& report) {
     ASSIGN(m_stores, staging::Stores::open(m_loop, m_with.transport, m_task.stores, m_with.environment, m_with.seed, m_with.limits));
     if (!m_scratch.empty()) m_stores->ledger() = staging::Ledger(std::filesystem::path(m_scratch) / "staged");
-    ASSIGN(auto finished, find_record(m_loop, *m_stores, m_task));
-    if (finished) {
-      m_with.tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");
-      finished->primary = m_primary;
-      report = std::move(*finished);
-      return {};
-    }
-    if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task));
-    if (m_primary) TRY(open_claims());
-    ASSIGN(const auto before, prepare_outputs(m_task, m_pending));
-    TRY(fetch(report));
+    ASSIGN(auto before, until_stopped([&] { return prepare(report); }));
+    if (!before) return {};
     if (m_with.run_program) {
       std::optional<Footprints> at_end;
       ASSIGN(const auto end, run_with_checkpoints([&] { at_end = footprints_at_end(m_task); }));
@@ -53,7 +44,7 @@ class Story {
     }
     report.verdict_class = VerdictClass::succeeded;
     m_trained = true;
-    if (m_primary) TRY(deliver(report, before));
+    if (m_primary) TRY(deliver(report, *before));
     return {};
   }
   // The program, if there is one, has ended well.
@@ -77,33 +68,55 @@ class Story {
     }
   }
 
-  // Whoever wants to stop us while data come in has no program to stop.
-  Result<void> fetch(PodReport& report) {
-    if (m_task.inputs.empty()) return {};
-    const Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // of the ranks of one pod, one fetches
-    if (turn.is_done()) return {};
+  // Whoever wants to stop us then has no program to stop.
+  Result<std::optional<Footprints>> until_stopped(const std::function<Result<std::optional<Footprints>>()>& work) {
     int received = 0;
     const auto listening = m_with.signals([&](int signal) {
       received = signal;
       m_loop.stop();
     });
+    auto done = work();
+    if (received == 0 || (done && !*done)) return done;
+    return Error{ErrorKind::cancelled, fmt::format("stopped by {} before the program began", result::signal_name(received))};
+  }
+
+  // Up to the program's beginning. None: all is done already.
+  Result<std::optional<Footprints>> prepare(PodReport& report) {
+    ASSIGN(auto finished, find_record(m_loop, *m_stores, m_task));
+    if (finished) {
+      m_with.tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");
+      finished->primary = m_primary;
+      report = std::move(*finished);
+      return std::optional<Footprints>();
+    }
+    if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task));
+    if (m_primary) TRY(open_claims());
+    ASSIGN(auto before, prepare_outputs(m_task, m_pending));
+    TRY(fetch(report));
+    if (m_with.run_program && !m_task.checkpoints.path.empty()) TRY(restore());
+    return std::optional(std::move(before));
+  }
+
+  Result<void> fetch(PodReport& report) {
+    if (m_task.inputs.empty()) return {};
+    Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // of the ranks of one pod, one fetches
+    TRY(turn.take(m_loop));
+    if (turn.is_done()) return {};
     std::optional<staging::Fetching> fetching;
-    auto staged = await<staging::Staged>(
-        m_loop, [&](const auto& done) { fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done}); });
-    if (!staged && received != 0) return Error{ErrorKind::cancelled, fmt::format("stopped by {} while data came in", result::signal_name(received))};
-    if (!staged) return std::move(staged.error());
-    m_with.tell(fmt::format("inputs: {}", describe(*staged)));
-    report.bytes_in = staged->bytes;
-    report.seconds_in = std::chrono::duration<double>(staged->took).count();
+    ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
+             fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done});
+           }));
+    m_with.tell(fmt::format("inputs: {}", describe(staged)));
+    report.bytes_in = staged.bytes;
+    report.seconds_in = std::chrono::duration<double>(staged.took).count();
     return turn.done();
   }
 
   Result<ProgramEnd> run_with_checkpoints(const Outlived& outlived) {
     constexpr Duration last_look{60'000};
     if (m_task.checkpoints.path.empty()) return m_with.run_program(outlived);
-    TRY(restore());
     std::optional<CheckpointSync> sync;
-    if (m_primary) sync.emplace(m_loop, *m_stores, m_task.checkpoints, m_with.tell);
+    if (m_primary) sync.emplace(m_loop, *m_stores, m_task.checkpoints, m_with.tell, m_with.seed);
     ASSIGN(const auto end, m_with.run_program(outlived));
     if (sync && !end.succeeded()) sync->finish(last_look);
     return end;
@@ -111,7 +124,8 @@ class Story {
 
   // Of the ranks of one pod, one brings them back. A container that was killed meanwhile has left some of them.
   Result<void> restore() {
-    const Turn turn(m_scratch, "checkpoints of " + m_task.attempt);
+    Turn turn(m_scratch, "checkpoints of " + m_task.attempt);
+    TRY(turn.take(m_loop));
     const bool all_there = turn.is_kept() ? turn.is_done() && has_checkpoints(m_task.checkpoints) : has_checkpoints(m_task.checkpoints);
     if (!all_there) TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_task.checkpoints, m_with.tell)));
     return turn.done();
@@ -137,31 +151,47 @@ class Story {
     std::vector<plan::TaskOutput> to_send;
     for (const auto& output : m_task.outputs)  // what is told to be absent does not go
       if (output.to.in_store() && before.at(output.name).written()) to_send.push_back(output);
-    if (!to_send.empty()) {
-      std::optional<staging::Delivery> delivery;
-      ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
-               delivery.emplace(*m_stores, std::move(to_send), m_task.finishing_limit, staging::StagingSink{m_with.tell, done});
-             }));
-      m_with.tell(fmt::format("outputs: {}", describe(staged)));
-      report.bytes_out = staged.bytes;
-      report.seconds_out = std::chrono::duration<double>(staged.took).count();
-    }
+    std::optional<staging::Delivery> delivery;
+    bool stopped = false;
+    const auto listening = m_with.signals([&](int signal) {
+      const Error why{ErrorKind::cancelled,
+                      fmt::format("the training ended well, but {} came before its outputs were complete", result::signal_name(signal))};
+      if (delivery) return delivery->stop(why);
+      if (!std::exchange(stopped, true)) m_loop.after(last_try, [this] { m_loop.stop(); });
+    });
+    if (!to_send.empty()) TRY(deliver(report, std::move(to_send), delivery));
+    delivery.reset();
     ASSIGN(const auto told, commit_outputs(m_pending, report.outputs));
     for (const auto& line : told) m_with.tell(line);
-    return keep_record(report, limit);
+    return keep_record(report, limit, stopped);
+  }
+
+  Result<void> deliver(PodReport& report, std::vector<plan::TaskOutput> outputs, std::optional<staging::Delivery>& delivery) {
+    const auto& record = m_task.record;
+    const auto own = record.in_store() ? record.uri.substr(0, record.uri.rfind('/')) : std::string();
+    ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
+             delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
+                              staging::DeliveryOptions{.own = own, .manifest = staging::Manifest::beside(record)});
+           }));
+    m_with.tell(fmt::format("outputs: {}", describe(staged)));
+    report.bytes_out = staged.bytes;
+    report.seconds_out = std::chrono::duration<double>(staged.took).count();
+    return {};
   }
 
   // Without it the training counts as lost. What a claim refuses, it refuses again.
-  Result<void> keep_record(const PodReport& report, const Deadline& limit) {
+  Result<void> keep_record(const PodReport& report, const Deadline& limit, const bool& stopped) {
     constexpr Duration pause{10'000};
     while (true) {
       auto written = write_record(m_loop, *m_stores, m_task, report);
       if (!written && written.error().kind == ErrorKind::input) written.error().kind = ErrorKind::internal;  // no program has done it
-      if (written || limit.passed() || !m_task.record.in_store()) return written;
+      if (written || limit.passed() || stopped || !m_task.record.in_store()) return written;
       m_with.tell(fmt::format("record of the finished training: {}; tried again in {}", written.error().message, trainstep::describe(pause)));
       TRY(await<std::monostate>(m_loop, [&](const auto& done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
     }
   }
+
+  static constexpr Duration last_try{5'000};  // of the record, when somebody wants to end us
 
   const plan::Task& m_task;
   bool m_primary;
@@ -181,7 +211,8 @@ PodReport work(const plan::Task& task, bool primary, const std::string& scratch,
   report.primary = primary;
   Story story(task, primary, scratch, surroundings);
   if (const auto done = story.go(report); !done) {
-    auto verdict = story.trained() ? result::lost_outputs(done.error()) : result::from_error(done.error());
+    const bool lost = story.trained() && done.error().kind != ErrorKind::cancelled;
+    auto verdict = lost ? result::lost_outputs(done.error()) : result::from_error(done.error());
     report.verdict_class = verdict.verdict_class;
     report.exit_code = result::exit_code(verdict);
     report.message = std::move(verdict.message);

@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <variant>
 
+#include "agent/await.h"
 #include "base/files.h"
 #include "data/digest.h"
 
@@ -17,9 +19,14 @@ Turn::Turn(const std::string& scratch, const std::string& what) {
   m_mark = (std::filesystem::path(scratch) / ("fetched-" + sha256_hex(what).substr(0, 16))).string();
   constexpr mode_t for_all = 0666;
   m_lock = Fd(::open((m_mark + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_all));
-  if (!m_lock) return;  // then each fetches for itself, into the same files, which appear whole
-  while (::flock(m_lock.get(), LOCK_EX) != 0 && errno == EINTR) {
-  }
+}
+
+// Without a lock each fetches for itself, into the same files, which appear whole.
+Result<void> Turn::take(RunningLoop& loop) const {
+  constexpr Duration pause{50};
+  while (m_lock && ::flock(m_lock.get(), LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR))
+    TRY(await<std::monostate>(loop, [&](const auto& done) { loop.after(pause, [done] { done(std::monostate()); }); }));
+  return {};
 }
 
 bool Turn::is_done() const {

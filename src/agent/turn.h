@@ -6,13 +6,16 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "base/running_loop.h"
 
 namespace trainstep::agent {
 
 class Turn {
  public:
-  // Waits for the turn. `scratch`: a folder of the pod; empty: there are no others. `what`: other data are another turn.
+  // `scratch`: a folder of the pod; empty: there are no others. `what`: other data are another turn.
   Turn(const std::string& scratch, const std::string& what);
+  // Waits for it; the loop runs meanwhile. Error: cancelled, as await().
+  [[nodiscard]] Result<void> take(RunningLoop& loop) const;
   // Whether it will be known who was here before.
   [[nodiscard]] bool is_kept() const { return !m_mark.empty(); }
   // Somebody has fetched all of it already, perhaps in a container that was here before.

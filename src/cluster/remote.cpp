@@ -88,7 +88,9 @@ Result<std::optional<JobStore>> job_store(const Json& secret) {
     if (value->empty()) return input_error(values.what(key) + ": it is missing, but minio-url is there");
   ASSIGN(const auto endpoint, in_context(values.what("minio-url"), http::Url::parse(url.find("://") == std::string::npos ? "http://" + url : url)));
   ASSIGN(const auto address, in_context(values.what("minio-bucket"), objectstore::Address::parse("s3://" + bucket + "/" + folder)));
-  store.folder = {address.text(), {endpoint.text(), "us-east-1", true, values.name(), "minio-accesskey", "minio-secretkey"}};
+  ASSIGN(const auto region, values.get("minio-region"));
+  store.folder = {address.text(),
+                  {endpoint.text(), region.empty() ? "us-east-1" : region, true, values.name(), "minio-accesskey", "minio-secretkey"}};
   return std::optional(std::move(store));
 }
 

@@ -22,8 +22,8 @@ struct JobStore {
   plan::JobFolder folder;  // its keys are those of this Secret: minio-accesskey and minio-secretkey
   objectstore::Keys keys;
 };
-// Keys `minio-url` ("minio.example.com:9000", "https://…"), `minio-bucket`, `minio-job-folder`, `minio-accesskey`, `minio-secretkey`. None: there is
-// no minio-url. Errors as above.
+// Keys `minio-url` ("minio.example.com:9000", "https://…"), `minio-bucket`, `minio-job-folder`, `minio-accesskey`, `minio-secretkey`, `minio-region`
+// (without: us-east-1, and what the store itself names). None: there is no minio-url. Errors as above.
 Result<std::optional<JobStore>> job_store(const Json& secret);
 
 // `access-mode` of claims that are made for jobs ("ReadWriteOnce", …); empty: not given.

@@ -6,6 +6,7 @@
 #include "cluster/data.h"
 #include "cluster/remote.h"
 #include "cluster/rules.h"
+#include "kinds/kind.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -217,11 +218,37 @@ void Session::finish_early(result::Verdict verdict) {
   });
 }
 
+// The step has ended before there was a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier one
+// is there.
+void Session::leave_upload(const result::Verdict& verdict, std::function<void(std::string)> done) {
+  const bool retried = m_facts.retried && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
+  const bool follows = retried && verdict.verdict_class != result::VerdictClass::cancelled;
+  const bool goes = m_data && m_data->has_uploaded() && !follows && m_plan->options.cleanup != "never";
+  if (goes) return look_for_job(0, std::move(done));
+  m_loop.post([done = std::move(done)] { done(""); });
+}
+
+void Session::look_for_job(std::size_t candidate, std::function<void(std::string)> done) {
+  constexpr Duration briefly{5'000};
+  const auto& candidates = kinds::find(m_plan->kind).resources;
+  const auto unknown = [this](const Error& error) {
+    return fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message);
+  };
+  if (candidate == candidates.size())
+    return m_data->remove_inputs([done = std::move(done), unknown](const Result<void>& removed) { done(removed ? "" : unknown(removed.error())); });
+  const auto& resource = candidates[candidate];
+  const kube::Path path{std::string(resource.group_version), std::string(resource.plural), m_job_name_space, m_plan->job_name, ""};
+  auto& client = m_remote ? *m_remote : m_home;
+  client.get(path, {}, {briefly, false}, [this, alive = m_alive, candidate, unknown, done = std::move(done)](const kube::Answer& answer) {
+    if (!*alive) return;
+    if (answer) return done("");
+    if (answer.error().status != 404) return done(unknown(answer.error().error));
+    look_for_job(candidate + 1, done);
+  });
+}
+
 void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
-  if (!m_backend) {
-    m_loop.post([done = std::move(done)] { done(""); });
-    return;
-  }
+  if (!m_backend) return leave_upload(verdict, std::move(done));
   using enum result::VerdictClass;
   // A retry of the step is a new job of the same name: it goes on from the checkpoints.
   const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();

@@ -73,6 +73,8 @@ class Session {
   [[nodiscard]] std::string attempt() const;
   void run();
   void finish_early(result::Verdict verdict);
+  void leave_upload(const result::Verdict& verdict, std::function<void(std::string problem)> done);
+  void look_for_job(std::size_t candidate, std::function<void(std::string problem)> done);
   void say(const std::string& text);
 
   Loop& m_loop;

@@ -111,7 +111,30 @@ void StepData::upload(Done done) {
                                                               staging::describe(*staged)));
                                done({});
                              }},
-        staging::Delivery::Equal::content);
+        staging::DeliveryOptions{
+            .equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .manifest = {}, .what = "input"});
+  });
+}
+
+void StepData::remove_inputs(Done done) {
+  m_delivery.reset();
+  constexpr int looks = 2;  // what was on its way when it was cancelled may still arrive
+  open([this, done = std::move(done)](Result<void> opened) {
+    if (!opened) return done(std::move(opened));
+    remove(m_plan.data.prefix.uri + "/inputs", looks, done);
+  });
+}
+
+void StepData::remove(const std::string& uri, int looks, Done done) {
+  constexpr Duration pause{1'000};
+  auto address = Address::parse(uri);
+  if (!address) return done(std::move(address.error()));
+  m_removal = std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), std::move(*address), [this, uri, looks, done](auto removed) {
+    if (!removed) return done(std::move(removed.error().error));
+    if (looks == 1) return done({});
+    m_surroundings.home.loop().after(pause, [this, alive = m_alive, uri, looks, done] {
+      if (*alive) remove(uri, looks - 1, done);
+    });
   });
 }
 
@@ -190,17 +213,15 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
 
 void StepData::remove_prefix(Done done) {
   std::error_code ignored;
-  if (!m_plan.data.record_in_step.empty()) std::filesystem::remove(m_plan.data.record_in_step, ignored);
+  if (const auto& record = m_plan.data.record_in_step; !record.empty()) {
+    std::filesystem::remove(record, ignored);
+    std::filesystem::remove(staging::Manifest::beside({"", 0, record}).path, ignored);
+  }
   if (!m_plan.data.prefix.in_store()) return later([done] { done({}); });
   open([this, done = std::move(done)](Result<void> opened) {
     if (!opened && opened.error().kind == ErrorKind::denied) return done({});
     if (!opened) return done(std::move(opened));
-    auto address = Address::parse(m_plan.data.prefix.uri);
-    if (!address) return done(std::move(address.error()));
-    m_removal = std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), *address, [done](auto removed) {
-      if (!removed) return done(std::move(removed.error().error));
-      done({});
-    });
+    remove(m_plan.data.prefix.uri, 1, done);
   });
 }
 

@@ -42,6 +42,10 @@ class StepData {
   // Local inputs to the job's prefix.
   // Errors: input (a path that does not exist, keys, bucket), denied, unavailable.
   void upload(Done done);
+  // Whether something may lie in the prefix that upload() has put there.
+  [[nodiscard]] bool has_uploaded() const { return m_delivery != nullptr; }
+  // An upload that is under way ends, and the inputs go from the prefix. Errors: as above.
+  void remove_inputs(Done done);
   // Keeps others away from the step's paths that download() is to fill. Errors: input (another run writes there), denied, internal.
   Result<void> claim_outputs();
   // Those of `outputs` that the run has written, from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as above.
@@ -57,6 +61,7 @@ class StepData {
   void open(Done done);
   void found(std::shared_ptr<objectstore::KeySource> keys, Done done);
   void later(std::function<void()> task);
+  void remove(const std::string& uri, int looks, Done done);
 
   const plan::Plan& m_plan;
   Surroundings m_surroundings;

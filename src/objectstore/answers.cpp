@@ -73,7 +73,7 @@ std::string_view advice(std::string_view code) {
       {"AccessDenied", "; these keys may not do this there"},
       {"RequestTimeTooSkewed", "; the clocks of this machine and the store differ by too much"},
       {"PermanentRedirect", "; the bucket lies in another region: correct region or endpoint"},
-      {"AuthorizationHeaderMalformed", "; the region is not the bucket's"},
+      {"AuthorizationHeaderMalformed", "; correct the region (minio-region in the Secret of the bucket)"},
   }};
   const auto* found = std::ranges::find(rows, code, &Row::code);
   return found == rows.end() ? std::string_view() : found->text;
@@ -102,7 +102,8 @@ Result<ListPage> read_list_page(std::string_view body) {
     object.key = encoded ? decoded(child.text_of("Key")) : std::string(child.text_of("Key"));
     object.etag = unquoted(child.text_of("ETag"));
     const auto size = child.text_of("Size");
-    if (std::from_chars(size.data(), size.data() + size.size(), object.size).ec != std::errc{}) return no_answer("an object without a size");
+    if (std::from_chars(size.data(), size.data() + size.size(), object.size).ec != std::errc{} || object.size < 0)
+      return no_answer("an object without a size");
   }
   if (root.text_of("IsTruncated") != "true") return page;
   page.next = root.text_of("NextContinuationToken");
@@ -110,14 +111,17 @@ Result<ListPage> read_list_page(std::string_view body) {
   return page;
 }
 
-Result<std::vector<Pending>> read_uploads(std::string_view body) {
+Result<UploadPage> read_uploads(std::string_view body) {
   ASSIGN(const auto root, root_of(body, "ListMultipartUploadsResult"));
   const bool encoded = root.text_of("EncodingType") == "url";
-  std::vector<Pending> uploads;
+  const auto key_in = [encoded](std::string_view text) { return encoded ? decoded(text) : std::string(text); };
+  UploadPage page;
   for (const auto& child : root.children)
-    if (child.name == "Upload")
-      uploads.push_back({encoded ? decoded(child.text_of("Key")) : std::string(child.text_of("Key")), std::string(child.text_of("UploadId"))});
-  return uploads;
+    if (child.name == "Upload") page.uploads.push_back({key_in(child.text_of("Key")), std::string(child.text_of("UploadId"))});
+  if (root.text_of("IsTruncated") != "true") return page;
+  page.next = {key_in(root.text_of("NextKeyMarker")), std::string(root.text_of("NextUploadIdMarker"))};
+  if (page.next.key.empty()) return no_answer("a listing that goes on, but does not say where");
+  return page;
 }
 
 Result<std::string> read_upload_id(std::string_view body) {
@@ -145,6 +149,9 @@ std::string completion(const std::vector<std::string>& etags) {
 StoreError refused(const std::string& what, const http::Response& response, Time now) {
   const auto root = parse_xml(response.body);
   auto result = error_in(what, response.status, root ? &*root : nullptr);
+  if (root && result.code == "AuthorizationHeaderMalformed") result.region = root->text_of("Region");
+  if (const auto region = response.header("x-amz-bucket-region"); region && response.status < 500 && response.status != 403)
+    result.region = *region;
   result.retry_after = http::retry_after(response, now);
   return result;
 }

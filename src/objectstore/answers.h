@@ -30,18 +30,24 @@ struct Pending {
   std::string upload;  // its id
 };
 
+struct UploadPage {
+  std::vector<Pending> uploads;
+  Pending next{};  // where the next page begins; no key: this is the last
+};
+
 // A refusal, or no answer at all.
 struct StoreError {
   Error error;       // its message tells what was tried, the store's words, and what to do about it where that is known
   int status = 0;    // 0: no answer
   std::string code;  // "NoSuchKey", "SlowDown", …; empty: the answer was not the store's
   std::optional<Duration> retry_after{};
+  std::string region{};  // where the bucket lies, if the store says that this was not its region
 };
 
 // ListObjectsV2 with encoding-type=url. Error: unavailable, for what is no such answer (a body that was cut, a proxy's page).
 Result<ListPage> read_list_page(std::string_view body);
 // ListMultipartUploads. Error: unavailable.
-Result<std::vector<Pending>> read_uploads(std::string_view body);
+Result<UploadPage> read_uploads(std::string_view body);
 // CreateMultipartUpload → the upload's id. Error: unavailable.
 Result<std::string> read_upload_id(std::string_view body);
 // CompleteMultipartUpload → the object's etag. S3 answers 200 before it is done and may then send an <Error>. Error: as of refused().

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "data/digest.h"
@@ -23,7 +25,8 @@ std::unique_ptr<Client::Call> Client::prepared(const std::string& verb, const st
   call->keyless = address.key.empty();
   auto& request = call->request;
   request.method = method;
-  request.url = url_of(m_store, address.bucket, address.key, std::move(query));
+  call->at = address;
+  call->query = std::move(query);
   request.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}};
   request.endpoint = m_store.trust;
   request.silence = m_limits.silence;
@@ -62,13 +65,16 @@ void Client::send_signed(CallId id, Result<Keys> keys) {
   // A verb for objects would do to the bucket what was meant for an object.
   if (call.keyless) return finish(id, StoreError{in_context(call.what, input_error("a bucket alone is no object: a key is needed")), 0, {}});
   auto sent = call.request;
+  const auto store = store_for(call.at.bucket);
+  sent.url = url_of(store, call.at.bucket, call.at.key, call.query);
   if (call.body) {
     auto body = call.body();
     if (!body) return finish(id, StoreError{in_context(call.what, std::move(body.error())), 0, {}});
     sent.body = std::move(*body);
   }
   call.keys = std::move(*keys);
-  sign(sent, call.keys, m_store.region, sha256_hex(sent.body), m_loop.now());
+  call.region = store.region;
+  sign(sent, call.keys, store.region, sha256_hex(sent.body), m_loop.now());
   call.came = 0;
   call.problem.reset();
   call.exchange = m_transport.start(std::move(sent), handler(id, call));
@@ -101,8 +107,32 @@ void Client::answered(CallId id, Result<http::Response> response) {
   finish(id, std::nullopt);
 }
 
+// AWS has a host for each region, and answers at another with a redirection only.
+Store Client::store_for(const std::string& bucket) const {
+  auto store = m_store;
+  const auto found = m_regions.find(bucket);
+  if (found == m_regions.end()) return store;
+  auto& host = store.endpoint.host;
+  if (host == "s3.amazonaws.com" || host == fmt::format("s3.{}.amazonaws.com", store.region)) host = fmt::format("s3.{}.amazonaws.com", found->second);
+  store.region = found->second;
+  return store;
+}
+
+// Whether the next try will ask another region.
+bool Client::learn_region(const Call& call, const StoreError& error) {
+  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };  // it becomes part of a host's name
+  if (error.region.empty() || error.region == call.region || !std::ranges::all_of(error.region, allowed)) return false;
+  m_regions[call.at.bucket] = error.region;
+  return true;
+}
+
 void Client::failed(CallId id, StoreError error) {
   auto& call = *m_calls.at(id);
+  if (!call.moved && learn_region(call, error)) {
+    call.moved = true;
+    call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
+    return;
+  }
   // Keys are replaced while we work: those that were remembered may be the old ones.
   const bool keys_again =
       (error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty())) &&

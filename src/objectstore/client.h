@@ -1,4 +1,5 @@
-// The verbs of an object store: asynchronous, signed, tried again where that may help.
+// The verbs of an object store: asynchronous, signed, tried again where that may help. Where the store says that a bucket lies in another region, that
+// one is used.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -73,8 +74,8 @@ class Client {
   CallId put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done);  // number from 1 → the part's etag
   CallId complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done);
   CallId abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done);
-  // Uploads to keys that begin with this one's, begun and neither completed nor given up; the first 1,000.
-  CallId list_uploads(const Address& of, Done<std::vector<Pending>> done);
+  // One page: uploads to keys that begin with this one's, begun and neither completed nor given up. `from`: where the page before says, or {}.
+  CallId list_uploads(const Address& of, const Pending& from, Done<UploadPage> done);
 
   // No callback comes any more; what is on the wire may still take effect.
   void cancel(CallId id);
@@ -87,6 +88,8 @@ class Client {
   CallId begin(std::unique_ptr<Call> call);
   template <typename T>
   CallId call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done);
+  [[nodiscard]] Store store_for(const std::string& bucket) const;
+  bool learn_region(const Call& call, const StoreError& error);
   // Not begun yet. `verb`: what it does, for messages.
   [[nodiscard]] std::unique_ptr<Call> prepared(const std::string& verb, const std::string& method, const Address& address,
                                                http::Query query = {}) const;
@@ -102,6 +105,7 @@ class Client {
   Loop& m_loop;
   http::Transport& m_transport;
   Store m_store;
+  std::map<std::string, std::string> m_regions;  // of buckets that lie elsewhere than the store's settings say
   std::shared_ptr<KeySource> m_keys;
   std::mt19937_64 m_random;
   Limits m_limits;

@@ -12,7 +12,9 @@
 namespace trainstep::objectstore {
 
 struct Client::Call {
-  http::Request request;  // without its body and signature
+  http::Request request;  // without its place, body and signature
+  Address at;             // with a bucket alone where that is meant
+  http::Query query;
   std::string what;       // "put s3://bucket/key", for messages
   bool keyless = false;   // a verb for objects without a key: never sent
   Body body{};            // may be empty
@@ -30,6 +32,8 @@ struct Client::Call {
   int tries = 0;
   Keys keys{};           // of this try
   bool renewed = false;  // the keys were asked for anew after a refusal
+  std::string region{};  // of this try
+  bool moved = false;    // another one was asked
   http::Transport::Id exchange = 0;
   Loop::TimerId pause = 0;
 };

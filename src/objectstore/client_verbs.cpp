@@ -122,11 +122,14 @@ Client::CallId Client::list(const std::string& bucket, const std::string& prefix
   return call<ListPage>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::list_uploads(const Address& of, Done<std::vector<Pending>> done) {
-  auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, {{"encoding-type", "url"}, {"prefix", of.key}, {"uploads", ""}});
+Client::CallId Client::list_uploads(const Address& of, const Pending& from, Done<UploadPage> done) {
+  http::Query query{{"encoding-type", "url"}, {"prefix", of.key}, {"uploads", ""}};
+  if (!from.key.empty()) query.emplace_back("key-marker", from.key);
+  if (!from.upload.empty()) query.emplace_back("upload-id-marker", from.upload);
+  auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, std::move(query));
   asked->keyless = of.key.empty();
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_uploads(response.body)); };
-  return call<std::vector<Pending>>(std::move(asked), std::move(read), std::move(done));
+  return call<UploadPage>(std::move(asked), std::move(read), std::move(done));
 }
 
 Client::CallId Client::remove(const Address& what, Done<std::monostate> done) {

@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
+#include <limits>
+#include <optional>
 
 #include "base/files.h"
 #include "objectstore/transfer.h"
@@ -18,10 +19,21 @@ constexpr std::size_t in_turn = 4;
 
 // A file that is being written.
 struct Growing {
+  const LocalFile& local;
   const Object& object;
   std::unique_ptr<GrowingFile> file;
   std::int64_t left;
 };
+
+// Of the file system that `root` will be on; none: it does not tell.
+std::optional<std::int64_t> free_space(std::filesystem::path root) {
+  std::error_code unknown;
+  root = std::filesystem::absolute(root, unknown);
+  while (!std::filesystem::exists(root, unknown) && root.has_relative_path()) root = root.parent_path();
+  const auto space = std::filesystem::space(root, unknown);
+  if (unknown || space.available > static_cast<std::uintmax_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+  return static_cast<std::int64_t>(space.available);
+}
 
 // What has come of one range and is not yet in its file: some servers send TLS records of 4 KiB, and each would be a system call. A thread may call
 // it beside those of other ranges.
@@ -58,28 +70,37 @@ class Download : public Transfer {
 
  private:
   void begin() override {
+    if (const auto free = free_space(m_root); free && m_plan.bytes > *free)
+      return fail(internal_error(
+          fmt::format("cannot write {}: No space left on device: {} needs {} bytes, {} are free", m_root.string(), m_at.text(), m_plan.bytes, *free)));
     for (const auto& folder : m_plan.folders)
       if (auto made = make_directories(place(folder)); !made) return fail(std::move(made.error()));
-    for (std::size_t first = 0; first < m_plan.travels.size(); first += in_turn)
-      queue(std::span(m_plan.travels).subspan(first, std::min(in_turn, m_plan.travels.size() - first)));
   }
 
-  void queue(std::span<const Travel> travels) {
-    std::vector<std::shared_ptr<Growing>> all;
-    std::int64_t longest = 0;
-    for (const auto& travel : travels) {
-      all.push_back(std::make_shared<Growing>(Growing{travel.object, nullptr, travel.object.size}));
-      longest = std::max(longest, travel.object.size);
+  // Never much more than can be started: an object can have more ranges than there is memory for.
+  void more() override {
+    while (m_lanes.waiting() < static_cast<std::size_t>(m_limits.requests) && (!m_turn.empty() || next_turn())) {
+      for (const auto& growing : m_turn) queue(growing, m_first);
+      m_first += m_limits.range;
+      std::erase_if(m_turn, [this](const auto& growing) { return growing->object.size <= m_first; });
     }
-    for (std::int64_t first = 0; first == 0 || first < longest; first += m_limits.range)
-      for (const auto& growing : all) queue(growing, first);
+  }
+
+  // Those of a turn are fetched range by range, side by side.
+  bool next_turn() {
+    const auto& travels = m_plan.travels;
+    const auto end = std::min(travels.size(), m_begun + in_turn);
+    for (; m_begun < end; ++m_begun) {
+      const auto& [local, object] = travels[m_begun];
+      m_turn.push_back(std::make_shared<Growing>(Growing{local, object, nullptr, object.size}));
+    }
+    m_first = 0;
+    return !m_turn.empty();
   }
 
   // Empty objects have no range that could be asked for.
   void queue(const std::shared_ptr<Growing>& growing, std::int64_t first) {
-    const auto size = growing->object.size;
-    if (first > 0 && first >= size) return;
-    const Range range{first, std::min(m_limits.range, size - first)};
+    const Range range{first, std::min(m_limits.range, growing->object.size - first)};
     m_lanes.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
   }
 
@@ -104,7 +125,7 @@ class Download : public Transfer {
 
   Result<void> open(Growing& growing) const {
     if (growing.file) return {};
-    ASSIGN(growing.file, GrowingFile::create(place(growing.object.key)));
+    ASSIGN(growing.file, GrowingFile::create(place(growing.local.path)));
     return {};
   }
 
@@ -121,8 +142,8 @@ class Download : public Transfer {
     if (growing.left > 0) return {};
     TRY(growing.file->finish());
     growing.file.reset();
-    ASSIGN(const auto state, read_state(m_root, object.key));
-    if (state.size != object.size) return internal_error(fmt::format("{} has lost bytes while it was written", place(object.key).string()));
+    ASSIGN(const auto state, read_state(m_root, growing.local.path));
+    if (state.size != object.size) return internal_error(fmt::format("{} has lost bytes while it was written", place(growing.local.path).string()));
     same(state, object.etag);
     return {};
   }
@@ -132,6 +153,9 @@ class Download : public Transfer {
   }
 
   SyncPlan m_plan;
+  std::vector<std::shared_ptr<Growing>> m_turn;  // those that have ranges which are not queued yet
+  std::int64_t m_first = 0;                      // of them: where those ranges begin
+  std::size_t m_begun = 0;                       // travels
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -21,6 +22,7 @@ class Lanes {
   void add_next(std::int64_t bytes, Start start);  // before all others
   void pump();                                     // starts what may be started
   void clear() { m_waiting.clear(); }
+  [[nodiscard]] std::size_t waiting() const { return m_waiting.size(); }
   [[nodiscard]] bool idle() const { return m_waiting.empty() && m_under_way == 0; }
 
  private:

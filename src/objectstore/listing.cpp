@@ -61,6 +61,24 @@ void Listing::look_for_itself() {
   });
 }
 
+UploadListing::UploadListing(Client& client, Address at, Done done) : m_client(client), m_at(std::move(at)), m_done(std::move(done)) { ask({}); }
+
+UploadListing::~UploadListing() { m_client.cancel(m_call); }
+
+void UploadListing::ask(const Pending& from) {
+  m_call = m_client.list_uploads(m_at, from, [this](Answer<UploadPage> page) {
+    const auto done = m_done;  // it may destroy this
+    if (!page) return done(tl::unexpected(std::move(page.error())));
+    for (auto& upload : page->uploads)
+      if (upload.key == m_at.key || upload.key.starts_with(m_at.key + '/')) m_uploads.push_back(std::move(upload));
+    if (page->next.key.empty()) return done(std::move(m_uploads));
+    if (!m_pages.emplace(page->next.key, page->next.upload).second)
+      return done(tl::unexpected(
+          StoreError{{ErrorKind::unavailable, "list the uploads of " + m_at.text() + ": the object store's pages go round in a circle"}, 0, {}}));
+    ask(page->next);
+  });
+}
+
 namespace {
 
 constexpr int removals_at_once = 32;
@@ -69,16 +87,21 @@ constexpr std::int64_t no_limit = 1;
 }  // namespace
 
 Removal::Removal(Client& client, Address at, Done done)
-    : m_client(client),
-      m_at(std::move(at)),
-      m_done(std::move(done)),
-      m_listing(client, m_at,
-                [this](Answer<std::vector<Object>> there) {
-                  if (!there) m_error = std::move(there.error());
-                  if (there) remove(*there);
-                  pump();
-                }),
-      m_lanes(removals_at_once, no_limit) {}
+    : m_client(client), m_at(std::move(at)), m_done(std::move(done)), m_lanes(removals_at_once, no_limit) {
+  m_listing = std::make_unique<Listing>(client, m_at, [this](Answer<std::vector<Object>> there) {
+    if (!there) m_error = std::move(there.error());
+    if (there) remove(*there);
+    pump();
+  });
+}
+
+Removal::Removal(Client& client, std::vector<Address> objects, Done done)
+    : m_client(client), m_done(std::move(done)), m_lanes(removals_at_once, no_limit), m_all(true) {
+  m_timer = client.loop().after(Duration(0), [this, objects = std::move(objects)]() mutable {
+    remove_each(std::move(objects));
+    pump();
+  });
+}
 
 Removal::~Removal() {
   m_client.loop().cancel(m_timer);
@@ -90,9 +113,15 @@ void Removal::remove(const std::vector<Object>& objects) {
     m_error = StoreError{input_error("remove " + m_at.text() + ": a whole bucket is not removed"), 0, {}};
     return;
   }
+  std::vector<Address> all;
+  for (const auto& object : objects) all.push_back(object.key.empty() ? m_at : m_at.child(object.key));
+  remove_each(std::move(all));
+}
+
+void Removal::remove_each(std::vector<Address> objects) {
   m_objects = objects.size();
-  for (const auto& object : objects)
-    add([this, what = object.key.empty() ? m_at : m_at.child(object.key)](auto done) { return m_client.remove(what, std::move(done)); });
+  for (auto& object : objects)
+    add([this, what = std::move(object)](auto done) { return m_client.remove(what, std::move(done)); });
 }
 
 void Removal::add(Call call) {
@@ -120,15 +149,11 @@ void Removal::pump() {
 
 // Who may not list them leaves them there.
 void Removal::give_up_uploads() {
-  const auto id = std::make_shared<Client::CallId>();
-  *id = m_client.list_uploads(m_at, [this, id](const Answer<std::vector<Pending>>& found) {
-    m_calls.erase(*id);
+  m_uploads = std::make_unique<UploadListing>(m_client, m_at, [this](const Answer<std::vector<Pending>>& found) {
     for (const auto& pending : found.value_or(std::vector<Pending>()))
-      if (pending.key == m_at.key || pending.key.starts_with(m_at.key + '/'))
-        add([this, pending](auto done) { return m_client.abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, std::move(done)); });
+      add([this, pending](auto done) { return m_client.abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, std::move(done)); });
     pump();
   });
-  m_calls.insert(*id);
 }
 
 // Later: whoever is told may destroy this, which is being called.

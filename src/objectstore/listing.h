@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "objectstore/client.h"
@@ -38,12 +40,34 @@ class Listing {
   Client::CallId m_call = 0;
 };
 
-// Removes the tree at an address, and what uploads in parts have left there.
+// Uploads in parts at an address, and below it, that were begun and neither completed nor given up: all pages.
+class UploadListing {
+ public:
+  using Done = std::function<void(Answer<std::vector<Pending>>)>;
+  // References must outlive it. `done`: once, from the loop; it may destroy this.
+  UploadListing(Client& client, Address at, Done done);
+  UploadListing(const UploadListing&) = delete;
+  UploadListing& operator=(const UploadListing&) = delete;
+  ~UploadListing();
+
+ private:
+  void ask(const Pending& from);
+
+  Client& m_client;
+  Address m_at;
+  Done m_done;
+  std::vector<Pending> m_uploads;
+  std::set<std::pair<std::string, std::string>> m_pages;  // where they began
+  Client::CallId m_call = 0;
+};
+
+// Removes the tree at an address, and what uploads in parts have left there; or certain objects.
 class Removal {
  public:
   using Done = std::function<void(Answer<std::size_t> objects)>;  // how many
   // References must outlive it. `done`: once, from the loop; it may destroy this. Error: input, for a whole bucket; the first, of what it met.
   Removal(Client& client, Address at, Done done);
+  Removal(Client& client, std::vector<Address> objects, Done done);
   Removal(const Removal&) = delete;
   Removal& operator=(const Removal&) = delete;
   ~Removal();
@@ -51,6 +75,7 @@ class Removal {
  private:
   using Call = std::function<Client::CallId(Client::Done<std::monostate>)>;
   void remove(const std::vector<Object>& objects);
+  void remove_each(std::vector<Address> objects);
   void add(Call call);
   void pump();
   void give_up_uploads();
@@ -59,8 +84,9 @@ class Removal {
   Client& m_client;
   Address m_at;
   Done m_done;
-  Listing m_listing;
   Lanes m_lanes;
+  std::unique_ptr<Listing> m_listing;
+  std::unique_ptr<UploadListing> m_uploads;
   std::set<Client::CallId> m_calls;
   std::size_t m_objects = 0;
   bool m_all = false;  // objects are gone, uploads are left

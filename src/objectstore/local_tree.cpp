@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "base/files.h"
@@ -17,13 +19,101 @@ namespace trainstep::objectstore {
 namespace fs = std::filesystem;
 namespace {
 
+LocalFile local_file(std::string path, const struct stat& status) {
+  constexpr std::int64_t second = 1'000'000'000;
+  return {std::move(path), status.st_size, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+}
+
 Result<LocalFile> state_of(const fs::path& file, std::string path) {
   struct stat status{};
   if (::stat(file.c_str(), &status) != 0) return file_error("read", file, errno);
-  if (!S_ISREG(status.st_mode)) return input_error(fmt::format("{} cannot be uploaded: only files, folders and links to files can", file.string()));
-  constexpr std::int64_t second = 1'000'000'000;
-  return LocalFile{std::move(path), status.st_size, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+  if (!S_ISREG(status.st_mode)) return input_error(fmt::format("{} cannot be uploaded: only files and folders can", file.string()));
+  return local_file(std::move(path), status);
 }
+
+std::string_view sort_of(mode_t mode) {
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// Every folder once on each way that leads to it, with what led there.
+class Walk {
+ public:
+  explicit Walk(const fs::path& root) : m_root(root) {}
+
+  Result<LocalTree> go() {
+    struct stat status{};
+    if (::stat(m_root.c_str(), &status) != 0) return file_error("read", m_root, errno);
+    if (!S_ISDIR(status.st_mode)) {
+      ASSIGN(m_tree.files.emplace_back(), state_of(m_root, ""));
+      return std::move(m_tree);
+    }
+    std::error_code failed;
+    m_canonical = fs::canonical(m_root, failed);
+    if (failed) return file_error("read the folder", m_root, failed.value());
+    TRY(folder(m_root, "", status));
+    std::ranges::sort(m_tree.files, {}, &LocalFile::path);
+    std::ranges::sort(m_tree.left_out);
+    return std::move(m_tree);
+  }
+
+ private:
+  // What goes while we look is not there.
+  static bool is_gone(const std::error_code& code) { return code == std::errc::no_such_file_or_directory; }
+
+  Result<void> folder(const fs::path& at, const std::string& path, const struct stat& status) {
+    std::error_code failed;
+    m_way.emplace_back(status.st_dev, status.st_ino);
+    fs::directory_iterator entries(at, failed);
+    if (failed && is_gone(failed) && !path.empty()) failed.clear(), entries = {};
+    for (; !failed && entries != fs::directory_iterator(); entries.increment(failed)) {
+      auto name = entries->path().filename().string();
+      TRY(entry(entries->path(), path.empty() ? std::move(name) : path + '/' + name));
+    }
+    m_way.pop_back();
+    if (failed) return file_error("read the folder", at, failed.value());
+    return {};
+  }
+
+  Result<void> entry(const fs::path& at, const std::string& path) {
+    struct stat itself{}, status{};
+    if (::lstat(at.c_str(), &itself) != 0) return errno == ENOENT ? Result<void>() : file_error("read", at, errno);
+    status = itself;
+    const bool link = S_ISLNK(itself.st_mode);
+    if (link && ::stat(at.c_str(), &status) != 0) {
+      if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR) return file_error("read", at, errno);
+      return leave_out(path, "a link that leads nowhere");
+    }
+    if (S_ISREG(status.st_mode)) return m_tree.files.push_back(local_file(path, status)), Result<void>();
+    if (!S_ISDIR(status.st_mode)) return leave_out(path, sort_of(status.st_mode));
+    return link ? linked_folder(at, path, status) : folder(at, path, status);
+  }
+
+  Result<void> linked_folder(const fs::path& at, const std::string& path, const struct stat& status) {
+    constexpr int most_links = 8;  // one behind another: what links of folders to each other could lead to has no end
+    std::error_code failed;
+    const auto target = fs::canonical(at, failed);
+    if (failed) return is_gone(failed) ? leave_out(path, "a link that leads nowhere") : file_error("read", at, failed.value());
+    if (std::ranges::find(m_way, std::pair(status.st_dev, status.st_ino)) != m_way.end() || m_links == most_links)
+      return leave_out(path, "a link that goes round in a circle");
+    if (std::mismatch(m_canonical.begin(), m_canonical.end(), target.begin(), target.end()).first != m_canonical.end()) return leave_out(path, "a link to a folder elsewhere");
+    ++m_links;
+    auto done = folder(at, path, status);
+    --m_links;
+    return done;
+  }
+
+  Result<void> leave_out(const std::string& path, std::string_view why) {
+    m_tree.left_out.push_back(fmt::format("{}: {}", path, why));
+    return {};
+  }
+
+  fs::path m_root, m_canonical;
+  std::vector<std::pair<dev_t, ino_t>> m_way;  // folders from the root to here
+  int m_links = 0;                             // of them, by links
+  LocalTree m_tree;
+};
 
 // A name of its own: others may write to the same volume, and the target's name may be as long as names can be.
 fs::path name_beside(const fs::path& target) { return target.parent_path() / fmt::format(".{}.part", random_hex()); }
@@ -36,21 +126,14 @@ int give_name(int fd, const fs::path& name) {
 
 }  // namespace
 
-Result<std::vector<LocalFile>> read_tree(const fs::path& root) {
-  std::vector<LocalFile> files;
-  std::error_code code;
-  if (!fs::is_directory(root, code)) {
-    ASSIGN(files.emplace_back(), state_of(root, ""));
-    return files;
-  }
-  fs::recursive_directory_iterator entries(root, code);
-  for (; !code && entries != fs::recursive_directory_iterator(); entries.increment(code)) {
-    if (entries->is_directory(code) && !entries->is_symlink(code)) continue;
-    ASSIGN(files.emplace_back(), state_of(entries->path(), entries->path().lexically_relative(root).string()));
-  }
-  if (code) return file_error("read the folder", root, code.value());
-  std::ranges::sort(files, {}, &LocalFile::path);
-  return files;
+Result<LocalTree> read_tree(const fs::path& root) { return Walk(root).go(); }
+
+std::string describe_left_out(const std::vector<std::string>& left_out) {
+  constexpr std::size_t most = 5;
+  if (left_out.empty()) return "";
+  const auto shown = std::span(left_out).first(std::min(most, left_out.size()));
+  return fmt::format("left out: {}{}", fmt::join(shown, "; "),
+                     left_out.size() > most ? fmt::format("; and {} more", left_out.size() - most) : std::string());
 }
 
 Result<LocalFile> read_state(const fs::path& root, const std::string& path) { return state_of(path.empty() ? root : root / path, path); }

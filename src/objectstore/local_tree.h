@@ -15,9 +15,18 @@
 
 namespace trainstep::objectstore {
 
-// All files at `root`, sorted by path: itself (path ""), or everything below it. Links to files count as files; as for KFP, links to folders, sockets
-// and the like do not travel. Errors: not_found; input, naming what cannot travel; denied.
-Result<std::vector<LocalFile>> read_tree(const std::filesystem::path& root);
+// What lies at a path of this machine.
+struct LocalTree {
+  std::vector<LocalFile> files;       // sorted by path
+  std::vector<std::string> left_out;  // what cannot travel, and why: "step-1/pipe: a FIFO"
+};
+
+// All files at `root`: itself (path ""), or everything below it. Links are followed, as s5cmd and the AWS CLI do: to files wherever they are, to
+// folders that lie in the tree. What leads nowhere, out of the tree or round in a circle, and what is neither file nor folder, is left out. Errors:
+// not_found; input, for a root that cannot travel; denied.
+Result<LocalTree> read_tree(const std::filesystem::path& root);
+// "left out: step-1/pipe: a FIFO; …", the first of them, or "".
+std::string describe_left_out(const std::vector<std::string>& left_out);
 
 // The state of one file. Errors as above.
 Result<LocalFile> read_state(const std::filesystem::path& root, const std::string& path);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -20,14 +21,18 @@ bool same(const LocalFile& file, const Object& object, const KnownFiles& known) 
   return file.size == last.size && file.changed == last.changed && object.size == last.size && object.etag == last.etag;
 }
 
-// Whether a key is a path that stays below its folder.
-bool is_path(std::string_view key) {
-  return std::ranges::none_of(split(key, '/'), [](std::string_view part) { return part.empty() || part == "." || part == ".."; }) &&
-         key.find('\0') == std::string_view::npos;
+// Why a key cannot be a path that stays below its folder; "": it can.
+std::string_view no_path(std::string_view key) {
+  constexpr std::size_t longest_name = 255;
+  for (const auto part : split(key, '/')) {
+    if (part.empty() || part == "." || part == "..") return "no path below a folder";
+    if (part.size() > longest_name) return "a name that is too long for a file";
+  }
+  return key.find('\0') == std::string_view::npos ? "" : "no path below a folder";
 }
 
 void add(SyncPlan& plan, Travel travel, std::int64_t bytes) {
-  plan.bytes += bytes;
+  if (__builtin_add_overflow(plan.bytes, bytes, &plan.bytes)) plan.bytes = std::numeric_limits<std::int64_t>::max();
   plan.travels.push_back(std::move(travel));
 }
 
@@ -61,28 +66,37 @@ SyncPlan plan_upload(const std::vector<LocalFile>& files, const std::vector<Obje
   return plan;
 }
 
-Result<SyncPlan> plan_download(const std::vector<Object>& there, const std::vector<LocalFile>& files, const KnownFiles& known) {
+SyncPlan plan_download(const std::vector<Object>& there, const std::vector<LocalFile>& files, const KnownFiles& known) {
   std::map<std::string_view, const LocalFile*> local;
   for (const auto& file : files) local[file.path] = &file;
   SyncPlan plan;
+  const auto leave_out = [&plan](const Object& object, std::string_view why) { plan.left_out.push_back(fmt::format("\"{}\": {}", object.key, why)); };
   std::set<std::string> folders;
+  std::vector<const Object*> objects;
   for (const auto& object : there) {
     const bool folder = object.key.ends_with('/');  // what some tools leave for an empty folder
     const auto path = std::string_view(object.key).substr(0, object.key.size() - (folder ? 1 : 0));
-    if (!path.empty() && !is_path(path)) return input_error(fmt::format("the object \"{}\" cannot be a file below a folder", object.key));
-    if (folder) {
-      if (!path.empty() && folders.emplace(path).second) add_parents(folders, path);
+    if (const auto why = path.empty() && !folder ? "" : no_path(path); !why.empty()) {
+      if (!folder || object.size > 0) leave_out(object, why);
       continue;
     }
+    if (folder && object.size > 0) leave_out(object, "a folder's name, but it has content");
+    if (folder && folders.emplace(path).second) add_parents(folders, path);
+    if (folder) continue;
     add_parents(folders, path);
-    const auto found = local.find(path);
-    if (found != local.end() && same(*found->second, object, known))
+    objects.push_back(&object);
+  }
+  for (const auto* object : objects) {
+    if (folders.contains(object->key)) {
+      leave_out(*object, "a file, and others lie below it");
+      continue;
+    }
+    const auto found = local.find(object->key);
+    if (found != local.end() && same(*found->second, *object, known))
       ++plan.equal;
     else
-      add(plan, {{object.key, object.size, 0}, object}, object.size);
+      add(plan, {{object->key, object->size, 0}, *object}, object->size);
   }
-  for (const auto& object : there)
-    if (folders.contains(object.key)) return input_error(fmt::format("the object \"{}\" is a file, and others lie below it", object.key));
   plan.folders.assign(folders.begin(), folders.end());
   finish(plan, [](const Travel& travel) { return travel.object.size; });
   return plan;

@@ -27,7 +27,7 @@ struct Known {
 };
 using KnownFiles = std::map<std::string, Known>;  // by path
 
-// Both sides of one file: `object.key` is relative like `file.path`.
+// Both sides of one file: `object.key` is relative to the tree's address, as `file.path` is to its root. Mostly they are the same.
 struct Travel {
   LocalFile file;
   Object object;
@@ -38,11 +38,12 @@ struct SyncPlan {
   std::int64_t bytes = 0;            // of them
   std::size_t equal = 0;             // files that need not travel
   std::vector<std::string> folders;  // download: to be made, empty ones too
+  std::vector<std::string> left_out;  // download: objects that can be no file below a folder, and why: "a//b: no path"
 };
 
 // `there`: what the prefix holds, keys relative to it. A file stays where it is when file and object are both what they were when they were the same.
 SyncPlan plan_upload(const std::vector<LocalFile>& files, const std::vector<Object>& there, const KnownFiles& known);
-// Errors: input, for keys that are no paths below a folder ("../x", "a//b", "/x"), or are a file and a folder at once.
-Result<SyncPlan> plan_download(const std::vector<Object>& there, const std::vector<LocalFile>& files, const KnownFiles& known);
+// Left out are keys that are no paths below a folder ("../x", "a//b", "/x"), and objects that have others below them.
+SyncPlan plan_download(const std::vector<Object>& there, const std::vector<LocalFile>& files, const KnownFiles& known);
 
 }  // namespace trainstep::objectstore

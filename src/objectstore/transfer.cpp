@@ -34,6 +34,7 @@ void Transfer::moved(std::int64_t bytes) const {
 
 void Transfer::go_on() {
   if (m_error) return;
+  more();
   m_lanes.pump();
   if (m_lanes.idle()) end();
 }

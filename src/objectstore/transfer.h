@@ -36,6 +36,8 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   virtual ~Transfer();  // cancels what is under way
+  // Ends it with this error: what is half done is undone, then `done` is called.
+  void give_up(Error error) { fail(std::move(error)); }
   // Of what had to travel: what is the same on both sides now, also after an error.
   [[nodiscard]] const KnownFiles& settled() const { return m_same; }
 
@@ -67,9 +69,11 @@ class Transfer {
   // Once all that is known of has been queued, and after each call.
   void go_on();
   [[nodiscard]] std::filesystem::path place(const std::string& path) const { return path.empty() ? m_root : m_root / path; }
-  [[nodiscard]] Address address(const std::string& path) const { return path.empty() ? m_at : m_at.child(path); }
+  [[nodiscard]] Address address(const std::string& key) const { return key.empty() ? m_at : m_at.child(key); }
   // Called from the loop: queues what is to be done.
   virtual void begin() = 0;
+  // Called whenever something may be started: queues more, where not all was queued at once.
+  virtual void more() {}
   // After the first error: undoes what is half done, then calls `done`.
   virtual void undo(const std::function<void()>& done) { done(); }
 
@@ -90,11 +94,12 @@ class Transfer {
   Loop::TimerId m_timer = 0;
 };
 
-// Files to objects. A large file becomes visible when all its parts are there. Errors: also input, when a file changes meanwhile.
+// Files to objects. A large file becomes visible when all its parts are there. Errors: also input, when a file changes meanwhile, or is larger than
+// an object can be.
 std::unique_ptr<Transfer> upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Transfer::Sink sink,
                                  TransferLimits limits = {});
 // Objects to files, below `root` (or `root` itself). A file becomes visible when it is whole. Errors: also conflict, when an object changes
-// meanwhile.
+// meanwhile; internal, when the file system has less space than they say they need.
 std::unique_ptr<Transfer> download(Client& client, SyncPlan plan, std::filesystem::path root, Address from, Transfer::Sink sink,
                                    TransferLimits limits = {});
 

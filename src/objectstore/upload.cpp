@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <list>
+
+#include "objectstore/listing.h"
 #include "objectstore/recognition.h"
 #include "objectstore/transfer.h"
 
@@ -8,6 +11,7 @@ namespace trainstep::objectstore {
 namespace {
 
 constexpr Duration second_look{1'000};
+constexpr std::int64_t largest_part = std::int64_t{5} << 30;  // Amazon S3 User Guide, "multipart upload limits"
 
 class Upload : public Transfer {
  public:
@@ -23,6 +27,7 @@ class Upload : public Transfer {
   // A large file, part by part.
   struct Parts {
     const LocalFile& file;
+    const std::string& key;
     std::string upload;
     std::vector<std::string> etags;
     std::size_t left;
@@ -31,42 +36,47 @@ class Upload : public Transfer {
   void begin() override {
     for (const auto& travel : m_plan.travels)
       if (travel.file.size <= m_limits.part)
-        whole(travel.file);
+        whole(travel);
+      else if (m_limits.part_of(travel.file.size) <= largest_part)
+        in_parts(travel);
       else
-        in_parts(travel.file);
+        return fail(input_error(fmt::format("{} is larger than an object can be", place(travel.file.path).string())));
   }
 
   Body part(const LocalFile& file, std::int64_t first, std::int64_t size) const {
     return [path = place(file.path), first, size] { return read_part(path, first, size); };
   }
 
-  void whole(const LocalFile& file) {
-    m_lanes.add(file.size, call<Object>([this, &file](const auto& done) { return m_client.put(address(file.path), part(file, 0, file.size), done); },
+  void whole(const Travel& travel) {
+    const auto& file = travel.file;
+    m_lanes.add(file.size, call<Object>([this, &file, &key = travel.object.key](
+                                            const auto& done) { return m_client.put(address(key), part(file, 0, file.size), done); },
                                         [this, &file](const Object& object) {
                                           moved(file.size);
                                           uploaded(file, object.etag);
                                         }));
   }
 
-  void in_parts(const LocalFile& file) {
+  void in_parts(const Travel& travel) {
     m_lanes.add(0, call<std::string>(
-                       [this, &file](const auto& done) {
-                         m_begun.insert(file.path);
-                         return m_client.begin_upload(address(file.path), done);
+                       [this, &key = travel.object.key](const auto& done) {
+                         m_begun.insert(key);
+                         return m_client.begin_upload(address(key), done);
                        },
-                       [this, &file](std::string upload) { queue_parts(file, std::move(upload)); }));
+                       [this, &travel](std::string upload) { queue_parts(travel, std::move(upload)); }));
   }
 
-  void queue_parts(const LocalFile& file, std::string upload) {
+  void queue_parts(const Travel& travel, std::string upload) {
+    const auto& file = travel.file;
     const auto size = m_limits.part_of(file.size);
     const auto count = static_cast<std::size_t>((file.size + size - 1) / size);
-    auto& parts = m_parts.emplace(file.path, Parts{file, std::move(upload), std::vector<std::string>(count), count}).first->second;
+    auto& parts = m_parts.emplace(travel.object.key, Parts{file, travel.object.key, std::move(upload), std::vector<std::string>(count), count}).first->second;
     for (auto i = count; i-- > 0;) {  // begun files first: fewer lie half done
       const auto first = static_cast<std::int64_t>(i) * size;
       const auto length = std::min(size, file.size - first);
       m_lanes.add_next(length, call<std::string>(
                                    [this, &parts, i, first, length](const auto& done) {
-                                     return m_client.put_part(address(parts.file.path), parts.upload, static_cast<int>(i) + 1,
+                                     return m_client.put_part(address(parts.key), parts.upload, static_cast<int>(i) + 1,
                                                               part(parts.file, first, length), done);
                                    },
                                    [this, &parts, i, length](std::string etag) {
@@ -81,12 +91,12 @@ class Upload : public Transfer {
     if (changed(parts.file)) return;
     m_lanes.add_next(0, call<Object>([this, &parts](auto done) { return ask_to_complete(parts, std::move(done)); },
                                      [this, &parts](const Object& object) {
-                                       const auto path = parts.file.path;
+                                       const auto& key = parts.key;
                                        uploaded(parts.file, object.etag);
-                                       m_parts.erase(path);
-                                       m_begun.erase(path);
-                                       m_lanes.add(0, [this, path](const std::function<void()>& over) {
-                                         give_up_others(path, [this, over] {
+                                       m_parts.erase(key);
+                                       m_begun.erase(key);
+                                       m_lanes.add(0, [this, &key](const std::function<void()>& over) {
+                                         give_up_others(key, [this, over] {
                                            over();
                                            go_on();
                                          });
@@ -98,9 +108,9 @@ class Upload : public Transfer {
   // then take an upload for complete that is not (versitygw 1.8.0, a folder of an upload in progress). So the object is looked at.
   Client::CallId ask_to_complete(Parts& parts, Client::Done<Object> done) {
     return m_client.complete_upload(
-        address(parts.file.path), parts.upload, parts.etags, [this, &parts, done = std::move(done)](Answer<Object> answer) {
+        address(parts.key), parts.upload, parts.etags, [this, &parts, done = std::move(done)](Answer<Object> answer) {
           if (!answer && answer.error().code != "NoSuchUpload") return done(std::move(answer));
-          keep(m_client.head(address(parts.file.path),
+          keep(m_client.head(address(parts.key),
                              [this, &parts, done, answer](Answer<Object> there) { done(judge(parts, answer, std::move(there))); }));
         });
   }
@@ -113,7 +123,7 @@ class Upload : public Transfer {
     const bool same_tag = there && (there->etag == etag_of_parts(parts.etags) || (told && there->etag == told->etag));
     if (whole && same_tag) return there;
     if (!told) return told;
-    const auto what = fmt::format("complete upload of {}", address(parts.file.path).text());
+    const auto what = fmt::format("complete upload of {}", address(parts.key).text());
     return tl::unexpected(
         StoreError{{ErrorKind::unavailable, what + ": the object store says that it is done, but the object is not there"}, 0, {}, {}});
   }
@@ -134,49 +144,51 @@ class Upload : public Transfer {
   void undo(const std::function<void()>& done) override {
     if (m_begun.empty()) return done();
     const auto left = std::make_shared<std::size_t>(m_begun.size());
-    for (const auto& path : m_begun) {
+    for (const auto& key : m_begun) {
       const auto one_less = [left, done] {
         if (--*left == 0) done();
       };
       // A part that was on its way when we cancelled it may arrive after the upload was given up, and bring it back (Amazon S3 API Reference,
       // AbortMultipartUpload): so there is a second look.
-      const auto twice = [this, path, one_less] {
-        give_up_others(path, [this, path, one_less] {
-          m_second_looks.push_back(m_client.loop().after(second_look, [this, path, one_less] { give_up_others(path, one_less); }));
+      const auto twice = [this, &key, one_less] {
+        give_up_others(key, [this, &key, one_less] {
+          m_second_looks.push_back(m_client.loop().after(second_look, [this, &key, one_less] { give_up_others(key, one_less); }));
         });
       };
-      const auto known = m_parts.find(path);
+      const auto known = m_parts.find(key);
       if (known == m_parts.end())
         twice();
       else
-        give_up(path, {known->second.upload}, twice);
+        give_up(key, {known->second.upload}, twice);
     }
   }
 
   // Uploads of the same object that nobody will complete: begun by an attempt that was killed, or by a request whose answer was lost. Who may not
   // list them leaves them there.
-  void give_up_others(const std::string& path, std::function<void()> then) {
-    keep(m_client.list_uploads(address(path), [this, path, then = std::move(then)](const Answer<std::vector<Pending>>& found) {
+  void give_up_others(const std::string& key, const std::function<void()>& then) {
+    auto& looks = m_looks.emplace_back();
+    looks = std::make_unique<UploadListing>(m_client, address(key), [this, &key, then](const Answer<std::vector<Pending>>& found) {
       std::vector<std::string> uploads;
       for (const auto& pending : found.value_or(std::vector<Pending>()))
-        if (pending.key == address(path).key) uploads.push_back(pending.upload);
-      give_up(path, uploads, then);
-    }));
+        if (pending.key == address(key).key) uploads.push_back(pending.upload);
+      give_up(key, uploads, then);
+    });
   }
 
-  void give_up(const std::string& path, const std::vector<std::string>& uploads, const std::function<void()>& then) {
+  void give_up(const std::string& key, const std::vector<std::string>& uploads, const std::function<void()>& then) {
     if (uploads.empty()) return then();
     const auto left = std::make_shared<std::size_t>(uploads.size());
     for (const auto& upload : uploads)
-      keep(m_client.abort_upload(address(path), upload, [left, then](const auto&) {
+      keep(m_client.abort_upload(address(key), upload, [left, then](const auto&) {
         if (--*left == 0) then();
       }));
   }
 
   SyncPlan m_plan;
   std::vector<Loop::TimerId> m_second_looks;
-  std::map<std::string, Parts> m_parts;
-  std::set<std::string> m_begun;  // files whose upload in parts may have begun, and is not complete
+  std::map<std::string, Parts> m_parts;  // by key
+  std::list<std::unique_ptr<UploadListing>> m_looks;
+  std::set<std::string> m_begun;  // keys whose upload in parts may have begun, and is not complete
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "plan/apart.h"
 #include "plan/names.h"
 #include "plan/plan.h"
 
@@ -34,10 +35,6 @@ std::string normal(const std::string& path) {
   return text;
 }
 
-bool lies_in(std::string_view path, std::string_view folder) {
-  return path == folder || (path.starts_with(folder) && (folder.ends_with('/') || path[folder.size()] == '/'));
-}
-
 class Router {
  public:
   Router(Plan& plan, const DataFacts& facts) : m_plan(plan), m_facts(facts), m_data(plan.data) {}
@@ -53,11 +50,34 @@ class Router {
     for (const auto& output : m_plan.binding.outputs) TRY(route_output(output));
     const bool keeps = keeps_checkpoints();
     if (keeps && m_facts.folder) in_prefix(*m_facts.folder, "");
+    TRY(check_addresses());
     choose_record();
     return keeps ? place_checkpoints() : Result<void>();
   }
 
  private:
+  // Those that were given, and the job's own part of the folder: it is removed at the end.
+  [[nodiscard]] Result<void> check_addresses() const {
+    std::vector<Place> places;
+    const auto add = [&](const std::optional<StepPath>& path, const std::string& uri, bool written) {
+      const auto store = path ? m_facts.stores.find(path->uri) : m_facts.stores.end();
+      if (store != m_facts.stores.end() && uri == path->uri)
+        places.push_back({path->name, store_place(store->second.endpoint, uri), uri, written});
+    };
+    for (const auto& input : m_data.task.inputs) {
+      const auto bound = std::ranges::find(m_plan.binding.inputs, input.name, &BoundInput::name);
+      add(bound->path, input.from.uri, false);
+    }
+    for (const auto& output : m_data.task.outputs) {
+      const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &BoundOutput::name);
+      add(bound->path, output.to.uri, true);
+    }
+    if (m_data.prefix.in_store())
+      places.push_back({"the folder of this job's data", store_place(m_data.task.stores[m_data.prefix.store].endpoint, m_data.prefix.uri),
+                        m_data.prefix.uri, true});
+    return check_apart(places);
+  }
+
   // On a claim they survive by themselves.
   [[nodiscard]] bool keeps_checkpoints() const {
     const auto& folder = m_plan.options.checkpoint_dir;

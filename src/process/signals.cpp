@@ -18,9 +18,13 @@ sigset_t stop_signals() {
   return set;
 }
 
-Signals::Signals(PollLoop& loop, const sigset_t& which, std::function<void(int signal)> received) : m_loop(loop), m_which(which) {
-  ::sigprocmask(SIG_BLOCK, &m_which, nullptr);
-  m_signals = Fd(::signalfd(-1, &m_which, SFD_NONBLOCK | SFD_CLOEXEC));
+Signals::Signals(PollLoop& loop, const sigset_t& which, std::function<void(int signal)> received) : m_loop(loop) {
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &which, &before);
+  sigemptyset(&m_blocked);
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigismember(&which, signal) == 1 && sigismember(&before, signal) == 0) sigaddset(&m_blocked, signal);
+  m_signals = Fd(::signalfd(-1, &which, SFD_NONBLOCK | SFD_CLOEXEC));
   m_loop.on_readable(m_signals.get(), [fd = m_signals.get(), received = std::move(received)] {
     signalfd_siginfo info{};
     while (::read(fd, &info, sizeof info) == sizeof info) received(static_cast<int>(info.ssi_signo));
@@ -29,7 +33,7 @@ Signals::Signals(PollLoop& loop, const sigset_t& which, std::function<void(int s
 
 Signals::~Signals() {
   m_loop.forget(m_signals.get());
-  ::sigprocmask(SIG_UNBLOCK, &m_which, nullptr);
+  ::sigprocmask(SIG_UNBLOCK, &m_blocked, nullptr);
 }
 
 }  // namespace trainstep::process

@@ -5,39 +5,83 @@
 #include <set>
 #include <utility>
 
+#include "base/files.h"
 #include "staging/staging.h"
 
 namespace trainstep::staging {
 namespace {
 
+using objectstore::Address;
+
 constexpr Duration first_pause{1'000};
 constexpr Duration longest_pause{60'000};
+constexpr std::size_t largest_manifest = std::size_t{64} << 20U;
+
+std::string described(std::size_t count, const std::string& example) {
+  return count == 1 ? fmt::format("the object \"{}\"", example) : fmt::format("{} objects, such as \"{}\",", count, example);
+}
 
 }  // namespace
 
-Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink, Equal equal)
+Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink, DeliveryOptions options)
     : m_stores(stores),
       m_outputs(std::move(outputs)),
       m_sink(std::move(sink)),
+      m_options(std::move(options)),
       m_limit(stores.loop()),
       m_began(stores.loop().now()),
-      m_equal(equal),
       m_pause(first_pause),
       m_timer(stores.loop().after(Duration(0), [this] { next(); })) {
   m_limit.set(limit);
+  const bool all_own = std::ranges::all_of(m_outputs, [this](const auto& output) { return is_own(output.to.uri); });
+  if (all_own || !m_options.manifest.somewhere()) m_manifest.emplace();
 }
 
 Delivery::~Delivery() {
   m_stores.loop().cancel(m_timer);
-  if (m_call != 0) m_stores.of(output().to).cancel(m_call);
+  m_stores.loop().cancel(m_stop_timer);
+  cancel_call();
+}
+
+void Delivery::call(std::size_t store, const std::function<Call(objectstore::Client&)>& begin) {
+  m_call_store = store;
+  m_call = begin(m_stores.of({"", store, ""}));
+}
+
+void Delivery::cancel_call() {
+  if (m_call != 0) m_stores.of({"", m_call_store, ""}).cancel(m_call);
+  m_call = 0;
+}
+
+// Keys that may not read find none: then nothing is removed.
+void Delivery::load_manifest() {
+  const auto known = [this](Result<std::string> text) {
+    const bool none = !text && (text.error().kind == ErrorKind::not_found || text.error().kind == ErrorKind::denied);
+    if (!text && !none) return failed(std::move(text.error()));
+    m_manifest = Manifest::read(text.value_or(""));
+    next();
+  };
+  const auto& place = m_options.manifest;
+  if (!place.in_store()) return known(read_file(place.path, largest_manifest));
+  const auto address = Address::parse(place.uri);
+  if (!address) return finish(address.error());
+  call(place.store, [&](auto& client) {
+    return client.get(*address, std::nullopt, "", [this, known](objectstore::Answer<std::string> text) {
+      m_call = 0;
+      known(text ? Result<std::string>(std::move(*text)) : Result<std::string>(std::move(text.error().error)));
+    });
+  });
 }
 
 void Delivery::next() {
   m_listing.reset();
+  m_uploads.reset();
   m_recognition.reset();
+  m_removal.reset();
   m_transfer.reset();
+  if (!m_manifest) return load_manifest();
   if (m_at == m_outputs.size()) return finish(m_staged);
-  auto to = objectstore::Address::parse(output().to.uri);
+  auto to = Address::parse(output().to.uri);
   if (!to) return finish(std::move(to.error()));
   m_to = std::move(*to);
   m_listing = std::make_unique<objectstore::Listing>(m_stores.of(output().to), m_to, [this](auto there) {
@@ -47,16 +91,71 @@ void Delivery::next() {
 }
 
 void Delivery::compare(std::vector<objectstore::Object> there) {
-  auto files = objectstore::read_tree(output().path);
-  if (!files) return finish(std::move(files.error()));  // no store can help
-  m_files = std::move(*files);
+  auto tree = objectstore::read_tree(output().path);
+  if (!tree) return finish(std::move(tree.error()));  // no store can help
+  if (tree->files.empty() && !tree->left_out.empty())
+    return finish(input_error(fmt::format("nothing at {} can be delivered; {}", output().path, objectstore::describe_left_out(tree->left_out))));
+  if (!tree->left_out.empty()) tell_once(objectstore::describe_left_out(tree->left_out));
+  m_files = std::move(tree->files);
   m_there = std::move(there);
+  find_others();
+  keep_manifest();
+}
+
+// What lies at the address and is none of these files: the job's own goes when they are there, other things stay.
+void Delivery::find_others() {
+  const auto& uri = output().to.uri;
   std::set<std::string_view> ours;
   for (const auto& file : m_files) ours.insert(file.path);
   m_others.clear();
+  std::vector<std::string> strange;
   for (const auto& object : m_there)
-    if (!ours.contains(object.key)) m_others.push_back(object.key);
-  if (m_equal == Equal::known) return send();
+    if (!ours.contains(object.key)) (is_own(uri) || m_manifest->is_ours(uri, object) ? m_others : strange).push_back(object.key);
+  if (!strange.empty())
+    tell_once(fmt::format("{} at {} {} not put there by this job: left as {}", described(strange.size(), strange.front()), uri,
+                          strange.size() == 1 ? "was" : "were", strange.size() == 1 ? "it is" : "they are"));
+}
+
+void Delivery::tell_once(const std::string& what) {
+  if (m_told.emplace(m_at, what).second) m_sink.tell(fmt::format("{} {}: {}", m_options.what, output().name, what));
+}
+
+void Delivery::note_put(const std::string& key) {
+  auto address = at(key);
+  m_put.insert_or_assign({output().to.store, address.text()}, std::move(address));
+}
+
+// Before anything is put there: an attempt that follows must know what to remove.
+void Delivery::keep_manifest() {
+  const auto& uri = output().to.uri;
+  const auto& place = m_options.manifest;
+  if (is_own(uri) || !place.somewhere()) return recognise();
+  m_unsaved = m_manifest->add(uri, m_files, m_there) || m_unsaved;
+  for (const auto& file : m_files)
+    if (!m_manifest->replaces(uri, file.path)) note_put(file.path);
+  for (const auto& key : m_others) note_put(key);
+  if (!m_unsaved) return recognise();
+  const auto written = [this](Result<void> result) {
+    if (!result) return failed(std::move(result.error()));
+    m_unsaved = false;
+    recognise();
+  };
+  if (!place.in_store()) return written(write_file_atomically(place.path, m_manifest->text()));
+  const auto address = Address::parse(place.uri);
+  if (!address) return finish(address.error());
+  call(place.store, [&](auto& client) {
+    return client.put(
+        *address, [text = m_manifest->text()] { return Result<std::string>(text); },
+        [this, written](objectstore::Answer<objectstore::Object> answer) {
+          m_call = 0;
+          written(answer ? Result<void>() : Result<void>(std::move(answer.error().error)));
+        },
+        {{"Content-Type", "application/json"}});
+  });
+}
+
+void Delivery::recognise() {
+  if (m_options.equal == DeliveryOptions::Equal::known) return send();
   m_recognition = std::make_unique<objectstore::Recognition>(
       m_stores.loop(), m_files, m_there, output().path,
       [this](const auto& same) {
@@ -69,58 +168,65 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
 void Delivery::send() {
   m_plan = objectstore::plan_upload(m_files, m_there, m_stores.ledger().known(output().path, output().to.uri));
   if (m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
+  m_sending = true;
   m_transfer = objectstore::upload(m_stores.of(output().to), m_plan, output().path, m_to,
                                    {nullptr, [this](const Result<void>& result) { sent(result); }}, m_stores.limits());
 }
 
 void Delivery::sent(const Result<void>& result) {
+  m_sending = false;
   m_stores.ledger().add(output().path, output().to.uri, m_transfer->settled());
   if (!m_plan.travels.empty()) m_stores.ledger().keep(output().path, output().to.uri);
   for (const auto& [path, state] : m_transfer->settled()) {
     m_staged.bytes += state.size;
     ++m_staged.files;
+    if (!is_own(output().to.uri)) note_put(path);
   }
+  if (m_ending) return retract();
   if (!result) return failed(result.error());
   m_timer = m_stores.loop().after(Duration(0), [this] { remove_others(); });
 }
 
 void Delivery::remove_others() {
   m_transfer.reset();
-  if (m_others.empty()) return give_up_uploads();
-  auto what = m_others.back().empty() ? m_to : m_to.child(m_others.back());
-  m_call = m_stores.of(output().to).remove(what, [this](auto removed) {
-    m_call = 0;
+  if (m_others.empty()) return list_uploads();
+  std::vector<Address> others;
+  for (const auto& key : m_others) others.push_back(at(key));
+  m_removal = std::make_unique<objectstore::Removal>(m_stores.of(output().to), std::move(others), [this](auto removed) {
     if (!removed) return failed(std::move(removed.error().error));
-    m_others.pop_back();
-    remove_others();
+    list_uploads();
   });
 }
 
 // Of an attempt that was killed, whose files may have had other names. Who may not list uploads, and stores that cannot, leave them there.
-void Delivery::give_up_uploads() {
-  m_call = m_stores.of(output().to).list_uploads(m_to, [this](objectstore::Answer<std::vector<objectstore::Pending>> found) {
-    m_call = 0;
+void Delivery::list_uploads() {
+  m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(output().to), m_to, [this](auto found) {
     if (!found && found.error().status == 0) return failed(std::move(found.error().error));
     if (!found) return delivered();
-    std::erase_if(*found, [this](const auto& pending) { return pending.key != m_to.key && !pending.key.starts_with(m_to.key + '/'); });
-    give_up(std::move(*found));
+    const auto& uri = output().to.uri;
+    std::erase_if(*found, [&](const auto& pending) {
+      return !is_own(uri) && !m_manifest->names(uri, pending.key.size() > m_to.key.size() ? pending.key.substr(m_to.key.size() + 1) : "");
+    });
+    give_up_uploads(std::move(*found));
   });
 }
 
-void Delivery::give_up(std::vector<objectstore::Pending> uploads) {
+void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
   if (uploads.empty()) return delivered();
   const auto last = std::move(uploads.back());
   uploads.pop_back();
-  m_call = m_stores.of(output().to).abort_upload({m_to.scheme, m_to.bucket, last.key}, last.upload, [this, uploads](const auto&) {
-    m_call = 0;
-    give_up(uploads);
+  call(output().to.store, [&](auto& client) {
+    return client.abort_upload({m_to.scheme, m_to.bucket, last.key}, last.upload, [this, uploads](const auto&) {
+      m_call = 0;
+      give_up_uploads(uploads);
+    });
   });
 }
 
 void Delivery::delivered() {
   ++m_at;
   m_pause = first_pause;
-  next();
+  m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
 }
 
 void Delivery::failed(Error error) {
@@ -129,14 +235,16 @@ void Delivery::failed(Error error) {
     if (error.kind == ErrorKind::input) error.kind = ErrorKind::denied;
     return finish(std::move(error));
   }
-  m_sink.tell(fmt::format("output {}: {}; tried again in {}", output().name, error.message, trainstep::describe(m_pause)));
+  m_sink.tell(fmt::format("{} {}: {}; tried again in {}", m_options.what, output().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().after(m_pause, [this] { next(); });
   m_pause = std::min(m_pause * 2, longest_pause);
 }
 
 void Delivery::finish(Result<Staged> result) {
-  if (!result) result = in_context(fmt::format("output {}", output().name), std::move(result.error()));
+  m_ending = true;
+  if (!result && m_at < m_outputs.size()) result = in_context(fmt::format("{} {}", m_options.what, output().name), std::move(result.error()));
   if (result) result->took = std::chrono::duration_cast<Duration>(m_stores.loop().now() - m_began);
+  m_stores.loop().cancel(std::exchange(m_stop_timer, 0));
   m_timer =
       m_stores.loop().after(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
 }

@@ -31,10 +31,11 @@ std::string describe(const Staged& staged) {
                      trainstep::describe(staged.took), there);
 }
 
-Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink)
+Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string_view what)
     : m_stores(stores),
       m_inputs(inputs),
       m_sink(std::move(sink)),
+      m_what(what),
       m_began(stores.loop().now()),
       m_timer(stores.loop().after(Duration(0), [this] { next(); })) {}
 
@@ -55,11 +56,12 @@ void Fetching::next() {
 void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   if (there.empty()) return finish(input_error(fmt::format("nothing lies at {}", input().from.uri)));
   const auto& known = m_stores.ledger().known(input().path, input().from.uri);
-  const auto files =
-      known.empty() ? std::vector<objectstore::LocalFile>() : objectstore::read_tree(input().path).value_or(std::vector<objectstore::LocalFile>());
-  auto plan = objectstore::plan_download(there, files, known);
-  if (!plan) return finish(std::move(plan.error()));
-  m_plan = std::move(*plan);
+  const auto here = known.empty() ? objectstore::LocalTree() : objectstore::read_tree(input().path).value_or(objectstore::LocalTree());
+  m_plan = objectstore::plan_download(there, here.files, known);
+  const auto left_out = objectstore::describe_left_out(m_plan.left_out);
+  if (m_plan.travels.empty() && m_plan.equal == 0 && !left_out.empty())
+    return finish(input_error(fmt::format("nothing at {} can be a file; {}", input().from.uri, left_out)));
+  if (!left_out.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, left_out));
   m_moved = 0;
   m_told = m_stores.loop().now();
   const auto from = objectstore::Address::parse(input().from.uri);
@@ -72,7 +74,7 @@ void Fetching::moved(std::int64_t bytes) {
   m_moved += bytes;
   if (m_stores.loop().now() - m_told < between_lines) return;
   m_told = m_stores.loop().now();
-  m_sink.tell(fmt::format("input {}: {} of {}", input().name, describe_bytes(m_moved), describe_bytes(m_plan.bytes)));
+  m_sink.tell(fmt::format("{} {}: {} of {}", m_what, input().name, describe_bytes(m_moved), describe_bytes(m_plan.bytes)));
 }
 
 void Fetching::fetched(const Result<void>& result) {
@@ -87,7 +89,7 @@ void Fetching::fetched(const Result<void>& result) {
 }
 
 void Fetching::finish(Result<Staged> result) {
-  if (!result) result = in_context(fmt::format("input {}", input().name), std::move(result.error()));
+  if (!result) result = in_context(fmt::format("{} {}", m_what, input().name), std::move(result.error()));
   if (result) result->took = std::chrono::duration_cast<Duration>(m_stores.loop().now() - m_began);
   m_timer =
       m_stores.loop().after(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });

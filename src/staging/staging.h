@@ -4,8 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -13,6 +18,7 @@
 #include "objectstore/recognition.h"
 #include "objectstore/transfer.h"
 #include "plan/task.h"
+#include "staging/manifest.h"
 #include "staging/stores.h"
 
 namespace trainstep::staging {
@@ -33,8 +39,8 @@ struct StagingSink {
 // Errors: input (nothing lies at the address), denied, unavailable, internal (no space).
 class Fetching {
  public:
-  // References must outlive it.
-  Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink);
+  // References must outlive it. `what`: for messages.
+  Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string_view what = "input");
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
   ~Fetching();
@@ -50,6 +56,7 @@ class Fetching {
   Stores& m_stores;
   const std::vector<plan::TaskInput>& m_inputs;
   StagingSink m_sink;
+  std::string_view m_what;
   std::size_t m_at = 0;
   Time m_began;
   Staged m_staged;
@@ -61,51 +68,85 @@ class Fetching {
   Loop::TimerId m_timer = 0;
 };
 
-// Puts every output where it belongs, but for what is there already, and removes what an earlier attempt left there beside it, begun uploads
-// too. What fails is tried again until `limit` has passed: the result of a training is worth it, and keys and rights can be mended meanwhile. Errors:
-// of the last try; that a store does not want it is `denied`, `input` is what is wrong with the files.
-class Delivery {
- public:
+struct DeliveryOptions {
   // What is there already: what the stores' ledger knows, or also what has the same content – files are read for that.
   enum class Equal { known, content };
+  Equal equal = Equal::known;
+  std::string own{};              // an address: all that lies below it is the job's own
+  plan::TaskPlace manifest{};     // elsewhere what stands here is; none: nothing is
+  std::string_view what = "output";  // for messages
+};
+
+// Puts every output where it belongs, but for what is there already, and removes what an earlier attempt of the job left there beside it, begun
+// uploads too; what the job has not put there stays. What fails is tried again until `limit` has passed: the result of a training is worth it, and
+// keys and rights can be mended meanwhile. Errors: of the last try; that a store does not want it is `denied`, `input` is what is wrong with the
+// files; cancelled.
+class Delivery {
+ public:
   // References must outlive it. `outputs`: those that exist at their paths and have a place in a store.
-  Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink, Equal equal = Equal::known);
+  Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink, DeliveryOptions options = {});
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
   ~Delivery();
 
+  // It has to end soon: what is not delivered by then is given up, and what it has put at addresses that others see is removed again. `why`: the
+  // error that it ends with.
+  void stop(Error why);
+
  private:
+  using Call = objectstore::Client::CallId;
+  void load_manifest();
   void next();
   void compare(std::vector<objectstore::Object> there);
+  void find_others();
+  void tell_once(const std::string& what);
+  void note_put(const std::string& key);
+  void keep_manifest();
+  void recognise();
   void send();
   void sent(const Result<void>& result);
   void remove_others();
-  void give_up_uploads();
-  void give_up(std::vector<objectstore::Pending> uploads);
+  void list_uploads();
+  void give_up_uploads(std::vector<objectstore::Pending> uploads);
   void delivered();
   void failed(Error error);
+  void stop_now();
+  void retract();
   void finish(Result<Staged> result);
+  void call(std::size_t store, const std::function<Call(objectstore::Client&)>& begin);
+  void cancel_call();
   [[nodiscard]] const plan::TaskOutput& output() const { return m_outputs[m_at]; }
+  [[nodiscard]] bool is_own(const std::string& uri) const { return !m_options.own.empty() && uri.starts_with(m_options.own + '/'); }
+  [[nodiscard]] objectstore::Address at(const std::string& key) const { return key.empty() ? m_to : m_to.child(key); }
 
   Stores& m_stores;
   std::vector<plan::TaskOutput> m_outputs;
   StagingSink m_sink;
+  DeliveryOptions m_options;
   Deadline m_limit;
   std::size_t m_at = 0;
   Time m_began;
   Staged m_staged;
+  std::optional<Manifest> m_manifest;  // once it is known
+  bool m_unsaved = false;              // it has changed since it was written
   objectstore::Address m_to;
-  Equal m_equal;
   std::vector<objectstore::Object> m_there;
   std::vector<objectstore::LocalFile> m_files;
   objectstore::SyncPlan m_plan;
-  std::vector<std::string> m_others;  // keys relative to m_to, to be removed
+  std::vector<std::string> m_others;                       // keys relative to m_to, to be removed
+  std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;  // by store and address: what others see there and is ours
+  std::set<std::pair<std::size_t, std::string>> m_told;    // of an output
   std::unique_ptr<objectstore::Recognition> m_recognition;
-  objectstore::Client::CallId m_call = 0;
+  Call m_call = 0;
+  std::size_t m_call_store = 0;
   Duration m_pause;
   std::unique_ptr<objectstore::Listing> m_listing;
+  std::unique_ptr<objectstore::UploadListing> m_uploads;
+  std::unique_ptr<objectstore::Removal> m_removal;
   std::unique_ptr<objectstore::Transfer> m_transfer;
-  Loop::TimerId m_timer = 0;
+  bool m_sending = false, m_ending = false;
+  std::optional<Error> m_stopped;
+  Loop::TimerId m_timer = 0, m_stop_timer = 0;
 };
 
 // "12 files, 1.5 GB in 3.1 s", "1 file, 5 B in 0.1 s, 11 were there already"

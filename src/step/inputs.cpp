@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "data/digest.h"
 #include "data/fields.h"
+#include "step/apart.h"
 #include "step/given.h"
 #include "step/node_selector.h"
 #include "step/passed_on.h"
@@ -217,6 +218,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings)
   TRY(read_values(reader, request));
   TRY(read_paths(given, reader, request));
   offer_outputs(given, request);
+  TRY(check_apart(request));
   ASSIGN(const auto task_config, reader.object("task_config"));
   TRY(apply_task_config(task_config, request));
   read_surroundings(surroundings, request);

@@ -169,12 +169,18 @@ def test_over_tls_with_keys_from_files(trainstep, tmp_path):
         assert "certificate" in job.run(check=2).stderr  # of nobody whom this machine knows
 
 
-def test_what_an_earlier_attempt_left_at_the_output_goes(job):
-    job.put({"a": b"1"})
-    job.server.root.put("models", f"{job.name}/model/old", b"of a failed attempt")
-    job.server.root.put("models", f"{job.name}/model-beside", b"somebody else's")
-    job.run(check=0)
-    assert tree(job.delivered) == digests({"a": b"1"})
+def test_what_an_earlier_attempt_left_at_the_output_goes_and_what_others_have_there_stays(job):
+    job.put({"a": b"1", "b": b"2"})
+    others = {"notes": b"somebody else's", "sub/more": b"too"}
+    for path, content in others.items():
+        job.server.root.put("models", f"{job.name}/model/{path}", content)
+    job.server.root.put("models", f"{job.name}/model-beside", b"and beside it")
+    done = job.run(check=0)
+    assert tree(job.delivered) == digests({"a": b"1", "b": b"2", **others})
+    assert "2 objects, such as \"notes\"," in done.stderr and "were not put there by this job" in done.stderr
+    job.task["attempt"] = "a2"
+    job.run("sh", "-c", 'rm -r "$0" && mkdir "$0" && printf 3 >"$0/c"', str(job.model), check=0)
+    assert tree(job.delivered) == digests({"c": b"3", **others})
     assert job.server.root.get("models", f"{job.name}/model-beside")
 
 

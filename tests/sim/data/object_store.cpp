@@ -62,6 +62,7 @@ http::Response ObjectStore::answer(const http::Request& request, Time sent, Time
   const auto slash = std::min(path.find('/'), path.size());
   const Place place{std::string(path.substr(0, slash)), decoded(path.substr(std::min(slash + 1, path.size())))};
   if (!m_buckets.contains(place.bucket)) return refusal(404, "NoSuchBucket");
+  if (auto refused = other_region(request, place)) return std::move(*refused);
   if (is_forbidden(request, place)) return refusal(403, "AccessDenied");
   if (request.method == "PUT") return asks(request, "uploadId") ? put_part(request, place, sent) : put(request, place);
   if (request.method == "POST") return post(request, place);
@@ -69,6 +70,16 @@ http::Response ObjectStore::answer(const http::Request& request, Time sent, Time
   if (asks(request, "list-type")) return list(request, place);
   if (asks(request, "uploads")) return list_uploads(request, place);
   return get(request, place);
+}
+
+std::optional<http::Response> ObjectStore::other_region(const http::Request& request, const Place& place) const {
+  const auto signature = header(request, "Authorization");
+  if (m_ways.region.empty() || place.bucket != "models" || signature.find('/' + m_ways.region + "/s3/") != std::string::npos) return std::nullopt;
+  auto refused = reply(400, request.method == "HEAD" ? ""
+                                                     : "<Error><Code>AuthorizationHeaderMalformed</Code><Message>simulated</Message><Region>" +
+                                                           m_ways.region + "</Region></Error>");
+  if (request.method == "HEAD") refused.headers.push_back({"x-amz-bucket-region", m_ways.region});
+  return refused;
 }
 
 bool ObjectStore::is_forbidden(const http::Request& request, const Place& place) const {
@@ -128,10 +139,15 @@ http::Response ObjectStore::put_part(const http::Request& request, const Place& 
   return reply(200, "", md5_hex(request.body));
 }
 
+std::string ObjectStore::begin_upload(const std::string& where) {
+  auto id = fmt::format("upload-{}", ++m_last);
+  m_uploads[id].where = where;
+  return id;
+}
+
 http::Response ObjectStore::post(const http::Request& request, const Place& place) {
   if (asks(request, "uploadId")) return complete(request, place);
-  const auto id = fmt::format("upload-{}", ++m_last);
-  m_uploads[id].where = place.where();
+  const auto id = begin_upload(place.where());
   return reply(200, "<InitiateMultipartUploadResult><UploadId>" + id + "</UploadId></InitiateMultipartUploadResult>");
 }
 
@@ -189,10 +205,22 @@ http::Response ObjectStore::list(const http::Request& request, const Place& plac
 
 http::Response ObjectStore::list_uploads(const http::Request& request, const Place& place) const {
   const auto prefix = place.bucket + '/' + asked(request, "prefix");
-  std::string xml = "<ListMultipartUploadsResult><EncodingType>url</EncodingType>";
+  const auto skipped = place.bucket.size() + 1;
+  std::set<std::pair<std::string, std::string>> uploads;
   for (const auto& [id, upload] : m_uploads)
-    if (upload.where.starts_with(prefix))
-      xml += "<Upload><Key>" + http::percent_encoded(upload.where.substr(place.bucket.size() + 1)) + "</Key><UploadId>" + id + "</UploadId></Upload>";
+    if (upload.where.starts_with(prefix)) uploads.emplace(upload.where, id);
+  std::string xml = "<ListMultipartUploadsResult><EncodingType>url</EncodingType>";
+  std::pair<std::string, std::string> last{place.bucket + '/' + asked(request, "key-marker"), asked(request, "upload-id-marker")};
+  int count = 0;
+  for (auto at = uploads.upper_bound(last); at != uploads.end(); ++at) {
+    if (count++ == m_ways.page) {
+      xml += "<IsTruncated>true</IsTruncated><NextKeyMarker>" + http::percent_encoded(last.first.substr(skipped)) +
+             "</NextKeyMarker><NextUploadIdMarker>" + last.second + "</NextUploadIdMarker>";
+      break;
+    }
+    last = *at;
+    xml += "<Upload><Key>" + http::percent_encoded(at->first.substr(skipped)) + "</Key><UploadId>" + at->second + "</UploadId></Upload>";
+  }
   return reply(200, xml + "</ListMultipartUploadsResult>");
 }
 

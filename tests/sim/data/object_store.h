@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -28,6 +29,7 @@ class ObjectStore {
     int page = 1'000;
     bool heeds_if_match = true;
     bool opaque_tags = false;  // an etag is no MD5, as where a key service encrypts
+    std::string region{};      // of the bucket "models": requests that are signed for another one are refused; empty: all are taken
   };
   ObjectStore(Random random, Ways ways) : m_random(random), m_ways(ways) {}
 
@@ -40,6 +42,8 @@ class ObjectStore {
   // What lies below "bucket/key", by what follows; itself by "".
   [[nodiscard]] std::map<std::string, std::string> tree(const std::string& where) const;
   void put(const std::string& where, std::string content);
+  // An upload in parts that somebody else has begun. → its id
+  std::string begin_upload(const std::string& where);
   void make_bucket(const std::string& name) { m_buckets.insert(name); }
   // Called with "bucket/key" of each object that has changed or gone.
   void on_change(std::function<void(const std::string& where)> changed) { m_changed = std::move(changed); }
@@ -61,6 +65,7 @@ class ObjectStore {
   http::Response remove(const http::Request& request, const Place& place, Time now);
   http::Response list(const http::Request& request, const Place& place) const;
   http::Response list_uploads(const http::Request& request, const Place& place) const;
+  [[nodiscard]] std::optional<http::Response> other_region(const http::Request& request, const Place& place) const;
   [[nodiscard]] bool is_forbidden(const http::Request& request, const Place& place) const;
   std::string tag(const std::string& made) { return m_ways.opaque_tags ? m_random.uid() : made; }
   void set(const std::string& where, std::string content, std::string etag);

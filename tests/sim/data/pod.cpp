@@ -80,7 +80,7 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
       .loop = life,
       .transport = network,
       .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
-      .seed = static_cast<std::uint64_t>(doom.after.count()) + 1,
+      .seed = static_cast<std::uint64_t>(++m_truth.lives),
       .tell = [&](const std::string& line) { m_truth.story.tell("agent", "{}", line); },
       .run_program = [&](const agent::Outlived& outlived) { return training.emplace(life, m_truth, m_task, kept, end).go(outlived); },
       .signals =
@@ -97,6 +97,8 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
   } catch (const Killed&) {
     m_truth.story.tell("kubelet", "the container is killed");
     fs::rename(dead, m_folder);
+    if (doom.sort == terminated && m_truth.scenario.calm() && ended.terminated) m_truth.violated("it did not end within its grace");
+    if (training) training->died();
     return std::nullopt;
   } catch (const Stuck& stuck) {
     m_truth.violated("the agent hangs: {}", stuck.why);

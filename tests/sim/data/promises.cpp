@@ -2,7 +2,7 @@
 #include "sim/data/promises.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
 
 namespace trainstep::sim::data {
 namespace {
@@ -15,6 +15,13 @@ bool lies_below(const std::string& where, const std::string& place) { return whe
 const result::ReportedOutput* output_of(const PodReport& report, const std::string& name) {
   const auto found = std::ranges::find(report.outputs, name, &result::ReportedOutput::name);
   return found == report.outputs.end() ? nullptr : &*found;
+}
+
+// As it must come to the step.
+Tree fetched(const Run& run, const std::string& artifact) {
+  auto tree = run.wrote.at(artifact);
+  if (const auto linked = run.linked.find(artifact); linked != run.linked.end()) tree.insert(linked->second.begin(), linked->second.end());
+  return tree;
 }
 
 }  // namespace
@@ -37,11 +44,28 @@ const Run* Promises::run_of(const PodReport& report) const {
   return index >= 1 && index <= m_truth.runs.size() ? &m_truth.runs[index - 1] : nullptr;
 }
 
-// What is not as this run left it, or "".
+// By any run, for an output.
+bool Promises::was_written(const std::string& place) const {
+  return std::ranges::any_of(m_truth.runs, [&](const Run& run) {
+    return std::ranges::any_of(run.wrote, [&](const auto& wrote) {
+      const auto output = std::ranges::find(m_plan.task.outputs, wrote.first, &plan::TaskOutput::name);
+      return std::ranges::any_of(wrote.second, [&](const auto& file) { return place == where(output->to) + (file.first.empty() ? "" : "/" + file.first); });
+    });
+  });
+}
+
+// What is not as this run left it, or "". Other things of others may be there, too.
 std::string Promises::incomplete(const Run& run) const {
   for (const auto& [name, tree] : run.wrote) {
     const auto output = std::ranges::find(m_plan.task.outputs, name, &plan::TaskOutput::name);
-    if (const auto wrong = differences(m_store.tree(where(output->to)), tree); !wrong.empty()) return name + ": " + wrong;
+    auto found = m_store.tree(where(output->to));
+    auto wanted = tree;
+    if (const auto linked = run.linked.find(name); linked != run.linked.end()) wanted.insert(linked->second.begin(), linked->second.end());
+    std::erase_if(found, [&](const auto& file) {
+      const auto foreign = m_truth.foreign.find(where(output->to) + (file.first.empty() ? "" : "/" + file.first));
+      return foreign != m_truth.foreign.end() && foreign->second == file.second && !wanted.contains(file.first);
+    });
+    if (const auto wrong = differences(found, wanted); !wrong.empty()) return name + ": " + wrong;
   }
   return "";
 }
@@ -50,6 +74,7 @@ void Promises::changed(const std::string& place) {
   const auto& task = m_plan.task;
   const bool artifact =
       std::ranges::any_of(task.outputs, [&](const auto& output) { return output.to.in_store() && lies_below(place, where(output.to)); });
+  if (m_truth.foreign.contains(place) && !was_written(place)) m_truth.violated("{} was changed and is somebody else's", place);
   if (!artifact && !lies_below(place, where(m_plan.prefix))) m_truth.violated("{} was changed and is none of the job's", place);
   if (m_hands_off) m_truth.violated("a replica has changed {}", place);
   if (m_cleaning) return;
@@ -65,13 +90,76 @@ void Promises::changed(const std::string& place) {
   m_finished = run;
 }
 
+// The files of the newest complete set, by path; those of an earlier version where there is none.
+std::map<std::string, std::string> Promises::newest_set() const {
+  const auto tree = m_store.tree(where(m_plan.task.checkpoints.to));
+  constexpr std::string_view sets = ".trainstep/sets/";
+  for (auto at = tree.rbegin(); at != tree.rend(); ++at) {
+    if (!at->first.starts_with(sets)) continue;
+    const auto set = Json::parse(at->second, nullptr, false);
+    std::map<std::string, std::string> files;
+    bool complete = set.is_object();
+    for (const auto& file : complete ? set["files"] : Json::array()) {
+      const auto found = tree.find(file[1].get<std::string>());
+      complete = complete && found != tree.end() && found->second.size() == file[2].get<std::size_t>();
+      if (complete) files[file[0].get<std::string>()] = found->second;
+    }
+    if (complete) return files;
+  }
+  std::map<std::string, std::string> plain;
+  for (const auto& [path, content] : tree)
+    if (!path.starts_with(".trainstep/")) plain[path] = content;
+  return plain;
+}
+
 int Promises::kept() const {
   if (!m_truth.scenario.checkpoints) return 0;
-  int last = 0;
-  for (const auto& [path, content] : m_store.tree(where(m_plan.task.checkpoints.to)))
-    if (int epoch = 0; path.starts_with("epoch-") && std::from_chars(path.data() + 6, path.data() + path.size(), epoch).ec == std::errc{})
-      last = std::max(last, epoch);
-  return last;
+  const auto files = newest_set();
+  const auto latest = files.find("latest");
+  return latest == files.end() ? 0 : std::atoi(latest->second.c_str());
+}
+
+void Promises::judge_checkpoints(const Run& run, bool looked_once_more) {
+  if (!m_truth.scenario.checkpoints || !m_truth.scenario.calm() || run.good()) return;
+  constexpr Duration soon{60'000};
+  for (const auto& [epoch, at] : run.saved)
+    if ((looked_once_more || run.at - at > soon) && epoch > kept())
+      m_truth.violated("the checkpoint of epoch {} was there {} before the end, and is not kept (but that of {})", epoch,
+                       trainstep::describe(std::chrono::duration_cast<Duration>(run.at - at)), kept());
+  if (!looked_once_more) return;
+  const auto tree = m_store.tree(where(m_plan.task.checkpoints.to));
+  const auto files = newest_set();
+  if (!files.empty() && !run.saved.empty() && tree.size() != files.size() + 1)
+    m_truth.violated("{} objects are kept for the {} files of the last state", tree.size(), files.size());
+}
+
+void Promises::judge_half_fetched(const std::string& artifact, const Tree& tree, const Tree& before) {
+  if (m_told == nullptr || !m_told->wrote.contains(artifact) || tree == before) return;
+  if (const auto wrong = differences(tree, fetched(*m_told, artifact)); !wrong.empty())
+    m_truth.violated("the step was killed, and its {} is neither what was there nor the new one: {}", artifact, wrong);
+}
+
+void Promises::judge_foreign() {
+  for (const auto& [place, content] : m_truth.foreign)
+    if (!m_store.objects().contains(place) && !was_written(place)) m_truth.violated("{} is gone and was somebody else's", place);
+  for (const auto& id : m_truth.foreign_uploads)
+    if (!m_store.uploads().contains(id)) m_truth.violated("an upload of somebody else was given up");
+}
+
+// Stopped after the program's end: nothing is left open, and nothing that could be taken for the model.
+void Promises::judge_stopped(const Ended& ended) {
+  if (!m_truth.scenario.calm() || m_truth.scenario.through_prefix) return;
+  for (const auto& output : m_plan.task.outputs) {
+    if (!output.to.in_store()) continue;
+    for (const auto& [id, upload] : m_store.uploads())
+      if (!m_truth.foreign_uploads.contains(id) && lies_below(upload.where, where(output.to)))
+        m_truth.violated("stopped, but an upload of {} is left open", upload.where);
+    const auto wrote = ended.run->wrote.find(output.name);
+    if (wrote == ended.run->wrote.end()) continue;
+    for (const auto& [path, content] : m_store.tree(where(output.to)))
+      if (const auto file = wrote->second.find(path); file != wrote->second.end() && file->second == content)
+        m_truth.violated("stopped, but {} of a model that is not whole can be seen", path);
+  }
 }
 
 // Longer than half a minute: the rest is the network's.
@@ -82,6 +170,7 @@ bool Promises::store_was_away(Time from, Time to) const {
 }
 
 void Promises::judge(const Ended& ended, bool primary) {
+  judge_foreign();
   const auto verdict = ended.told ? ended.told->verdict_class : VerdictClass::user;
   if (ended.told && ended.told->attempt != m_plan.task.attempt) m_truth.violated("the report belongs to another attempt");
   if (ended.told && ended.told->exit_code != ended.exit_code)
@@ -107,7 +196,7 @@ void Promises::judge_success(const Ended& ended) {
     if (output.name == "text" && told != nullptr && (!told->value || told->value->get<std::string>().size() != m_truth.scenario.value_size))
       m_truth.violated("what the program returned is lost");
     for (const auto& [id, upload] : m_store.uploads())
-      if (written && output.to.in_store() && lies_below(upload.where, where(output.to)) && !store_was_away(ended.began, ended.at))
+      if (!m_truth.foreign_uploads.contains(id) && written && output.to.in_store() && lies_below(upload.where, where(output.to)) && !store_was_away(ended.began, ended.at))
         m_truth.violated("an upload of {} was never completed", upload.where);
   }
   m_told = run;
@@ -128,7 +217,8 @@ void Promises::judge_failure(const Ended& ended) {
         m_truth.violated("told as the program's failure: {}", ended.told->message);
       return;
     case VerdictClass::cancelled:
-      if (!ended.terminated || ended.run != nullptr) m_truth.violated("told as cancelled: {}", ended.told->message);
+      if (!ended.terminated || (ended.run != nullptr && !well)) m_truth.violated("told as cancelled: {}", ended.told->message);
+      if (well) judge_stopped(ended);
       return;
     case VerdictClass::input:
       if (well) m_truth.violated("the training ended well, and what follows is told as an error of input: {}", ended.told->message);
@@ -150,10 +240,11 @@ void Promises::judge_input(const Ended& ended) {
 
 void Promises::judge_fetched(const std::string& artifact, const Tree& tree) {
   if (m_told == nullptr || !m_told->wrote.contains(artifact)) return;
-  if (const auto wrong = differences(tree, m_told->wrote.at(artifact)); !wrong.empty()) m_truth.violated("the step's {}: {}", artifact, wrong);
+  if (const auto wrong = differences(tree, fetched(*m_told, artifact)); !wrong.empty()) m_truth.violated("the step's {}: {}", artifact, wrong);
 }
 
 void Promises::judge_rest() {
+  judge_foreign();
   if (!m_store.tree(where(m_plan.prefix)).empty()) m_truth.violated("something is left of the job's prefix");
   for (const auto& [id, upload] : m_store.uploads())
     if (lies_below(upload.where, where(m_plan.prefix))) m_truth.violated("an upload of {} is left", upload.where);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -27,8 +28,12 @@ class Promises {
 
   [[nodiscard]] bool finished() const { return m_finished != nullptr; }
   [[nodiscard]] const Run* told() const { return m_told; }  // the run that was told as the job's success
-  // The last epoch whose checkpoint lies whole in the store; 0: none.
+  // The epoch that the newest complete set of checkpoints leads to; 0: none.
   [[nodiscard]] int kept() const;
+  // The attempt has ended, in whatever way, and nothing of it is under way any more: its last run.
+  void judge_checkpoints(const Run& run, bool looked_once_more);
+  // The step was killed while it fetched: what lies at the place of an artifact, where `before` lay.
+  void judge_half_fetched(const std::string& artifact, const Tree& tree, const Tree& before);
   // The report of the finished training, as the record has it.
   [[nodiscard]] std::optional<result::PodReport> record() const;
 
@@ -39,6 +44,10 @@ class Promises {
   void judge_input(const Ended& ended);
   [[nodiscard]] const Run* run_of(const result::PodReport& report) const;
   [[nodiscard]] std::string incomplete(const Run& run) const;
+  [[nodiscard]] bool was_written(const std::string& place) const;
+  [[nodiscard]] std::map<std::string, std::string> newest_set() const;
+  void judge_stopped(const Ended& ended);
+  void judge_foreign();
   [[nodiscard]] bool store_was_away(Time from, Time to) const;
 
   Truth& m_truth;

@@ -44,7 +44,7 @@ std::vector<Outage> some_outages(Random& random, Time begin) {
 }  // namespace
 
 Scenario::Scenario(Random random) : later(random.split()) {
-  ways = {.page = static_cast<int>(random.pick({1, 2, 3, 1'000})), .heeds_if_match = random.chance(0.7), .opaque_tags = random.chance(0.15)};
+  ways = {.page = static_cast<int>(random.pick({1, 2, 3, 1'000})), .heeds_if_match = random.chance(0.7), .opaque_tags = random.chance(0.15), .region = {}};
   limits.part = random.pick<std::int64_t>({64, 300, 1'000});
   limits.range = random.pick<std::int64_t>({100, 512, 4'000});
   limits.requests = static_cast<int>(random.pick({1, 3, 32}));
@@ -71,6 +71,13 @@ Scenario::Scenario(Random random) : later(random.split()) {
   bad_ends = random.pick({0.0, 0.0, 0.3});
   lost_ends = random.pick({0.0, 0.2});
   restarts_in_pod = random.pick({0.0, 0.5, 0.5, 1.0});
+  stale_manifest = random.chance(0.5);
+  foreign = random.chance(0.3);
+  if (random.chance(0.15)) ways.region = "eu-central-1";
+  keep = static_cast<int>(random.between(1, 2));
+  between_files = random.chance(0.5) ? Duration{1} : random.between(Duration{1}, Duration{3'000});
+  links = random.chance(0.3);
+  plain_checkpoints = checkpoints && random.chance(0.15);
   if (checkpoints && random.chance(0.5)) epochs += 3, epoch = std::max(epoch, Duration{12'000});  // there is something to bring back
 }
 
@@ -82,7 +89,8 @@ std::string Scenario::describe() const {
   for (const auto& outage : faults.outages)
     text += fmt::format(", no store for {} after {}", trainstep::describe(outage.to - outage.from),
                         trainstep::describe(std::chrono::duration_cast<Duration>(outage.from.time_since_epoch())));
-  return text + (checkpoints ? ", checkpoints" : "") + (stale ? ", stale" : "") + (ways.opaque_tags ? ", opaque tags" : "");
+  return text + (checkpoints ? ", checkpoints" : "") + (stale ? ", stale" : "") + (ways.opaque_tags ? ", opaque tags" : "") +
+         (foreign ? ", others' objects" : "") + (links ? ", links" : "") + (ways.region.empty() ? "" : ", another region");
 }
 
 plan::DataPlan Scenario::plan() const {
@@ -116,9 +124,10 @@ Tree Scenario::written(const std::string& artifact, std::uint64_t read, int run)
   return some_tree(Random(number), number, artifact == single, limits);
 }
 
-std::string Scenario::checkpoint(std::uint64_t read, int at_epoch) const {
+Tree Scenario::checkpoint(std::uint64_t read, int at_epoch) const {
   const auto number = read ^ static_cast<std::uint64_t>(at_epoch);
-  return bytes_of(number, 1 + number % (3 * static_cast<std::size_t>(limits.part)));
+  const auto size = 1 + number % (3 * static_cast<std::size_t>(limits.part));
+  return {{"weights", bytes_of(number, size)}, {"optimizer", bytes_of(number ^ 0x5555U, size / 2)}};
 }
 
 std::string where(const plan::TaskPlace& place) { return place.uri.substr(place.uri.find("://") + 3); }

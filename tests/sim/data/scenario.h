@@ -35,6 +35,10 @@ struct Scenario {
   std::vector<std::string> artifacts{"model"};         // outputs that are files
   std::string single;                                  // which of them is a file, not a folder; whoever has made it and whenever
   bool checkpoints = false, checkpoints_stay = false;  // … in the pod, from one container to the next
+  int keep = 2;                                        // checkpoints that the program keeps
+  Duration between_files{1};                           // of one checkpoint
+  bool links = false;                                  // the program makes links, and things that cannot travel
+  bool plain_checkpoints = false;                      // an earlier version has left one
   std::size_t value_size = 4;                          // of a text that the program returns
   Duration finishing{1'800'000};
   int epochs = 1;
@@ -42,6 +46,8 @@ struct Scenario {
   Ailment ailment = Ailment::none;
   Duration withdrawn{}, withdrawn_for{};
   bool stale = false;          // an earlier job of that name has left its record and its model
+  bool stale_manifest = false; // and told what it has put there
+  bool foreign = false;        // somebody else has objects, and an upload under way, where the outputs belong
   double kills = 0;            // chance that an attempt does not come to its own end
   double bad_ends = 0;         // chance that a run of the program does not end well
   double lost_ends = 0;        // chance that nobody hears of an attempt that has succeeded
@@ -49,12 +55,15 @@ struct Scenario {
   int attempts = 6;
   Random later;  // of what is drawn on the way
 
+  // Neither faults nor waiting: what takes longer than it needs is a mistake of ours.
+  [[nodiscard]] bool calm() const { return faults.rate == 0 && faults.slow == 0 && faults.outages.empty() && ailment == Ailment::none; }
   [[nodiscard]] std::string describe() const;
   // With the addresses of this scenario and no paths yet.
   [[nodiscard]] plan::DataPlan plan() const;
   // What a run of the program writes for an artifact, from what it has read.
   [[nodiscard]] Tree written(const std::string& artifact, std::uint64_t read, int run) const;
-  [[nodiscard]] std::string checkpoint(std::uint64_t read, int at_epoch) const;
+  // Its files, by path; two of them are large.
+  [[nodiscard]] Tree checkpoint(std::uint64_t read, int at_epoch) const;
 };
 
 // Where they lie, as "bucket/key".

@@ -162,7 +162,7 @@ void StoreNetwork::arrive(const Shared& exchange) {
 void StoreNetwork::answer(const Shared& exchange, http::Response response) {
   exchange->body = std::exchange(response.body, {});
   exchange->response = std::move(response);
-  m_loop.after(delay(), [this, exchange] {
+  m_loop.after(exchange->slow ? m_random.between(Duration{1}, Duration{10'000}) : delay(), [this, exchange] {
     if (exchange->over) return;
     watch_silence(exchange);
     if (exchange->handler.head) exchange->handler.head(exchange->response);

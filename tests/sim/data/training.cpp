@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/data/training.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 
 namespace trainstep::sim::data {
 namespace {
@@ -17,6 +20,13 @@ std::string text_of_value(const plan::TaskOutput& output, const Scenario& scenar
 }
 
 }  // namespace
+
+std::uint64_t Truth::read() const {
+  Tree all;
+  for (const auto& [name, tree] : inputs)
+    for (const auto& [path, content] : tree) all[name + ':' + path] = content;
+  return number_of(all);
+}
 
 Training::Training(Life& loop, Truth& truth, const plan::Task& task, int kept, End end)
     : m_loop(loop), m_truth(truth), m_task(task), m_kept(kept), m_run(truth.runs.emplace_back()) {
@@ -48,38 +58,74 @@ agent::ProgramEnd Training::write_on(const agent::Outlived& outlived) {
 }
 
 void Training::look() {
-  Tree all;
   for (const auto& input : m_task.inputs) {
     const auto seen = read_tree_at(input.path);
     if (const auto wrong = differences(seen, m_truth.inputs.at(input.name)); !wrong.empty())
       m_truth.violated("run {}: the program sees another input {}: {}", m_run.number, input.name, wrong);
-    for (const auto& [path, content] : m_truth.inputs.at(input.name)) all[input.name + ':' + path] = content;
   }
-  m_read = number_of(all);
+  m_read = m_truth.read();
   if (!m_task.checkpoints.path.empty()) look_at_checkpoints();
-  train();
+  go_on();
 }
 
+// What it finds must be what it had saved at one moment: a pointer leads to a checkpoint that is whole, and what it has removed is not there.
 void Training::look_at_checkpoints() {
-  for (const auto& [path, content] : read_tree_at(m_task.checkpoints.path)) {
+  const auto found = read_tree_at(m_task.checkpoints.path);
+  std::map<int, Tree> epochs;
+  for (const auto& [path, content] : found) {
     int epoch = 0;
     if (path.starts_with("epoch-")) std::from_chars(path.data() + 6, path.data() + path.size(), epoch);
-    if (epoch == 0 || content != m_truth.scenario.checkpoint(m_read, epoch))
-      m_truth.violated("run {}: the checkpoint {} is not what was saved", m_run.number, path);
-    m_epoch = std::max(m_epoch, epoch);
+    if (epoch != 0) epochs[epoch][path.substr(path.find('/') + 1)] = content;
   }
+  for (const auto& [epoch, tree] : epochs) {
+    const auto wanted = m_truth.scenario.checkpoint(m_read, epoch);
+    for (const auto& [name, content] : tree)
+      if (!wanted.contains(name) || wanted.at(name) != content) m_truth.violated("run {}: epoch-{}/{} is not what was saved", m_run.number, epoch, name);
+  }
+  if (static_cast<int>(epochs.size()) > m_truth.scenario.keep + 1)
+    m_truth.violated("run {}: {} checkpoints come back, of which the program had removed some", m_run.number, epochs.size());
+  if (const auto latest = found.find("latest"); latest != found.end()) m_epoch = std::atoi(latest->second.c_str());
+  if (m_epoch > 0)
+    if (const auto wrong = differences(epochs[m_epoch], m_truth.scenario.checkpoint(m_read, m_epoch)); !wrong.empty())
+      m_truth.violated("run {}: its pointer leads to epoch {}: {}", m_run.number, m_epoch, wrong);
   if (m_epoch < m_kept) m_truth.violated("run {}: goes on from epoch {} although epoch {} was kept", m_run.number, m_epoch, m_kept);
 }
 
-void Training::train() {
-  if (m_epoch > 0 && !m_task.checkpoints.path.empty()) {
-    const auto file = fs::path(m_task.checkpoints.path) / fmt::format("epoch-{}", m_epoch);
-    if (!fs::exists(file)) write_at(file, m_truth.scenario.checkpoint(m_read, m_epoch), m_loop.now());
-    fs::remove(fs::path(m_task.checkpoints.path) / fmt::format("epoch-{}", m_epoch - 2));
-  }
+void Training::go_on() {
   if (m_epoch >= m_truth.scenario.epochs) return write();
   ++m_epoch;
   then(m_truth.scenario.epoch, &Training::train);
+}
+
+void Training::train() {
+  if (m_task.checkpoints.path.empty()) return go_on();
+  const auto folder = fs::path(m_task.checkpoints.path);
+  const auto epoch = m_epoch;
+  m_saves.clear();
+  for (const auto& [name, content] : m_truth.scenario.checkpoint(m_read, epoch))
+    m_saves.emplace_back([=, this] { write_at(folder / fmt::format("epoch-{}", epoch) / name, content, m_loop.now()); });
+  m_saves.emplace_back([=, this] {
+    write_at(folder / "latest", std::to_string(epoch), m_loop.now());
+    m_run.saved.emplace_back(epoch, m_loop.now());
+  });
+  if (m_truth.scenario.links)
+    m_saves.emplace_back([=] {
+      std::error_code ignored;
+      fs::remove_all(folder / "last", ignored);  // a folder, where it was brought back
+      fs::create_directory_symlink(fmt::format("epoch-{}", epoch), folder / "last");
+      ::mkfifo((folder / "pipe").c_str(), 0600);
+    });
+  m_saves.emplace_back([=, this] {
+    for (int old = epoch - m_truth.scenario.keep; old > 0; --old) fs::remove_all(folder / fmt::format("epoch-{}", old));
+  });
+  save();
+}
+
+void Training::save() {
+  if (m_saves.empty()) return go_on();
+  m_saves.front()();
+  m_saves.pop_front();
+  then(m_truth.scenario.between_files, &Training::save);
 }
 
 // File by file: it may be killed between two of them.
@@ -98,6 +144,7 @@ void Training::write() {
     m_writes.emplace_back([&] { fs::remove_all(output.path); });  // of a container before
     auto& tree = m_run.wrote[output.name] = m_truth.scenario.written(output.name, m_read, m_run.number);
     for (const auto& [path, content] : tree) m_writes.emplace_back([&] { write_at(below(output.path, path), content, m_loop.now()); });
+    if (m_truth.scenario.links && !tree.contains("")) link(output, m_run.linked[output.name]);
   }
   if (m_run.end == End::fails) m_writes.resize(m_writes.size() / 2);
   const auto count = static_cast<int>(m_writes.size());
@@ -108,6 +155,25 @@ void Training::write() {
   m_loop.after(between_writes * (count + 1), [this] { end(m_run.end == End::fails ? user_code : 0); });
 }
 
+// Links that stay in the tree count as what they lead to; the rest of it is nothing that could travel.
+void Training::link(const plan::TaskOutput& output, Tree& linked) {
+  const fs::path root = output.path;
+  for (const auto& [path, content] : m_run.wrote.at(output.name)) {
+    if (path == "weights.bin") linked["alias.bin"] = content;
+    if (path.starts_with("step-")) linked["latest" + path.substr(path.find('/'))] = content;
+  }
+  const auto step = m_run.wrote.at(output.name).lower_bound("step-");
+  const auto target = step != m_run.wrote.at(output.name).end() && step->first.starts_with("step-") ? step->first.substr(0, step->first.find('/')) : "";
+  m_writes.emplace_back([=] {
+    fs::create_symlink("weights.bin", root / "alias.bin");
+    if (!target.empty()) fs::create_directory_symlink(target, root / "latest");
+    fs::create_directory_symlink(".", root / "again");
+    fs::create_symlink("nowhere", root / "dangling");
+    fs::create_directory_symlink("/", root / "elsewhere");
+    ::mkfifo((root / "pipe").c_str(), 0600);
+  });
+}
+
 void Training::end(int code) {
   if (m_run.ended) return;
   m_run.ended = true;
@@ -115,6 +181,10 @@ void Training::end(int code) {
   m_run.at = m_loop.now();
   m_truth.story.tell("program", "run {} ends with {}", m_run.number, code);
   m_loop.stop();
+}
+
+void Training::died() {
+  if (m_run.at == Time{}) m_run.at = m_loop.now();
 }
 
 void Training::stop() {

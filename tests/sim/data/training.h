@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ struct Run {
   int code = 0;
   End end = End::well;
   Time at{};                          // its end
-  std::map<std::string, Tree> wrote;  // by artifact
+  std::map<std::string, Tree> wrote;   // by artifact
+  std::map<std::string, Tree> linked;  // what its links lead to
+  std::vector<std::pair<int, Time>> saved;  // epochs, and when their checkpoints were whole
   [[nodiscard]] bool good() const { return ended && end != End::fails && end != End::no_value && end != End::writes_on; }
 };
 
@@ -32,6 +35,10 @@ struct Truth {
   Story& story;
   std::map<std::string, Tree> inputs;  // by name: what must be seen
   std::deque<Run> runs;
+  std::map<std::string, std::string> foreign;  // objects of others where outputs belong, by "bucket/key"
+  std::set<std::string> foreign_uploads;       // by id
+  int lives = 0;                               // of agents
+  [[nodiscard]] std::uint64_t read() const;    // what a program knows that has read its inputs
   std::vector<std::string> violations;
   template <typename... Arguments>
   void violated(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
@@ -47,6 +54,8 @@ class Training {
   Training(Life& loop, Truth& truth, const plan::Task& task, int kept, End end);
   // To its end, on the loop.
   Result<agent::ProgramEnd> go(const agent::Outlived& outlived);
+  // It was killed with all the others.
+  void died();
   // A signal that ends it.
   void stop();
   [[nodiscard]] const Run& run() const { return m_run; }
@@ -55,7 +64,10 @@ class Training {
   void look();
   void look_at_checkpoints();
   void train();
+  void save();
+  void go_on();
   void write();
+  void link(const plan::TaskOutput& output, Tree& linked);
   void end(int code);
   agent::ProgramEnd write_on(const agent::Outlived& outlived);
   void then(Duration pause, void (Training::*next)());
@@ -67,6 +79,7 @@ class Training {
   Run& m_run;
   std::uint64_t m_read = 0;
   int m_epoch = 0;
+  std::deque<std::function<void()>> m_saves;    // what is left of the checkpoint
   std::vector<std::function<void()>> m_writes;  // what is left to be written
 };
 

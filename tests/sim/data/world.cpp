@@ -75,17 +75,41 @@ void World::furnish() {
 // Of an earlier job of that name, and of somebody else.
 void World::leave_stale() {
   m_store.put(stranger, "not ours");
+  if (m_scenario.foreign) leave_foreign();
+  if (m_scenario.plain_checkpoints) {
+    const auto folder = where(m_plan.data.task.checkpoints.to);
+    for (const auto& [name, content] : m_scenario.checkpoint(m_truth.read(), 1)) m_store.put(folder + "/epoch-1/" + name, content);
+    m_store.put(folder + "/latest", "1");
+  }
   if (!m_scenario.stale) return;
+  Json outputs = Json::array();
   for (const auto& output : m_plan.data.task.outputs)
     if (output.to.in_store()) {
-      const auto tree = m_scenario.written(output.name, 1, -1);
-      for (const auto& [path, content] : tree) m_store.put(where(output.to) + (path.empty() ? "" : "/" + path), content);
+      Json objects = Json::array();
+      for (const auto& [path, content] : m_scenario.written(output.name, 1, -1)) {
+        const auto place = where(output.to) + (path.empty() ? "" : "/" + path);
+        m_store.put(place, content);
+        objects.push_back({path, ""});
+        if (!m_scenario.through_prefix && !m_scenario.stale_manifest) m_truth.foreign[place] = content;
+      }
+      outputs.push_back({{"uri", output.to.uri}, {"objects", objects}});
     }
   result::PodReport record;
   record.attempt = "another-attempt";
   record.primary = true;
   record.verdict_class = result::VerdictClass::succeeded;
   m_store.put(where(m_plan.data.task.record), to_text(record));
+  if (m_scenario.stale_manifest) m_store.put(where(m_plan.data.prefix) + "/outputs.json", to_text(Json{{"outputs", outputs}}));
+}
+
+void World::leave_foreign() {
+  for (const auto& output : m_plan.data.task.outputs) {
+    if (!output.to.in_store() || m_scenario.through_prefix) continue;
+    for (const auto* name : {"/another-weights.bin", "/step-2/part", "/notes/readme"})
+      m_truth.foreign.emplace(where(output.to) + name, fmt::format("of others: {}", name));
+    m_truth.foreign_uploads.insert(m_store.begin_upload(where(output.to) + "/strange.bin"));
+  }
+  for (const auto& [place, content] : m_truth.foreign) m_store.put(place, content);
 }
 
 StoreNetwork& World::network(bool calm) {
@@ -119,6 +143,7 @@ Result<void> World::step(const std::function<void(cluster::StepData&, std::funct
       return *result;
     } catch (const Killed&) {
       m_story.tell("step", "killed");
+      if (m_after_kill) m_after_kill();
     } catch (const Stuck& stuck) {
       m_truth.violated("the step hangs: {}", stuck.why);
       return internal_error(stuck.why);
@@ -153,6 +178,7 @@ bool World::attempt(Pod& pod, bool primary, bool calm) {
   const auto ended = pod.live(m_loop, between, primary, doom, end, m_promises->kept());
   if (finished && m_truth.runs.size() > runs) m_truth.violated("it trains again although the training is finished and delivered");
   if (ended) m_promises->judge(*ended, primary);
+  if (primary && m_truth.runs.size() > runs) m_promises->judge_checkpoints(m_truth.runs.back(), ended && m_truth.runs.back().ended && m_truth.runs.back().code != 0);
   // What it has sent arrives before the next one begins.
   m_loop.run_for(m_random.between(StoreNetwork::longest_way + Duration{100}, Duration{40'000}));
   m_promises->hands_off(false);
@@ -182,8 +208,15 @@ void World::collect() {
   std::vector<run::OutputFound> outputs;
   for (auto& download : m_plan.data.downloads) {
     download.path = fresh_folder() / "data";
+    if (m_random.chance(0.5)) write_at(fs::path(download.path) / "shard-of-an-older-one", "old", m_loop.now());
     outputs.push_back({.name = download.name, .artifact = true, .path = download.path, .present = wrote.contains(download.name), .value = {}});
   }
+  std::map<std::string, Tree> before;
+  for (const auto& output : outputs) before[output.name] = read_tree_at(output.path);
+  m_after_kill = [&] {
+    for (const auto& output : outputs)
+      if (output.present) m_promises->judge_half_fetched(output.name, read_tree_at(output.path), before[output.name]);
+  };
   const auto fetched = step([&](auto& data, auto done) {
     data.download(outputs, [&data, done](Result<void> got) {
       if (got)
@@ -191,6 +224,8 @@ void World::collect() {
       done(std::move(got));
     });
   });
+  if (!fetched) m_after_kill();
+  m_after_kill = nullptr;
   if (!fetched && m_scenario.faults.outages.empty() && !m_scenario.faults.truncates)
     m_truth.violated("the step could not fetch the outputs: {}", fetched.error().message);
   if (!fetched) return;

@@ -30,6 +30,7 @@ class World {
  private:
   void furnish();
   void leave_stale();
+  void leave_foreign();
   // The step's data do something, in as many lives as it takes. `work` begins it.
   Result<void> step(const std::function<void(cluster::StepData&, std::function<void(Result<void>)>)>& work);
   bool bring_inputs();
@@ -49,6 +50,7 @@ class World {
   Truth m_truth;
   plan::Plan m_plan;
   std::unique_ptr<Promises> m_promises;
+  std::function<void()> m_after_kill;  // of the step: what must be true then
   std::deque<std::unique_ptr<StoreNetwork>> m_networks;  // what was sent arrives even after its sender's end
 };
 

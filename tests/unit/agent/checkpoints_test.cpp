@@ -52,16 +52,26 @@ struct Checkpoints : staging::test::StoreOfPod {
   [[nodiscard]] Texts sent() const {
     Texts names;
     for (const auto& asked : transport.asked())
-      if (asked.request.method == "PUT") names.push_back(asked.request.url.path.substr(asked.request.url.path.rfind('/') + 1));
+      if (const auto& path = asked.request.url.path; asked.request.method == "PUT" && path.find("/files/") != std::string::npos)
+        names.push_back(path.substr(path.rfind('/') + 1));
     return names;
   }
+  // What would come back.
+  std::map<std::string, std::string> kept() {
+    std::optional<Result<NewestSet::Found>> found;
+    const NewestSet newest(stores->of(checkpoints.to), objectstore::Address::parse(checkpoints.to.uri).value(), [&](auto answer) { found = std::move(answer); });
+    running.advance(5s);
+    std::map<std::string, std::string> files;
+    if (found && *found && (*found)->set)
+      for (const auto& [path, file] : (*found)->set->files) files[path] = objects.at("jobs/job/checkpoints/" + file.key);
+    return files;
+  }
 };
-
-constexpr auto in_bucket = "jobs/job/checkpoints/";
+using Files = std::map<std::string, std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(Checkpoints, "what an earlier attempt has saved comes back into its folder") {
+TEST_CASE_METHOD(Checkpoints, "what an attempt of an earlier version has saved comes back into its folder") {
   objects = {{"jobs/job/checkpoints/1", "one"}, {"jobs/job/checkpoints/sub/2", "two"}, {"jobs/job/checkpoints-of-another", "x"}};
   CHECK_FALSE(has_checkpoints(checkpoints));
   REQUIRE(restore());
@@ -94,7 +104,7 @@ TEST_CASE_METHOD(Checkpoints, "a training does not begin anew because its checkp
 }
 
 TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and nothing twice") {
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(14s);
   CHECK(transport.asked().empty());
   running.advance(2s);
@@ -102,11 +112,11 @@ TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and 
   save("1", "one");
   save("log", "a");
   running.advance(15s);
-  CHECK(objects == std::map<std::string, std::string>{{"jobs/job/checkpoints/1", "one"}, {"jobs/job/checkpoints/log", "a"}});
+  CHECK(kept() == Files{{"1", "one"}, {"log", "a"}});
   save("2", "two");
   save("log", "a longer one");
   running.advance(15s);
-  CHECK(objects["jobs/job/checkpoints/log"] == "a longer one");
+  CHECK(kept()["log"] == "a longer one");
   running.advance(60s);
   auto names = sent();
   std::ranges::sort(names);
@@ -114,27 +124,122 @@ TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and 
   CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(Checkpoints, "a checkpoint that the store refuses holds up no other, and is tried again at the next look") {
-  save("1", "one");
-  save("2", "two");
-  refuse("PUT /bkt/jobs/job/checkpoints/1", 403, "AccessDenied", 2);  // a refusal is tried once more with keys read anew
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 15s);
+TEST_CASE_METHOD(Checkpoints, "a state of the folder counts when all of it is there: what points to a file that could not be sent does not come back") {
+  save("step-1/weights", "one");
+  save("latest", "step-1");
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(16s);
-  CHECK_FALSE(objects.contains("jobs/job/checkpoints/1"));
-  CHECK(objects["jobs/job/checkpoints/2"] == "two");
+  save("step-2/weights", "two");
+  save("latest", "step-2");
+  fault = [](const FakeTransport::Asked& asked) {
+    return asked.line().ends_with("step-2/weights") ? std::optional(refusal(403, "AccessDenied")) : std::nullopt;
+  };
+  running.advance(15s);
+  CHECK(kept() == Files{{"latest", "step-1"}, {"step-1/weights", "one"}});
   REQUIRE(told.size() == 1);
   CHECK_THAT(told[0], Contains("checkpoints: ") && Contains("AccessDenied"));
+  running.advance(30s);
+  CHECK(told.size() == 1);  // the same once more is no news
+  fault = nullptr;
   running.advance(15s);
-  CHECK(objects["jobs/job/checkpoints/1"] == "one");
-  CHECK(told.size() == 1);
+  CHECK(kept()["latest"] == "step-2");
+  CHECK(told.back() == "checkpoints: kept again");
+}
+
+TEST_CASE_METHOD(Checkpoints, "what the program has removed goes, from the store too, once a later state is whole") {
+  save("step-1", "one");
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(16s);
+  save("step-2", "two");
+  std::filesystem::remove(in_pod("saved/step-1"));
+  running.advance(15s);
+  CHECK(kept() == Files{{"step-2", "two"}});
+  CHECK(objects.size() == 2);  // the file, and the set that lists it
+  std::filesystem::remove(in_pod("saved/step-2"));
+  running.advance(15s);
+  CHECK(kept() == Files{{"step-2", "two"}});  // an empty folder is no state to go on from
+}
+
+TEST_CASE_METHOD(Checkpoints, "the newest complete set comes back, with the times of its files") {
+  save("a", "old");
+  {
+    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    running.advance(16s);
+    save("a", "newer");
+    save("b", "bb");
+    running.advance(15s);
+  }
+  const auto time = std::filesystem::last_write_time(in_pod("saved/b"));
+  std::filesystem::remove_all(in_pod("saved"));
+  REQUIRE(restore());
+  CHECK(read(in_pod("saved/a")) == "newer");
+  CHECK(std::filesystem::last_write_time(in_pod("saved/b")) == time);
+  const auto puts = count("PUT");
+  const CheckpointSync next(running, *stores, checkpoints, tell, 8, 15s);
+  running.advance(31s);
+  CHECK(count("PUT") == puts);  // all of it is known
+  CHECK(kept().size() == 2);
+}
+
+TEST_CASE_METHOD(Checkpoints, "a set of which something is missing does not count") {
+  objects = {{"jobs/job/checkpoints/.trainstep/sets/0000000001-a.json", R"({"files": [["x", ".trainstep/files/a-1/x", 3, 5]]})"},
+             {"jobs/job/checkpoints/.trainstep/files/a-1/x", "old"},
+             {"jobs/job/checkpoints/.trainstep/sets/0000000002-a.json", R"({"files": [["x", ".trainstep/files/a-2/x", 3, 5]]})"},
+             {"jobs/job/checkpoints/.trainstep/files/a-2/x", "ha"},
+             {"jobs/job/checkpoints/.trainstep/sets/0000000003-a.json", "{"}};
+  SECTION("an older one does") {
+    REQUIRE(restore());
+    CHECK(read(in_pod("saved/x")) == "old");
+  }
+  SECTION("none is complete: the training begins anew, and it is said") {
+    objects.erase("jobs/job/checkpoints/.trainstep/files/a-1/x");
+    REQUIRE(restore());
+    CHECK_FALSE(has_checkpoints(checkpoints));
+    CHECK(told == Texts{"checkpoints: none of the 3 saved states is complete"});
+  }
+}
+
+TEST_CASE_METHOD(Checkpoints, "a file that changes whenever it is read holds up the others for a minute, not for ever, and is told") {
+  save("step-1", "one");
+  save("log", "a");
+  fault = [&, turn = 0](const FakeTransport::Asked& asked) mutable {
+    if (asked.line().ends_with("/log") && asked.request.method == "PUT") save("log", "a" + std::string(static_cast<std::size_t>(++turn), 'x'));
+    return std::nullopt;
+  };
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(50s);
+  CHECK(kept().empty());
+  CHECK_THAT(told.at(0), Contains("log changed or went while it was read"));
+  running.advance(60s);
+  CHECK(kept() == Files{{"step-1", "one"}});
+  CHECK(std::ranges::any_of(told, [](const auto& line) { return line.find("log changes all the time") != std::string::npos; }));
+}
+
+TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what cannot travel is told once") {
+  save("step-1/weights", "one");
+  std::filesystem::create_directory_symlink("step-1", in_pod("saved/last"));
+  std::filesystem::create_symlink("nowhere", in_pod("saved/dangling"));
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(46s);
+  CHECK(kept() == Files{{"last/weights", "one"}, {"step-1/weights", "one"}});
+  CHECK(told == Texts{"checkpoints: left out: dangling: a link that leads nowhere"});
+}
+
+TEST_CASE_METHOD(Checkpoints, "a folder that cannot be read is told") {
+  save("file", "x");
+  checkpoints.path = in_pod("saved/file/folder");
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(46s);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("checkpoints: cannot read"));
 }
 
 TEST_CASE_METHOD(Checkpoints, "the last look does not wait for its time, and ends when all is there") {
-  CheckpointSync sync(running, *stores, checkpoints, tell, 15s);
+  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   save("1", "one");
   const auto began = running.now();
   sync.finish(60s);
-  CHECK(objects[std::string(in_bucket) + "1"] == "one");
+  CHECK(kept() == Files{{"1", "one"}});
   CHECK(running.now() - began < 1s);
 }
 
@@ -142,18 +247,18 @@ TEST_CASE_METHOD(Checkpoints, "the last look sends again what was on its way whe
   save("1", "one");
   auto slow = Reply::silent();
   fault = [&, first = true](const FakeTransport::Asked&) mutable { return std::exchange(first, false) ? std::optional(slow) : std::nullopt; };
-  CheckpointSync sync(running, *stores, checkpoints, tell, 15s);
+  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(16s);
-  CHECK(objects.empty());
+  CHECK(kept().empty());
   save("1", "newer one");
   sync.finish(60s);
-  CHECK(objects[std::string(in_bucket) + "1"] == "newer one");
+  CHECK(kept() == Files{{"1", "newer one"}});
 }
 
 TEST_CASE_METHOD(Checkpoints, "a store that is silent takes the limit of the last look and no longer") {
   save("1", "one");
   fault = [](const FakeTransport::Asked&) { return std::optional(Reply::silent()); };
-  CheckpointSync sync(running, *stores, checkpoints, tell, 15s);
+  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   const auto began = running.now();
   sync.finish(60s);
   CHECK(running.now() - began >= 60s);
@@ -162,7 +267,7 @@ TEST_CASE_METHOD(Checkpoints, "a store that is silent takes the limit of the las
 
 TEST_CASE_METHOD(Checkpoints, "with the sync its looking ends") {
   {
-    const CheckpointSync sync(running, *stores, checkpoints, tell, 15s);
+    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
     running.advance(16s);
   }
   save("1", "one");

@@ -2,8 +2,8 @@
 #include "agent/turn.h"
 
 #include <optional>
-#include <thread>
 
+#include "base/poll_loop.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -12,8 +12,10 @@ using namespace trainstep::agent;
 
 TEST_CASE("what one has fetched is done for those that come after it") {
   const TempDir scratch;
+  PollLoop loop;
   {
     const Turn first(scratch.path(), "task");
+    REQUIRE(first.take(loop));
     CHECK_FALSE(first.is_done());
     REQUIRE(first.done());
     CHECK(first.is_done());
@@ -24,22 +26,42 @@ TEST_CASE("what one has fetched is done for those that come after it") {
 
 TEST_CASE("one that failed leaves the work to the next") {
   const TempDir scratch;
+  PollLoop loop;
   {
     const Turn failed(scratch.path(), "task");
+    REQUIRE(failed.take(loop));
   }
-  CHECK_FALSE(Turn(scratch.path(), "task").is_done());
+  const Turn next(scratch.path(), "task");
+  REQUIRE(next.take(loop));
+  CHECK_FALSE(next.is_done());
 }
 
 TEST_CASE("who comes while another fetches waits, and then finds it done") {
   const TempDir scratch;
+  PollLoop loop;
   std::optional<Turn> first(std::in_place, scratch.path(), "task");
-  bool done = false;
-  std::thread other([&] { done = Turn(scratch.path(), "task").is_done(); });
-  for (int i = 0; i < 1'000; ++i) std::this_thread::yield();
-  REQUIRE(first->done());
-  first.reset();
-  other.join();
-  CHECK(done);
+  REQUIRE(first->take(loop));
+  int looks = 0;
+  loop.after(std::chrono::milliseconds(120), [&] {
+    ++looks;
+    REQUIRE(first->done());
+    first.reset();
+  });
+  const Turn second(scratch.path(), "task");
+  REQUIRE(second.take(loop));
+  CHECK(looks == 1);
+  CHECK(second.is_done());
+}
+
+TEST_CASE("who waits for another can be stopped") {
+  const TempDir scratch;
+  PollLoop loop;
+  const Turn first(scratch.path(), "task"), second(scratch.path(), "task");
+  REQUIRE(first.take(loop));
+  loop.after(std::chrono::milliseconds(1), [&] { loop.stop(); });
+  const auto taken = second.take(loop);
+  REQUIRE_FALSE(taken);
+  CHECK(taken.error().kind == ErrorKind::cancelled);
 }
 
 TEST_CASE("without a folder that is shared everyone has a turn of its own, at once") {
@@ -52,6 +74,9 @@ TEST_CASE("without a folder that is shared everyone has a turn of its own, at on
 TEST_CASE("a folder that cannot be locked stops nobody") {
   const TempDir scratch;
   const auto gone = (scratch.path() / "gone").string();
+  PollLoop loop;
   const Turn first(gone, "task"), second(gone, "task");
+  REQUIRE(first.take(loop));
+  REQUIRE(second.take(loop));
   CHECK_FALSE(second.is_done());
 }

@@ -51,6 +51,13 @@ TEST_CASE("an address says whether it is encrypted; a bucket without a folder is
   CHECK((*store)->folder.uri == "s3://models");
 }
 
+TEST_CASE("the Secret may name the region of its bucket") {
+  auto texts = minio;
+  CHECK((*job_store(secret(texts)))->folder.store.region == "us-east-1");
+  texts["minio-region"] = "eu-central-1";
+  CHECK((*job_store(secret(texts)))->folder.store.region == "eu-central-1");
+}
+
 TEST_CASE("a Secret without a bucket is one of another cluster") {
   const auto store = job_store(secret({{"remote-host", "https://api.example.com"}, {"remote-token", "t"}, {"access-mode", "ReadWriteOnce"}}));
   REQUIRE(store);

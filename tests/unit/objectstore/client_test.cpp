@@ -2,6 +2,7 @@
 #include "objectstore/client.h"
 
 #include "data/digest.h"
+#include "objectstore/listing.h"
 #include "support/catch.h"
 #include "support/fake_transport.h"
 
@@ -252,4 +253,84 @@ TEST_CASE_METHOD(Bucket, "a call that is cancelled tells nothing, and its exchan
   CHECK(server.open() == 0);
   loop.run();
   CHECK(told == 0);
+}
+
+TEST_CASE_METHOD(Bucket, "a bucket lies in the region that the store names, and is asked there from then on") {
+  const auto home = GENERATE("Region", "header");
+  server.serve([&](const FakeTransport::Asked& asked) {
+    if (asked.header("Authorization").find("/eu-central-1/s3/") != std::string::npos) return with_etag("e");
+    if (std::string(home) == "Region")
+      return Reply::text("<Error><Code>AuthorizationHeaderMalformed</Code><Message>m</Message><Region>eu-central-1</Region></Error>", 400);
+    return Reply{.status = 400, .headers = {{"x-amz-bucket-region", "eu-central-1"}}};
+  });
+  CHECK(put("1"));
+  CHECK(server.asked().size() == 2);
+  CHECK(put("2"));
+  CHECK(server.asked().size() == 3);
+}
+
+TEST_CASE_METHOD(Bucket, "calls under way together all learn the region") {
+  server.serve([&](const FakeTransport::Asked& asked) {
+    if (asked.header("Authorization").find("/eu-central-1/s3/") != std::string::npos) return with_etag("e");
+    return Reply::text("<Error><Code>AuthorizationHeaderMalformed</Code><Message>m</Message><Region>eu-central-1</Region></Error>", 400);
+  });
+  int stored = 0;
+  for (int i = 0; i < 3; ++i) client.put(object, text("x"), [&](const Answer<Object>& answer) { stored += answer ? 1 : 0; });
+  loop.run();
+  CHECK(stored == 3);
+}
+
+TEST_CASE_METHOD(Bucket, "of AWS another region is another host; what can be no region's name is none") {
+  Client aws(loop, server, Store{{"https", "s3.amazonaws.com", 443, "", {}}}, keys, 1);
+  std::string region = "eu-central-1";
+  server.serve([&](const FakeTransport::Asked& asked) {
+    if (asked.request.url.host == "s3.eu-central-1.amazonaws.com") return with_etag("e");
+    return Reply{.status = 301, .headers = {{"x-amz-bucket-region", region}}};
+  });
+  const auto ask = [&] { return outcome<Object>([&](auto done) { aws.put(object, text("x"), done); }); };
+  SECTION("a region") { CHECK(ask()); }
+  SECTION("none") {
+    region = "evil.example/";
+    CHECK_FALSE(ask());
+    CHECK(server.asked().size() == 1);
+  }
+}
+
+TEST_CASE_METHOD(Bucket, "a region that is not taken either is told with what to correct") {
+  server.serve([](const auto&) {
+    return Reply::text("<Error><Code>AuthorizationHeaderMalformed</Code><Message>expecting 'x'</Message><Region>x</Region></Error>", 400);
+  });
+  const auto answer = put("1");
+  REQUIRE_FALSE(answer);
+  CHECK(server.asked().size() == 2);
+  CHECK(answer.error().error.message.ends_with("(expecting 'x'); correct the region (minio-region in the Secret of the bucket)"));
+}
+
+TEST_CASE_METHOD(Bucket, "uploads that were begun are listed page by page") {
+  server.reply(Reply::text("<ListMultipartUploadsResult><EncodingType>url</EncodingType><Upload><Key>dir/k/a+b</Key><UploadId>1</UploadId></Upload>"
+                           "<IsTruncated>true</IsTruncated><NextKeyMarker>dir/k/a+b</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"
+                           "</ListMultipartUploadsResult>"));
+  server.reply(Reply::text("<ListMultipartUploadsResult><Upload><Key>dir/k</Key><UploadId>2</UploadId></Upload>"
+                           "<Upload><Key>dir/k2</Key><UploadId>3</UploadId></Upload></ListMultipartUploadsResult>"));
+  std::optional<Answer<std::vector<Pending>>> found;
+  const UploadListing listing(client, object, [&](auto answer) { found = std::move(answer); });
+  loop.run();
+  REQUIRE((found && *found));
+  REQUIRE((*found)->size() == 2);
+  CHECK((*found)->at(0).key == "dir/k/a b");
+  CHECK((*found)->at(1).upload == "2");
+  CHECK(server.asked().at(1).query("key-marker") == "dir/k/a b");
+  CHECK(server.asked().at(1).query("upload-id-marker") == "1");
+}
+
+TEST_CASE_METHOD(Bucket, "pages of uploads that go round in a circle come to an end") {
+  server.serve([](const auto&) {
+    return Reply::text("<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker></ListMultipartUploadsResult>");
+  });
+  std::optional<Answer<std::vector<Pending>>> found;
+  const UploadListing listing(client, object, [&](auto answer) { found = std::move(answer); });
+  loop.run();
+  REQUIRE(found);
+  REQUIRE_FALSE(*found);
+  CHECK(server.asked().size() == 2);
 }

@@ -27,7 +27,7 @@ struct Files {
     std::optional<KnownFiles> known;
     const auto files = read_tree(here.path());
     REQUIRE(files);
-    const Recognition recognition(loop, *files, there, here.path(), [&](const KnownFiles& same) { known = same; }, limits);
+    const Recognition recognition(loop, files->files, there, here.path(), [&](const KnownFiles& same) { known = same; }, limits);
     CHECK_FALSE(known);
     loop.run();
     REQUIRE(known);
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(Files, "files whose objects have the ETag of their content are 
   REQUIRE(known.size() == 3);
   CHECK(known.at("long").etag == tag_of_three_parts);
   CHECK(known.at("a").size == 4);
-  CHECK(plan_upload(read_tree(here.path()).value(), {{"a", 4, md5_hex("1234")}}, known).equal == 1);
+  CHECK(plan_upload(read_tree(here.path())->files, {{"a", 4, md5_hex("1234")}}, known).equal == 1);
 }
 
 TEST_CASE_METHOD(Files, "other bytes, another size, another ETag, no object: not recognised") {

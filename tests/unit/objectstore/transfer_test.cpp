@@ -2,10 +2,12 @@
 #include "objectstore/transfer.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/files.h"
 #include "objectstore/listing.h"
@@ -56,14 +58,13 @@ struct Trees : FakeStore {
   Result<KnownFiles> up(const KnownFiles& known = {}) {
     const auto files = read_tree(source);
     REQUIRE(files);
-    auto plan = plan_upload(*files, known.empty() ? std::vector<Object>() : listed(), known);
+    auto plan = plan_upload(files->files, known.empty() ? std::vector<Object>() : listed(), known);
     return outcome([&](auto sink) { return upload(client, std::move(plan), source, at, std::move(sink), limits); });
   }
   Result<KnownFiles> down(const KnownFiles& known = {}) {
     const auto there = listed();
-    auto plan = plan_download(there, read_tree(target).value_or(std::vector<LocalFile>()), known);
-    REQUIRE(plan);
-    return outcome([&](auto sink) { return download(client, std::move(*plan), target, at, std::move(sink), limits); });
+    auto plan = plan_download(there, read_tree(target).value_or(LocalTree()).files, known);
+    return outcome([&](auto sink) { return download(client, std::move(plan), target, at, std::move(sink), limits); });
   }
   std::vector<std::string> left_beside() const {
     std::vector<std::string> names;
@@ -75,6 +76,13 @@ struct Trees : FakeStore {
 };
 
 const std::string long_text = "0123456789abcdefghijABCDEFGHIJxyz";  // four parts
+
+// In kB, so far.
+long most_memory() {
+  struct rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
 
 }  // namespace
 
@@ -289,8 +297,7 @@ TEST_CASE_METHOD(Trees, "an object of another length than it was listed with is 
   for (auto& object : there) object.etag.clear();
   objects["model/small"] = "123";
   auto plan = plan_download(there, {}, {});
-  REQUIRE(plan);
-  const auto got = outcome([&](auto sink) { return download(client, std::move(*plan), target, at, std::move(sink), limits); });
+  const auto got = outcome([&](auto sink) { return download(client, std::move(plan), target, at, std::move(sink), limits); });
   REQUIRE_FALSE(got);
   CHECK(got.error().message == "s3://b/model/small has changed while it was fetched");
   CHECK(read("small") == "(none)");
@@ -422,7 +429,7 @@ TEST_CASE_METHOD(Trees, "a transfer that is given up says nothing more") {
   write("large", long_text);
   int told = 0;
   {
-    auto plan = plan_upload(read_tree(source).value(), {}, {});
+    auto plan = plan_upload(read_tree(source)->files, {}, {});
     const auto given_up = upload(client, std::move(plan), source, at, {{}, [&](const auto&) { ++told; }}, limits);
     loop.run(Duration{2});
   }
@@ -431,19 +438,89 @@ TEST_CASE_METHOD(Trees, "a transfer that is given up says nothing more") {
   CHECK(told == 0);
 }
 
-TEST_CASE("a tree has files and links to files, and nothing else travels") {
+TEST_CASE_METHOD(Trees, "a file can be put under a key of another name, and come back under its own") {
+  write("large", long_text);
+  write("small", "1");
+  auto plan = plan_upload(read_tree(source)->files, {}, {});
+  for (auto& travel : plan.travels) travel.object.key = "elsewhere/" + travel.file.path;
+  REQUIRE(outcome([&](auto sink) { return upload(client, std::move(plan), source, at, std::move(sink), limits); }));
+  CHECK(objects.at("model/elsewhere/large") == long_text);
+  auto back = plan_download(listed(), {}, {});
+  back.folders.clear();
+  for (auto& travel : back.travels) travel.file.path = travel.file.path.substr(10);
+  REQUIRE(outcome([&](auto sink) { return download(client, std::move(back), target, at, std::move(sink), limits); }));
+  CHECK(read("large") == long_text);
+  CHECK(read("small") == "1");
+}
+
+TEST_CASE_METHOD(Trees, "what is larger than the space there is is not begun to be fetched") {
+  SyncPlan plan = plan_download({{"a", std::numeric_limits<std::int64_t>::max(), "e"}}, {}, {});
+  const auto got = outcome([&](auto sink) { return download(client, std::move(plan), target, at, std::move(sink), limits); });
+  REQUIRE_FALSE(got);
+  CHECK(got.error().kind == ErrorKind::internal);
+  CHECK(got.error().message.find("No space left on device") != std::string::npos);
+  CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Trees, "of many ranges only so many are queued as can be asked for") {
+  objects["model/large"] = "x";
+  constexpr std::int64_t size = std::int64_t{1} << 30;  // of 100 million ranges
+  auto plan = plan_download({{"large", size, FakeStore::etag("x")}}, {}, {});
+  auto small = limits;
+  small.range = 10;
+  fault = [](const FakeTransport::Asked&) { return std::optional(refusal(416, "InvalidRange")); };
+  const auto before = most_memory();
+  const auto got = outcome([&](auto sink) { return download(client, std::move(plan), target, at, std::move(sink), small); });
+  REQUIRE_FALSE(got);
+  CHECK(most_memory() - before < 65'536);
+}
+
+TEST_CASE("a tree has files, and what links lead to") {
   const TempDir here;
   const auto root = here.path() / "tree";
   REQUIRE(write_file_atomically(root / "b/file", "1234"));
+  REQUIRE(write_file_atomically(here.path() / "outside", "12345"));
   REQUIRE(make_directories(root / "empty"));
   fs::create_symlink(root / "b/file", root / "a-link");
-  const auto files = read_tree(root);
-  REQUIRE(files);
-  REQUIRE(files->size() == 2);
-  CHECK(files->at(0).path == "a-link");
-  CHECK(files->at(0).size == 4);
-  CHECK(files->at(1).path == "b/file");
+  fs::create_symlink(here.path() / "outside", root / "c-link");
+  fs::create_directory_symlink("b", root / "latest");
+  const auto tree = read_tree(root);
+  REQUIRE(tree);
+  std::vector<std::string> paths;
+  for (const auto& file : tree->files) paths.push_back(file.path + ' ' + std::to_string(file.size));
+  CHECK(paths == std::vector<std::string>{"a-link 4", "b/file 4", "c-link 5", "latest/file 4"});
+  CHECK(tree->left_out.empty());
   CHECK(read_tree(root / "none").error().kind == ErrorKind::not_found);
-  fs::create_directory_symlink(root / "b", root / "folder-link");
-  CHECK(read_tree(root).error().message == (root / "folder-link").string() + " cannot be uploaded: only files, folders and links to files can");
+}
+
+TEST_CASE("what cannot travel is left out of a tree by its name, and holds up nothing") {
+  const TempDir here;
+  const auto root = here.path() / "tree";
+  REQUIRE(write_file_atomically(root / "a/file", "1234"));
+  REQUIRE(::mkfifo((root / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("nowhere", root / "dangling");
+  fs::create_symlink("itself", root / "itself");
+  fs::create_directory_symlink("..", root / "a/up");
+  fs::create_directory_symlink("/", root / "root");
+  fs::create_symlink("/dev/null", root / "null");
+  const auto tree = read_tree(root);
+  REQUIRE(tree);
+  REQUIRE(tree->files.size() == 1);
+  CHECK(tree->left_out == std::vector<std::string>{"a/up: a link that goes round in a circle", "dangling: a link that leads nowhere",
+                                                   "itself: a link that leads nowhere", "null: a device", "pipe: a FIFO",
+                                                   "root: a link to a folder elsewhere"});
+  CHECK(describe_left_out(tree->left_out).ends_with("; null: a device; pipe: a FIFO; and 1 more"));
+  CHECK(read_tree(root / "pipe").error().kind == ErrorKind::input);
+}
+
+TEST_CASE("links of folders to each other come to an end") {
+  const TempDir here;
+  const auto root = here.path() / "tree";
+  for (const auto* name : {"a", "b"}) REQUIRE(write_file_atomically(root / name / "file", "1"));
+  fs::create_directory_symlink("../b", root / "a/x");
+  fs::create_directory_symlink("../a", root / "b/y");
+  const auto tree = read_tree(root);
+  REQUIRE(tree);
+  CHECK(tree->files.size() == 4);
+  CHECK(tree->left_out.size() == 2);
 }

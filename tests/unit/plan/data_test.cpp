@@ -474,3 +474,19 @@ TEST_CASE("checkpoints are kept below the job's prefix, unless they lie on the c
   c.known.agent_image.clear();
   CHECK_FALSE(c.refusal().empty());
 }
+
+TEST_CASE("an address of an output lies apart from those of inputs and from the job's own folder, else it is refused") {
+  const auto refused = [](const std::string& data, const std::string& model, const StoreAccess& of_model = minio) {
+    Case made;
+    made.folder().input(path("train_dataset_dir", "", data)).output("model", path("model_dir", "", model)).store(data, minio).store(model, of_model);
+    auto plan = make_plan(made.request, {"Job", "PyTorch", "MPI", "TF"});
+    REQUIRE(plan);
+    const auto routed = route_data(*plan, made.known);
+    return routed ? std::string() : routed.error().message;
+  };
+  CHECK_THAT(refused("s3://b/run/data", "s3://b/run"), Contains("model_dir: s3://b/run contains train_dataset_dir (s3://b/run/data)"));
+  CHECK_THAT(refused("s3://b/run/data", "minio://b/run/data/"), Contains("is also"));
+  CHECK_THAT(refused("s3://b", "s3://b/run"), Contains("lies in"));
+  CHECK(refused("s3://b/run/data", "s3://b/run/model").empty());
+  CHECK(refused("s3://b/run/data", "s3://b/run", aws).empty());  // another store
+}

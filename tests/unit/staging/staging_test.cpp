@@ -24,6 +24,7 @@ struct Staging : StoreOfPod {
   std::vector<std::string> told;
   std::vector<plan::TaskInput> inputs;
   std::vector<plan::TaskOutput> outputs;
+  DeliveryOptions options;
 
   StagingSink sink(std::optional<Result<Staged>>& result) {
     return {[this](const std::string& line) { told.push_back(line); },
@@ -42,7 +43,7 @@ struct Staging : StoreOfPod {
   }
   Result<Staged> deliver(Duration limit = 30min) {
     std::optional<Result<Staged>> result;
-    const Delivery delivery(*stores, outputs, limit, sink(result));
+    const Delivery delivery(*stores, outputs, limit, sink(result), options);
     CHECK_FALSE(result);
     loop.run();
     REQUIRE(result);
@@ -158,7 +159,8 @@ TEST_CASE_METHOD(Staging, "outputs are put where they belong: trees and single f
   CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(Staging, "what an earlier attempt left at an output's address is removed, after the new is there, and nothing beside it") {
+TEST_CASE_METHOD(Staging, "in the job's own folder what an earlier attempt left is removed, after the new is there, and nothing beside it") {
+  options.own = "s3://bkt/run";
   objects = {{"run/model/old/a", "x"}, {"run/model/old/b", "x"}, {"run/model/graph", "old"}, {"run/model2/a", "y"}, {"run/models", "y"}};
   write(output("model", "s3://bkt/run/model") + "/graph", "new");
   REQUIRE(deliver());
@@ -174,6 +176,7 @@ TEST_CASE_METHOD(Staging, "what an earlier attempt left at an output's address i
 
 TEST_CASE_METHOD(Staging,
                  "uploads that a killed attempt has begun at an output's address are given up, whatever the files are called, and none beside it") {
+  options.own = "s3://bkt/run";
   for (const auto* where : {"run/model/old", "run/model", "run/model2/a"}) upload_keys[where] = where;
   for (const auto& [id, key] : upload_keys) uploads[id][1] = "part";
   write(output("model", "s3://bkt/run/model") + "/graph", "new");
@@ -191,6 +194,7 @@ TEST_CASE_METHOD(Staging,
 }
 
 TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of a tree") {
+  options.own = "s3://bkt/run";
   SECTION("tree") {
     objects = {{"run/model", "file"}};
     write(output("model", "s3://bkt/run/model") + "/graph", "g");
@@ -203,6 +207,136 @@ TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of 
     REQUIRE(deliver());
     CHECK(objects == std::map<std::string, std::string>{{"run/model", "file"}});
   }
+}
+
+TEST_CASE_METHOD(Staging, "what the job has not put at an output's address stays there, and is told once") {
+  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  objects = {{"run/model/old", "x"}, {"run/model/data/train.csv", "y"}, {"run/model/graph", "old"}};
+  upload_keys["u"] = "run/model/strange";
+  uploads["u"][1] = "part";
+  write(output("model", "s3://bkt/run/model") + "/graph", "new");
+  refuse("PUT /bkt/run/model", 503, "SlowDown", 1);
+  REQUIRE(deliver());
+  CHECK(objects["run/model/old"] == "x");
+  CHECK(objects["run/model/data/train.csv"] == "y");
+  CHECK(objects["run/model/graph"] == "new");
+  CHECK(uploads.size() == 1);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("output model: 2 objects, such as \"data/train.csv\", at s3://bkt/run/model were not put there by this job"));
+}
+
+TEST_CASE_METHOD(Staging, "what an earlier attempt of the job has put there goes when the new is there") {
+  const bool on_claim = GENERATE(false, true);
+  options.manifest = on_claim ? plan::TaskPlace{"", 0, in_pod("claim/.outputs.json")} : plan::TaskPlace{"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  objects = {{"run/model/others", "x"}, {"run/model/replaced", "of others"}};
+  const auto path = output("model", "s3://bkt/run/model");
+  write(path + "/a", "1");
+  write(path + "/b", "1");
+  write(path + "/replaced", "ours");
+  SECTION("an attempt that came to its end") { REQUIRE(deliver()); }
+  SECTION("an attempt that was killed before it had put all") {
+    refuse("PUT /bkt/run/model/b", 403, "AccessDenied");
+    REQUIRE_FALSE(deliver(0s));
+    fault = nullptr;
+    upload_keys["u"] = "run/model/b";
+    uploads["u"][1] = "part";
+  }
+  told.clear();
+  fs::remove_all(path);
+  write(path + "/c", "2");
+  REQUIRE(deliver());
+  objects.erase("run/.trainstep/job/outputs.json");
+  CHECK(objects == std::map<std::string, std::string>{{"run/model/others", "x"}, {"run/model/c", "2"}});
+  CHECK(uploads.empty());
+}
+
+TEST_CASE_METHOD(Staging, "an object of others that was to be replaced, but was not, stays") {
+  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  objects = {{"run/model/graph", "of others"}};
+  const auto path = output("model", "s3://bkt/run/model");
+  write(path + "/graph", "ours");
+  refuse("PUT /bkt/run/model/graph", 403, "AccessDenied");
+  REQUIRE_FALSE(deliver(0s));
+  fault = nullptr;
+  fs::remove_all(path);
+  write(path + "/c", "2");
+  REQUIRE(deliver());
+  CHECK(objects["run/model/graph"] == "of others");
+}
+
+TEST_CASE_METHOD(Staging, "who may not read what was put there removes nothing") {
+  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  write(output("model", "s3://bkt/run/model") + "/a", "1");
+  REQUIRE(deliver());
+  fs::remove_all(outputs.back().path);
+  write(outputs.back().path + "/b", "2");
+  refuse("GET /bkt/run/.trainstep/job/outputs.json", 403, "AccessDenied", 2);
+  REQUIRE(deliver());
+  CHECK(objects["run/model/a"] == "1");
+}
+
+TEST_CASE_METHOD(Staging, "a delivery that has to end takes back what it has put where others look, and leaves no upload open") {
+  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  objects = {{"run/model/others", "x"}};
+  write(output("model", "s3://bkt/run/model") + "/a", "1");
+  write(outputs.back().path + "/large", std::string(20 << 20, 'x'));
+  fault = [](const FakeTransport::Asked& asked) {
+    return asked.query("partNumber") == "2" ? std::optional(Reply::silent()) : std::nullopt;
+  };
+  std::optional<Result<Staged>> result;
+  Delivery delivery(*stores, outputs, 30min, sink(result), options);
+  loop.run(3s);
+  CHECK(objects.contains("run/model/a"));
+  CHECK(uploads.size() == 1);
+  const auto asked = loop.now();
+  Time ended{};
+  loop.after(1ms, [&] { delivery.stop({ErrorKind::cancelled, "stopped"}); });
+  loop.after(25s, [&] { ended = loop.now(); });
+  loop.run(26s);
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::cancelled);
+  CHECK(loop.now() - asked < 30s);
+  CHECK(uploads.empty());
+  objects.erase("run/.trainstep/job/outputs.json");
+  CHECK(objects == std::map<std::string, std::string>{{"run/model/others", "x"}});
+}
+
+TEST_CASE_METHOD(Staging, "a delivery that has to end and is nearly done comes to its end") {
+  write(output("model", "s3://bkt/run/model") + "/a", "1");
+  std::optional<Result<Staged>> result;
+  Delivery delivery(*stores, outputs, 30min, sink(result), options);
+  delivery.stop({ErrorKind::cancelled, "stopped"});
+  loop.run(10s);
+  REQUIRE(result);
+  CHECK(result->has_value());
+  CHECK(objects["run/model/a"] == "1");
+}
+
+TEST_CASE_METHOD(Staging, "a key that can be no file holds up no other, and is told; nothing but such keys is an error") {
+  objects = {{"data/a", "1"}, {"data/b//c", "2"}, {"only//x", "1"}};
+  input("data", "s3://bkt/data");
+  REQUIRE(fetch());
+  CHECK(read(in_pod("inputs/data/a")) == "1");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0] == "input data: left out: \"b//c\": no path below a folder");
+  inputs.clear();
+  input("only", "s3://bkt/only");
+  const auto staged = fetch();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::input);
+}
+
+TEST_CASE_METHOD(Staging, "what cannot travel is left out of an output, and told; an output of nothing else is none") {
+  const auto path = output("model", "s3://bkt/run/model");
+  write(path + "/graph", "g");
+  fs::create_symlink("nowhere", path + "/dangling");
+  REQUIRE(deliver());
+  CHECK(told == std::vector<std::string>{"output model: left out: dangling: a link that leads nowhere"});
+  fs::remove(path + "/graph");
+  const auto staged = deliver();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::input);
 }
 
 TEST_CASE_METHOD(Staging, "a refused delivery is tried again, with growing pauses, and each is told") {
@@ -220,6 +354,7 @@ TEST_CASE_METHOD(Staging, "a refused delivery is tried again, with growing pause
 }
 
 TEST_CASE_METHOD(Staging, "what could not be removed is tried again, too") {
+  options.own = "s3://bkt/run";
   objects = {{"run/model/old", "x"}};
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
   refuse("DELETE /bkt", 403, "AccessDenied", 2);
@@ -327,7 +462,7 @@ TEST_CASE_METHOD(Staging, "asked to look at contents, a delivery sends nothing t
   write(output("data", "s3://bkt/run/data") + "/a", "same");
   write(outputs.back().path + "/b", "some length");
   std::optional<Result<Staged>> result;
-  const Delivery delivery(*stores, outputs, 0s, sink(result), Delivery::Equal::content);
+  const Delivery delivery(*stores, outputs, 0s, sink(result), {.equal = DeliveryOptions::Equal::content});
   loop.run();
   REQUIRE(result);
   REQUIRE(*result);
@@ -350,7 +485,7 @@ TEST_CASE_METHOD(Staging, "who stops delivering leaves nothing under way") {
   const auto part = GENERATE(0ms, 1ms, 2ms, 3ms, 4ms);
   std::optional<Result<Staged>> result;
   {
-    const Delivery delivery(*stores, outputs, 30min, sink(result));
+    const Delivery delivery(*stores, outputs, 30min, sink(result), options);
     loop.run(part);
   }
   loop.run(1h);

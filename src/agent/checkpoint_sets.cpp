@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/checkpoint_sets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "data/json.h"
+
+namespace trainstep::agent {
+namespace {
+
+using objectstore::Object;
+
+constexpr std::string_view own_folder = ".trainstep/";
+constexpr std::string_view sets_folder = ".trainstep/sets/";
+constexpr ReadLimits limits{.bytes = std::size_t{64} << 20U, .depth = 4, .nodes = 10'000'000};
+
+}  // namespace
+
+std::string key_of_set(std::uint64_t number, std::string_view writer) { return fmt::format("{}{:010}-{}.json", sets_folder, number, writer); }
+
+std::string key_of_file(std::string_view writer, std::uint64_t count, std::string_view path) {
+  return fmt::format("{}files/{}-{}{}{}", own_folder, writer, count, path.empty() ? "" : "/", path);
+}
+
+std::uint64_t number_of_set(std::string_view key) {
+  if (!key.starts_with(sets_folder)) return 0;
+  key.remove_prefix(sets_folder.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+  return error == std::errc{} && end != key.data() + key.size() && *end == '-' ? number : 0;
+}
+
+bool is_plain(std::string_view key) { return !key.starts_with(own_folder); }
+
+std::string text_of(const CheckpointSet& set) {
+  Json files = Json::array();
+  for (const auto& [path, file] : set.files) files.push_back({path, file.key, file.size, file.changed});
+  return to_text(Json{{"files", std::move(files)}});
+}
+
+std::optional<CheckpointSet> read_set(std::string_view text, std::string key) {
+  const auto json = parse_json(text, "checkpoints", limits);
+  const auto* files = json && json->is_object() ? find(*json, "files") : nullptr;
+  if (files == nullptr || !files->is_array()) return std::nullopt;
+  CheckpointSet set{std::move(key), {}};
+  for (const auto& file : *files) {
+    if (!file.is_array() || file.size() != 4 || !file[0].is_string() || !file[1].is_string() || !file[2].is_number_integer() ||
+        !file[3].is_number_integer())
+      return std::nullopt;
+    set.files[file[0].get<std::string>()] = {file[1].get<std::string>(), file[2].get<std::int64_t>(), file[3].get<std::int64_t>()};
+  }
+  return set;
+}
+
+// Nothing is ever written twice under one key: its size says that it is whole.
+bool is_complete(const CheckpointSet& set, const std::vector<Object>& there) {
+  std::map<std::string_view, std::int64_t> sizes;
+  for (const auto& object : there) sizes[object.key] = object.size;
+  return std::ranges::all_of(set.files, [&](const auto& entry) {
+    const auto found = sizes.find(entry.second.key);
+    return found != sizes.end() && found->second == entry.second.size;
+  });
+}
+
+NewestSet::NewestSet(objectstore::Client& client, objectstore::Address at, Done done)
+    : m_client(client), m_at(std::move(at)), m_done(std::move(done)) {
+  m_listing = std::make_unique<objectstore::Listing>(client, m_at, [this](objectstore::Answer<std::vector<Object>> there) {
+    const auto told = m_done;  // it may destroy this
+    if (!there) return told(std::move(there.error().error));
+    m_found.there = std::move(*there);
+    for (const auto& object : m_found.there)
+      if (number_of_set(object.key) != 0) m_sets.push_back(object);
+    std::ranges::sort(m_sets, {}, [](const Object& object) { return std::pair(number_of_set(object.key), object.key); });
+    read_next();
+  });
+}
+
+NewestSet::~NewestSet() { m_client.cancel(m_call); }
+
+void NewestSet::read_next() {
+  const auto told = m_done;
+  if (m_sets.empty()) return told(std::move(m_found));
+  const auto object = std::move(m_sets.back());
+  m_sets.pop_back();
+  m_call = m_client.get(m_at.child(object.key), std::nullopt, object.etag, [this, object](objectstore::Answer<std::string> text) {
+    m_call = 0;
+    const auto done = m_done;
+    if (!text && text.error().status != 404 && text.error().status != 412) return done(std::move(text.error().error));
+    take(object, text.value_or(""));
+  });
+}
+
+void NewestSet::take(const Object& object, const std::string& text) {
+  const bool whole = static_cast<std::int64_t>(text.size()) == object.size;
+  auto set = whole ? read_set(text, object.key) : std::nullopt;
+  if (!set || !is_complete(*set, m_found.there)) {
+    ++m_found.incomplete;
+    return read_next();
+  }
+  m_found.set = std::move(set);
+  m_sets.clear();
+  read_next();
+}
+
+}  // namespace trainstep::agent

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/checkpoints.h"
+#include "objectstore/local_tree.h"
+
+namespace trainstep::agent {
+namespace {
+
+using objectstore::Address;
+using objectstore::LocalFile;
+
+constexpr int most_rounds = 5;  // of one look: then the program writes faster than we read
+constexpr int restless = 4;     // looks in which a file was never at rest: then an older state of it has to do
+
+// The folder as it was at one moment: read again until nothing has changed meanwhile.
+Result<objectstore::LocalTree> snapshot(const std::string& folder) {
+  constexpr int most_reads = 10;
+  ASSIGN(auto tree, objectstore::read_tree(folder));
+  for (int reads = 1; reads < most_reads; ++reads) {
+    ASSIGN(auto again, objectstore::read_tree(folder));
+    if (std::exchange(tree, std::move(again)).files == tree.files) break;
+  }
+  return tree;
+}
+
+}  // namespace
+
+CheckpointSync::CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell, std::uint64_t seed,
+                               Duration between_looks)
+    : m_loop(loop),
+      m_stores(stores),
+      m_checkpoints(checkpoints),
+      m_tell(std::move(tell)),
+      m_writer(fmt::format("{:016x}", seed)),
+      m_between_looks(between_looks) {
+  m_timer = m_loop.after(m_between_looks, [this] { look(); });
+}
+
+CheckpointSync::~CheckpointSync() {
+  m_loop.cancel(m_timer);
+  for (const auto call : m_calls) m_stores.of(m_checkpoints.to).cancel(call);
+}
+
+void CheckpointSync::look() {
+  m_rounds = 0;
+  m_problem.clear();
+  m_changed.clear();
+  if (m_loaded) return begin_round();
+  // No folder: nothing was saved yet.
+  if (const auto tree = objectstore::read_tree(m_checkpoints.path); !tree && tree.error().kind == ErrorKind::not_found) return end_look();
+  load();
+}
+
+// What earlier attempts have saved: of that only what has changed since must travel, and what no set lists any more goes.
+void CheckpointSync::load() {
+  auto at = Address::parse(m_checkpoints.to.uri);
+  if (!at) return fail(at.error().message);
+  m_at = std::move(*at);
+  m_newest = std::make_unique<NewestSet>(m_stores.of(m_checkpoints.to), m_at, [this](Result<NewestSet::Found> found) {
+    if (!found) return fail(found.error().message);
+    for (auto& object : found->there) {
+      m_number = std::max(m_number, number_of_set(object.key));
+      m_there.insert(std::move(object.key));
+    }
+    if (found->set) m_set = std::move(*found->set);
+    m_saved = m_set.files;
+    m_loaded = true;
+    m_timer = m_loop.after(Duration(0), [this] { begin_round(); });
+  });
+}
+
+bool CheckpointSync::is_saved(const LocalFile& file) const {
+  const auto found = m_saved.find(file.path);
+  return found != m_saved.end() && found->second.size == file.size && found->second.changed == file.changed;
+}
+
+void CheckpointSync::begin_round() {
+  m_newest.reset();
+  ++m_rounds;
+  auto tree = snapshot(m_checkpoints.path);
+  if (!tree && tree.error().kind == ErrorKind::not_found) return end_look();
+  if (!tree) return fail(tree.error().message);
+  if (auto left_out = objectstore::describe_left_out(tree->left_out); left_out != m_left_out) {
+    m_left_out = std::move(left_out);
+    if (!m_left_out.empty()) m_tell("checkpoints: " + m_left_out);
+  }
+  m_seen = std::move(tree->files);
+  m_left.clear();
+  for (const auto& file : m_seen)
+    if (!is_saved(file)) m_left.push_back(file);
+  // Small ones first: what points to a large one is read before it changes again.
+  std::ranges::sort(m_left, [](const LocalFile& a, const LocalFile& b) { return std::pair(a.size, a.path) > std::pair(b.size, b.path); });
+  next();
+}
+
+void CheckpointSync::next() {
+  m_transfer.reset();
+  if (m_left.empty()) return end_round();
+  const auto file = std::move(m_left.back());
+  m_left.pop_back();
+  m_key = key_of_file(m_writer, ++m_count, file.path);
+  objectstore::SyncPlan one;
+  one.travels.push_back({file, {m_key, file.size, ""}});
+  m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, m_at,
+                                   {nullptr, [this, path = file.path](const Result<void>& result) { sent(path, result); }}, m_stores.limits());
+}
+
+void CheckpointSync::sent(const std::string& path, const Result<void>& result) {
+  m_there.insert(m_key);  // perhaps, whatever the answer was
+  for (const auto& [file, state] : m_transfer->settled()) m_saved[file] = {m_key, state.size, state.changed};
+  if (!result && (result.error().kind == ErrorKind::input || result.error().kind == ErrorKind::not_found))
+    m_changed.insert(path);  // or it has gone
+  else if (!result)
+    m_problem = result.error().message;
+  m_timer = m_loop.after(Duration(0), [this] { next(); });
+}
+
+// None: not all of the files could be read in the state in which they were seen.
+std::optional<CheckpointSet> CheckpointSync::whole_set() const {
+  CheckpointSet set{key_of_set(m_number + 1, m_writer), {}};
+  for (const auto& file : m_seen) {
+    const auto found = m_saved.find(file.path);
+    const auto looks = m_restless.find(file.path);
+    const bool never_at_rest = looks != m_restless.end() && looks->second >= restless;
+    if (!is_saved(file) && !never_at_rest) return std::nullopt;
+    if (found != m_saved.end()) set.files.insert(*found);
+  }
+  return set;
+}
+
+void CheckpointSync::end_round() {
+  auto set = whole_set();
+  // An empty folder is no state to go on from: the last one stays.
+  if (set && (set->files.empty() || set->files == m_set.files)) return clean_up();
+  if (set) return write_set(std::move(*set));
+  if (!m_problem.empty()) return fail(m_problem);
+  if (m_rounds < most_rounds) {
+    m_timer = m_loop.after(Duration(0), [this] { begin_round(); });
+    return;
+  }
+  std::erase_if(m_restless, [this](const auto& entry) { return !m_changed.contains(entry.first); });
+  for (const auto& path : m_changed)
+    if (++m_restless[path] == restless)
+      m_tell(fmt::format("checkpoints: {} changes all the time; an older state of it is kept, or none", path));
+  m_problem = fmt::format("{} changed or went while it was read; tried again at the next look", m_changed.empty() ? "a file" : *m_changed.begin());
+  remove_superseded();
+}
+
+void CheckpointSync::write_set(CheckpointSet set) {
+  const auto id = std::make_shared<objectstore::Client::CallId>();
+  *id = m_stores.of(m_checkpoints.to).put(
+      m_at.child(set.key), [text = text_of(set)] { return Result<std::string>(text); },
+      [this, id, set](const objectstore::Answer<objectstore::Object>& answer) {
+        m_calls.erase(*id);
+        m_there.insert(set.key);
+        ++m_number;  // perhaps it is there, whatever the answer was
+        if (!answer) return fail(answer.error().error.message);
+        m_set = set;
+        for (const auto& file : m_seen)
+          if (is_saved(file)) m_restless.erase(file.path);
+        clean_up();
+      },
+      {{"Content-Type", "application/json"}});
+  m_calls.insert(*id);
+}
+
+// What the last set does not list: older states, what the program has removed, what a killed attempt has left.
+void CheckpointSync::clean_up() {
+  if (m_set.files.empty()) return end_look();
+  m_saved = m_set.files;
+  std::set<std::string> wanted{m_set.key};
+  for (const auto& [path, file] : m_set.files) wanted.insert(file.key);
+  std::vector<Address> rest;
+  for (const auto& key : m_there)
+    if (!wanted.contains(key)) rest.push_back(m_at.child(key));
+  remove(std::move(rest), [this, wanted] {
+    std::erase_if(m_there, [&](const auto& key) { return !wanted.contains(key); });
+    give_up_uploads();
+  });
+}
+
+// States of files that will be in no set: while none is complete, they would become more and more.
+void CheckpointSync::remove_superseded() {
+  std::set<std::string> wanted;
+  for (const auto* files : {&m_set.files, &m_saved})
+    for (const auto& [path, file] : *files) wanted.insert(file.key);
+  auto ours = key_of_file(m_writer, 0, "");
+  ours.pop_back();  // of any count
+  const auto superseded = [wanted, ours](const std::string& key) { return key.starts_with(ours) && !wanted.contains(key); };
+  std::vector<Address> rest;
+  for (const auto& key : m_there)
+    if (superseded(key)) rest.push_back(m_at.child(key));
+  remove(std::move(rest), [this, superseded] {
+    std::erase_if(m_there, superseded);
+    end_look();
+  });
+}
+
+void CheckpointSync::remove(std::vector<Address> rest, const std::function<void()>& then) {
+  m_removal = std::make_unique<objectstore::Removal>(m_stores.of(m_checkpoints.to), std::move(rest), [this, then](const auto& removed) {
+    if (!removed) return fail(removed.error().error.message);
+    then();
+  });
+}
+
+// Of attempts that were killed.
+void CheckpointSync::give_up_uploads() {
+  if (std::exchange(m_uploads_given_up, true)) return end_look();
+  m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(m_checkpoints.to), m_at, [this](const auto& found) {
+    for (const auto& pending : found.value_or(std::vector<objectstore::Pending>())) {
+      const auto id = std::make_shared<objectstore::Client::CallId>();
+      *id = m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, [this, id](const auto&) { m_calls.erase(*id); });
+      m_calls.insert(*id);
+    }
+    end_look();
+  });
+}
+
+// The same problem is told once, until there is another or none.
+void CheckpointSync::fail(const std::string& what) {
+  m_problem = what;
+  end_look();
+}
+
+void CheckpointSync::end_look() {
+  if (m_problem.empty() && !m_told.empty()) m_tell("checkpoints: kept again");
+  if (!m_problem.empty() && m_problem != m_told) m_tell(fmt::format("checkpoints: {}", m_problem));
+  m_told = m_problem;
+  m_timer = m_loop.after(m_done ? Duration(0) : m_between_looks, [this] {
+    if (m_done) return m_done();
+    look();
+  });
+}
+
+void CheckpointSync::finish(Duration limit) {
+  m_done = [this] { m_loop.stop(); };
+  const auto too_long = m_loop.after(limit, [this] { m_loop.stop(); });
+  m_loop.cancel(m_timer);
+  for (const auto call : std::exchange(m_calls, {})) m_stores.of(m_checkpoints.to).cancel(call);
+  m_newest.reset();
+  m_transfer.reset();  // what was under way may have been overtaken
+  m_removal.reset();
+  m_uploads.reset();
+  m_timer = m_loop.after(Duration(0), [this] { look(); });
+  m_loop.run();
+  m_loop.cancel(too_long);
+}
+
+}  // namespace trainstep::agent

@@ -1,0 +1,53 @@
+// The end of a delivery that is wanted before its time: nothing is left open, and nothing that others could take for the whole.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "staging/staging.h"
+
+namespace trainstep::staging {
+namespace {
+
+// Of the 30 s that the kubelet gives: what is nearly there may still arrive, then the rest is for taking back.
+constexpr Duration to_finish{5'000};
+constexpr Duration to_retract{15'000};
+
+}  // namespace
+
+void Delivery::stop(Error why) {
+  if (!m_sink.done || m_ending) return;
+  if (m_stopped) return stop_now();
+  m_stopped = std::move(why);
+  m_stop_timer = m_stores.loop().after(to_finish, [this] { stop_now(); });
+}
+
+void Delivery::stop_now() {
+  m_ending = true;
+  m_stores.loop().cancel(m_stop_timer);
+  m_stop_timer = m_stores.loop().after(to_retract, [this] {
+    m_transfer.reset();
+    m_removal.reset();
+    m_stores.loop().cancel(m_timer);
+    finish(*m_stopped);
+  });
+  m_stores.loop().cancel(m_timer);
+  cancel_call();
+  m_listing.reset();
+  m_uploads.reset();
+  m_recognition.reset();
+  m_removal.reset();
+  if (m_sending) return m_transfer->give_up(*m_stopped);
+  retract();
+}
+
+// Of all outputs so far: without the record nobody knows that they are whole.
+void Delivery::retract() {
+  m_transfer.reset();
+  if (m_put.empty()) return finish(*m_stopped);
+  const auto store = m_put.begin()->first.first;
+  std::vector<objectstore::Address> objects;
+  for (auto at = m_put.begin(); at != m_put.end() && at->first.first == store; at = m_put.erase(at)) objects.push_back(at->second);
+  m_removal = std::make_unique<objectstore::Removal>(m_stores.of({"", store, ""}), std::move(objects),
+                                                     [this](const auto&) { m_timer = m_stores.loop().after(Duration(0), [this] { retract(); }); });
+}
+
+}  // namespace trainstep::staging

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/manifest.h"
+
+#include <filesystem>
+
+#include "data/json.h"
+
+namespace trainstep::staging {
+namespace {
+
+constexpr ReadLimits limits{.bytes = std::size_t{256} << 20U, .depth = 6, .nodes = 40'000'000};
+constexpr auto unknown_tag = "-";  // of a store that knows none: it is never ours
+
+}  // namespace
+
+plan::TaskPlace Manifest::beside(const plan::TaskPlace& record) {
+  if (record.in_store()) return {record.uri.substr(0, record.uri.rfind('/')) + "/outputs.json", record.store, ""};
+  if (record.path.empty()) return {};
+  auto path = std::filesystem::path(record.path);
+  return {"", 0, path.replace_extension(".outputs.json").string()};
+}
+
+// {"outputs": [{"uri": "s3://bucket/model", "objects": [["weights", ""], …]}]}
+Manifest Manifest::read(std::string_view text) {
+  Manifest manifest;
+  const auto json = parse_json(text, "manifest", limits);
+  const auto* outputs = json && json->is_object() ? find(*json, "outputs") : nullptr;
+  if (outputs == nullptr || !outputs->is_array()) return manifest;
+  for (const auto& output : *outputs) {
+    if (!output.is_object()) continue;
+    const auto* uri = find(output, "uri");
+    const auto* objects = find(output, "objects");
+    if (uri == nullptr || !uri->is_string() || objects == nullptr || !objects->is_array()) continue;
+    auto& keys = manifest.m_outputs[uri->get<std::string>()];
+    for (const auto& object : *objects)
+      if (object.is_array() && object.size() == 2 && object[0].is_string() && object[1].is_string())
+        keys[object[0].get<std::string>()] = object[1].get<std::string>();
+  }
+  return manifest;
+}
+
+std::string Manifest::text() const {
+  Json outputs = Json::array();
+  for (const auto& [uri, keys] : m_outputs) {
+    Json objects = Json::array();
+    for (const auto& [key, tag] : keys) objects.push_back({key, tag});
+    outputs.push_back({{"uri", uri}, {"objects", std::move(objects)}});
+  }
+  return to_text(Json{{"outputs", std::move(outputs)}});
+}
+
+bool Manifest::add(const std::string& uri, const std::vector<objectstore::LocalFile>& files, const std::vector<objectstore::Object>& there) {
+  std::map<std::string_view, const objectstore::Object*> objects;
+  for (const auto& object : there) objects[object.key] = &object;
+  auto& keys = m_outputs[uri];
+  bool added = false;
+  for (const auto& file : files) {
+    if (keys.contains(file.path)) continue;
+    const auto found = objects.find(file.path);
+    const auto& tag = found == objects.end() ? std::string() : found->second->etag;
+    keys[file.path] = found != objects.end() && tag.empty() ? unknown_tag : tag;
+    added = true;
+  }
+  return added;
+}
+
+const std::string* Manifest::before(const std::string& uri, const std::string& key) const {
+  const auto output = m_outputs.find(uri);
+  if (output == m_outputs.end()) return nullptr;
+  const auto found = output->second.find(key);
+  return found == output->second.end() ? nullptr : &found->second;
+}
+
+bool Manifest::is_ours(const std::string& uri, const objectstore::Object& object) const {
+  const auto* tag = before(uri, object.key);
+  return tag != nullptr && *tag != unknown_tag && *tag != object.etag;
+}
+
+bool Manifest::names(const std::string& uri, const std::string& key) const { return before(uri, key) != nullptr; }
+
+bool Manifest::replaces(const std::string& uri, const std::string& key) const {
+  const auto* tag = before(uri, key);
+  return tag != nullptr && !tag->empty();
+}
+
+}  // namespace trainstep::staging

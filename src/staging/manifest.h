@@ -1,0 +1,39 @@
+// What a job has put at the addresses of its outputs, or was about to: only that may it remove there (docs/adr/0020).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "objectstore/sync.h"
+#include "plan/task.h"
+
+namespace trainstep::staging {
+
+class Manifest {
+ public:
+  // Beside the record of the finished training; none, where there is no record.
+  static plan::TaskPlace beside(const plan::TaskPlace& record);
+  // What cannot be read is an empty one: then nothing is removed.
+  static Manifest read(std::string_view text);
+  [[nodiscard]] std::string text() const;
+
+  // `files` are to be put at `uri`, where `there` lies now. True: that was not all known.
+  bool add(const std::string& uri, const std::vector<objectstore::LocalFile>& files, const std::vector<objectstore::Object>& there);
+  // Whether an object at `uri` is what the job has put there.
+  [[nodiscard]] bool is_ours(const std::string& uri, const objectstore::Object& object) const;
+  // Whether the job has put, or begun to put, something at this key.
+  [[nodiscard]] bool names(const std::string& uri, const std::string& key) const;
+  // Somebody else's object was there before.
+  [[nodiscard]] bool replaces(const std::string& uri, const std::string& key) const;
+
+ private:
+  using Keys = std::map<std::string, std::string, std::less<>>;  // relative key → ETag of what was there before and was not ours, or ""
+  [[nodiscard]] const std::string* before(const std::string& uri, const std::string& key) const;
+  std::map<std::string, Keys> m_outputs;  // by address
+};
+
+}  // namespace trainstep::staging

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trainstep exec, the agent in a training pod, before a store that answers by script: what a SIGTERM does, whenever it comes."""
+import http.server
+import json
+import os
+import signal
+import subprocess
+import threading
+import urllib.parse
+
+import pytest
+from conftest import PROGRAM, until
+
+
+class Store(http.server.ThreadingHTTPServer):
+    """Keeps what is put. A request whose line begins with `silent_at` gets no answer."""
+
+    daemon_threads = True
+
+    def __init__(self, silent_at):
+        super().__init__(("127.0.0.1", 0), Request)
+        self.silent_at = silent_at
+        self.silent = threading.Event()
+        self.over = threading.Event()
+        self.objects, self.uploads = {}, set()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Request(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def reply(self, status, body="", **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body.encode())
+
+    def handle_any(self):
+        store = self.server
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        url = urllib.parse.urlsplit(self.path)
+        query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        if store.silent_at in f"{self.command} {self.path}":
+            store.silent.set()
+            store.over.wait()
+            self.close_connection = True
+            return
+        key = urllib.parse.unquote(url.path)
+        if "list-type" in query:
+            return self.reply(200, "<ListBucketResult></ListBucketResult>")
+        if self.command == "GET" and "uploads" in query:
+            return self.reply(200, "<ListMultipartUploadsResult></ListMultipartUploadsResult>")
+        if self.command == "POST" and "uploads" in query:
+            store.uploads.add("1")
+            return self.reply(200, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
+        if self.command == "DELETE":
+            store.uploads.discard(query.get("uploadId"))
+            if "uploadId" not in query:
+                store.objects.pop(key, None)
+            return self.reply(204)
+        if self.command == "PUT":
+            if "uploadId" not in query:
+                store.objects[key] = body
+            return self.reply(200, ETag='"e"')
+        return self.reply(404, "<Error><Code>NoSuchKey</Code></Error>")
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
+
+
+def start(tmp_path, store, script):
+    """The agent, whose program is `script`; its one output is a folder that belongs to s3://bkt/run/model."""
+    place = {"uri": "s3://bkt/run/.trainstep/train/finished.json", "store": 0}
+    model = tmp_path / "outputs/model/data"
+    task = {"job": "train", "attempt": "a", "stores": [{"endpoint": f"http://127.0.0.1:{store.server_address[1]}", "region": "r"}], "record": place,
+            "outputs": [{"name": "model", "type": "artifact", "path": str(model), "uri": "s3://bkt/run/model", "store": 0}]}
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    message = tmp_path / "message"
+    message.touch()
+    environment = {**os.environ, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "TRAINSTEP_TERMINATION_LOG": str(message),
+                   "MODEL": str(model), "no_proxy": "*"}
+    words = [PROGRAM, "exec", "--role", "primary", "--task", tmp_path / "task.json", "--", "sh", "-c", script]
+    return subprocess.Popen(words, env=environment), message
+
+
+@pytest.fixture
+def before(tmp_path):
+    """The agent before a store that is silent at a request; all of it is gone afterwards."""
+    made = []
+
+    def begin(silent_at, script="exit 1"):
+        store = Store(silent_at)
+        made.append(store)
+        process, message = start(tmp_path, store, script)
+        made.append(process)
+        until(store.silent.is_set, f"the request {silent_at}", 30)
+        return store, process, message
+
+    yield begin
+    for one in made:
+        if isinstance(one, Store):
+            one.over.set()
+            one.shutdown()
+        else:
+            one.kill()
+            one.wait()
+
+
+@pytest.mark.parametrize("silent_at", ["GET /bkt/run/.trainstep/train/finished.json", "PUT /bkt/run/.trainstep/train/finished.json.probe"])
+def test_a_signal_before_the_program_begins_ends_the_agent_with_a_report(before, silent_at):
+    _, process, message = before(silent_at)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == 143
+    report = json.loads(message.read_text())
+    assert report["class"] == "cancelled"
+    assert "SIGTERM" in report["message"]
+
+
+def test_a_signal_while_outputs_are_delivered_leaves_neither_uploads_nor_half_a_model(before):
+    script = 'mkdir -p "$MODEL" && echo small >"$MODEL/small" && head -c 20000000 /dev/zero >"$MODEL/large"'
+    store, process, message = before("PUT /bkt/run/model/large?partNumber=2", script)
+    until(lambda: "/bkt/run/model/small" in store.objects, "the small file")
+    assert store.uploads == {"1"}
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=29) == 143
+    assert store.uploads == set()
+    assert not [key for key in store.objects if key.startswith("/bkt/run/model")]
+    assert "/bkt/run/.trainstep/train/finished.json" not in store.objects
+    assert json.loads(message.read_text())["class"] == "cancelled"

@@ -1,0 +1,119 @@
+// What a step has brought for its job, when it ends before there is one.
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "cluster/session.h"
+#include "data/digest.h"
+#include "kube/token_source.h"
+#include "support/temp_dir.h"
+#include "unit/objectstore/fake_store.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace std::chrono_literals;
+using objectstore::test::FakeStore;
+using objectstore::test::FakeTransport;
+using objectstore::test::Reply;
+
+namespace {
+
+class NoToken : public kube::TokenSource {
+ public:
+  Result<std::string> token(Time) override { return std::string(); }
+  void refused() override {}
+};
+
+struct Step : FakeStore {
+  TempDir folder;
+  std::shared_ptr<kube::Credentials> credentials = std::make_shared<kube::Credentials>();
+  SessionOptions options;
+  std::optional<Session> session;
+  std::optional<result::Verdict> verdict;
+  std::optional<std::string> problem;
+  std::string stuck_at = "PUT /bkt/jobs/";  // the second of them is not answered
+  int stuck_after = 1;
+  Reply job = FakeStore::refusal(404, "NotFound");
+
+  Step() {
+    credentials->token = std::make_unique<NoToken>();
+    REQUIRE(write_file_atomically(folder.path() / "data/a", "1"));
+    REQUIRE(write_file_atomically(folder.path() / "data/b", "2"));
+    options.name_space = "team";
+    options.configuration_secret = "training";
+    Facts facts;
+    facts.image = "trainstep:1";
+    options.facts = facts;
+    options.make_plan = [this](const Facts&, const std::string&) {
+      plan::Request request;
+      request.train_specification =
+          "inputs: [{name: data, type: Dataset}]\nimplementation: {container: {image: i, command: [train, {inputPath: data}]}}";
+      request.inputs.push_back({.name = "train_dataset_dir", .path = folder.path() / "data", .uri = "", .type = ""});
+      request.train_parameters["data"] = "train_dataset_dir";
+      request.run_id = "run-1";
+      return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+    };
+    fault = [this](const FakeTransport::Asked& asked) { return scripted(asked); };
+  }
+  std::optional<Reply> scripted(const FakeTransport::Asked& asked) {
+    const auto& path = asked.request.url.path;
+    if (path.ends_with("/secrets/training")) {
+      Json data = Json::object();
+      for (const auto& [key, value] : {std::pair("minio-url", "http://store:9000"), {"minio-bucket", "bkt"}, {"minio-job-folder", "jobs"},
+                                       {"minio-accesskey", "key"}, {"minio-secretkey", "secret"}})
+        data[key] = encode_base64(value);
+      return Reply::text(to_text(Json{{"metadata", {{"name", "training"}}}, {"data", data}}));
+    }
+    if (path.starts_with("/api")) return job;
+    if (asked.line().starts_with(stuck_at) && stuck_after-- == 0) return Reply::silent();
+    return std::nullopt;
+  }
+  void begin() {
+    session.emplace(loop, transport, credentials, options, std::vector<run::Listener*>{});
+    session->begin([this](const Session::Done& done) {
+      verdict = done.outcome.verdict;
+      session->conclude(*verdict, [this](const std::string& what) { problem = what; });
+    });
+    loop.run(3s);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Step, "inputs that were brought before a cancel go again") {
+  begin();
+  REQUIRE(objects.size() == 1);
+  session->request_stop(SIGTERM);
+  loop.run(10s);
+  REQUIRE(problem);
+  CHECK(problem->empty());
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Step, "inputs that were brought before a failure go again, unless another attempt follows") {
+  options.facts->retried = GENERATE(false, true);
+  stuck_after = 1 << 20;
+  const auto usual = fault;
+  fault = [this, usual, puts = 0](const FakeTransport::Asked& asked) mutable {
+    if (asked.line().starts_with("PUT /bkt/jobs/") && ++puts > 1) return std::optional(refusal(403, "AccessDenied"));
+    return usual(asked);
+  };
+  begin();
+  loop.run(10s);
+  REQUIRE(problem);
+  CHECK(verdict->verdict_class == result::VerdictClass::input);
+  CHECK(objects.empty() != options.facts->retried);
+}
+
+TEST_CASE_METHOD(Step, "inputs that the job of an earlier attempt may need stay") {
+  const bool there = GENERATE(true, false);
+  job = there ? Reply::text(R"({"metadata": {"name": "my-model-run-1"}})") : refusal(403, "Forbidden");
+  begin();
+  session->request_stop(SIGTERM);
+  loop.run(10s);
+  REQUIRE(problem);
+  CHECK(problem->empty() == there);
+  CHECK(objects.size() == 1);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/apart.h"
+
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::plan;
+
+TEST_CASE("an output that equals, contains or lies in another place is refused, and the message names both") {
+  struct Row {
+    const char* output;
+    const char* other;
+    bool written;
+    const char* relation;  // null: they are apart
+  };
+  const Row rows[] = {
+      {"/b/run", "/b/run/data", false, "contains"}, {"/b/run/model", "/b/run", false, "lies in"}, {"/b/run", "/b/run", false, "is also"},
+      {"/b/run", "/b/run2", false, nullptr},        {"/b/run", "/b/run/other", true, "contains"}, {"/b", "/b/x", false, "contains"},
+      {"/b/a", "/b/b", true, nullptr},              {"/", "/b", false, "contains"},
+  };
+  for (const auto& row : rows) {
+    INFO(row.output << ' ' << row.other);
+    const auto checked = check_apart({{"train", row.other, row.other, row.written}, {"model", row.output, row.output, true}});
+    CHECK(checked.has_value() == (row.relation == nullptr));
+    if (checked || row.written) continue;
+    CHECK(checked.error().kind == ErrorKind::input);
+    CHECK_THAT(checked.error().message, Catch::StartsWith(std::string("model: ") + row.output + " " + row.relation + " train (" + row.other + ")"));
+  }
+  CHECK(check_apart({{"train", "/a", "/a"}, {"validation", "/a/b", "/a/b"}}));  // both are only read
+}
+
+TEST_CASE("one place of a store is the same, however it is written") {
+  const auto place = store_place("http://minio.kubeflow:9000", "s3://bucket/run/model");
+  for (const auto& [endpoint, uri] : {std::pair("http://MINIO.kubeflow:9000/", "minio://bucket/run/model/"),
+                                      {"http://minio.kubeflow.svc:9000", "s3://bucket//run/model"},
+                                      {"http://minio.kubeflow.svc.cluster.local:9000", "s3://bucket/run/model?region=x"}})
+    CHECK(store_place(endpoint, uri) == place);
+  for (const auto& [endpoint, uri] : {std::pair("http://minio.kubeflow:9001", "s3://bucket/run/model"),
+                                      {"http://minio.other:9000", "s3://bucket/run/model"},
+                                      {"http://minio.kubeflow:9000", "s3://bucket2/run/model"},
+                                      {"http://minio.kubeflow:9000", "s3://bucket/run/Model"}})
+    CHECK(store_place(endpoint, uri) != place);
+  CHECK(store_place("https://s3.amazonaws.com:443", "s3://b") == store_place("https://s3.amazonaws.com", "s3://b/"));
+  CHECK(lies_in(store_place("http://[::1]:9000", "s3://b/a/c"), store_place("http://[::1]:9000", "s3://b/a")));
+}
