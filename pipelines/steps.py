@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the steps of the pipelines around the training do: plain functions, each of which holds all that it needs, as its source alone goes into a step.
 
-A data set is a folder with digits.npz: `images` (N × 64 grey values 0 … 16) and `labels` (N × 0 … 9).
+A data set is a folder with digits.npz: `images` (N x 64 grey values 0 to 16) and `labels` (N x 0 to 9).
 """
 
 
@@ -23,7 +23,7 @@ def split_digits(data, train, test):
 def evaluate_model(test, model_dir, minimum_accuracy):
     """Reads a folder's digits with the model that samples/pytorch has left in model_dir.
 
-    → (share of right answers 0 … 1, rows of the confusion matrix: true digit × answer). Below minimum_accuracy the step fails.
+    (share of right answers 0 to 1, rows of the confusion matrix: true digit by answer). Below minimum_accuracy the step fails.
     """
     import os
 

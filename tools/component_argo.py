@@ -90,6 +90,8 @@ def template(interface: dict, image: str, kind: str) -> str:
         f"      image: {quoted(image)}",
         "      command: [/usr/local/bin/trainstep, run]",
         "      args:",
+        "      - --files-in",
+        "      - /inputs/",
         *(line for field in inputs for line in argument(field)),
         *(line for field in outputs for line in (f"      - --{flag_name(field)}", f"      - {place(field)}")),
         "      resources:",

@@ -22,6 +22,7 @@ import component_kfp  # noqa: E402
 import component_reference  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+STAND_INS = str.maketrans({"→": "->", "…": "...", "–": "-", "’": "'", "“": '"', "”": '"', "×": "x", "≥": ">=", "≤": "<="})
 TYPES = {  # what the program accepts of an input, by its shape
     "path": ["string", "null"],
     "text": ["string", "number", "boolean", "null"],
@@ -65,12 +66,18 @@ def schema(text: str, interface: dict) -> str:
     return text
 
 
+def in_ascii(text: str) -> str:
+    """KFP keeps what stands in a component in its database, whose character set may have no more. UnicodeEncodeError: a character without a stand-in."""
+    return text.translate(STAND_INS).encode("ascii").decode("ascii")
+
+
 def files_for_pipelines(interface: dict, image: str) -> dict:
-    return {
+    files = {
         "component.yaml": component_kfp.component(interface, image),
         "argo/workflow-template.yaml": component_argo.template(interface, image, "WorkflowTemplate"),
         "argo/cluster-workflow-template.yaml": component_argo.template(interface, image, "ClusterWorkflowTemplate"),
     }
+    return {path: in_ascii(text) for path, text in files.items()}
 
 
 def files_of_the_repository(interface: dict) -> dict:

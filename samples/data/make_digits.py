@@ -8,7 +8,7 @@ import sys
 
 
 def make_digits(folder):
-    """→ the file's path. Holds all that it needs: pipelines/ make a step of its source."""
+    """Returns the file's path. Holds all that it needs: pipelines/ make a step of its source."""
     import os
 
     import numpy

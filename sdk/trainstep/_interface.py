@@ -6,6 +6,7 @@ import collections.abc
 import dataclasses
 import inspect
 import json
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -79,12 +80,21 @@ def interface_of(function: Callable[..., Any], known: Optional[Mapping[str, Any]
     return Interface(tuple(inputs), tuple(outputs), returned, single)
 
 
-def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
-    """An annotation that is a text – `from __future__ import annotations` makes all of them texts – as the object that it names."""
-    if not isinstance(annotation, str) or isinstance(annotation, (InputPath, OutputPath)):
+def resolved(annotation: Any, function: Callable[..., Any], among: Optional[Mapping[str, Any]] = None) -> Any:
+    """An annotation that is a text – `from __future__ import annotations` makes all of them texts – as the object that it names.
+
+    It may be one inside: Optional["int"], the fields of a NamedTuple. `among`: names that are known besides the function's own.
+    """
+    if isinstance(annotation, (InputPath, OutputPath)):
+        return annotation
+    if typing.get_origin(annotation) is Union:
+        return Union[tuple(resolved(member, function, among) for member in typing.get_args(annotation))]
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if not isinstance(annotation, str):
         return annotation
     try:
-        return eval(annotation, function.__globals__)
+        return resolved(eval(annotation, {**(among or {}), **function.__globals__}), function, among)
     except Exception as problem:
         raise SpecificationError(f"{function.__name__}: the annotation {annotation} cannot be understood: {problem}") from None
 
@@ -169,5 +179,6 @@ def _returned(function: Callable[..., Any], annotation: Any) -> tuple[tuple[Port
         return (), False
     fields: Mapping[str, Any] = getattr(annotation, "__annotations__", {}) if hasattr(annotation, "_fields") else {}
     if fields:
-        return tuple(Port(name, _value_type(where + name, resolved(kind, function))) for name, kind in fields.items()), False
+        among = vars(sys.modules[annotation.__module__]) if annotation.__module__ in sys.modules else {}
+        return tuple(Port(name, _value_type(where + name, resolved(kind, function, among))) for name, kind in fields.items()), False
     return (Port("Output", _value_type(where + "return", annotation)),), True

@@ -29,8 +29,8 @@ def _place(namespace: Optional[str], context: Optional[str]) -> list[str]:
 
 def list_jobs(*, namespace: Optional[str] = None, context: Optional[str] = None) -> list[Job]:
     """The jobs that steps have made in a namespace."""
-    rows = call("list", *_place(namespace, context)).splitlines()[1:]
-    return [Job(*row.split()) for row in rows]
+    rows = call("list", *_place(namespace, context)).split("\n")[1:]
+    return [Job(*row.split()) for row in rows if row]
 
 
 def logs(run_id: str, replica: Optional[str] = None, *, namespace: Optional[str] = None, context: Optional[str] = None) -> str:

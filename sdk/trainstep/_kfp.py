@@ -21,6 +21,7 @@ def sdk_version() -> int:
 
 def specification(func: Function, base_image: str, packages: list[str], helpers: list[Function]) -> str:
     """Of a function that has annotations of the installed SDK."""
+    _check_indentation([func, *helpers])
     if sdk_version() >= 2:
         from kfp import dsl
 
@@ -39,6 +40,16 @@ def specification(func: Function, base_image: str, packages: list[str], helpers:
     return str(func_to_component_text(func, base_image=base_image, packages_to_install=packages, extra_code=code))
 
 
+def _check_indentation(functions: list[Function]) -> None:
+    from ._source import loses_indentation
+
+    for function in functions:
+        if loses_indentation(function):
+            raise SpecificationError(
+                f"{function.__name__}: the KFP SDK would take the indentation out of its texts, too; define it at the top level of a cell or file"
+            )
+
+
 def component_text(component: Any) -> str:
     """Of a component: what @dsl.component (SDK 2), create_component_from_func (SDK 1.8) and load_component_from_… of either return."""
     if hasattr(component.component_spec, "to_dict"):
@@ -51,6 +62,6 @@ def component_text(component: Any) -> str:
         path = pathlib.Path(folder, "component.yaml")
         try:
             compiler.Compiler().compile(component, str(path))
-        except ValueError as problem:
+        except Exception as problem:  # protobuf's own are among them: infinity as a default
             raise SpecificationError(f"the KFP SDK does not compile it: {problem}") from problem
         return path.read_text(encoding="utf-8")

@@ -57,10 +57,12 @@ def version() -> str:
 
 def call(*words: str) -> str:
     """What the program prints. TrainstepError with its own message if it fails."""
-    done = subprocess.run([str(program()), *words], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    done = subprocess.run([str(program()), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    # Not read as text: Python would make newlines of the carriage returns in a log.
+    output, problems = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
     if done.returncode:
-        raise error(done.returncode, plain(done.stderr or done.stdout))
-    return done.stdout
+        raise error(done.returncode, plain(problems or output))
+    return output
 
 
 def flags(values: Sequence[tuple[str, str]]) -> list[str]:

@@ -46,7 +46,7 @@ def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathli
         exit_code=exit_code,
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
         model_dir=model if str(model) in results.values() else None,  # what an earlier run left there is none
-        metrics=_object(folder / FILES["metrics"]),
+        metrics={name: value for name, value in _object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
         results=results,
         report=report if report.exists() else None,
     )

@@ -2,6 +2,7 @@
 """A step as a process of its own: started here, followed to its end, stopped."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -10,8 +11,9 @@ import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import IO, TYPE_CHECKING, Any, Optional
 
 from ._display import Display
 from ._program import flags, plain, program
@@ -72,7 +74,7 @@ class Run:
         code = self._process.wait()
         result = read_result(self.run_id, self.folder, code, self._model)
         if code:
-            raise error(code, _message([_parsed(line) for line in self._log().splitlines()]), result)
+            raise error(code, _message([_parsed(line) for line in lines(self._log())]), result)
         return result
 
     def stop(self) -> None:
@@ -89,10 +91,10 @@ class Run:
 
     def log(self) -> str:
         """All lines so far."""
-        return "".join(f"[{source}] {message}\n" if source else f"{message}\n" for source, message in map(_parsed, self._log().splitlines()))
+        return "".join(f"[{source}] {message}\n" if source else f"{message}\n" for source, message in map(_parsed, lines(self._log())))
 
-    def _log(self) -> str:
-        return (self.folder / "log.jsonl").read_text(encoding="utf-8", errors="replace")
+    def _log(self) -> bytes:
+        return (self.folder / "log.jsonl").read_bytes()
 
     def show(self, display: Display) -> None:
         """What has come since the last time."""
@@ -101,7 +103,7 @@ class Run:
             new = file.read()
         whole = new[: new.rfind(b"\n") + 1] if self._process.returncode is None else new
         self._read += len(whole)
-        for line in whole.decode("utf-8", "replace").splitlines():
+        for line in lines(whole):
             display.line(*_parsed(line))
         try:
             done, _, of = (self.folder / "progress").read_text(encoding="ascii").partition("/")
@@ -189,20 +191,31 @@ def _start(
     new = secrets.token_hex(8)
     place = prepared(folder or pathlib.Path("trainstep-runs", f"{run_id or inputs.get('model_name', 'my-model')}-{new}"))
     run_id = run_id or new
-    (place / "train_specification").write_text(specification, encoding="utf-8")
     model = pathlib.Path(model_dir or place / "model").resolve()
     values: list[tuple[str, Any]] = [
+        ("train_specification", specification),
         ("train_parameters", train_parameters),
         ("distribution_specification", distribution_specification),
         *inputs.items(),
     ]
     outputs: dict[str, Path] = {"model_dir": model, **FILES}
-    words = [str(program()), "run", "--log-format=json", f"--run-id={run_id}", *more, *flags([(name, text(value)) for name, value in values])]
-    words += flags([("train_specification", f"@{place}/train_specification" if specification else "")])
+    words = [str(program()), "run", "--log-format=json", f"--run-id={run_id}", *more]
     words += flags([(name, str(place / path)) for name, path in outputs.items()])
     if dies_with_us:
         words.append(f"--run-dir={place / 'processes'}")
-    return Run(spawn(words, place, dies_with_us), run_id, place, model)
+    with contextlib.ExitStack() as files:
+        given = [(name, files.enter_context(_unnamed(text(value)))) for name, value in values if text(value)]
+        words += flags([(name, f"@/proc/self/fd/{file.fileno()}") for name, file in given])
+        return Run(spawn(words, place, dies_with_us, [file.fileno() for _, file in given]), run_id, place, model)
+
+
+def _unnamed(value: str) -> IO[bytes]:
+    """A file that has no name, and goes with whoever has it open: what an input says – it may be a secret, or longer than a word of a command line can
+    be – is in no process's command line and environment, nothing is left of it whatever ends this interpreter, and no text in it is taken for a file."""
+    file = tempfile.TemporaryFile()
+    file.write(value.encode())
+    file.flush()
+    return file
 
 
 def prepared(folder: Path) -> pathlib.Path:
@@ -214,8 +227,8 @@ def prepared(folder: Path) -> pathlib.Path:
     return place
 
 
-def spawn(words: list[str], place: pathlib.Path, dies_with_us: bool) -> subprocess.Popen[bytes]:
-    """In a session of its own: a notebook's interrupt goes to the kernel's whole group, and it is for us to pass it on."""
+def spawn(words: list[str], place: pathlib.Path, dies_with_us: bool, files: Sequence[int] = ()) -> subprocess.Popen[bytes]:
+    """`files`: descriptors that it gets. In a session of its own: a notebook's interrupt goes to the kernel's whole group, and it is for us to pass it on."""
     with (place / "log.jsonl").open("wb") as log:
         return subprocess.Popen(
             words,
@@ -223,6 +236,7 @@ def spawn(words: list[str], place: pathlib.Path, dies_with_us: bool) -> subproce
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "ARGO_PROGRESS_FILE": str(place / "progress")},
+            pass_fds=files,
             start_new_session=True,
             preexec_fn=_ending_with(os.getpid()) if dies_with_us else None,
         )
@@ -240,6 +254,11 @@ def _ending_with(parent: int) -> Any:
             os.kill(os.getpid(), signal.SIGTERM)
 
     return ask
+
+
+def lines(log: bytes) -> list[str]:
+    """A log's lines as the program ends them, with a newline: what else Python, or Unicode, takes for the end of a line stands inside of one."""
+    return log.decode("utf-8", "replace").removesuffix("\n").split("\n") if log else []
 
 
 def _parsed(line: str) -> tuple[str, str]:

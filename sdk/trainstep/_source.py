@@ -13,18 +13,22 @@ from typing import Any, Union
 from .errors import SpecificationError
 
 Function = Callable[..., Any]
+# Of Python itself, besides what its module builtins defines: constants, what the module site adds wherever a program is started, and what every module has.
+_CONSTANTS = frozenset(
+    "None True False Ellipsis NotImplemented __debug__ exit quit copyright credits license help __name__ __doc__ __package__ __spec__ __loader__".split()
+)
 _Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 
 def source_of(function: Function, known: frozenset[str] = frozenset()) -> str:
-    """The definition of a function, without indentation. `known`: names that will be there, too: its helpers.
+    """The definition of a function as it stands there; inside an `if True:` where it was indented. `known`: names that will be there, too: its helpers.
 
     SpecificationError: it is no plain function, its source cannot be had, or it needs something that is only here.
     """
     _check_sort(function)
     name = function.__name__
     try:
-        text = textwrap.dedent(inspect.getsource(function))
+        text = _at_top_level(inspect.getsource(function))
     except (OSError, TypeError) as problem:
         raise SpecificationError(f"{name}: its source cannot be read ({problem}); define it in a cell or in a file") from None
     _check_magic(name, text)
@@ -39,6 +43,11 @@ def source_of(function: Function, known: frozenset[str] = frozenset()) -> str:
             "pass values as parameters, and name functions in additional_funcs"
         )
     return text.rstrip() + "\n"
+
+
+def _at_top_level(text: str) -> str:
+    """Not by taking the indentation away: the lines of a text inside would change with the program's."""
+    return f"if True:\n{text}" if text[:1] in " \t" else text
 
 
 def _check_sort(function: Any) -> None:
@@ -60,7 +69,7 @@ def _check_sort(function: Any) -> None:
 
 def _check_magic(name: str, text: str) -> None:
     """Notebook commands, as they stand there or as IPython has rewritten them."""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.lstrip().startswith(("%", "!")) or "get_ipython()" in line:
             raise SpecificationError(f"{name} has a notebook command in it, which only a notebook understands: {line.strip()}")
 
@@ -68,6 +77,8 @@ def _check_magic(name: str, text: str) -> None:
 def _definition(name: str, text: str) -> _Definition:
     try:
         (definition,) = ast.parse(text).body
+        if isinstance(definition, ast.If):
+            (definition,) = definition.body
     except (SyntaxError, ValueError) as problem:
         raise SpecificationError(f"{name}: its source does not stand by itself: {problem}") from None
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -80,8 +91,13 @@ def _check_defaults(definition: _Definition) -> None:
     defaults = [default for default in (*definition.args.defaults, *definition.args.kw_defaults) if default is not None]
     for default in defaults:
         for node in ast.walk(default):
-            if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
+            if isinstance(node, ast.Name) and not _is_builtin(node.id):
                 raise SpecificationError(f"{definition.name}: a default uses {node.id}, which will not be there where it trains; write its value")
+
+
+def _is_builtin(name: str) -> bool:
+    """Whether every Python has it. A notebook's and a shell's own (display, get_ipython, _) stand among the builtins of this one, too."""
+    return name in _CONSTANTS or getattr(getattr(builtins, name, None), "__module__", None) in ("builtins", "io", "_io")
 
 
 def _foreign_names(code: types.CodeType) -> Iterator[str]:
@@ -91,8 +107,25 @@ def _foreign_names(code: types.CodeType) -> Iterator[str]:
     instructions = [(step.opname, step.argval) for step in dis.get_instructions(code)]
     stored = {name for how, name in instructions if how in ("STORE_NAME", "STORE_GLOBAL")}
     for how, name in instructions:
-        if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not hasattr(builtins, name):
+        if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not _is_builtin(name):
             yield name
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":  # computed by whoever asks for annotations
             yield from (name for name in _foreign_names(constant) if name not in stored)
+
+
+def loses_indentation(function: Function) -> bool:
+    """Whether the function would be another one without its indentation, which the KFP SDKs take away: a text over several lines stands in it."""
+    text = inspect.getsource(function)
+    try:
+        kept, lost = (_definition(function.__name__, form) for form in (_at_top_level(text), textwrap.dedent(text)))
+    except SpecificationError:
+        return True
+    return _without_docstrings(kept) != _without_docstrings(lost)
+
+
+def _without_docstrings(definition: _Definition) -> str:
+    for node in ast.walk(definition):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
+            node.body[0] = ast.Pass()
+    return ast.dump(definition)

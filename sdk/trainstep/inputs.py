@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from typing import Any, TypedDict, Union
@@ -31,11 +32,18 @@ class Inputs(TypedDict, total=False):
 
 
 def text(value: Any) -> str:
-    """A value on the command line, which reads it back as it is here: a text or path that begins with `@` names no file. None and {} are "not given"."""
+    """A value as the program reads it. None and {} are "not given"."""
     if value is None or value == {}:
         return ""
     if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if not isinstance(value, str):
-        return json.dumps(value)
-    return f"@{value}" if value.startswith("@") else value
+        return str(os.fspath(value))
+    return value if isinstance(value, str) else json.dumps(finite(value))
+
+
+def finite(value: Any) -> Any:
+    """The same without what JSON has no word for: infinity and NaN become texts, which the program takes where a number is wanted."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {name: finite(member) for name, member in value.items()}
+    return [finite(member) for member in value] if isinstance(value, (list, tuple)) else value

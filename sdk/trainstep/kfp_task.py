@@ -13,7 +13,8 @@ from typing import Any, Optional
 from ._kfp import sdk_version
 from .specification import Function, Specification, specification_text
 
-# What the way through a pipeline would change in a text (docs/pipelines.md); $(mktemp) is ours, and no variable is called so.
+# What the way through a pipeline would change in a text (docs/pipelines.md); $(mktemp) is ours, and no variable is called so. KFP's database may take no
+# text with more than ASCII.
 _CHANGED = re.compile(r"\$\$|\{\{|\$\((?!mktemp\))\w+\)")
 _TEXTS = ("train_mount", "model_name", "base_image", "node_selector", "pvc_name", "pvc_size", "cpus", "memory")
 
@@ -77,7 +78,7 @@ def train_task(
     """
     text = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     given = {
-        "train_specification": "base64:" + base64.b64encode(text.encode()).decode() if _CHANGED.search(text) else text,
+        "train_specification": "base64:" + base64.b64encode(text.encode()).decode() if _is_changed(text) else text,
         "train_parameters": dict(train_parameters or {}),
         "distribution_specification": dict(distribution_specification or {}),
         **{name: _argument(name, value) for name, value in inputs.items() if value is not None},
@@ -93,6 +94,10 @@ def train_task(
     if retries:
         task.set_retry(retries, policy="Always")
     return task
+
+
+def _is_changed(text: str) -> bool:
+    return not text.isascii() or _CHANGED.search(text) is not None
 
 
 def _argument(name: str, value: Any) -> Any:

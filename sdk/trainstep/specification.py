@@ -85,7 +85,7 @@ def function_text(
     }
     described = inspect.getdoc(func)
     if described:
-        component["description"] = described.splitlines()[0]
+        component["description"] = described.partition("\n")[0]
     return json.dumps(component, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -96,7 +96,7 @@ def specification_text(
     if isinstance(specification, (str, os.PathLike, Mapping)):
         _refuse_more(None, packages_to_install, additional_funcs)
         if isinstance(specification, os.PathLike):
-            return pathlib.Path(specification).read_text(encoding="utf-8")
+            return pathlib.Path(specification).read_bytes().decode()
         return _decoded(specification) if isinstance(specification, str) else json.dumps(specification)
     if hasattr(specification, "component_spec"):
         base_image = None  # the input of that name replaces the component's own
@@ -118,12 +118,12 @@ def _refuse_more(base_image: Optional[str], packages_to_install: Sequence[str], 
 
 
 def _decoded(text: str) -> str:
-    """As the program reads it: @FILE, base64:…, @@ for one @. Here and not there, because the step of a pipeline has not the files of this machine."""
+    """base64:… as the program reads it. @FILE belongs to command lines: a text that came from elsewhere is to open no file here."""
     if text.startswith("base64:"):
         return base64.b64decode(text[len("base64:") :]).decode()
-    if text.startswith("@") and not text.startswith("@@"):
-        return pathlib.Path(text[1:]).read_text(encoding="utf-8")
-    return text[1:] if text.startswith("@@") else text
+    if text.startswith("@"):
+        raise SpecificationError(f'a text is no file here; for the content of one give pathlib.Path("{text[1:].partition(chr(10))[0]}")')
+    return text
 
 
 def _needs_sdk(func: Function) -> bool:

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 
 #include "base/files.h"
@@ -39,13 +38,6 @@ Result<Json> read_executor_output(const std::string& path) {
   return spec::parse_executor_output(*text, path);
 }
 
-// JSON has no word for NaN and infinity: they travel as texts, and become numbers again by their type.
-Json portable(Json value) {
-  if (!value.is_number_float() || std::isfinite(value.get<double>())) return value;
-  const auto number = value.get<double>();
-  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
-}
-
 result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& executor_output, const Footprint& before) {
   result::ReportedOutput found{.name = output.name, .artifact = true, .present = false, .value = {}, .uri = {}};
   auto returned = spec::returned_artifact(executor_output, output.name);
@@ -61,13 +53,13 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
   result::ReportedOutput found{.name = output.name, .artifact = false, .present = true, .value = {}, .uri = {}};
   if (auto returned = spec::returned_value(declared(output), executor_output)) {
     ASSIGN(auto typed, in_context(where, std::move(*returned)));
-    found.value = portable(std::move(typed));
+    found.value = std::move(typed);
     return found;
   }
   if (!before.touched()) return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, output.path));
   ASSIGN(const auto text, in_context(where, read_file(output.path, largest_value)));
   ASSIGN(auto typed, in_context(where, spec::value_from_file(declared(output), text)));
-  found.value = portable(std::move(typed));
+  found.value = std::move(typed);
   return found;
 }
 

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/write.h"
 #include "log/writer.h"
+#include "result/termination_message.h"
 
 namespace trainstep::agent {
 namespace {
@@ -25,15 +26,6 @@ fs::path report_file(const std::string& scratch) { return fs::path(scratch) / "r
 log::Writer& lines() {
   static log::Writer writer(STDERR_FILENO);
   return writer;
-}
-
-// At most `limit` bytes, no character cut in two.
-std::string beginning_of(std::string text, std::size_t limit) {
-  if (text.size() <= limit) return text;
-  constexpr auto is_within = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
-  while (limit > 0 && is_within(text[limit])) --limit;
-  text.resize(limit);
-  return text + " …";
 }
 
 // Values that are too large for a message stand in the record, where there is one. The kubelet would cut it off, and what is cut off is no report.
@@ -52,7 +44,7 @@ std::string message_of(result::PodReport report) {
   for (const auto part : {limit, limit / 2, limit / 2 / escaped}) {
     text = to_text(report);
     if (text.size() <= limit) break;
-    report.message = beginning_of(std::move(report.message), part);
+    report.message = result::beginning_of(std::move(report.message), part);
   }
   return to_text(report);
 }

@@ -19,17 +19,6 @@ constexpr std::string_view end_of_colours = "\033[0m";
 
 bool is_control(Byte c) { return (c < 0x20 && c != '\t') || c == deleted; }
 
-// Hundreds of megabytes a second pass here, and nearly all of it is plain: no branch, so that the compiler takes many bytes at once.
-[[gnu::optimize("O3")]] bool may_hold_controls(std::string_view text) {
-  const auto* bytes = reinterpret_cast<const Byte*>(text.data());
-  unsigned found = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const Byte c = bytes[i];
-    found |= static_cast<unsigned>((c < 0x20) & (c != '\t')) | static_cast<unsigned>(c == deleted) | static_cast<unsigned>(c == c1_lead);
-  }
-  return found != 0;
-}
-
 char32_t decoded(std::string_view character) {
   const auto first = static_cast<Byte>(character.front());
   if (character.size() == 1) return first;
@@ -125,6 +114,18 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+// Hundreds of megabytes a second pass here, and nearly all of them are plain: no branch, and bytes only, so that the compiler takes many at once.
+[[gnu::optimize("O3")]] bool is_plain(std::string_view lines) {
+  const auto* bytes = reinterpret_cast<const Byte*>(lines.data());
+  Byte found = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Byte c = bytes[i];
+    const bool control = (c < 0x20) & (c != '\t') & (c != '\n');
+    found = static_cast<Byte>(found | control | (c == deleted) | (c == c1_lead));
+  }
+  return found == 0;
+}
+
 std::string_view last_state(std::string_view line) {
   auto rest = line;
   while (!rest.empty()) {
@@ -136,13 +137,7 @@ std::string_view last_state(std::string_view line) {
   return rest;
 }
 
-void append_shown(std::string& to, std::string_view line) {
-  if (!may_hold_controls(line)) {
-    to += line;
-    return;
-  }
-  append_without_controls(to, last_state(line), true);
-}
+void append_shown(std::string& to, std::string_view line) { append_without_controls(to, last_state(line), true); }
 
 std::string plain(std::string_view line) {
   std::string result;

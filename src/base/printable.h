@@ -21,6 +21,9 @@ std::string printable(std::string_view text);
 // A line of a program without its newline. What was redrawn behind carriage returns is its last state that shows anything.
 std::string_view last_state(std::string_view line);
 
+// Whether lines can be shown as they are: they hold no control characters but tabs and line breaks, nor what may be the first byte of one.
+bool is_plain(std::string_view lines);
+
 // Appends that last state as a line's rest: tabs and colours stay, and end with the line; other control characters and escape sequences are left out.
 void append_shown(std::string& to, std::string_view line);
 

@@ -10,8 +10,35 @@ namespace {
 constexpr std::string_view mark = "[redacted]";
 constexpr std::size_t shortest_secret = 6;
 
-bool is_token_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("-_.~+/=").find(c) != std::string_view::npos;
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_letter(char c) { return is_small(c) || is_capital(c); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_token_character(char c) { return is_letter(c) || is_digit(c) || std::string_view("-_.~+/=").find(c) != std::string_view::npos; }
+char as_small(char c) { return is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Small letters and digits alone.
+std::string folded(std::string_view name) {
+  std::string result;
+  for (const char c : name)
+    if (is_letter(c) || is_digit(c)) result += as_small(c);
+  return result;
+}
+
+// "HF_TOKEN_2", "hfToken": hf, token. Numbers do not count.
+std::vector<std::string> segments(std::string_view name) {
+  std::vector<std::string> parts;
+  bool open = false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!is_letter(name[i])) {
+      open = false;
+      continue;
+    }
+    if (!open || (is_capital(name[i]) && is_small(name[i - 1]))) parts.emplace_back();
+    parts.back() += as_small(name[i]);
+    open = true;
+  }
+  return parts;
 }
 
 void replace_all(std::string& text, std::string_view what) {
@@ -33,15 +60,36 @@ void redact_behind(std::string& text, std::string_view prefix, bool keep) {
   }
 }
 
-// "://user:password@" → "://[redacted]@"
-void redact_addresses(std::string& text) {
+// "://user:password@" and "://token@" → "://[redacted]@"; `found` gets what was there.
+void redact_users(std::string& text, std::vector<std::string>* found = nullptr) {
   constexpr std::string_view scheme = "://";
   for (auto at = text.find(scheme); at != std::string::npos; at = text.find(scheme, at + 1)) {
     const auto begin = at + scheme.size();
-    const auto end = text.find_first_of("/ \t\n\"'", begin);
+    const auto end = text.find_first_of("/?# \t\n\"'<>", begin);
     const auto authority = std::string_view(text).substr(begin, end == std::string::npos ? end : end - begin);
     const auto user = authority.rfind('@');
-    if (user != std::string_view::npos && authority.substr(0, user).find(':') != std::string_view::npos) text.replace(begin, user, mark);
+    if (user == std::string_view::npos || user == 0 || authority.substr(0, user) == mark) continue;
+    if (found != nullptr) {
+      const auto who = authority.substr(0, user);
+      found->emplace_back(who);
+      if (const auto colon = who.find(':'); colon != std::string_view::npos) found->emplace_back(who.substr(colon + 1));
+    }
+    text.replace(begin, user, mark);
+  }
+}
+
+bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
+
+// "?X-Amz-Signature=…", "&token=…"
+void redact_queries(std::string& text) {
+  for (auto at = text.find_first_of("?&"); at != std::string::npos; at = text.find_first_of("?&", at + 1)) {
+    auto end = at + 1;
+    while (end < text.size() && is_name_character(text[end])) ++end;
+    if (end == text.size() || text[end] != '=') continue;
+    const auto name = std::string_view(text).substr(at + 1, end - at - 1);
+    const auto stop = std::min(text.find_first_of("&# \t\n\"'<>", end), text.size());
+    const bool secret = sounds_secret(name) || folded(name).ends_with("signature") || name == "sig";
+    if (secret && stop > end + 1) text.replace(end + 1, stop - end - 1, mark);
   }
 }
 
@@ -49,23 +97,56 @@ void redact_addresses(std::string& text) {
 
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets) {
   std::string result(text);
+  std::vector<std::string_view> long_first;
   for (const auto& secret : secrets)
-    if (secret.size() >= shortest_secret) replace_all(result, secret);
+    if (secret.size() >= shortest_secret) long_first.emplace_back(secret);
+  std::ranges::sort(long_first, [](std::string_view a, std::string_view b) { return a.size() > b.size(); });
+  for (const auto secret : long_first) replace_all(result, secret);
   redact_behind(result, "Bearer ", true);
   redact_behind(result, "eyJ", false);  // {" in base64: how a JSON web token begins
-  redact_addresses(result);
+  redact_users(result);
+  redact_queries(result);
   return result;
 }
 
+bool sounds_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 17> words{"password",   "passwd",     "passphrase", "secret",           "credential",   "apikey",
+                                                   "accesskey",  "privatekey", "signingkey", "encryptionkey",    "deploykey",    "accountkey",
+                                                   "storagekey", "masterkey",  "authkey",    "connectionstring", "authorization"};
+  const auto parts = segments(name);
+  if (parts.empty()) return false;
+  if (parts.back() == "file" || parts.back() == "path" || parts.back() == "dir") return false;
+  const auto whole = folded(name);
+  if (std::ranges::any_of(words, [&](std::string_view word) { return whole.find(word) != std::string::npos; })) return true;
+  if (parts.back() == "token" || parts.back() == "pwd" || parts.back() == "pass" || parts.back() == "jwt") return true;
+  const bool capitals = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
+  return capitals && parts.size() > 1 && parts.back() == "key";
+}
+
+std::vector<std::string> secrets_in(std::string_view name, std::string_view value) {
+  std::vector<std::string> secrets;
+  std::string text(value);
+  redact_users(text, &secrets);
+  if (!sounds_secret(name)) return secrets;
+  secrets.emplace_back(value);
+  constexpr std::size_t shortest_line = 16;
+  for (std::size_t begin = 0; value.find('\n') != std::string_view::npos && begin < value.size();) {
+    const auto end = std::min(value.find('\n', begin), value.size());
+    if (end - begin >= shortest_line) secrets.emplace_back(value.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return secrets;
+}
+
+bool holds_secret(std::string_view name, std::string_view value) { return sounds_secret(name) || redacted(value, {}) != value; }
+
 std::vector<std::string> secrets_of_environment(const std::vector<std::string>& variables) {
-  constexpr std::array<std::string_view, 6> words{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY"};
   std::vector<std::string> secrets;
   for (const auto& variable : variables) {
     const auto equals = variable.find('=');
     if (equals == std::string::npos) continue;
-    const auto name = std::string_view(variable).substr(0, equals);
-    if (std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; }))
-      secrets.push_back(variable.substr(equals + 1));
+    for (auto& secret : secrets_in(std::string_view(variable).substr(0, equals), std::string_view(variable).substr(equals + 1)))
+      secrets.push_back(std::move(secret));
   }
   return secrets;
 }

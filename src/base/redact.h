@@ -1,4 +1,4 @@
-// Secrets out of texts that leave this machine: records, bug reports.
+// What is a secret: the one predicate for everything that this program writes for others – reports, records, its own sentences, what it passes on.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,11 +8,21 @@
 
 namespace trainstep {
 
-// Every value in `secrets` that is at least six characters long, bearer tokens, JSON web tokens and the password of an address
-// ("https://user:password@host") become "[redacted]".
+// Whether a variable, parameter or member of this name holds one: "HF_TOKEN", "password", "aws_secret_access_key", "apiKey"; of names in capitals
+// also what ends in _KEY. Not "max_tokens", "sort_key", "TOKENIZERS_PARALLELISM", nor the name of a file ("…_TOKEN_FILE").
+bool sounds_secret(std::string_view name);
+
+// Whether the value of a variable or parameter is one: by its name, or because an address in it carries a user, a password or a signature.
+bool holds_secret(std::string_view name, std::string_view value);
+
+// Every value in `secrets` that is at least six characters long, bearer tokens, JSON web tokens, whoever stands before the host of an address
+// ("https://user:password@host", "https://token@host") and secret members of its query become "[redacted]".
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);
 
-// The values of those variables ("NAME=value") whose names speak of secrets: TOKEN, SECRET, PASSWORD, PASSWD, CREDENTIAL, KEY.
+// The texts to look for, of a value that is secret by its name; each line of it, as a log has lines; of an address, what is before its host.
+std::vector<std::string> secrets_in(std::string_view name, std::string_view value);
+
+// The same of variables, "NAME=value".
 std::vector<std::string> secrets_of_environment(const std::vector<std::string>& variables);
 
 }  // namespace trainstep

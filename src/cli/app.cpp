@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/app.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "cli/print.h"
 #include "cli/replay_command.h"
 #include "cli/step_command.h"
+#include "cli/termination_log.h"
 #include "result/verdict.h"
 
 namespace trainstep::cli {
@@ -28,6 +30,7 @@ namespace {
 
 constexpr int internal_exit_code = 3;
 constexpr Duration last_patience{5'000};
+bool errors_are_json = false;            // set once, before anything is said
 constexpr std::size_t help_column = 38;  // behind --cluster-configuration-secret TEXT
 
 // The flags of the interface, as CLI11 fills them in. Absent and empty are different things until step/ has seen them.
@@ -35,6 +38,7 @@ class InterfaceFlags {
  public:
   void add_to(CLI::App& app) {
     add(app, "executor-input", value::text, "KFP v2: the ExecutorInput ({{$}}); a JSON object here wins over all other flags", "Ways in");
+    add(app, "files-in", value::folder, "for templates: only files below this folder are read for @FILE, every other value is itself", "Ways in");
     for (const auto* fields : {&step::input_fields(), &step::output_fields()})
       for (const auto& field : *fields)
         add(app, step::flag_name(field), field.shape == step::Field::Shape::path ? value::path : value::text, std::string(field.help),
@@ -122,7 +126,7 @@ struct Commands {
   void add_level(CLI::App& to) {
     to.add_option_function<std::string>(
           "--log-level", [this](const std::string& word) { choose_level(word); },
-          "what the log shows: debug adds every request and decision, warning leaves out the program's output; default: info")
+          "debug adds requests and decisions, warning leaves out the program's output; default: info")
         ->group("Run")
         ->type_name("debug|info|warning|error");
   }
@@ -258,6 +262,18 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
   }
 }
 
+// What the command line says, even one that is wrong elsewhere.
+bool wants_json(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv, argv + argc);
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    std::string flag(words[i].substr(0, words[i].find('=')));
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    if (flag != "--log-format") continue;
+    return lower(flag.size() < words[i].size() ? words[i].substr(flag.size() + 1) : i + 1 < words.size() ? words[i + 1] : "") == "json";
+  }
+  return false;
+}
+
 int run(int argc, char** argv) {
   Commands commands;
   // The program's own words are none of ours.
@@ -271,15 +287,30 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return show(commands.app, success);
   } catch (const CLI::ParseError& error) {
-    return report(usage_error(fmt::format("{}; see trainstep --help", problem(commands, error))));
+    const auto wrong = usage_error(fmt::format("{}; see trainstep --help", problem(commands, error)));
+    if (command == "run") write_termination_log(find_termination_log(), wrong.message);
+    return report(wrong);
   }
   return dispatch(commands);
+}
+
+// A standard stream that is closed must not become some other file of ours, into which the log would go. Opened the wrong way round it refuses as
+// before.
+void keep_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
 }  // namespace
 
 // Whoever does not read it must not keep us: these are last words.
-void complain(std::string_view text) { write_within(STDERR_FILENO, fmt::format("trainstep: {}\n", printable(text)), last_patience); }
+void complain(std::string_view text) {
+  const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  const auto line =
+      errors_are_json ? trainstep::to_text(Json{{"time", to_rfc3339(now)}, {"source", "trainstep"}, {"level", "error"}, {"message", printable(text)}})
+                      : fmt::format("trainstep: {}", printable(text));
+  write_within(STDERR_FILENO, line + "\n", last_patience);
+}
 
 int report(const Error& error) {
   complain(error.message);
@@ -287,6 +318,8 @@ int report(const Error& error) {
 }
 
 int run_app(int argc, char** argv) {
+  keep_standard_streams();
+  errors_are_json = wants_json(argc, argv);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (kfp.md §5.1)
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error of the write
   try {

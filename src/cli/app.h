@@ -11,7 +11,7 @@ namespace trainstep::cli {
 // Runs the subcommand that argv names. Returns the exit code of DESIGN's table (result/verdict.h); never throws.
 int run_app(int argc, char** argv);
 
-// "trainstep: …" on stderr.
+// "trainstep: …" on stderr; with --log-format json, wherever it stands on the command line, a line of JSON as the log's are.
 void complain(std::string_view text);
 
 // The same of an error, and the exit code of that error.

@@ -96,6 +96,7 @@ Result<int> check(const StepCommand& command) {
   for (const auto& notice : facts.notices) show({cluster::Finding::Grade::doubtful, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
   TRY(cluster::route_data(plan, facts));
+  for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Grade::doubtful, notice});
   std::optional<cluster::Checkup> checkup;
   ASSIGN(const auto diagnosis, await<cluster::Diagnosis>(connection, [&](auto done) {
            checkup.emplace(connection.client, plan, facts, data, connection.name_space, cluster::Checkup::Sink{show, std::move(done)});

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <functional>
+#include <utility>
+
 #include "base/poll_loop.h"
 #include "cli/app.h"
 #include "cli/cluster_place.h"
@@ -26,8 +29,12 @@ constexpr Duration after_the_start{5'000};
 
 class ClusterRun {
  public:
-  ClusterRun(const StepCommand& command, const step::Inputs& inputs, ClusterPlace place, std::unique_ptr<Recorder> recorder)
+  // `notices`: what is said at the beginning.
+  ClusterRun(const StepCommand& command, const step::Inputs& inputs, std::vector<std::string> notices, ClusterPlace place,
+             std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
+        m_termination_log(command.termination_log),
+        m_notices(std::move(notices)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
         m_network(m_loop, m_listeners.own_log(), place.credentials.server.origin()),
         m_session(m_loop, m_network.transport(), std::make_shared<kube::Credentials>(std::move(place.credentials)), options(place), listeners()),
@@ -35,16 +42,13 @@ class ClusterRun {
 
   int operator()() {
     const process::Signals signals(m_loop, [this](int signal) { m_over ? m_reader.hurry() : m_session.request_stop(signal); });
+    for (const auto& notice : m_notices) m_listeners.console().warn(m_loop.now(), notice);
     int code = 0;
     m_session.begin([&](cluster::Session::Done done) {
-      hand_over(m_loop, m_listeners.own_log(), m_inputs, done.plan, done.outcome, [this] { return m_session.commit(); });
-      code = result::exit_code(done.outcome.verdict);
-      const auto patience = patience_with_reader(done.outcome.verdict);
-      m_session.conclude(done.outcome.verdict, [this, patience](const std::string& problem) {
-        if (!problem.empty()) m_listeners.console().warn(m_loop.now(), problem);
-        m_listeners.console().finish();
-        m_over = true;
-        m_reader.finish(patience, [this] { m_loop.stop(); });
+      m_end = std::move(done);
+      hand_over(m_loop, m_listeners.own_log(), m_inputs, m_end.plan, m_end.outcome, to_pipeline(), [this, &code] {
+        code = result::exit_code(m_end.outcome.verdict);
+        conclude();
       });
     });
     m_loop.after(after_the_start, process::give_back_memory);
@@ -57,6 +61,22 @@ class ClusterRun {
     auto listeners = m_listeners.all();
     listeners.push_back(&m_network);
     return listeners;
+  }
+
+  void conclude() {
+    m_session.conclude(m_end.outcome.verdict, [this](const std::string& problem) {
+      if (!problem.empty()) m_listeners.console().warn(m_loop.now(), problem);
+      m_listeners.console().finish();
+      m_over = true;
+      m_reader.finish(patience_with_reader(m_end.outcome.verdict), [this] { m_loop.stop(); });
+    });
+  }
+
+  ToPipeline to_pipeline() {
+    return {[this](const std::string& uri, std::string page, std::function<void(Result<void>)> done) {
+              m_session.publish(uri, std::move(page), std::move(done));
+            },
+            m_termination_log, m_end.contents, [this] { return m_session.commit(); }};
   }
 
   cluster::SessionOptions options(const ClusterPlace& place) {
@@ -75,10 +95,13 @@ class ClusterRun {
   }
 
   const step::Inputs& m_inputs;
+  std::string m_termination_log;
+  std::vector<std::string> m_notices;
   PollLoop m_loop;
   Listeners m_listeners;
   Network m_network;
   cluster::Session m_session;
+  cluster::Session::Done m_end;
   log::BackPressure m_reader;
   bool m_over = false;  // what is left is to be read
 };
@@ -96,14 +119,15 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
 
 int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
   // What can be known to be wrong without a server is said at once.
-  if (auto plan = plan::make_plan(inputs.request, kinds::names()); !plan) return report(plan.error());
-  if (auto checked = step::check_model_place(inputs); !checked) return report(checked.error());
-  if (auto checked = step::check_targets(inputs.targets); !checked) return report(checked.error());
+  const auto plan = plan::make_plan(inputs.request, kinds::names());
+  if (!plan) return fail(command, plan.error());
+  if (auto checked = step::check_model_place(inputs); !checked) return fail(command, checked.error());
+  if (auto checked = step::check_targets(inputs.targets); !checked) return fail(command, checked.error());
   auto place = find_cluster(command.context, inputs.request.name_space);
-  if (!place) return report(place.error());
-  auto recorder = recorder_for(command);
-  if (!recorder) return report(recorder.error());
-  return ClusterRun(command, inputs, std::move(*place), std::move(*recorder))();
+  if (!place) return fail(command, place.error());
+  auto recorder = recorder_for(command, inputs, *plan);
+  if (!recorder) return fail(command, recorder.error());
+  return ClusterRun(command, inputs, notices_of(inputs, *plan), std::move(*place), std::move(*recorder))();
 }
 
 }  // namespace trainstep::cli

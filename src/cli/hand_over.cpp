@@ -1,57 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/hand_over.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/files.h"
+#include "cli/termination_log.h"
 #include "kinds/kind.h"
+#include "objectstore/address.h"
 #include "step/outputs.h"
 #include "step/report.h"
 #include "step/results.h"
+#include "step/secrets.h"
 
 namespace trainstep::cli {
 namespace {
 
-std::string target_path(const step::Inputs& inputs, std::string_view name) {
-  for (const auto& target : inputs.targets)
-    if (target.name == name) return target.path;
-  return {};
+// Of files, and of the addresses that were read.
+step::FileReader reader_of(const std::map<std::string, std::string>& contents) {
+  return [&contents](const std::string& path, std::size_t limit) -> Result<std::string> {
+    if (!objectstore::is_address(path)) return read_file(path, limit);
+    const auto found = contents.find(path);
+    if (found == contents.end()) return Error{ErrorKind::denied, path + " was not read"};
+    if (found->second.size() > limit) return input_error(fmt::format("{} is larger than {} bytes", path, limit));
+    return found->second;
+  };
+}
+
+const step::OutputTarget* report_target(const step::Inputs& inputs) {
+  const auto found = std::ranges::find(inputs.targets, "report", &step::OutputTarget::name);
+  return found == inputs.targets.end() ? nullptr : &*found;
+}
+
+// The address that only a launcher, or we, can put it at; empty: it stays at its path.
+std::string report_address(const step::Inputs& inputs, const ToPipeline& pipeline) {
+  const auto* target = report_target(inputs);
+  const bool carried = pipeline.publish && target != nullptr && target->kind == step::OutputTarget::Kind::artifact;
+  return carried && objectstore::is_address(target->uri) ? target->uri : std::string();
+}
+
+// A launcher uploads after a success. A cancelled step has no time, and of an interrupted one the next attempt tells.
+bool must_be_published(const result::Verdict& verdict) {
+  using enum result::VerdictClass;
+  return verdict.verdict_class != succeeded && verdict.verdict_class != cancelled && verdict.verdict_class != interrupted;
+}
+
+void write_last_words(const step::Story& story, const std::string& termination_log) {
+  if (story.succeeded()) return;
+  std::vector<std::string> variables;
+  if (story.plan != nullptr)
+    for (const auto& variable : story.plan->environment)
+      if (variable.value.is_string()) variables.push_back(variable.name + "=" + variable.value.get<std::string>());
+  write_termination_log(termination_log, step::summary(story).front(), std::move(variables));
 }
 
 // Where a file lies before the outputs are committed.
 std::string place_of(const step::Inputs& inputs, const run::Outcome& outcome, const std::string& path) {
+  const auto is_target = [&](const run::OutputFound& output) {
+    return std::ranges::any_of(inputs.targets,
+                               [&](const step::OutputTarget& target) { return target.name == output.step_path && target.path == path; });
+  };
   for (const auto& output : outcome.outputs)
-    if (!output.pending.empty() && (path == output.path || path == target_path(inputs, output.step_path))) return output.pending;
+    if (!output.pending.empty() && (path == output.path || is_target(output))) return output.pending;
   return path;
 }
 
 }  // namespace
 
-void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const Commit& commit) {
+void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const ToPipeline& pipeline,
+               std::function<void()> done) {
   bool committed = false;
-  const step::FileReader reader = [&](const std::string& path, std::size_t limit) {
-    return read_file(committed ? path : place_of(inputs, outcome, path), limit);
+  const step::FileReader reader = [&, read = reader_of(pipeline.contents)](const std::string& path, std::size_t limit) {
+    return read(committed ? path : place_of(inputs, outcome, path), limit);
   };
-  const auto commit_and_say = [&]() -> Result<void> {
-    if (!commit) return {};
-    ASSIGN(const auto told, commit());
+  const auto commit = [&]() -> Result<void> {
+    if (!pipeline.commit) return {};
+    ASSIGN(const auto told, pipeline.commit());
     committed = true;
     for (const auto& line : told) log.say(loop.now(), log::Level::warning, line);
     return {};
   };
-  step::Story story{inputs,
-                    outcome,
-                    plan,
-                    plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
-                    step::final_metrics(outcome, reader),
-                    target_path(inputs, "report")};
-  if (auto written = step::write_outputs(story, reader, commit_and_say); !written) {
-    if (story.succeeded()) outcome.verdict = result::lost_outputs(written.error());
-    if (written.error().kind != ErrorKind::input) story.report_place.clear();  // it could not be written either
+  const auto* report = report_target(inputs);
+  step::redact(outcome.verdict, step::secrets_of(inputs, plan));
+  const auto story = std::make_shared<step::Story>(
+      step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
+                  step::final_metrics(outcome, reader), report == nullptr ? std::string() : report->path});
+  if (auto written = step::write_outputs(*story, reader, commit); !written) {
+    if (story->succeeded()) outcome.verdict = result::lost_outputs(written.error());
+    if (written.error().kind != ErrorKind::input) story->report_place.clear();  // it could not be written either
   }
-  for (const auto& line : step::summary(story)) log.conclude(loop.now(), story.succeeded(), line);
+  write_last_words(*story, pipeline.termination_log);
+  const auto address = report_address(inputs, pipeline);
+  const auto tell = [&loop, &log, story, done = std::move(done)] {
+    for (const auto& line : step::summary(*story)) log.conclude(loop.now(), story->succeeded(), line);
+    done();
+  };
+  if (address.empty()) return tell();
+  story->report_place = story->succeeded() ? address : "";
+  if (!must_be_published(outcome.verdict)) return tell();
+  pipeline.publish(address, step::render_report(*story), [&loop, &log, story, address, tell](const Result<void>& published) {
+    if (published)
+      story->report_place = address;
+    else
+      log.say(loop.now(), log::Level::warning, fmt::format("the report could not be put at {}: {}", address, published.error().message));
+    tell();
+  });
 }
 
 log::Patience patience_with_reader(const result::Verdict& verdict) {
@@ -62,6 +119,7 @@ log::Patience patience_with_reader(const result::Verdict& verdict) {
 
 Listeners::Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder)
     : m_log(STDOUT_FILENO, options, loop.now()), m_console(loop, m_log), m_recorder(std::move(recorder)) {
+  if (m_recorder) m_recorder->on_problem([this, &loop](const std::string& problem) { m_console.warn(loop.now(), problem); });
   if (const auto* path = std::getenv("ARGO_PROGRESS_FILE"); path != nullptr && *path != '\0') m_progress_file = std::make_unique<ProgressFile>(path);
 }
 

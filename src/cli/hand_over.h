@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,12 +20,20 @@
 
 namespace trainstep::cli {
 
-// run::Backend::commit(), or what does the same.
-using Commit = std::function<Result<std::vector<std::string>>()>;
+// How a step reaches its pipeline, besides files and the log.
+struct ToPipeline {
+  // Puts a page at an address; `done` once, from the loop. Null: nobody can.
+  std::function<void(const std::string& uri, std::string page, std::function<void(Result<void>)> done)> publish;
+  std::string termination_log;                       // see termination_log.h
+  std::map<std::string, std::string> contents = {};  // by address: what lies there of the program's outputs, as far as it was read
+  // run::Backend::commit(), or what does the same; called once, after a success. Null: there is nothing to commit.
+  std::function<Result<std::vector<std::string>>()> commit = {};
+};
 
-// Writes the step's outputs and tells how it ended. The verdict changes when outputs cannot be written. `plan` may be null. `commit` is called once,
-// after a success.
-void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const Commit& commit = {});
+// Writes the step's outputs and tells how it ended, then calls `done`: at once, or from the loop when the report of a failed step had to be
+// published. The verdict changes when outputs cannot be written. `plan` may be null. References must outlive `done`.
+void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const ToPipeline& pipeline,
+               std::function<void()> done);
 
 // How long the end of the log waits for a reader who takes nothing (docs/adr/0017-the-log.md): whoever pages through it may think; whoever has asked
 // for an end is to have it.

@@ -23,7 +23,9 @@
 #include "kube/log_stream.h"
 #include "kube/watch.h"
 #include "log/back_pressure.h"
+#include "process/child.h"
 #include "process/signals.h"
+#include "step/secrets.h"
 #include "step/targets.h"
 
 namespace trainstep::cli {
@@ -102,6 +104,9 @@ Result<int> list(const JobsCommand& command) {
 
 Result<step::Inputs> wanted_outputs(const JobsCommand& command) {
   step::Inputs inputs;
+  std::map<std::string, std::string> environment;
+  for (auto& [name, value] : process::own_environment()) environment.emplace(name, value);
+  inputs.secrets = step::secrets_of(environment, {});
   for (const auto& [name, path] : {std::pair("metrics", &command.metrics), std::pair("report", &command.report)})
     if (!path->empty()) inputs.targets.push_back({.name = name, .path = *path, .uri = {}, .type = {}});
   TRY(step::check_targets(inputs.targets));
@@ -141,9 +146,10 @@ Result<int> attach(const JobsCommand& command) {
   reader.emplace(loop, listeners.own_log(), [&session](Pressure pressure) { session.hold_output(pressure); });
   session.begin([&](cluster::Session::Done done) {
     if (over) return;
-    hand_over(loop, listeners.own_log(), outputs, done.plan, done.outcome);
-    code = result::exit_code(done.outcome.verdict);
-    finish(patience_with_reader(done.outcome.verdict));  // the clean-up is the step's
+    hand_over(loop, listeners.own_log(), outputs, done.plan, done.outcome, {}, [&] {
+      code = result::exit_code(done.outcome.verdict);
+      finish(patience_with_reader(done.outcome.verdict));  // the clean-up is the step's
+    });
   });
   loop.run();
   return code;

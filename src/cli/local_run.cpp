@@ -80,6 +80,7 @@ class LocalRun {
         m_plan(plan),
         m_run_dir(run_folder(command, plan)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
+        m_pipeline{nullptr, command.termination_log, {}, [this] { return m_backend.commit(); }},
         m_backend(m_loop, plan, local_options(command, std::move(scratch))),
         m_runner(m_loop, m_backend, m_listeners.all(), rules_of(plan)),
         m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_backend.hold_output(pressure); }) {}
@@ -96,13 +97,14 @@ class LocalRun {
     m_listeners.console().say(m_loop.now(), opening(m_plan, m_run_dir.string()));
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {
-      hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome, [this] { return m_backend.commit(); });
-      if (outcome.verdict.verdict_class != result::VerdictClass::succeeded)
-        for (const auto& line : m_backend.left_behind()) m_listeners.console().warn(m_loop.now(), line);
-      m_listeners.console().finish();
-      code = result::exit_code(outcome.verdict);
-      m_over = true;
-      m_reader.finish(patience_with_reader(outcome.verdict), [this] { m_loop.stop(); });
+      hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {
+        if (outcome.verdict.verdict_class != result::VerdictClass::succeeded)
+          for (const auto& line : m_backend.left_behind()) m_listeners.console().warn(m_loop.now(), line);
+        m_listeners.console().finish();
+        code = result::exit_code(outcome.verdict);
+        m_over = true;
+        m_reader.finish(patience_with_reader(outcome.verdict), [this] { m_loop.stop(); });
+      });
     });
     m_loop.run();
     return code;
@@ -124,6 +126,7 @@ class LocalRun {
   fs::path m_run_dir;
   PollLoop m_loop;
   Listeners m_listeners;
+  ToPipeline m_pipeline;
   local::LocalBackend m_backend;
   run::Runner m_runner;
   log::BackPressure m_reader;
@@ -134,13 +137,13 @@ class LocalRun {
 
 int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   const auto plan = plan::make_plan(inputs.request, kinds::names());
-  if (!plan) return report(plan.error());
-  if (auto checked = kinds::check_options(*plan); !checked) return report(checked.error());
-  if (auto checked = local::check_gang(*plan); !checked) return report(checked.error());
-  if (auto checked = check_places(command, inputs, *plan); !checked) return report(checked.error());
-  if (auto allowed = allow_files(*plan); !allowed) return report(allowed.error());
-  auto recorder = recorder_for(command);
-  if (!recorder) return report(recorder.error());
+  if (!plan) return fail(command, plan.error());
+  if (auto checked = kinds::check_options(*plan); !checked) return fail(command, checked.error());
+  if (auto checked = local::check_gang(*plan); !checked) return fail(command, checked.error());
+  if (auto checked = check_places(command, inputs, *plan); !checked) return fail(command, checked.error());
+  if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
+  auto recorder = recorder_for(command, inputs, *plan);
+  if (!recorder) return fail(command, recorder.error());
   const auto scratch = local::make_scratch(process::own_environment());
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
                               [&scratch] { local::remove_scratch(scratch); });

@@ -6,6 +6,7 @@
 #include "kinds/kind.h"
 #include "kinds/render.h"
 #include "process/child.h"
+#include "step/secrets.h"
 
 namespace trainstep::cli {
 namespace {
@@ -14,6 +15,7 @@ Result<std::string> rendered(const StepCommand& command) {
   ASSIGN(const auto inputs, read_inputs(command));
   ASSIGN(const auto plan, plan::make_plan(inputs.request, kinds::names()));
   ASSIGN(const auto manifest, kinds::render(plan, command.api_version));
+  for (const auto& notice : notices_of(inputs, plan)) complain(notice);
   return command.explain ? kinds::to_yaml_explained(manifest) : kinds::to_yaml(manifest);
 }
 
@@ -24,6 +26,12 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
   for (auto& [name, value] : process::own_environment()) surroundings.environment.emplace(name, value);
   surroundings.read_file = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
   return step::read_inputs(command.flags, surroundings);
+}
+
+std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan) {
+  auto notices = inputs.not_passed_on;
+  for (auto& notice : step::secrets_in_clear(plan)) notices.push_back(std::move(notice));
+  return notices;
 }
 
 int run_render(const StepCommand& command) {

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "cli/app.h"
 #include "follow/describe.h"
 #include "follow/record.h"
@@ -68,16 +71,36 @@ class Player {
   Time m_end;
 };
 
+// The next line; false: there is none.
+Result<bool> read_line(std::istream& file, std::string& line) {
+  constexpr std::size_t longest = std::size_t{64} << 20U;
+  line.clear();
+  for (auto* buffer = file.rdbuf();;) {
+    const auto c = buffer->sbumpc();
+    if (c == std::istream::traits_type::eof()) return !line.empty();
+    if (c == '\n') return true;
+    if (line.size() == longest) return input_error(fmt::format("is longer than {} bytes; this is no record", longest));
+    line += static_cast<char>(c);
+  }
+}
+
 Result<int> play(const std::string& path, log::Options options) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    return input_error(fmt::format("{} is a folder; a record is a file, which run --record has written", path));
   std::ifstream file(path);
-  if (!file) return input_error(fmt::format("{} cannot be read", path));
+  if (!file) return input_error(file_error("read", path, errno).message);
   Player player(options);
   std::string text;
-  for (int number = 1; std::getline(file, text); ++number) {
-    const auto where = fmt::format("{}, line {}", path, number);
+  int number = 0;
+  while (true) {
+    const auto where = fmt::format("{}, line {}", path, number + 1);
+    ASSIGN(const auto more, in_context(where, read_line(file, text)));
+    if (!more) break;
     ASSIGN(const auto line, parse_json(text, where));
-    TRY(in_context(where, number == 1 ? player.head(line) : player.event(line)));
+    TRY(in_context(where, ++number == 1 ? player.head(line) : player.event(line)));
   }
+  if (number == 0) return input_error(fmt::format("{} is empty; a record is what run --record has written", path));
   return player.end();
 }
 

@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "cli/app.h"
+#include "cli/termination_log.h"
+#include "step/secrets.h"
 
 namespace trainstep::cli {
 namespace {
@@ -24,16 +26,23 @@ Result<Place> place_of(const StepCommand& command, const step::Inputs& inputs) {
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command) {
+Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
   if (command.record.empty()) return std::unique_ptr<Recorder>();
-  return Recorder::open(command.record);
+  return Recorder::open(command.record, step::secrets_of(inputs, &plan));
 }
 
-int run_run(const StepCommand& command) {
+int fail(const StepCommand& command, const Error& error) {
+  write_termination_log(command.termination_log, error.message);
+  return report(error);
+}
+
+int run_run(const StepCommand& given) {
+  auto command = given;
+  command.termination_log = find_termination_log();
   const auto inputs = read_inputs(command);
-  if (!inputs) return report(inputs.error());
+  if (!inputs) return fail(command, inputs.error());
   const auto place = place_of(command, *inputs);
-  if (!place) return report(place.error());
+  if (!place) return fail(command, place.error());
   return *place == Place::here ? run_locally(command, *inputs) : run_in_cluster(command, *inputs);
 }
 

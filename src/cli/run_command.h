@@ -11,10 +11,13 @@
 namespace trainstep::cli {
 
 // What --record asks for; null: nothing.
-Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command);
+Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan);
 
 // The plan of a step that is who its outputs' folder or its Workflow, and its node there, make it: the same over all its attempts. Errors: input.
 Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& facts, const std::string& name_space);
+
+// report(), and the same in the container's termination message.
+int fail(const StepCommand& command, const Error& error);
 
 // Both return the exit code.
 int run_locally(const StepCommand& command, const step::Inputs& inputs);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "log/level.h"
@@ -12,12 +13,13 @@
 namespace trainstep::cli {
 
 struct StepCommand {
-  step::Flags flags;    // every flag of the interface that was given, and the words that belong to none
-  std::string cluster;  // run: "local", "kubernetes"; empty: not said
-  std::string context;  // run: of the kubeconfig; empty: the current one
-  std::string python;   // run
-  std::string run_dir;  // run
-  std::string record;   // run: a file for the events; empty: none
+  step::Flags flags;            // every flag of the interface that was given, and the words that belong to none
+  std::string cluster;          // run: "local", "kubernetes"; empty: not said
+  std::string context;          // run: of the kubeconfig; empty: the current one
+  std::string python;           // run
+  std::string run_dir;          // run
+  std::string record;           // run: a file for the events; empty: none
+  std::string termination_log;  // run: of this container (termination_log.h); empty: none
   log::Options log_options;
   bool explain = false;     // render
   std::string api_version;  // render: "kubeflow.org/v1"; empty: the best
@@ -25,6 +27,8 @@ struct StepCommand {
 
 // The flags and this process's surroundings, read.
 Result<step::Inputs> read_inputs(const StepCommand& command);
+// What whoever starts a job in a cluster should know of its secrets, and of variables that it does not get.
+std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan);
 
 int run_render(const StepCommand& command);
 int run_run(const StepCommand& command);

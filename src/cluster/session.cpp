@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cluster/data.h"
 #include "cluster/remote.h"
 #include "cluster/rules.h"
@@ -156,11 +158,17 @@ void Session::collect_data() {
     m_outcome.verdict = result::lost_outputs(error);
     deliver();
   };
-  const auto download = [this, lost] {
-    if (m_plan->data.downloads.empty()) return deliver();
-    m_data->download(m_outcome.outputs, [this, lost](const Result<void>& downloaded) {
-      if (!downloaded) return lost(downloaded.error());
+  const auto read = [this] {
+    m_data->read(m_outcome.outputs, [this](std::map<std::string, std::string> contents) {
+      m_contents = std::move(contents);
       deliver();
+    });
+  };
+  const auto download = [this, lost, read] {
+    if (m_plan->data.downloads.empty()) return read();
+    m_data->download(m_outcome.outputs, [lost, read](const Result<void>& downloaded) {
+      if (!downloaded) return lost(downloaded.error());
+      read();
     });
   };
   if (const auto* report = m_backend->report(); report == nullptr || !report->shortened) return download();
@@ -175,7 +183,7 @@ void Session::collect_data() {
 
 void Session::deliver() {
   m_collecting = false;
-  m_done({std::move(m_outcome), m_plan.get()});
+  m_done({std::move(m_outcome), m_plan.get(), std::move(m_contents)});
 }
 
 Result<std::vector<std::string>> Session::commit() { return m_data ? m_data->commit() : std::vector<std::string>(); }
@@ -190,7 +198,20 @@ void Session::stop_collecting(int signal) {
   deliver();
 }
 
+void Session::publish(const std::string& uri, std::string page, std::function<void(Result<void>)> done) {
+  m_published = std::move(done);
+  m_report_upload =
+      std::make_unique<ReportUpload>(ReportUpload::Surroundings{m_home, m_transport, m_options.name_space, m_options.environment, m_options.seed + 3},
+                                     uri, std::move(page), [this](Result<void> result) { published(std::move(result)); });
+}
+
+void Session::published(Result<void> result) {
+  m_report_upload.reset();
+  std::exchange(m_published, nullptr)(std::move(result));
+}
+
 void Session::request_stop(int signal) {
+  if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
   if (m_collecting) return stop_collecting(signal);
   if (m_over) return;
   if (!m_runner) return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
@@ -214,7 +235,7 @@ void Session::finish_early(result::Verdict verdict) {
   outcome.started = m_began;
   outcome.ended = m_loop.now();
   m_loop.post([this, alive = m_alive, outcome = std::move(outcome)]() mutable {
-    if (*alive) m_done({std::move(outcome), m_plan.get()});
+    if (*alive) m_done({std::move(outcome), m_plan.get(), {}});
   });
 }
 

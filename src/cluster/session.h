@@ -14,6 +14,7 @@
 #include "cluster/facts.h"
 #include "cluster/own_life.h"
 #include "cluster/remote.h"
+#include "cluster/report_upload.h"
 #include "cluster/step_data.h"
 #include "kube/client.h"
 #include "run/runner.h"
@@ -38,7 +39,8 @@ class Session {
  public:
   struct Done {
     run::Outcome outcome;
-    const plan::Plan* plan = nullptr;  // null: the step ended before there was one
+    const plan::Plan* plan = nullptr;             // null: the step ended before there was one
+    std::map<std::string, std::string> contents;  // by address: what was read of the outputs that the program delivered there
   };
   // References must outlive it.
   Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, SessionOptions options,
@@ -53,6 +55,8 @@ class Session {
   void request_stop(int signal);
   // The log's reader does not keep up, or does again.
   void hold_output(Pressure pressure);
+  // After `done` of begin(): a failed step's report to its address. SIGTERM and SIGINT end it (cancelled).
+  void publish(const std::string& uri, std::string page, std::function<void(Result<void>)> done);
   // Between the two, after a success: as run::Backend::commit().
   Result<std::vector<std::string>> commit();
   // The clean-up that the verdict asks for; `done` from the loop, with what could not be done (empty: nothing).
@@ -69,6 +73,7 @@ class Session {
   void training_ended(run::Outcome outcome);
   void collect_data();
   void stop_collecting(int signal);
+  void published(Result<void> result);
   void deliver();
   [[nodiscard]] std::string attempt() const;
   void run();
@@ -92,11 +97,14 @@ class Session {
   std::string m_access_mode;  // of claims
   std::unique_ptr<const plan::Plan> m_plan;
   std::unique_ptr<StepData> m_data;  // null: nothing of the job's data is the step's business
-  run::Outcome m_outcome;            // once the training has ended
+  std::map<std::string, std::string> m_contents;
+  run::Outcome m_outcome;  // once the training has ended
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<OwnLife> m_own_life;
   Pressure m_pressure = Pressure::none;
+  std::unique_ptr<ReportUpload> m_report_upload;
+  std::function<void(Result<void>)> m_published;  // while the report is on its way
   bool m_over = false;
   bool m_trained = false;     // the training has succeeded, whatever becomes of its outputs
   bool m_collecting = false;  // outputs are fetched, after the job's end

@@ -27,13 +27,6 @@ Result<std::string> decoded(const Json& secret, const std::string& key) {
   return std::string(trim(*text));
 }
 
-Result<Keys> keys_in(const Json& secret, const plan::StoreAccess& access) {
-  Keys keys;
-  ASSIGN(keys.access_key, decoded(secret, access.access_key_key));
-  ASSIGN(keys.secret_key, decoded(secret, access.secret_key_key));
-  return keys;
-}
-
 template <typename T>
 Result<T> without_status(objectstore::Answer<T> answer) {
   if (!answer) return std::move(answer.error().error);
@@ -49,6 +42,13 @@ Result<result::PodReport> report_in(std::string_view text) {
 }
 
 }  // namespace
+
+Result<Keys> keys_in(const Json& secret, const objectstore::KeysAt& at) {
+  Keys keys;
+  ASSIGN(keys.access_key, decoded(secret, at.access_key_key));
+  ASSIGN(keys.secret_key, decoded(secret, at.secret_key_key));
+  return keys;
+}
 
 StepData::StepData(const plan::Plan& plan, Surroundings surroundings) : m_plan(plan), m_surroundings(std::move(surroundings)) {}
 
@@ -77,7 +77,7 @@ void StepData::open(Done done) {
                                    [this, &access, done = std::move(done)](kube::Answer answer) {
                                      m_call = 0;
                                      if (!answer) return done(in_context("keys of the object store", std::move(answer.error().error)));
-                                     auto keys = keys_in(*answer, access);
+                                     auto keys = keys_in(*answer, {access.secret, access.access_key_key, access.secret_key_key});
                                      if (!keys) return done(std::move(keys.error()));
                                      found(objectstore::fixed_keys(std::move(*keys)), done);
                                    });
@@ -181,6 +181,39 @@ Result<std::vector<std::string>> StepData::commit() {
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
   }
   return told;
+}
+
+// A model is never written over, and may be large.
+void StepData::read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done) {
+  for (const auto& output : outputs)
+    if (output.artifact && output.present && !output.earlier && !output.step_path.empty() && output.step_path != "model_dir")
+      m_to_read.push_back(&output);
+  m_read = std::move(done);
+  later([this] { read_next(); });
+}
+
+void StepData::read_next() {
+  if (m_to_read.empty()) return m_read(std::move(m_contents));
+  const auto& output = *m_to_read.back();
+  m_to_read.pop_back();
+  const auto& delivered = m_plan.data.task.outputs;
+  const auto place = std::ranges::find_if(delivered, [&](const plan::TaskOutput& o) { return o.to.in_store() && o.to.uri == output.path; });
+  if (place == delivered.end()) return read_next();
+  const auto next = [this, uri = output.path, what = output.step_path](Result<std::string> content) {
+    if (content)
+      m_contents[uri] = std::move(*content);
+    else
+      m_surroundings.say(fmt::format("{}: what the program wrote is not merged with its log's metrics: {}", what, content.error().message));
+    read_next();
+  };
+  open([this, &to = place->to, next](const Result<void>& opened) {
+    if (!opened) return next(opened.error());
+    auto address = Address::parse(to.uri);
+    if (!address) return next(std::move(address.error()));
+    m_stores->of(to).get(*address, std::nullopt, "", [alive = m_alive, next](auto answer) {
+      if (*alive) next(without_status<std::string>(std::move(answer)));
+    });
+  });
 }
 
 void StepData::whole_report(std::function<void(Result<result::PodReport>)> done) {

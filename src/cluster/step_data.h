@@ -12,13 +12,18 @@
 #include "data/pending_output.h"
 #include "http/transport.h"
 #include "kube/client.h"
+#include "objectstore/keys.h"
 #include "objectstore/listing.h"
+#include "objectstore/provider.h"
 #include "plan/plan.h"
 #include "result/pod_report.h"
 #include "run/backend.h"
 #include "staging/staging.h"
 
 namespace trainstep::cluster {
+
+// What a Secret holds of the keys to a store, as the API server gives it. Errors: input.
+Result<objectstore::Keys> keys_in(const Json& secret, const objectstore::KeysAt& at);
 
 class StepData {
  public:
@@ -52,6 +57,8 @@ class StepData {
   void download(std::vector<run::OutputFound>& outputs, Done done);
   // As run::Backend::commit(), of what was downloaded.
   Result<std::vector<std::string>> commit();
+  // What the program delivered to addresses where the step writes as well (its metrics, …), by address. What cannot be read is said, and no error.
+  void read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done);
   // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
@@ -62,6 +69,7 @@ class StepData {
   void found(std::shared_ptr<objectstore::KeySource> keys, Done done);
   void later(std::function<void()> task);
   void remove(const std::string& uri, int looks, Done done);
+  void read_next();
 
   const plan::Plan& m_plan;
   Surroundings m_surroundings;
@@ -70,6 +78,9 @@ class StepData {
   std::unique_ptr<staging::Fetching> m_fetching;
   std::unique_ptr<staging::Delivery> m_delivery;
   std::unique_ptr<objectstore::Removal> m_removal;
+  std::vector<const run::OutputFound*> m_to_read;
+  std::map<std::string, std::string> m_contents;  // by address
+  std::function<void(std::map<std::string, std::string>)> m_read;
   std::vector<plan::TaskInput> m_inputs;
   std::map<std::string, PendingOutput> m_pending;  // by output
   std::vector<plan::TaskOutput> m_outputs;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "data/finite.h"
 
 namespace trainstep {
 namespace {
@@ -48,16 +49,28 @@ std::optional<bool> truth(const Json& value) {
   return std::nullopt;
 }
 
+bool is_blank(const Json& value) { return value.is_string() && trim(value.get_ref<const std::string&>()).empty(); }
+
 Fields::Fields(const Json& object, std::string where) : m_object(object.is_object() ? object : m_nothing), m_where(std::move(where)) {
-  if (!object.is_object() && !object.is_null())
+  if (!object.is_object() && !object.is_null() && !is_blank(object))
     fail(input_error(fmt::format("{}: wants an object, found {}: {}", m_where, type_name(object), shown(object))));
 }
 
 std::string Fields::path(std::string_view key) const { return fmt::format("{}.{}", m_where, key); }
 
+void Fields::know(std::string_view key) {
+  if (std::find(m_known.begin(), m_known.end(), key) == m_known.end()) m_known.emplace_back(key);
+}
+
 const Json* Fields::take(std::string_view key) {
-  m_known.emplace_back(key);
-  return find(m_object, key);
+  know(key);
+  const auto* value = find(m_object, key);
+  return value == nullptr || is_blank(*value) ? nullptr : value;
+}
+
+bool Fields::has(std::string_view key) const {
+  const auto* value = find(m_object, key);
+  return value != nullptr && !is_blank(*value);
 }
 
 void Fields::fail(Error error) {
@@ -81,9 +94,16 @@ std::optional<std::string> Fields::text_or_number(std::string_view key) {
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
   if (const auto whole = whole_number(*value)) return fmt::format("{}", *whole);
-  if (value->is_number()) return to_text(*value);
+  if (value->is_number() && all_finite(*value)) return to_text(*value);
   mistake(key, "a text or a number", *value);
   return std::nullopt;
+}
+
+std::optional<std::string> Fields::variable(std::string_view key) {
+  const auto* value = find(m_object, key);
+  if (value == nullptr || !is_blank(*value)) return text_or_number(key);
+  know(key);
+  return value->get<std::string>();
 }
 
 std::optional<std::string> Fields::choice(std::string_view key, const std::vector<std::string>& choices) {
@@ -135,6 +155,7 @@ std::optional<std::vector<std::string>> Fields::texts(std::string_view key) {
   if (!items) return std::nullopt;
   std::vector<std::string> result;
   for (const auto& item : *items) {
+    if (item.is_null() || is_blank(item)) continue;
     if (item.is_string()) {
       result.push_back(item.get<std::string>());
     } else {
@@ -146,7 +167,8 @@ std::optional<std::vector<std::string>> Fields::texts(std::string_view key) {
 }
 
 std::optional<Json> Fields::any(std::string_view key) {
-  const auto* value = take(key);
+  know(key);
+  const auto* value = find(m_object, key);
   return value == nullptr ? std::nullopt : std::optional<Json>(*value);
 }
 

@@ -14,7 +14,7 @@
 namespace trainstep {
 
 // Values that passed through a pipeline often changed their form on the way: numbers and booleans are accepted as text ("3", "True"), 2.0 as 2.
-// null counts as absent. Reading goes on after a mistake; done() tells the first one.
+// null and an empty text count as absent: so pipelines write "not given". Reading goes on after a mistake; done() tells the first one.
 class Fields {
  public:
   // `where` is what messages call the object: "distribution_specification". An object or null; anything else is a mistake. `object` must outlive
@@ -28,9 +28,13 @@ class Fields {
   std::optional<bool> boolean(std::string_view key);
   // Numbers are given as their text: 8 → "8".
   std::optional<std::string> text_or_number(std::string_view key);
+  // The same of an environment variable, which may well be empty.
+  std::optional<std::string> variable(std::string_view key);
   std::optional<Json> object(std::string_view key);
   std::optional<Json> list(std::string_view key);
+  // Empty texts and null among them are left out.
   std::optional<std::vector<std::string>> texts(std::string_view key);
+  // As it is, an empty text included.
   std::optional<Json> any(std::string_view key);
 
   // For values with a rule of their own: `read` gets the value's text and the key's full name and returns a Result.
@@ -45,7 +49,7 @@ class Fields {
   }
 
   void fail(Error error);
-  [[nodiscard]] bool has(std::string_view key) const { return find(m_object, key) != nullptr; }
+  [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::string path(std::string_view key) const;
   // The first mistake: an unknown key (with the nearest known one), else the first value that did not fit.
   Result<void> done();
@@ -53,6 +57,7 @@ class Fields {
   Result<void> fits();
 
  private:
+  void know(std::string_view key);
   const Json* take(std::string_view key);
   void mistake(std::string_view key, std::string_view wanted, const Json& found);
 
@@ -63,6 +68,8 @@ class Fields {
   std::optional<Error> m_error;
 };
 
+// A text of nothing but blanks: not given.
+bool is_blank(const Json& value);
 // 3, 3.0, "3", " 3.0 " → 3; nothing for what is no whole number within 2^53.
 std::optional<std::int64_t> whole_number(const Json& value);
 // true, "true", "True", "1"; nothing for other things.

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <utility>
 
+#include "data/finite.h"
 #include "data/json_reader.h"
 #include "data/place.h"
 #include "data/tree.h"
@@ -151,6 +154,11 @@ class Handler {
   JsonFault m_fault = JsonFault::rule;
 };
 
+std::string written(const Json& json, int indent) {
+  const auto text = [indent](const Json& what) { return what.dump(indent, ' ', false, Json::error_handler_t::replace); };
+  return all_finite(json) ? text(json) : text(portable(json));
+}
+
 }  // namespace
 
 JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits) {
@@ -168,9 +176,24 @@ Result<Json> parse_json(std::string_view text, std::string_view what, const Read
   return std::move(*reading.json);
 }
 
-std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_text(const Json& json) { return written(json, -1); }
 
-std::string to_pretty_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string to_pretty_text(const Json& json) { return written(json, 2); }
+
+bool all_finite(const Json& json) {
+  if (json.is_number_float()) return std::isfinite(json.get<double>());
+  return !json.is_structured() || std::ranges::all_of(json, all_finite);
+}
+
+Json portable(Json json) {
+  if (json.is_structured()) {
+    for (auto& member : json) member = portable(std::move(member));
+    return json;
+  }
+  if (!json.is_number_float() || std::isfinite(json.get<double>())) return json;
+  const auto number = json.get<double>();
+  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+}
 
 std::string_view type_name(const Json& json) {
   switch (json.type()) {

@@ -37,9 +37,12 @@ struct Open {
   bool flow = false;  // written with brackets
 };
 
+enum class Numbers { finite, all };
+
 class Handler : public YAML::EventHandler {
  public:
-  Handler(std::string_view text, std::string_view what, const ReadLimits& limits) : m_text(text), m_what(what), m_tree(limits) {}
+  Handler(std::string_view text, std::string_view what, const ReadLimits& limits, Numbers numbers)
+      : m_text(text), m_what(what), m_tree(limits), m_non_finite(numbers == Numbers::all) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     m_anchors.clear();
@@ -112,8 +115,8 @@ class Handler : public YAML::EventHandler {
     if (problem) fail(at, *problem);
   }
 
-  static Result<Json> resolve(const std::string& tag, const std::string& value) {
-    if (tag == "?") return resolve_plain(value);
+  [[nodiscard]] Result<Json> resolve(const std::string& tag, const std::string& value) const {
+    if (tag == "?") return resolve_plain(value, m_non_finite);
     if (tag == "!" || tag.empty()) return Json(value);
     if (!tag.starts_with(yaml_tag)) return input_error(fmt::format("the tag {} is not known here", show_text(tag)));
     return resolve_tagged(std::string_view(tag).substr(yaml_tag.size()), value);
@@ -167,6 +170,7 @@ class Handler : public YAML::EventHandler {
   std::string_view m_text;
   std::string_view m_what;
   TreeBuilder m_tree;
+  bool m_non_finite;
   std::vector<Open> m_open;
   std::map<YAML::anchor_t, std::pair<Json, TreeSize>> m_anchors;
   std::size_t m_last_key = std::string_view::npos;
@@ -242,12 +246,12 @@ std::optional<std::size_t> find_control_character(std::string_view text) {
   return static_cast<std::size_t>(found - text.begin());
 }
 
-Result<std::vector<Json>> parse_events(std::string_view text, std::string_view what, const ReadLimits& limits) {
+Result<std::vector<Json>> parse_events(std::string_view text, std::string_view what, const ReadLimits& limits, Numbers numbers) {
   if (const auto at = find_control_character(text))
     return error_at(what, text, *at,
                     fmt::format("{}; YAML allows it only as an escape in double quotes (\\x{:02x})", show_character(text, *at), text[*at]));
   if (const auto at = find_bracket_bomb(text)) return error_at(what, text, *at, fmt::format("nested deeper than {} levels", limits.depth));
-  Handler handler(text, what, limits);
+  Handler handler(text, what, limits, numbers);
   Lent lent(text);
   std::istream stream(&lent);
   std::vector<Json> documents;
@@ -271,12 +275,10 @@ bool looks_like_json(std::string_view text) {
   return second != std::string_view::npos && (text[second] == '"' || text[second] == '{' || text[second] == '[');
 }
 
-}  // namespace
-
-Result<std::vector<Json>> parse_yaml_documents(std::string_view text, std::string_view what, const ReadLimits& limits) {
+Result<std::vector<Json>> parse_documents(std::string_view text, std::string_view what, const ReadLimits& limits, Numbers numbers) {
   ASSIGN(const auto checked, check_text(text, what, limits));
   const auto first = checked.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || (checked[first] != '{' && checked[first] != '[')) return parse_events(checked, what, limits);
+  if (first == std::string_view::npos || (checked[first] != '{' && checked[first] != '[')) return parse_events(checked, what, limits, numbers);
   // JSON is YAML, but its own reader is faster and explains better.
   auto reading = read_json(checked, what, limits);
   if (reading.json) {
@@ -285,9 +287,19 @@ Result<std::vector<Json>> parse_yaml_documents(std::string_view text, std::strin
     return documents;
   }
   if (reading.fault == JsonFault::rule || (reading.fault == JsonFault::word && looks_like_json(checked))) return std::move(reading.error);
-  auto documents = parse_events(checked, what, limits);
+  auto documents = parse_events(checked, what, limits, numbers);
   if (!documents && looks_like_json(checked)) return std::move(reading.error);
   return documents;
+}
+
+}  // namespace
+
+Result<std::vector<Json>> parse_yaml_documents(std::string_view text, std::string_view what, const ReadLimits& limits) {
+  return parse_documents(text, what, limits, Numbers::finite);
+}
+
+Result<std::vector<Json>> parse_python_yaml_documents(std::string_view text, std::string_view what) {
+  return parse_documents(text, what, {}, Numbers::all);
 }
 
 Result<Json> parse_yaml(std::string_view text, std::string_view what, const ReadLimits& limits) {

@@ -17,6 +17,9 @@ namespace trainstep {
 // read by parse_json. Errors (input): "what: line 3, column 7: …".
 Result<std::vector<Json>> parse_yaml_documents(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
+// The same, in which .nan and .inf are numbers: how PyYAML writes them.
+Result<std::vector<Json>> parse_python_yaml_documents(std::string_view text, std::string_view what);
+
 // One document; empty ones beside it do not count, an empty text is null.
 Result<Json> parse_yaml(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 
 #include "data/place.h"
@@ -94,9 +95,14 @@ Result<Json> floating(const std::string& text) {
   return Json(value);
 }
 
+Json special(std::string_view text) {
+  if (without_sign(text).substr(1, 1).find_first_of("nN") == 0) return std::numeric_limits<double>::quiet_NaN();
+  return (text.starts_with('-') ? -1 : 1) * std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
-Result<Json> resolve_plain(const std::string& text) {
+Result<Json> resolve_plain(const std::string& text, bool non_finite) {
   if (one_of(text, nulls)) return Json();
   if (one_of(text, truths)) return Json(true);
   if (one_of(text, falsehoods)) return Json(false);
@@ -105,6 +111,7 @@ Result<Json> resolve_plain(const std::string& text) {
   if (has_digits(text, "0o", "01234567")) return prefixed(std::string_view(text).substr(2), 8, text);
   if (has_digits(text, "0x", "0123456789abcdefABCDEF")) return prefixed(std::string_view(text).substr(2), 16, text);
   if (is_float(text)) return floating(text);
+  if (one_of(without_sign(text), not_finite) && non_finite) return special(text);
   if (one_of(without_sign(text), not_finite))
     return input_error(fmt::format("{} is no number that can be passed on; put it in quotes if it is a text", text));
   return Json(text);

@@ -31,18 +31,20 @@ Json env_entry(const plan::EnvironmentVariable& variable) {
     entry["value"] = doubled(scalar_text(value));
     return entry;
   }
-  const auto key = [&] { return Json{{"key", value.value("key", "")}}; };
-  Json from;
-  if (const auto* secret = trainstep::find(value, "secret")) {
-    from["secretKeyRef"] = {{"name", *secret}};
-    from["secretKeyRef"].update(key());
-  } else if (const auto* config_map = trainstep::find(value, "config_map")) {
-    from["configMapKeyRef"] = {{"name", *config_map}};
-    from["configMapKeyRef"].update(key());
-  } else {
-    from["fieldRef"] = {{"fieldPath", value.value("field", "")}};
-  }
-  entry["valueFrom"] = from;
+  const auto of_object = [&](const Json& name) {
+    Json reference{{"name", name}, {"key", value.at("key")}};
+    if (value.contains("optional")) reference["optional"] = true;
+    return reference;
+  };
+  auto& from = entry["valueFrom"];
+  if (const auto* secret = trainstep::find(value, "secret"))
+    from["secretKeyRef"] = of_object(*secret);
+  else if (const auto* config_map = trainstep::find(value, "config_map"))
+    from["configMapKeyRef"] = of_object(*config_map);
+  else if (const auto* field = trainstep::find(value, "field"))
+    from["fieldRef"] = {{"fieldPath", *field}};
+  else
+    from = value.at("value_from");
   return entry;
 }
 

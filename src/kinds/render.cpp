@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "data/yaml.h"
+#include "kinds/patched.h"
+#include "kinds/size.h"
 
 namespace trainstep::kinds {
 namespace {
@@ -18,6 +20,15 @@ Result<void> check_identity(const Json& before, const Json& after) {
     if (value(before) != value(after))
       return input_error(fmt::format("job_options.patch: {} may not be changed, the job is found by it", std::string_view(pointer).substr(1)));
   }
+  return {};
+}
+
+// A pod needs one; a local run does not.
+Result<void> check_image(const Kind& kind, const plan::Plan& plan) {
+  if (!plan.image.value.empty()) return {};
+  for (const auto& replicas : kind.replicas(plan))
+    if (plan::options_for(plan.options, replicas.type).image.empty())
+      return input_error("train_specification: has no image, which pods need; name it there, or as base_image");
   return {};
 }
 
@@ -37,10 +48,13 @@ Result<Manifest> render(const plan::Plan& plan, std::string_view group_version) 
   const auto& kind = find(plan.kind);
   ASSIGN(const auto resource, choose_resource(kind, group_version));
   TRY(check_options(plan));
+  TRY(check_image(kind, plan));
   ASSIGN(auto manifest, kind.render(plan, resource));
   const auto unpatched = manifest.json();
   TRY(manifest.patch(plan.options.patch));
+  TRY(check_patched(manifest.json()));
   TRY(check_identity(unpatched, manifest.json()));
+  TRY(check_size(manifest));
   return manifest;
 }
 

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "kinds/option_source.h"
+#include "plan/mounts.h"
 
 namespace trainstep::kinds {
 namespace {
@@ -22,22 +24,31 @@ std::string text_of(const Json& object, const char* key) {
 
 bool mounted_by_user(const PodOptions& options, const std::string& path) {
   for (const auto& volume : options.volumes)
-    if (text_of(volume, "mount_path") == path) return true;
+    if (plan::normal_path(text_of(volume, "mount_path")) == plan::normal_path(path)) return true;
   return false;
 }
 
+bool read_only(const Json& volume) { return volume.contains("read_only"); }
+
+// A volume that is mounted several times can be written to if one of its mounts can.
+bool all_read_only(const Json& all, const Json& volume) {
+  const auto name = text_of(volume, "name");
+  return read_only(volume) &&
+         std::all_of(all.begin(), all.end(), [&](const Json& other) { return name.empty() || text_of(other, "name") != name || read_only(other); });
+}
+
 // A member of a pod's `volumes`, without its name.
-Json volume_source(const Json& volume) {
+Json volume_source(const Json& volume, bool as_read_only) {
+  if (const auto* own = trainstep::find(volume, "volume")) return *own;
   if (const auto claim = text_of(volume, "claim"); !claim.empty()) {
     Json source = {{"claimName", claim}};
-    if (volume.value("read_only", false)) source["readOnly"] = true;
+    if (as_read_only) source["readOnly"] = true;
     return {{"persistentVolumeClaim", source}};
   }
   if (const auto secret = text_of(volume, "secret"); !secret.empty()) return {{"secret", {{"secretName", secret}}}};
   if (const auto config_map = text_of(volume, "config_map"); !config_map.empty()) return {{"configMap", {{"name", config_map}}}};
   if (const auto host_path = text_of(volume, "host_path"); !host_path.empty()) return {{"hostPath", {{"path", host_path}}}};
-  const auto* empty_dir = trainstep::find(volume, "empty_dir");
-  return {{"emptyDir", empty_dir != nullptr && empty_dir->is_object() ? *empty_dir : Json::object()}};
+  return {{"emptyDir", volume.at("empty_dir")}};
 }
 
 void add_mount(Manifest& pod, const std::string& name, const std::string& path, const std::string& source) {
@@ -69,17 +80,26 @@ void add_shared_memory(const plan::Sourced<std::string>& size, Manifest& pod) {
   add_mount(pod, "shm", "/dev/shm", size.source);
 }
 
-void add_user_volume(const Json& volume, const std::string& fallback_name, const std::string& source, Manifest& pod) {
+// For a volume without a name: one that no other has.
+std::string made_up_name(const Json& all, std::size_t index) {
+  auto name = fmt::format("volume-{}", index);
+  while (std::any_of(all.begin(), all.end(), [&](const Json& other) { return text_of(other, "name") == name; })) name += "-x";
+  return name;
+}
+
+void add_user_volume(const Json& all, std::size_t index, const std::string& source, Manifest& pod) {
+  const auto& volume = all[index];
   const auto given = text_of(volume, "name");
-  const auto name = given.empty() ? fallback_name : given;
+  const auto name = given.empty() ? made_up_name(all, index) : given;
   // Two entries of one name and source are one volume that is mounted twice.
   auto entry = Json{{"name", name}};
-  entry.update(volume_source(volume));
+  entry.update(volume_source(volume, all_read_only(all, volume)));
   const auto& present = pod.json().at("spec").at("volumes");
   if (std::find(present.begin(), present.end(), entry) == present.end()) pod.append(volumes, entry, source);
   Json mount = {{"name", name}, {"mountPath", text_of(volume, "mount_path")}};
   if (const auto sub_path = text_of(volume, "sub_path"); !sub_path.empty()) mount["subPath"] = sub_path;
-  if (volume.value("read_only", false)) mount["readOnly"] = true;
+  if (const auto sub_path = text_of(volume, "sub_path_expr"); !sub_path.empty()) mount["subPathExpr"] = sub_path;
+  if (read_only(volume)) mount["readOnly"] = true;
   pod.append(mounts, mount, source);
 }
 
@@ -91,11 +111,8 @@ void add_volumes(const plan::Plan& plan, const std::string& type, const plan::Re
   pod.set(volumes, Json::array(), "");
   if (!mounted_by_user(options, plan.train_mount)) add_train_mount(plan, pod);
   if (const auto size = shared_memory(plan, resources); ranks && size && !mounted_by_user(options, "/dev/shm")) add_shared_memory(*size, pod);
-  std::size_t index = 0;
-  for (const auto& volume : options.volumes) {
-    add_user_volume(volume, fmt::format("volume-{}", index), source.of_item(&PodOptions::volumes, "volumes", index), pod);
-    ++index;
-  }
+  for (std::size_t index = 0; index < options.volumes.size(); ++index)
+    add_user_volume(options.volumes, index, source.of_item(&PodOptions::volumes, "volumes", index), pod);
 }
 
 }  // namespace trainstep::kinds

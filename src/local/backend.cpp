@@ -331,7 +331,7 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
 
 void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status) {
   m_members[index].task.reset();
-  if (m_wrapped_mpi) remove_fifos(mpi_files(m_members[index].place.folder, static_cast<int>(m_members.size())));
+  if (m_wrapped_mpi) remove_ranks(mpi_files(m_members[index].place.folder, static_cast<int>(m_members.size())));
   emit(follow::MemberEnded{index, ending_of(wait_status)});
 }
 

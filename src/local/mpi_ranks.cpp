@@ -24,9 +24,22 @@ Result<Fd> make_fifo(const std::filesystem::path& path) {
   return fd;
 }
 
+// What is written meanwhile is its owner's alone. There are no other threads.
+class Private {
+ public:
+  Private() : m_before(::umask(0077)) {}
+  ~Private() { ::umask(m_before); }
+  Private(const Private&) = delete;
+  Private& operator=(const Private&) = delete;
+
+ private:
+  mode_t m_before;
+};
+
 }  // namespace
 
 Result<std::vector<Fd>> write_ranks(const MpiFiles& files, MpiFlavour flavour, const std::vector<RankCommand>& ranks) {
+  const Private variables_may_be_secret;
   TRY(write_file_atomically(files.hostfile, hostfile_text(flavour, static_cast<int>(ranks.size()))));
   TRY(write_file_atomically(files.dispatcher, dispatcher_text(files.dispatcher.parent_path())));
   std::vector<Fd> fifos;
@@ -40,8 +53,8 @@ Result<std::vector<Fd>> write_ranks(const MpiFiles& files, MpiFlavour flavour, c
   return fifos;
 }
 
-void remove_fifos(const MpiFiles& files) {
-  for (const auto* paths : {&files.out, &files.err})
+void remove_ranks(const MpiFiles& files) {
+  for (const auto* paths : {&files.scripts, &files.out, &files.err})
     for (const auto& path : *paths) ::unlink(path.c_str());
 }
 

@@ -11,9 +11,10 @@
 namespace trainstep::local {
 
 // Hostfile, dispatcher and one script for each rank. The FIFOs of the ranks' output are open for reading (not blocking) before any rank is: out and
-// err of rank 0, of rank 1, ….
+// err of rank 0, of rank 1, …. The scripts hold the program's variables: only their owner may read them.
 Result<std::vector<Fd>> write_ranks(const MpiFiles& files, MpiFlavour flavour, const std::vector<RankCommand>& ranks);
 
-void remove_fifos(const MpiFiles& files);
+// Scripts and FIFOs: they go with the run.
+void remove_ranks(const MpiFiles& files);
 
 }  // namespace trainstep::local

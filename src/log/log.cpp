@@ -158,15 +158,16 @@ void Log::conclude(Time at, bool succeeded, std::string_view text) {
 
 void Log::output(Time at, std::string_view replica, std::string_view lines) {
   if (!shows(Level::info) || leave_out(lines, false)) return;
+  const bool plain = is_plain(lines);
   while (!lines.empty()) {
     const auto end = lines.find('\n');
-    line(at, replica, lines.substr(0, end));
+    line(at, replica, lines.substr(0, end), plain);
     lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
   }
 }
 
 // Not through spdlog: a line takes a tenth of a microsecond here.
-void Log::line(Time at, std::string_view source, std::string_view text) {
+void Log::line(Time at, std::string_view source, std::string_view text, bool plain) {
   clear_drawn();
   auto& to = m_writer.text();
   if (m_format == Format::json) {
@@ -175,7 +176,10 @@ void Log::line(Time at, std::string_view source, std::string_view text) {
     to += to_text(Json{{"time", to_rfc3339(at)}, {"source", source}, {"message", shown}});
   } else {
     to.append(m_colours ? "\033[2m[" : "[").append(source).append(m_colours ? "]\033[0m " : "] ");
-    append_shown(to, text);
+    if (plain)
+      to += text;
+    else
+      append_shown(to, text);
   }
   to += '\n';
   if (to.size() >= commit_at) commit();

@@ -40,7 +40,7 @@ class Log {
 
  private:
   void write(Time at, Level level, std::string_view text);
-  void line(Time at, std::string_view source, std::string_view text);
+  void line(Time at, std::string_view source, std::string_view text, bool plain);
   void clear_drawn();
   bool leave_out(std::string_view lines, bool ours);
   void tell_left_out(Time at);

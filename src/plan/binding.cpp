@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "data/fields.h"
 #include "data/place.h"
+#include "plan/value_text.h"
 #include "spec/values.h"
 
 namespace trainstep::plan {
@@ -59,9 +62,11 @@ std::optional<StepPath> address_in(const Json& value, const std::string& name) {
   return path;
 }
 
-// The actual parameter; null counts as not given.
-const Json* actual(const Request& request, const std::string& name) {
-  return request.train_parameters.is_object() ? find(request.train_parameters, name) : nullptr;
+// The actual parameter; null counts as not given, and an empty text where it can be none of the type.
+const Json* actual(const Request& request, const std::string& name, Type type) {
+  const auto* value = request.train_parameters.is_object() ? find(request.train_parameters, name) : nullptr;
+  const bool may_be_empty = type == Type::string || type == Type::any;
+  return value != nullptr && is_blank(*value) && !may_be_empty ? nullptr : value;
 }
 
 Result<void> check_names(const spec::Program& program, const Request& request) {
@@ -104,6 +109,9 @@ Result<Json> convert(const spec::Program& program, const spec::Input& input, con
   // KFP's backend gives whole numbers as integers, wherever they stand; only a declared double stays one.
   if (program.dialect == spec::Dialect::v2)
     *fitted = input.type == Type::number ? Json(fitted->get<double>()) : spec::with_whole_numbers(std::move(*fitted));
+  if (program.dialect == spec::Dialect::v2 && fitted->is_number_float() && !std::isfinite(fitted->get<double>()))
+    return input_error(fmt::format("{}: KFP's executor input, which is JSON, has no word for {}; omit it, or let the default be so", where,
+                                   value_text(*fitted, program.dialect)));
   if (!input.allowed.empty() && std::find(input.allowed.begin(), input.allowed.end(), *fitted) == input.allowed.end())
     return input_error(fmt::format("{}: {} is not allowed; it is one of {}", where, to_text(*fitted), to_text(Json(input.allowed))));
   return fitted;
@@ -118,7 +126,7 @@ Error missing(const spec::Program& program, const spec::Input& input, const Requ
 
 // Nothing: the input is left out.
 Result<std::optional<BoundInput>> bind_input(const spec::Program& program, const spec::Input& input, const Request& request) {
-  const auto* value = actual(request, input.name);
+  const auto* value = actual(request, input.name, input.type);
   BoundInput bound;
   bound.name = input.name;
   bound.given = value != nullptr;
@@ -146,7 +154,7 @@ Result<std::vector<BoundOutput>> bind_outputs(const spec::Program& program, cons
   for (const auto& output : program.outputs) {
     auto& bound = outputs.emplace_back();
     bound.name = output.name;
-    const auto* value = spec::find_input(program, output.name) == nullptr ? actual(request, output.name) : nullptr;
+    const auto* value = spec::find_input(program, output.name) == nullptr ? actual(request, output.name, Type::artifact) : nullptr;
     if (value == nullptr) continue;
     ASSIGN(auto path, choose_path(output.name, value, request.outputs, "output"));
     if (!path) continue;

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "data/place.h"
+#include "data/python_json.h"
 #include "plan/value_text.h"
 #include "spec/values.h"
 
@@ -46,7 +48,7 @@ class Line {
       case Kind::output_uri:
         return add_output_path(argument.text, words);
       case Kind::executor_input:
-        words.push_back(to_text(executor_input(m_program, m_binding, m_placement)));
+        words.push_back(to_python_text(executor_input(m_program, m_binding, m_placement)));
         return {};
       case Kind::executor_output_file:
         words.push_back(m_placement.executor_output_file);
@@ -131,7 +133,9 @@ std::string schema_title(const std::string& declared) {
 
 void add_inputs(const spec::Program& program, const Binding& binding, const Placement& placement, Json& result) {
   for (const auto& bound : binding.inputs) {
-    if (bound.value) result["inputs"]["parameterValues"][bound.name] = *bound.value;
+    // JSON has no word for infinity: without the key the function's own default counts, which is what this can only be (binding.cpp).
+    const bool finite = bound.value && (!bound.value->is_number_float() || std::isfinite(bound.value->get<double>()));
+    if (finite) result["inputs"]["parameterValues"][bound.name] = *bound.value;
     if (!bound.path) continue;
     const auto* input = spec::find_input(program, bound.name);
     const auto place = placement.inputs.find(bound.name);

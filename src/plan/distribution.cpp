@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "data/fields.h"
+#include "plan/memory.h"
 
 namespace trainstep::plan {
 namespace {
@@ -25,6 +26,13 @@ std::optional<Elastic> read_elastic(Fields& parent) {
     fields.fail(input_error(fmt::format("{}: is {}, less than {} of {}", fields.path("max"), elastic.max, fields.path("min"), elastic.min)));
   if (auto done = fields.done(); !done) parent.fail(done.error());
   return elastic;
+}
+
+// An empty one would shift the meaning of its neighbours, as would leaving it out.
+void check_arguments(const Json& arguments, Fields& fields) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].is_null() || is_blank(arguments[i]))
+      fields.fail(input_error(fmt::format("{}[{}]: is empty; leave it out", fields.path("mpirun_arguments"), i)));
 }
 
 // A key that only some kinds have is refused for the others: it would be ignored, which is worse than an error.
@@ -66,19 +74,20 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   const auto workers = small(fields.integer("number_of_workers", 1, most_workers));
   d.workers_given = workers.has_value();
   d.worker_cpus = fields.parsed("worker_cpus", parse_quantity);
-  d.worker_memory = fields.parsed("worker_memory", parse_quantity);
+  d.worker_memory = fields.parsed("worker_memory", parse_memory);
   d.worker_gpus = small(fields.parsed("worker_gpus", parse_count));
   d.launcher_cpus = fields.parsed("launcher_cpus", parse_quantity);
-  d.launcher_memory = fields.parsed("launcher_memory", parse_quantity);
+  d.launcher_memory = fields.parsed("launcher_memory", parse_memory);
   d.parameter_servers = small(fields.integer("number_of_parameter_servers", 0, most_workers));
   d.parameter_server_cpus = fields.parsed("parameter_server_cpus", parse_quantity);
-  d.parameter_server_memory = fields.parsed("parameter_server_memory", parse_quantity);
+  d.parameter_server_memory = fields.parsed("parameter_server_memory", parse_memory);
   d.chief_cpus = fields.parsed("chief_cpus", parse_quantity);
-  d.chief_memory = fields.parsed("chief_memory", parse_quantity);
+  d.chief_memory = fields.parsed("chief_memory", parse_memory);
   d.processes_per_worker = small(fields.integer("processes_per_worker", 1, 1024));
   d.slots_per_worker = small(fields.integer("slots_per_worker", 1, 1024));
   d.mpi_implementation = fields.choice("mpi_implementation", {"OpenMPI", "Intel", "MPICH"}).value_or("OpenMPI");
   d.mpirun_arguments = fields.texts("mpirun_arguments").value_or(std::vector<std::string>{});
+  check_arguments(fields.list("mpirun_arguments").value_or(Json::array()), fields);
   d.elastic = read_elastic(fields);
   d.indexed = fields.boolean("indexed").value_or(false);
   d.workers = workers.value_or(d.elastic ? d.elastic->min : 1);

@@ -10,6 +10,8 @@
 
 #include "base/text.h"
 #include "data/fields.h"
+#include "plan/memory.h"
+#include "plan/pod_options.h"
 
 namespace trainstep::plan {
 namespace {
@@ -35,66 +37,6 @@ Result<Duration> parse_duration(std::string_view text, std::string_view what) {
   constexpr double longest = 10.0 * 365 * 86400;
   if (!(seconds <= longest)) return input_error(fmt::format("{}: \"{}\" is longer than ten years", what, text));
   return Duration(std::llround(seconds * 1000));
-}
-
-Result<void> check_environment(const Json& environment, const std::string& where) {
-  for (const auto& [name, value] : environment.items()) {
-    if (name.empty() || name.find_first_of("= \t\n") != std::string::npos || name.find('\0') != std::string::npos)
-      return input_error(fmt::format("{}: \"{}\" is no name of a variable", where, name));
-    if (value.is_string() || value.is_number() || value.is_boolean()) continue;
-    Fields form(value, where + "." + name);
-    const auto secret = form.text("secret"), config_map = form.text("config_map"), field = form.text("field"), key = form.text("key");
-    TRY(form.done());
-    const int forms = (secret ? 1 : 0) + (config_map ? 1 : 0) + (field ? 1 : 0);
-    if (forms != 1 || (!field && !key))
-      return input_error(fmt::format(
-          R"({}.{}: wants a text, {{"secret": NAME, "key": KEY}}, {{"config_map": NAME, "key": KEY}} or {{"field": "metadata.name"}})", where, name));
-  }
-  return {};
-}
-
-Result<void> check_volumes(const Json& volumes, const std::string& where) {
-  int number = 0;
-  for (const auto& volume : volumes) {
-    const auto place = fmt::format("{}[{}]", where, number++);
-    Fields fields(volume, place);
-    const auto mount_path = fields.text("mount_path");
-    fields.text("name");
-    fields.text("sub_path");
-    fields.boolean("read_only");
-    int sources = 0;
-    for (const auto* source : {"claim", "secret", "config_map", "host_path"}) sources += fields.text(source) ? 1 : 0;
-    sources += fields.any("empty_dir") ? 1 : 0;
-    TRY(fields.done());
-    if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: wants an absolute path in the container");
-    if (sources != 1) return input_error(place + ": wants exactly one of claim, secret, config_map, host_path, empty_dir");
-  }
-  return {};
-}
-
-// Every key of PodOptions; `fields` may hold others besides, which the caller reads.
-PodOptions read_pod_options(Fields& fields) {
-  PodOptions pod;
-  pod.environment = fields.object("environment").value_or(Json::object());
-  pod.volumes = fields.list("volumes").value_or(Json::array());
-  pod.tolerations = fields.list("tolerations").value_or(Json::array());
-  pod.affinity = fields.object("affinity").value_or(Json(nullptr));
-  pod.node_selector = fields.object("node_selector").value_or(Json::object());
-  pod.image_pull_secrets = fields.texts("image_pull_secrets").value_or(std::vector<std::string>{});
-  pod.image_pull_policy = fields.choice("image_pull_policy", {"Always", "IfNotPresent", "Never"}).value_or("");
-  pod.service_account = fields.text("service_account").value_or("");
-  pod.priority_class = fields.text("priority_class").value_or("");
-  pod.scheduler = fields.text("scheduler").value_or("");
-  pod.runtime_class = fields.text("runtime_class").value_or("");
-  pod.labels = fields.object("labels").value_or(Json::object());
-  pod.annotations = fields.object("annotations").value_or(Json::object());
-  pod.pod_security_context = fields.object("pod_security_context").value_or(Json(nullptr));
-  pod.security_context = fields.object("security_context").value_or(Json(nullptr));
-  pod.requests = fields.object("requests").value_or(Json::object());
-  pod.host_network = fields.boolean("host_network");
-  if (auto checked = check_environment(pod.environment, fields.path("environment")); !checked) fields.fail(checked.error());
-  if (auto checked = check_volumes(pod.volumes, fields.path("volumes")); !checked) fields.fail(checked.error());
-  return pod;
 }
 
 RunPolicy read_run_policy(Fields& parent) {
@@ -152,12 +94,13 @@ void read_replicas(Fields& parent, JobOptions& options) {
 // "all", "worker-0, worker-3" or a list.
 std::optional<std::vector<std::string>> read_logs(Fields& fields) {
   const auto value = fields.any("logs");
-  if (!value) return std::nullopt;
+  if (!value || is_blank(*value)) return std::nullopt;
   if (value->is_array()) return fields.texts("logs");
   const auto text = fields.text("logs");
   if (!text) return std::nullopt;
   std::vector<std::string> names;
-  for (const auto part : split(*text, ',')) names.emplace_back(trim(part));
+  for (const auto part : split(*text, ','))
+    if (!trim(part).empty()) names.emplace_back(trim(part));
   return names;
 }
 
@@ -186,7 +129,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.gpu_resource = fields.text("gpu_resource").value_or(options.gpu_resource);
   options.queue = fields.text("queue").value_or("");
   options.gang = fields.object("gang").value_or(Json(nullptr));
-  options.shared_memory = fields.parsed("shared_memory", parse_quantity);
+  options.shared_memory = fields.parsed("shared_memory", parse_memory);
   options.run_policy = read_run_policy(fields);
   options.limits = read_limits(fields);
   options.logs = read_logs(fields).value_or(std::vector<std::string>{});
@@ -199,6 +142,7 @@ Result<JobOptions> parse_options(const Json& json) {
                                         options.checkpoint_dir)));
   options.agent_image = fields.text("agent_image").value_or("");
   options.patch = fields.any("patch").value_or(Json(nullptr));
+  if (is_blank(options.patch)) options.patch = nullptr;
   if (!options.patch.is_null() && !options.patch.is_structured())
     fields.fail(input_error(fields.path("patch") + ": wants an object (RFC 7396 merge patch) or a list (RFC 6902 patch)"));
   TRY(fields.done());

@@ -15,10 +15,10 @@
 namespace trainstep::plan {
 
 // What can be said of all replicas, and again of those of one type (`replicas.<Type>`), which then counts. Members are in Kubernetes' own JSON where
-// Kubernetes has a word for it, checked for their shape only: the API server validates the rest.
+// Kubernetes has a word for it, checked for their shape; nothing is empty or null, the rest the API server validates.
 struct PodOptions {
-  Json environment = Json::object();  // NAME → text | {"secret": s, "key": k} | {"config_map": c, "key": k} | {"field": "metadata.name"}
-  Json volumes = Json::array();       // [{"name"?, "mount_path", "claim"|"secret"|"config_map"|"empty_dir"|"host_path", "sub_path"?, "read_only"?}]
+  Json environment = Json::object();  // NAME → text | {"secret"|"config_map", "key", "optional"?} | {"field"} | {"value_from"}
+  Json volumes = Json::array();       // {"name"?, "mount_path", "claim"|…|"empty_dir"|"volume", "sub_path"|"sub_path_expr"?, "read_only"?}
   Json tolerations = Json::array();
   Json affinity;  // null: not given
   Json node_selector = Json::object();

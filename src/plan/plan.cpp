@@ -8,7 +8,11 @@
 
 #include "data/digest.h"
 #include "data/fields.h"
+#include "plan/exec_size.h"
+#include "plan/memory.h"
+#include "plan/mounts.h"
 #include "plan/names.h"
+#include "plan/pod_options.h"
 #include "spec/read_program.h"
 
 namespace trainstep::plan {
@@ -27,9 +31,10 @@ OptionalQuantity sourced(const std::optional<Quantity>& quantity, std::string_vi
   return Sourced<Quantity>{*quantity, fmt::format("distribution_specification.{}", key)};
 }
 
-Result<OptionalQuantity> parsed(const std::string& text, std::string source) {
+Result<OptionalQuantity> parsed(const std::string& text, std::string source,
+                                Result<Quantity> (*read)(std::string_view, std::string_view) = parse_quantity) {
   if (text.empty()) return OptionalQuantity{};
-  ASSIGN(auto quantity, parse_quantity(text, source));
+  ASSIGN(auto quantity, read(text, source));
   return OptionalQuantity{Sourced<Quantity>{std::move(quantity), std::move(source)}};
 }
 
@@ -50,9 +55,9 @@ Result<Sourced<int>> gpus_of(const Request& request, const Plan& plan) {
 Result<void> size_replicas(const Request& request, Plan& plan) {
   const auto& d = plan.distribution;
   ASSIGN(const auto step_cpus, parsed(request.cpus, "cpus"));
-  ASSIGN(const auto step_memory, parsed(request.memory, "memory"));
+  ASSIGN(const auto step_memory, parsed(request.memory, "memory", parse_memory));
   ASSIGN(const auto spec_cpus, parsed(plan.program.resources.cpus, "train_specification"));
-  ASSIGN(const auto spec_memory, parsed(plan.program.resources.memory, "train_specification"));
+  ASSIGN(const auto spec_memory, parsed(plan.program.resources.memory, "train_specification", parse_memory));
   plan.worker.cpus = first({sourced(d.worker_cpus, "worker_cpus"), step_cpus, spec_cpus});
   plan.worker.memory = first({sourced(d.worker_memory, "worker_memory"), step_memory, spec_memory});
   ASSIGN(plan.worker.gpus, gpus_of(request, plan));
@@ -108,9 +113,33 @@ void collect_environment(const Request& request, Plan& plan) {
 }
 
 Result<void> check_environment(const Plan& plan) {
-  for (const auto& variable : plan.environment)
+  for (const auto& variable : plan.environment) {
+    TRY(check_variable_name(variable.name, variable.source));
     if (variable.value.is_string() && variable.value.get_ref<const std::string&>().find('\0') != std::string::npos)
       return input_error(fmt::format("{}: the value of {} holds a NUL character (\\u0000), which no variable can", variable.source, variable.name));
+  }
+  return {};
+}
+
+Result<void> check_image(const std::string& image, std::string_view source) {
+  constexpr std::size_t longest = 1024;
+  const auto allowed = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; };
+  if (image.size() <= longest && std::all_of(image.begin(), image.end(), allowed)) return {};
+  return input_error(fmt::format("{}: {} is no name of an image", source, to_text(image.substr(0, 100))));
+}
+
+Result<void> check_images(const Plan& plan) {
+  TRY(check_image(plan.image.value, plan.image.source + (plan.image.source == "base_image" ? "" : ".image")));
+  TRY(check_image(plan.options.agent_image, "job_options.agent_image"));
+  for (const auto& [type, options] : plan.options.replicas) TRY(check_image(options.image, fmt::format("job_options.replicas.{}.image", type)));
+  return {};
+}
+
+Result<void> check_volumes(const Plan& plan) {
+  TRY(check_mounts(plan.options.all.volumes, plan.train_mount));
+  for (const auto& [type, options] : plan.options.replicas)
+    if (!options.volumes.empty())
+      TRY(in_context("job_options.replicas." + type, check_mounts(options_for(plan.options, type).volumes, plan.train_mount)));
   return {};
 }
 
@@ -167,11 +196,14 @@ Result<Plan> make_plan(const Request& request, const std::vector<std::string>& k
   plan.train_mount = request.train_mount;
   if (!request.pvc_name.empty()) TRY(check_object_name("pvc_name", request.pvc_name));
   plan.pvc_name = request.pvc_name;
-  TRY(parse_quantity(request.pvc_size, "pvc_size"));
+  TRY(parse_memory(request.pvc_size, "pvc_size"));
   plan.pvc_size = request.pvc_size;
   plan.node_selector = request.node_selector;
   collect_environment(request, plan);
   TRY(check_environment(plan));
+  TRY(check_volumes(plan));
+  TRY(check_images(plan));
+  TRY(check_exec_size(plan));
   plan.spec_hash = hash_of(request, plan);
   return plan;
 }

@@ -54,11 +54,15 @@ Result<Quantity> parse_quantity(std::string_view text, std::string_view what) {
   const auto [end, code] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
   if (code != std::errc{} || !std::isfinite(number)) return not_a_quantity(text, what);
   const std::string_view unit(end, static_cast<std::size_t>(trimmed.data() + trimmed.size() - end));
+  const auto written = trimmed.substr(0, trimmed.size() - unit.size());
+  if (!unit.empty() && written.find_first_of("eE") != std::string_view::npos)
+    return input_error(
+        fmt::format("{}: \"{}\" is no Kubernetes quantity; an exponent and a unit exclude each other, write the number out", what, text));
   if (number < 0) return input_error(fmt::format("{}: \"{}\" is negative; write 0 or more", what, text));
   if (unit == "E") return Quantity{std::string(trimmed), number * 1e18};
   for (const auto& [name, factor] : units)
     if (unit == name) return Quantity{std::string(trimmed), number * factor};
-  if (const auto better = suggestion(trimmed.substr(0, trimmed.size() - unit.size()), unit); !better.empty())
+  if (const auto better = suggestion(written, unit); !better.empty())
     return input_error(fmt::format("{}: \"{}\" is no Kubernetes quantity; {}", what, text, better));
   return not_a_quantity(text, what);
 }

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/finite.h"
+#include "data/python_json.h"
 #include "spec/values.h"
 
 namespace trainstep::plan {
@@ -50,9 +52,12 @@ std::string positional(const Decimal& decimal) {
   return text + digits.substr(0, static_cast<std::size_t>(whole)) + "." + digits.substr(static_cast<std::size_t>(whole));
 }
 
+// As float() of every language reads it.
+std::string special(double number) { return std::isnan(number) ? "nan" : number < 0 ? "-inf" : "inf"; }
+
 // Python's repr(float): an exponent below 1e-4 and from 1e16, else always with a point.
 std::string python_float(double number) {
-  if (!std::isfinite(number)) return std::isnan(number) ? "nan" : number < 0 ? "-inf" : "inf";
+  if (!std::isfinite(number)) return special(number);
   const auto decimal = shortest(number);
   if (decimal.exponent < -4 || decimal.exponent >= 16) {
     const auto fraction = decimal.digits.size() > 1 ? "." + decimal.digits.substr(1) : std::string();
@@ -86,7 +91,7 @@ void python_json(const Json& value, std::string& out) {
     }
     out += ']';
   } else if (value.is_number_float()) {
-    out += python_float(value.get<double>());
+    out += all_finite(value) ? python_float(value.get<double>()) : to_python_text(value);
   } else {
     out += value.dump(-1, ' ', true, Json::error_handler_t::replace);
   }
@@ -94,6 +99,7 @@ void python_json(const Json& value, std::string& out) {
 
 std::string python_text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  if (value.is_number_float()) return python_float(value.get<double>());
   std::string text;
   python_json(value, text);
   return text;
@@ -104,8 +110,8 @@ std::string python_text(const Json& value) {
 std::string value_text(const Json& value, spec::Dialect dialect) {
   if (value.is_string()) return value.get<std::string>();
   if (dialect == spec::Dialect::v1) return python_text(value);
-  if (value.is_number_float() && std::isfinite(value.get<double>())) return positional(shortest(value.get<double>()));
-  return to_text(spec::with_whole_numbers(value));
+  if (value.is_number_float()) return all_finite(value) ? positional(shortest(value.get<double>())) : special(value.get<double>());
+  return to_python_text(spec::with_whole_numbers(value));
 }
 
 }  // namespace trainstep::plan

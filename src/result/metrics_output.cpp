@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "result/metrics_output.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 
-#include "data/json.h"
 #include "result/metrics.h"
 
 namespace trainstep::result {
@@ -64,6 +65,15 @@ Result<std::vector<Metric>> read_v1(const Json& entries, std::string_view what) 
   return metrics;
 }
 
+enum class Shape { plain, list, outputs, metadata };
+
+Shape shape_of(const Json& json) {
+  if (const auto* entries = find(json, "metrics"); entries != nullptr && entries->is_array()) return Shape::list;
+  if (const auto* outputs = find(json, "artifacts"); outputs != nullptr && outputs->is_object()) return Shape::outputs;
+  if (const auto* metadata = find(json, "metadata"); metadata != nullptr && metadata->is_object()) return Shape::metadata;
+  return Shape::plain;
+}
+
 std::vector<Metric> read_v2(const Json& outputs) {
   std::vector<Metric> metrics;
   for (const auto& output : outputs) {
@@ -79,12 +89,27 @@ std::vector<Metric> read_v2(const Json& outputs) {
 Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
   ASSIGN(const auto json, parse_json(with_quoted_words(text), what));
   if (!json.is_object()) return input_error(fmt::format("{}: a JSON object of names and numbers is expected, this is a {}", what, type_name(json)));
-  if (const auto* entries = find(json, "metrics"); entries != nullptr && entries->is_array()) return read_v1(*entries, what);
-  if (const auto* outputs = find(json, "artifacts"); outputs != nullptr && outputs->is_object()) return read_v2(*outputs);
+  switch (shape_of(json)) {
+    case Shape::list:
+      return read_v1(*find(json, "metrics"), what);
+    case Shape::outputs:
+      return read_v2(*find(json, "artifacts"));
+    case Shape::metadata:
+    case Shape::plain:
+      break;
+  }
   std::vector<Metric> metrics;
-  const auto* metadata = find(json, "metadata");
-  add_members(metadata != nullptr && metadata->is_object() ? *metadata : json, metrics);
+  add_members(shape_of(json) == Shape::metadata ? *find(json, "metadata") : json, metrics);
   return metrics;
+}
+
+Json members_besides_metrics(std::string_view text) {
+  auto members = Json::object();
+  const auto json = parse_json(with_quoted_words(text), "metrics");
+  if (!json || !json->is_object() || shape_of(*json) != Shape::plain) return members;
+  for (const auto& [name, value] : json->items())
+    if (!value.is_null() && !number(value)) members[name] = value;
+  return members;
 }
 
 }  // namespace trainstep::result

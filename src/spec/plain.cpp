@@ -21,7 +21,7 @@ Result<void> read_environment(const Json& environment, Program& program) {
       const auto where = fmt::format("{}.env[{}]", place, i);
       Fields fields(environment[i], where);
       auto name = fields.text("name").value_or("");
-      auto value = fields.text_or_number("value").value_or("");
+      auto value = fields.variable("value").value_or("");
       TRY(fields.done());
       if (name.empty()) return input_error(where + ".name: is missing");
       program.environment.emplace_back(std::move(name), std::move(value));
@@ -31,7 +31,7 @@ Result<void> read_environment(const Json& environment, Program& program) {
   Fields fields(environment, place + ".env");
   if (environment.is_object()) {
     for (const auto& [name, value] : environment.items())
-      if (auto text = fields.text_or_number(name)) program.environment.emplace_back(name, std::move(*text));
+      if (auto text = fields.variable(name)) program.environment.emplace_back(name, std::move(*text));
   }
   return fields.done();
 }

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -61,14 +63,27 @@ Result<std::string> name(const Item& item, const std::string& key, const std::st
   return constant.get<std::string>();
 }
 
-Result<void> refuse_optional(const Item& item) {
+Result<bool> is_optional(const Item& item) {
   const auto* optional = find(item.json, "optional");
-  if (optional == nullptr || *optional == false) return {};
-  return input_error(fmt::format("{}.optional: an optional Secret or ConfigMap is not supported; create it, or leave the setting out", item.place));
+  if (optional == nullptr) return false;
+  const auto known = truth(*optional);
+  if (!known) return input_error(item.place + ".optional: wants true or false");
+  return *known;
+}
+
+// A member that this reader has no word for must not be lost.
+Result<void> check_members(const Item& item, std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : item.json.items()) {
+    const bool empty = value.is_null() || value == "" || value == false || (value.is_structured() && value.empty());
+    if (!empty && std::find(known.begin(), known.end(), key) == known.end())
+      return input_error(fmt::format("{}.{}: cannot be translated; use {}", item.place, key, item.remedy));
+  }
+  return {};
 }
 
 Result<void> add_environment(const Item& item, const std::string& key, const std::string& source, const std::string& source_key, Json& options) {
-  TRY(refuse_optional(item));
+  TRY(check_members(item, {"optional", "keyToEnv", key, key + "Parameter"}));
+  ASSIGN(const auto optional, is_optional(item));
   ASSIGN(const auto owner, name(item, key, key + "Parameter"));
   const auto* pairs = find(item.json, "keyToEnv");
   if (pairs == nullptr || !pairs->is_array()) return input_error(item.place + ".keyToEnv: wants a list");
@@ -77,7 +92,8 @@ Result<void> add_environment(const Item& item, const std::string& key, const std
     if (!pair.json.is_object()) return input_error(pair.place + ": wants an object");
     ASSIGN(const auto variable, text(pair, "envVar"));
     ASSIGN(auto data_key, text(pair, source_key));
-    options["environment"][variable] = Json{{source, owner}, {"key", std::move(data_key)}};
+    auto& entry = options["environment"][variable] = Json{{source, owner}, {"key", std::move(data_key)}};
+    if (optional) entry["optional"] = true;
   }
   return {};
 }
@@ -95,6 +111,8 @@ Result<void> field_path_as_env(const Item& item, Json& options) {
 }
 
 Result<void> add_volume(const Item& item, const std::string& source, Json what, Json& options) {
+  TRY(check_members(item, {"mountPath", "subPath", "optional", "secretName", "secretNameParameter", "configMapName", "configMapNameParameter",
+                           "constant", "pvcNameParameter", "volumeName", "medium", "sizeLimit"}));
   ASSIGN(auto mount_path, text(item, "mountPath"));
   Json volume{{"mount_path", std::move(mount_path)}, {source, std::move(what)}};
   if (const auto* sub_path = find(item.json, "subPath"); sub_path != nullptr && *sub_path != "") {
@@ -106,14 +124,16 @@ Result<void> add_volume(const Item& item, const std::string& source, Json what, 
 }
 
 Result<void> secret_as_volume(const Item& item, Json& options) {
-  TRY(refuse_optional(item));
   ASSIGN(auto secret, name(item, "secretName", "secretNameParameter"));
+  ASSIGN(const auto optional, is_optional(item));
+  if (optional) return add_volume(item, "volume", {{"secret", {{"secretName", std::move(secret)}, {"optional", true}}}}, options);
   return add_volume(item, "secret", std::move(secret), options);
 }
 
 Result<void> config_map_as_volume(const Item& item, Json& options) {
-  TRY(refuse_optional(item));
   ASSIGN(auto config_map, name(item, "configMapName", "configMapNameParameter"));
+  ASSIGN(const auto optional, is_optional(item));
+  if (optional) return add_volume(item, "volume", {{"configMap", {{"name", std::move(config_map)}, {"optional", true}}}}, options);
   return add_volume(item, "config_map", std::move(config_map), options);
 }
 

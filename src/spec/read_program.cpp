@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "data/python_json.h"
 #include "data/yaml.h"
 #include "spec/diagnosis.h"
 #include "spec/plain.h"
@@ -22,10 +23,10 @@ constexpr std::string_view what = "train_specification";
 // JSON is read as such (fast, and its own messages); what only looks like it, such as {image: x}, is YAML.
 Result<std::vector<Json>> read_documents(std::string_view text) {
   const bool braces = trim(text).starts_with('{');
-  if (!braces) return parse_yaml_documents(text, what);
-  auto json = parse_json(text, what);
+  if (!braces) return parse_python_yaml_documents(text, what);
+  auto json = parse_python_json(text, what);
   if (!json) {
-    auto documents = parse_yaml_documents(text, what);
+    auto documents = parse_python_yaml_documents(text, what);
     if (documents) return documents;
     return std::move(json.error());
   }

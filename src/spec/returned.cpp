@@ -3,45 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
-
-#include "base/text.h"
+#include "data/python_json.h"
 #include "spec/values.h"
 
 namespace trainstep::spec {
 namespace {
-
-std::optional<double> special_number(std::string_view text) {
-  const auto word = lower(trim(text));
-  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (word == "inf" || word == "infinity" || word == "+inf") return std::numeric_limits<double>::infinity();
-  if (word == "-inf" || word == "-infinity") return -std::numeric_limits<double>::infinity();
-  return std::nullopt;
-}
-
-// Python's json writes NaN, Infinity and -Infinity, which are no JSON: they become texts.
-std::string with_quoted_specials(std::string_view text) {
-  std::string result;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!in_string) {
-      const auto rest = text.substr(i);
-      std::string_view special;
-      for (const std::string_view word : {"NaN", "Infinity", "-Infinity"})
-        if (rest.starts_with(word)) special = word;
-      if (!special.empty()) {
-        result += fmt::format("\"{}\"", special);
-        i += special.size() - 1;
-        continue;
-      }
-    }
-    if (text[i] == '"') in_string = !in_string;
-    result += text[i];
-    if (in_string && text[i] == '\\' && i + 1 < text.size()) result += text[++i];
-  }
-  return result;
-}
 
 // Both spellings are in use: proto3 JSON and the proto's own.
 const Json* member(const Json& object, const char* camel_case, const char* snake_case) {
@@ -61,7 +27,7 @@ const Json* artifact_of(const Json& executor_output, const std::string& name) {
 
 Result<Json> parse_executor_output(std::string_view text, std::string_view where) {
   const auto what = fmt::format("the executor output that the program wrote ({})", where);
-  ASSIGN(auto output, parse_json(with_quoted_specials(text), what));
+  ASSIGN(auto output, parse_python_json(text, what));
   if (!output.is_object()) return input_error(what + " is no object");
   return output;
 }
@@ -73,16 +39,9 @@ std::optional<Result<Json>> returned_value(const Output& output, const Json& exe
   return typed_value(output, *value);
 }
 
-Result<Json> value_from_file(const Output& output, const std::string& text) {
-  const bool json = output.type == Type::list || output.type == Type::object;
-  return typed_value(output, Json(json ? with_quoted_specials(text) : text));
-}
+Result<Json> value_from_file(const Output& output, const std::string& text) { return typed_value(output, Json(text)); }
 
-Result<Json> typed_value(const Output& output, const Json& raw) {
-  if (output.type == Type::number && raw.is_string())
-    if (const auto special = special_number(raw.get_ref<const std::string&>())) return Json(*special);
-  return fit(raw, output.type);
-}
+Result<Json> typed_value(const Output& output, const Json& raw) { return fit(raw, output.type); }
 
 ReturnedArtifact returned_artifact(const Json& executor_output, const std::string& name) {
   ReturnedArtifact returned;

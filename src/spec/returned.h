@@ -12,7 +12,7 @@
 
 namespace trainstep::spec {
 
-// NaN and Infinity, which Python's json writes and JSON does not know, become texts. Error (input): no JSON, or no object; names `where`.
+// NaN and Infinity, which Python's json writes and JSON does not know, are numbers. Error (input): no JSON, or no object; names `where`.
 Result<Json> parse_executor_output(std::string_view text, std::string_view where);
 
 // The output's value as its type; none: the executor output does not mention it. Error (input): it does not fit.

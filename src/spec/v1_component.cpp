@@ -27,7 +27,7 @@ Result<void> read_container(const Json& container, Program& program) {
   if (program.command.empty()) return input_error(where + ".command: is missing; the image's own entry point cannot be known, write it here");
   Fields variables(environment, where + ".env");
   for (const auto& [name, value] : environment.items()) {
-    if (auto text = variables.text_or_number(name)) program.environment.emplace_back(name, std::move(*text));
+    if (auto text = variables.variable(name)) program.environment.emplace_back(name, std::move(*text));
   }
   return variables.done();
 }

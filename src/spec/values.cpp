@@ -8,12 +8,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "data/fields.h"
+#include "data/python_json.h"
 
 namespace trainstep::spec {
 namespace {
@@ -31,6 +33,16 @@ std::optional<T> whole(std::string_view text) {
   const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (code != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// The texts that Python's float() and proto3's JSON have for them.
+std::optional<double> special_number(std::string_view text) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto word = lower(text);
+  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (word == "inf" || word == "infinity" || word == "+inf" || word == "+infinity") return infinity;
+  if (word == "-inf" || word == "-infinity") return -infinity;
+  return std::nullopt;
 }
 
 Result<Json> fit_string(const Json& value) {
@@ -53,7 +65,8 @@ Result<Json> fit_number(const Json& value) {
   if (value.is_string()) {
     const auto text = trim(value.get_ref<const std::string&>());
     if (const auto number = whole<std::int64_t>(text)) return Json(*number);
-    if (const auto number = whole<double>(text); number && std::isfinite(*number)) return Json(*number);
+    if (const auto number = whole<double>(text.starts_with('+') ? text.substr(1) : text); number && std::isfinite(*number)) return Json(*number);
+    if (const auto number = special_number(text)) return Json(*number);
   }
   return misfit(Type::number, value);
 }
@@ -75,7 +88,7 @@ Result<Json> fit_structure(const Json& value, Type type) {
   if (fits(value)) return value;
   if (!value.is_string()) return misfit(type, value);
   const auto& text = value.get_ref<const std::string&>();
-  auto parsed = parse_json(text, "JSON");
+  auto parsed = parse_python_json(text, "JSON");
   if (!parsed) return misfit(type, value, text.find('\'') == std::string::npos ? "" : "; that is not JSON: texts in it need double quotes");
   if (!fits(*parsed)) return misfit(type, value);
   return parsed;

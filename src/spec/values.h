@@ -18,7 +18,7 @@ Type type_of_name(std::string_view declared);
 std::string_view describe(Type type);
 
 // The value as `type`, if nothing is lost: "3" and 3.0 are the integer 3, "True" is true, JSON text is a list or an object; an integer is also a
-// text. any and artifact take everything as it is. Error (input): "wants a whole number, found "abc"".
+// text; "inf", "Infinity" and "nan" are numbers. any and artifact take everything as it is. Error (input): "wants a whole number, found "abc"".
 Result<Json> fit(const Json& value, Type type);
 
 // Whole numbers that became doubles on their way through a pipeline (2.0) as integers again, at any depth: what KFP's backend gives to programs.

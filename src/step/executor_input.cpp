@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "data/fields.h"
 #include "step/given.h"
 #include "step/identity.h"
+#include "step/references.h"
 
 namespace trainstep::step {
 namespace {
@@ -68,37 +68,19 @@ bool is_input(const std::string& name) {
   return std::any_of(input_fields().begin(), input_fields().end(), [&](const Field& field) { return field.name == name; });
 }
 
-// A pipeline's parameter inside a text or object of its author: the value only refers to it, and carries it beside itself.
-constexpr std::string_view channel = "pipelinechannel--";
-
-// Launchers since 2.14 replace these references, as text; older ones replace their keys in random order and may leave them as they are (kfp.md §2.3).
-std::string with_channels(std::string text, const Json& values) {
-  if (text.find(channel) == std::string::npos) return text;
-  for (const auto& [name, value] : values.items()) {
-    if (!name.starts_with(channel)) continue;
-    const auto whole = whole_number(value);
-    const auto replacement = value.is_string() ? value.get<std::string>() : whole ? fmt::format("{}", *whole) : to_text(value);
-    const auto reference = fmt::format("{{{{$.inputs.parameters['{}']}}}}", name);
-    for (auto at = text.find(reference); at != std::string::npos; at = text.find(reference, at + replacement.size()))
-      text.replace(at, reference.size(), replacement);
-  }
-  return text;
-}
-
-// The nesting is bounded: parse_json limits it.
-Json with_channels(const Json& value, const Json& values) {
-  if (value.is_string()) return with_channels(value.get<std::string>(), values);
-  if (!value.is_structured()) return value;
-  auto result = value;
-  for (auto& member : result) member = with_channels(member, values);
-  return result;
+Result<Json> resolved_input(const std::string& name, const Json& value, const Json& values) {
+  if (name != "train_specification") return resolved(value, values, name);
+  auto specification = with_channels(value, values);
+  if (specification.is_string()) TRY(check_specification_resolved(specification.get_ref<const std::string&>(), name));
+  return specification;
 }
 
 Result<void> read_values(const Json& values, Given& given) {
   for (const auto& [name, value] : values.items()) {
-    if (name.starts_with(channel) || value.is_null()) continue;
+    if (name.starts_with(channel_prefix) || value.is_null()) continue;
     if (!is_input(name)) return unknown_input(name);
-    given.values.emplace(name, with_channels(value, values));
+    ASSIGN(auto input, resolved_input(name, value, values));
+    given.values.emplace(name, std::move(input));
   }
   return {};
 }
@@ -147,6 +129,7 @@ std::string local_path(std::string_view uri) {
 
 Result<Given> given_by_executor_input(const Json& executor_input) {
   Given given;
+  given.resolved = true;
   ASSIGN(const auto inputs, object_in(executor_input, "", "inputs"));
   ASSIGN(const auto values, object_in(inputs, "inputs", "parameterValues"));
   TRY(read_values(values, given));

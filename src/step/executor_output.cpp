@@ -14,7 +14,7 @@ void put_all(Json& metadata, const Json& members) {
 Json metadata_of(const Story& story, const std::string& name) {
   auto metadata = Json::object();
   if (name == "metrics" || name == "mlpipeline_metrics") put_all(metadata, metrics_object(story.metrics));
-  if (name == "model_dir" && story.plan != nullptr)
+  if (name == "model_dir" && story.plan != nullptr && has_model(story.outcome))
     put_all(metadata,
             {{"job_name", story.plan->job_name}, {"distribution_type", story.plan->kind}, {"number_of_workers", story.plan->distribution.workers}});
   for (const auto& output : story.outcome.outputs)

@@ -18,6 +18,7 @@ struct Given {
   std::vector<OutputTarget> targets;
   std::string executor_output_file;
   std::string identity;
+  bool resolved = false;  // what refers to a pipeline's parameters has been replaced
 };
 
 // A text that is no path, but where something lies: "s3://bucket/key".

@@ -9,10 +9,14 @@
 #include "base/text.h"
 #include "data/digest.h"
 #include "data/fields.h"
+#include "data/python_json.h"
 #include "step/apart.h"
 #include "step/given.h"
+#include "step/named_files.h"
 #include "step/node_selector.h"
 #include "step/passed_on.h"
+#include "step/references.h"
+#include "step/secrets.h"
 #include "step/task_config.h"
 
 namespace trainstep::step {
@@ -21,24 +25,14 @@ namespace {
 constexpr std::size_t longest_text = std::size_t{16} << 20U;
 constexpr std::size_t longest_executor_input = std::size_t{32} << 20U;  // a specification of the longest sort, escaped as JSON
 
+constexpr std::string_view base64 = "base64:";
+
 Result<std::string> decoded(std::string_view name, std::string text, std::size_t limit) {
-  constexpr std::string_view base64 = "base64:";
   if (text.starts_with(base64)) {
     ASSIGN(text, in_context(name, decode_base64(trim(std::string_view(text).substr(base64.size())))));
   }
   if (text.size() > limit) return input_error(fmt::format("{}: has {} bytes, at most {} are read", name, text.size(), limit));
   return text;
-}
-
-// `@file`, `@@…`, `base64:…`
-Result<std::string> expanded(std::string_view name, const std::string& text, const FileReader& read_file, std::size_t limit) {
-  if (text.starts_with("@@")) return text.substr(1);
-  if (!text.starts_with('@')) return decoded(name, text, limit);
-  auto content = read_file(text.substr(1), limit);
-  if (!content)
-    return input_error(
-        fmt::format("{}: {}; a value that begins with @ names a file, write @@ for a text that begins with @", name, content.error().message));
-  return decoded(name, std::move(*content), limit);
 }
 
 // json.dumps() was forgotten somewhere: {'epochs': 3} is how Python prints a dictionary.
@@ -52,13 +46,14 @@ bool looks_like_python(std::string_view text) {
 // Reads what was given, input by input.
 class Reader {
  public:
-  Reader(const Given& given, const FileReader& read_file) : m_given(given), m_read_file(read_file) {}
+  Reader(const Given& given, const FileReader& read_file, const NamedFiles& files, Author author)
+      : m_given(given), m_read_file(read_file), m_files(files), m_author(author) {}
 
   // Empty: not given.
   [[nodiscard]] Result<std::string> text(std::string_view name) const {
     const auto* value = find_value(name);
     if (value == nullptr) return std::string();
-    if (value->is_string()) return expanded(name, value->get<std::string>(), m_read_file, longest_text);
+    if (value->is_string()) return expanded(name, value->get<std::string>());
     if (value->is_boolean()) return std::string(value->get<bool>() ? "true" : "false");
     if (const auto whole = whole_number(*value)) return fmt::format("{}", *whole);
     if (value->is_number()) return to_text(*value);
@@ -80,7 +75,7 @@ class Reader {
     if (value != nullptr && !value->is_string()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*value)));
     ASSIGN(const auto whole, text(name));
     if (trim(whole).empty()) return Json::object();
-    auto json = parse_json(whole, name);
+    auto json = parse_python_json(whole, name);
     if (!json && looks_like_python(whole) && json.error().message.find("Python") == std::string::npos)
       return input_error(json.error().message +
                          "; this looks like a Python dictionary that was printed, pass the dictionary itself or json.dumps(…) of it");
@@ -93,7 +88,7 @@ class Reader {
   [[nodiscard]] Result<std::string> specification(std::string_view name) const {
     if (const auto* value = find_value(name); value != nullptr && value->is_object()) return to_text(*value);
     for (const auto& path : m_given.inputs)
-      if (path.name == name) return expanded(name, "@" + path.path, m_read_file, longest_text);
+      if (path.name == name) return content_of(name, path.path);
     return text(name);
   }
 
@@ -109,8 +104,23 @@ class Reader {
     return found == m_given.values.end() || found->second.is_null() ? nullptr : &found->second;
   }
 
+  [[nodiscard]] Result<std::string> content_of(std::string_view name, const std::string& path) const {
+    ASSIGN(auto text, in_context(name, m_read_file(path, longest_text)));
+    return decoded(name, std::move(text), longest_text);
+  }
+
+  // `@file`, `@@…`, `base64:…`
+  [[nodiscard]] Result<std::string> expanded(std::string_view name, const std::string& value) const {
+    ASSIGN(auto text, m_files.content(name, value, longest_text));
+    if (!m_given.resolved && !text.starts_with(base64))
+      TRY(name == "train_specification" ? check_specification_resolved(text, name) : check_resolved(text, m_author, name));
+    return decoded(name, std::move(text), longest_text);
+  }
+
   const Given& m_given;
   const FileReader& m_read_file;
+  const NamedFiles& m_files;
+  Author m_author;
 };
 
 Result<void> read_paths(const Given& given, const Reader& reader, plan::Request& request) {
@@ -174,8 +184,12 @@ std::vector<std::string> further_variables(const Json& job_options) {
   return names;
 }
 
-void read_surroundings(const Surroundings& surroundings, plan::Request& request) {
-  request.environment = passed_on(surroundings.environment, further_variables(request.job_options));
+void read_surroundings(const Surroundings& surroundings, Inputs& inputs) {
+  auto& request = inputs.request;
+  auto passed = passed_on(surroundings.environment, further_variables(request.job_options));
+  request.environment = std::move(passed.variables);
+  inputs.not_passed_on = std::move(passed.left_out);
+  inputs.secrets = secrets_of(surroundings.environment, request);
   const auto variable = [&](const char* name) {
     const auto found = surroundings.environment.find(name);
     return found == surroundings.environment.end() ? std::string() : found->second;
@@ -187,14 +201,21 @@ void read_surroundings(const Surroundings& surroundings, plan::Request& request)
     request.name_space = trim(*name_space);
 }
 
-// Takes --executor-input out of the flags; nothing when the flags count.
-Result<std::optional<Json>> take_executor_input(Flags& flags, const FileReader& read_file) {
-  const auto is_it = [](const Flag& flag) { return flag.name == "executor-input" || flag.name == "executor_input"; };
+// Takes a flag that is no input out of the others; nothing when it is not given.
+std::optional<std::string> take(Flags& flags, std::string_view name) {
+  const auto is_it = [&](const Flag& flag) { return std::ranges::equal(flag.name, name, {}, [](char c) { return c == '_' ? '-' : c; }); };
   const auto found = std::find_if(flags.begin(), flags.end(), is_it);
-  if (found == flags.end()) return std::optional<Json>{};
-  ASSIGN(const auto text, expanded("executor-input", found->value, read_file, longest_executor_input));
+  if (found == flags.end()) return std::nullopt;
+  auto value = std::move(found->value);
   flags.erase(found);
-  const auto body = trim(text);
+  return value;
+}
+
+// The executor input; none when the flags count.
+Result<std::optional<Json>> read_executor_input(const std::string& value, const FileReader& read_file) {
+  ASSIGN(const auto text, NamedFiles(read_file, Files::any).content("executor-input", value, longest_executor_input));
+  ASSIGN(const auto whole, decoded("executor-input", text, longest_executor_input));
+  const auto body = trim(whole);
   if (body.empty() || body == "{{$}}") return std::optional<Json>{};
   if (!body.starts_with('{'))
     return input_error("executor-input: is neither a JSON object nor the literal {{$}}; leave it out to use the other flags");
@@ -202,11 +223,23 @@ Result<std::optional<Json>> take_executor_input(Flags& flags, const FileReader& 
   return std::optional(std::move(json));
 }
 
+// A command line with an executor input, or its placeholder, is a component's; one with --files-in a template's.
+Result<NamedFiles> files_of(Flags& flags, bool component, const FileReader& read_file) {
+  const auto folder = take(flags, "files-in");
+  if (component || !folder) return NamedFiles(read_file, component ? Files::none : Files::any);
+  if (!folder->starts_with('/')) return input_error(fmt::format("files-in: \"{}\" is not an absolute path; write one such as /inputs", *folder));
+  return NamedFiles(read_file, Files::folder, *folder);
+}
+
 }  // namespace
 
 Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings) {
   auto others = flags;
-  ASSIGN(const auto executor_input, take_executor_input(others, surroundings.read_file));
+  const auto& read_file = surroundings.read_file;
+  const auto component = take(others, "executor-input");
+  const bool template_made = std::ranges::any_of(others, [](const Flag& flag) { return flag.name == "files-in" || flag.name == "files_in"; });
+  ASSIGN(const auto files, files_of(others, component.has_value(), read_file));
+  ASSIGN(const auto executor_input, component ? read_executor_input(*component, read_file) : Result<std::optional<Json>>(std::nullopt));
   ASSIGN(const auto given, executor_input ? given_by_executor_input(*executor_input) : given_by_flags(others));
   Inputs inputs;
   inputs.from_executor_input = executor_input.has_value();
@@ -214,14 +247,14 @@ Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings)
   inputs.executor_output_file = given.executor_output_file;
   auto& request = inputs.request;
   request.identity = given.identity;
-  const Reader reader(given, surroundings.read_file);
+  const Reader reader(given, read_file, files, component || template_made ? Author::pipeline : Author::user);
   TRY(read_values(reader, request));
   TRY(read_paths(given, reader, request));
   offer_outputs(given, request);
   TRY(check_apart(request));
   ASSIGN(const auto task_config, reader.object("task_config"));
   TRY(apply_task_config(task_config, request));
-  read_surroundings(surroundings, request);
+  read_surroundings(surroundings, inputs);
   return inputs;
 }
 

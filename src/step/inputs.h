@@ -49,6 +49,9 @@ struct Inputs {
   std::vector<OutputTarget> targets;
   std::string executor_output_file;  // KFP v2: where the executor output goes; empty outside KFP v2
   bool from_executor_input = false;  // KFP v2: this is a pipeline's step
+  // Sentences, for a step whose program trains elsewhere: variables of this process that it does not get, though it would by their names.
+  std::vector<std::string> not_passed_on;
+  std::vector<std::string> secrets;  // texts that must not stand in what the step writes about itself
 };
 
 // An input or output of the interface: for help texts, and for what may be given.

@@ -96,6 +96,7 @@ Result<Json> check_node_selector(const Json& object) {
   auto selector = Json::object();
   for (const auto& [key, value] : object.items()) {
     std::string text;
+    if (value.is_null()) continue;
     if (value.is_string()) {
       text = value.get<std::string>();
     } else if (value.is_boolean()) {

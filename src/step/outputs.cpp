@@ -11,7 +11,10 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "data/finite.h"
+#include "result/metrics_output.h"
 #include "step/executor_output.h"
+#include "step/given.h"
 #include "step/kfp_v1.h"
 #include "step/report.h"
 #include "step/results.h"
@@ -19,40 +22,56 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t longest_program_file = std::size_t{16} << 20U;
-
 const run::OutputFound* mapped_to(const run::Outcome& outcome, std::string_view step_path) {
   const auto found =
       std::find_if(outcome.outputs.begin(), outcome.outputs.end(), [&](const run::OutputFound& o) { return o.step_path == step_path; });
   return found == outcome.outputs.end() ? nullptr : &*found;
 }
 
-// Whether what lies at the target's path may be the program's; a file of an earlier run is not.
-bool wrote_to(const Story& story, const OutputTarget& target) {
+// What the program left where a target is wanted; a file of an earlier run is not the program's.
+struct OwnFile {
+  bool there = false;
+  std::optional<std::string> text;  // none: it cannot be read
+};
+
+OwnFile own_file(const Story& story, const OutputTarget& target, const FileReader& read_file) {
   const auto* output = mapped_to(story.outcome, target.name);
-  return output != nullptr && !output->earlier;
+  if (output == nullptr || output->earlier || !output->present) return {};
+  if (is_address(output->path) && output->path != target.uri) return {};  // it says that it wrote elsewhere
+  const auto text = read_file(output->path, longest_metrics_file);
+  if (text) return {true, *text};
+  return {text.error().kind != ErrorKind::not_found, std::nullopt};
 }
 
-// The program wrote something there that holds no metrics (a table, say): it is not ours to replace.
-bool keeps_own_file(const Story& story, const OutputTarget& target, const FileReader& read_file) {
-  if (!wrote_to(story, target)) return false;
-  const auto text = read_file(target.path, longest_program_file);
-  if (!text) return text.error().kind != ErrorKind::not_found;
-  return !trim(*text).empty() && !result::read_metrics(*text, target.name).has_value();
+// It holds no metrics (a table, say), or cannot be read: it is not ours to replace.
+bool is_to_stay(const OwnFile& own, const OutputTarget& target) {
+  return own.there && (!own.text || (!trim(*own.text).empty() && !result::read_metrics(*own.text, target.name)));
 }
 
-// The entries of the program's own UI metadata; what cannot be read is none.
-Json own_ui_entries(const Story& story, const OutputTarget& target, const FileReader& read_file) {
-  if (!wrote_to(story, target)) return nullptr;
-  const auto text = read_file(target.path, longest_program_file);
-  if (!text) return nullptr;
-  const auto json = parse_json(*text, target.name);
-  const auto* entries = json && json->is_object() ? find(*json, "outputs") : nullptr;
-  return entries == nullptr ? Json(nullptr) : *entries;
+Json merged_metrics(const OwnFile& own, const std::vector<result::Metric>& metrics) {
+  auto object = own.text ? result::members_besides_metrics(*own.text) : Json::object();
+  object.update(metrics_object(metrics));
+  return object;
+}
+
+// With the program's own entries; none: what the program wrote there is to stay.
+std::optional<Json> merged_ui_metadata(const OwnFile& own, const Story& story, std::string_view report) {
+  if (own.there && !own.text) return std::nullopt;
+  Json entries;
+  if (own.text && !trim(*own.text).empty()) {
+    const auto json = parse_json(*own.text, "mlpipeline_ui_metadata");
+    const auto* list = json && json->is_object() ? find(*json, "outputs") : nullptr;
+    if (list == nullptr || !list->is_array()) return std::nullopt;
+    entries = *list;
+  }
+  return v1_ui_metadata(entries, story.metrics, report);
 }
 
 // A value as the launcher reads it from a parameter's file.
-std::string parameter_text(const Json& value) { return value.is_string() ? value.get<std::string>() : to_text(value); }
+std::string parameter_text(const Json& value) {
+  const auto written = portable(value);
+  return written.is_string() ? written.get<std::string>() : to_text(written);
+}
 
 class Renderer {
  public:
@@ -83,11 +102,12 @@ class Renderer {
   // What is written for a target; nothing when it is the program's, or not known.
   [[nodiscard]] std::optional<Json> value_of(const OutputTarget& target) const {
     const bool artifact = target.kind != OutputTarget::Kind::parameter;
-    if (target.name == "metrics")
-      return artifact && keeps_own_file(m_story, target, m_read_file) ? std::optional<Json>() : metrics_object(m_story.metrics);
-    if (target.name == "mlpipeline_metrics")
-      return artifact && keeps_own_file(m_story, target, m_read_file) ? std::optional<Json>() : v1_metrics(m_story.metrics);
-    if (target.name == "mlpipeline_ui_metadata") return v1_ui_metadata(own_ui_entries(m_story, target, m_read_file), m_story.metrics, m_report);
+    const bool shared = target.name == "metrics" || target.name == "mlpipeline_metrics" || target.name == "mlpipeline_ui_metadata";
+    const auto own = shared && artifact ? own_file(m_story, target, m_read_file) : OwnFile{};
+    if (target.name == "mlpipeline_ui_metadata") return merged_ui_metadata(own, m_story, m_report);
+    if (shared && is_to_stay(own, target)) return std::nullopt;
+    if (target.name == "metrics") return merged_metrics(own, m_story.metrics);
+    if (target.name == "mlpipeline_metrics") return v1_metrics(m_story.metrics);
     if (target.name == "report") return Json(std::string(m_report));
     if (target.name == "job_name") return m_story.plan == nullptr ? std::optional<Json>() : Json(m_story.plan->job_name);
     if (target.name == "results")
@@ -110,21 +130,25 @@ class Renderer {
   std::map<std::string, Json> m_parameters;
 };
 
+// Where there is no model of this run: Argo fails a step whose declared artifact is not there. Where it was delivered to its address: KFP's launcher
+// uploads what lies at the path, which of an empty folder is nothing, and complains of a path that is not there. That it cannot be made is an error
+// only for Argo.
 Result<void> make_model_folder(const Story& story) {
   for (const auto& target : story.inputs.targets) {
     std::error_code unknown;
     if (target.name != "model_dir" || target.path.empty() || std::filesystem::exists(target.path, unknown)) continue;
-    if (mapped_to(story.outcome, target.name) == nullptr) TRY(make_directories(target.path));
+    const bool optional = target.kind == OutputTarget::Kind::artifact;
+    if (!optional && mapped_to(story.outcome, target.name) != nullptr) continue;
+    if (auto made = make_directories(target.path); !made && !optional) return made;
   }
   return {};
 }
 
-// Only the program can write a model. One that lay there before is not this training's, and metadata alone are none.
+// Only the program can write a model. One that lay there before is not this training's, and metadata are none.
 Result<void> check_model(const Story& story) {
   const auto* model = story.succeeded() ? mapped_to(story.outcome, "model_dir") : nullptr;
-  if (model == nullptr || (model->present && !model->earlier)) return {};
-  const auto* told = model->metadata.empty() ? "" : "; it only set metadata";
-  return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, told));
+  if (model == nullptr || has_model(story.outcome)) return {};
+  return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
 
 Error missing_error(const Story& story, const std::vector<std::string>& missing) {

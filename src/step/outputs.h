@@ -13,7 +13,10 @@
 namespace trainstep::step {
 
 // The files of the targets in the order in which they appear, the KFP v2 executor output last (after a success only: KFP reads no other).
-//   metrics                  {"accuracy": 0.93}, finite values only; a file that the program wrote there and that holds no metrics stays as it is
+// What both the program and the step write (metrics, mlpipeline_metrics, mlpipeline_ui_metadata) is merged, wherever the program's file lies; what
+// cannot be read, or is of another sort (a table, say), stays as it is, and nothing is written: KFP's launcher uploads what lies at a path over what
+// was delivered to its address.
+//   metrics                  {"accuracy": 0.93}, finite values only, and what else stands in the program's own object
 //   results                  everything the program returned; after a success only
 //   report                   `report`, one HTML page
 //   job_name                 unless there is no plan
@@ -26,11 +29,11 @@ struct Rendered {
 };
 Rendered render_outputs(const Story& story, const FileReader& read_file, std::string_view report);
 
-// Renders the report and writes it all together. After a success a model_dir that the program has no output for is made as an empty folder, because
-// Argo fails a step whose declared artifact is not there. Error (input): a KFP v2 output parameter that nothing gives a value to – KFP would fail the
-// step and lose its log –; the step fails, and that is what the files then say; likewise when the program wrote nothing to the model_dir that it was
-// given. All other errors are write_together()'s, nothing was written, and those of `commit`. After a success `commit` puts the program's own outputs
-// to their places, when nothing but the renames of our files is left to do.
+// Renders the report and writes it all together. After a success the path of model_dir is made as an empty folder where nothing lies. Error (input):
+// a KFP v2 output parameter that nothing gives a value to – KFP would fail the step and lose its log –; the step fails, and that is what the files
+// then say; likewise when the program wrote nothing to the model_dir that it was given, its metadata apart. All other errors are write_together()'s,
+// nothing was written, and those of `commit`. After a success `commit` puts the program's own outputs to their places, when nothing but the renames
+// of our files is left to do.
 Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit = {});
 
 }  // namespace trainstep::step

@@ -1,37 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/passed_on.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "base/redact.h"
+#include "base/text.h"
+
 namespace trainstep::step {
 namespace {
 
-constexpr std::array<std::string_view, 16> by_default{
-    "HTTP_PROXY",    "HTTPS_PROXY",   "NO_PROXY",       "ALL_PROXY",          "http_proxy",    "https_proxy",         "no_proxy",         "all_proxy",
-    "SSL_CERT_FILE", "AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_CERT"};
-// A key belongs into a Secret that job_options.environment names, never into a manifest.
-constexpr std::array<std::string_view, 2> never_by_default{"MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD"};
+// The last five name files of this machine as a rule; left out, they are told of.
+constexpr std::array<std::string_view, 16> by_default{"HTTP_PROXY",    "HTTPS_PROXY",         "NO_PROXY",         "ALL_PROXY",
+                                                      "http_proxy",    "https_proxy",         "no_proxy",         "all_proxy",
+                                                      "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_CERT",
+                                                      "SSL_CERT_FILE", "AWS_CA_BUNDLE",       "CURL_CA_BUNDLE",   "REQUESTS_CA_BUNDLE"};
 
-template <typename List>
-bool holds(const List& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+bool is_usual(std::string_view name) {
+  return std::find(by_default.begin(), by_default.end(), name) != by_default.end() || name.starts_with("MLFLOW_");
 }
 
-bool matches(std::string_view pattern, std::string_view name) {
-  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
-  return pattern == name;
+bool is_pattern(std::string_view name) { return name.ends_with('*'); }
+
+bool matches(std::string_view pattern, std::string_view name) { return name.starts_with(pattern.substr(0, pattern.size() - 1)); }
+
+// "/etc/ca.pem", "./mlruns", "file:///home/me/mlruns", "sqlite:///mlflow.db"; but an experiment of MLflow may be called "/Shared/digits".
+bool names_a_file(std::string_view name, std::string_view value) {
+  const auto scheme = lower(value.substr(0, value.find(':')));
+  const bool place = name.find("NAME") == std::string_view::npos;
+  return (value.starts_with('/') && place) || value.starts_with("./") || value.starts_with("../") || value.starts_with('~') || scheme == "file" ||
+         scheme == "sqlite";
 }
 
 }  // namespace
 
-Json passed_on(const std::map<std::string, std::string>& environment, const std::vector<std::string>& further) {
-  auto result = Json::object();
+PassedOn passed_on(const std::map<std::string, std::string>& environment, const std::vector<std::string>& further) {
+  PassedOn result;
   for (const auto& [name, value] : environment) {
-    const bool usual = holds(by_default, name) || (name.starts_with("MLFLOW_") && !holds(never_by_default, name));
-    const bool asked = std::any_of(further.begin(), further.end(), [&, &n = name](const std::string& pattern) { return matches(pattern, n); });
-    if (!value.empty() && (usual || asked)) result[name] = value;
+    const bool named = std::find(further.begin(), further.end(), name) != further.end();
+    const bool wanted = is_usual(name) || std::any_of(further.begin(), further.end(), [&, &n = name](const std::string& pattern) {
+                          return is_pattern(pattern) && matches(pattern, n);
+                        });
+    if (value.empty() || (!named && !wanted)) continue;
+    if (named || (!holds_secret(name, value) && !(is_usual(name) && names_a_file(name, value))))
+      result.variables[name] = value;
+    else if (holds_secret(name, value))
+      result.left_out.push_back(fmt::format(
+          R"({0} is not passed on: it holds a secret, which whoever may read the job could see; put it into a Secret, and say job_options {{"environment": {{"{0}": {{"secret": NAME, "key": KEY}}}}}})",
+          name));
+    else
+      result.left_out.push_back(fmt::format(
+          R"({0} is not passed on: {1} is a file of this machine; if the pods have it, too, say job_options {{"pass_environment": ["{0}"]}})", name,
+          value));
   }
   return result;
 }

@@ -71,14 +71,6 @@ std::string kind_text(const Story& story) {
   return fmt::format("{}, {} worker{}", story.plan->kind, workers, workers == 1 ? "" : "s");
 }
 
-bool sounds_secret(std::string_view name) {
-  auto folded = lower(name);
-  std::erase_if(folded, [](char c) { return c == '_' || c == '-' || c == '.'; });
-  for (const auto* word : {"password", "passwd", "passphrase", "secret", "credential", "apikey", "accesskey", "privatekey"})
-    if (folded.find(word) != std::string::npos) return true;
-  return folded.ends_with("token");
-}
-
 std::string headline_part(const Story& story) {
   const auto& outcome = story.outcome;
   const auto verdict_class = outcome.verdict.verdict_class;

@@ -27,7 +27,5 @@ std::string_view headline(result::VerdictClass verdict_class);
 std::string kind_text(const Story& story);
 // "2026-11-21 08:15:30 UTC"
 std::string time_text(Time time);
-// "password", "api_key", "HF_TOKEN": its value is nobody's business.
-bool sounds_secret(std::string_view name);
 
 }  // namespace trainstep::step

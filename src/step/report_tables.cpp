@@ -4,8 +4,12 @@
 
 #include <algorithm>
 
+#include "base/redact.h"
+#include "data/finite.h"
+#include "data/secrets.h"
 #include "step/html.h"
 #include "step/report_parts.h"
+#include "step/secrets.h"
 
 namespace trainstep::step {
 namespace {
@@ -47,19 +51,24 @@ std::string replica_row(const run::MemberReport& member, const run::Outcome& out
 
 std::string quantity_text(const std::optional<plan::Sourced<plan::Quantity>>& quantity) { return quantity ? escaped(quantity->value.text) : "–"; }
 
+using Secrets = std::vector<std::string>;
+
 // The value as a person would write it; secrets are not for reports.
-std::string value_text(std::string_view name, const Json& value) {
+std::string value_text(std::string_view name, const Json& value, const Secrets& secrets) {
   if (sounds_secret(name)) return "<span class=\"soft\">not shown</span>";
-  const auto text = value.is_string() ? value.get<std::string>() : to_text(value);
+  const auto shown = portable(redacted_json(value, secrets));
+  const auto text = shown.is_string() ? shown.get<std::string>() : to_text(shown);
   return "<code>" + escaped(shortened(text, longest_value)) + "</code>";
 }
 
-std::string parameter_row(const plan::BoundInput& input) {
+std::string place_text(const std::string& place, const Secrets& secrets) { return "<code>" + escaped(redacted(place, secrets)) + "</code>"; }
+
+std::string parameter_row(const plan::BoundInput& input, const Secrets& secrets) {
   std::string value;
   if (input.path)
-    value = "<code>" + escaped(input.path->path.empty() ? input.path->uri : input.path->path) + "</code>";
+    value = place_text(input.path->path.empty() ? input.path->uri : input.path->path, secrets);
   else if (input.value)
-    value = value_text(input.name, *input.value);
+    value = value_text(input.name, *input.value, secrets);
   return fmt::format("<tr><td class=\"name\">{}</td><td>{}</td><td class=\"soft\">{}</td></tr>\n", escaped(input.name), value,
                      input.given ? "given" : "default");
 }
@@ -110,25 +119,28 @@ std::string asked_part(const Story& story) {
 std::string outputs_part(const Story& story) {
   const auto& outputs = story.outcome.outputs;
   if (outputs.empty()) return {};
+  const auto secrets = secrets_of(story.inputs, story.plan);
   std::string rows;
   for (const auto& output : outputs) {
     std::string value = "<span class=\"bad\">is not there</span>";
     if (output.value)
-      value = value_text(output.name, *output.value);
+      value = value_text(output.name, *output.value, secrets);
     else if (output.present)
-      value = "<code>" + escaped(output.path) + "</code>";
+      value = place_text(output.path, secrets);
     rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td></tr>\n", escaped(output.name), value);
   }
   return "<section>\n<h2>Outputs</h2>\n<div class=\"scroll\"><table>\n" + rows + "</table></div>\n</section>\n";
 }
 
 std::string parameters_part(const Story& story) {
+  const auto secrets = secrets_of(story.inputs, story.plan);
   std::string rows;
   if (story.plan != nullptr) {
-    for (const auto& input : story.plan->binding.inputs) rows += parameter_row(input);
+    for (const auto& input : story.plan->binding.inputs) rows += parameter_row(input, secrets);
   } else {
     for (const auto& [name, value] : story.inputs.request.train_parameters.items())
-      rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td><td class=\"soft\">given</td></tr>\n", escaped(name), value_text(name, value));
+      rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td><td class=\"soft\">given</td></tr>\n", escaped(name),
+                          value_text(name, value, secrets));
   }
   if (rows.empty()) return {};
   return "<section>\n<h2>Parameters</h2>\n<div class=\"scroll\"><table>\n" + rows + "</table></div>\n</section>\n";

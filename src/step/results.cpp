@@ -6,11 +6,11 @@
 #include <string>
 
 #include "base/text.h"
+#include "data/finite.h"
 
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t longest_metrics_file = std::size_t{1} << 20U;
 constexpr std::size_t longest_inline_text = 4096;
 
 void put(std::vector<result::Metric>& metrics, result::Metric metric) {
@@ -53,12 +53,16 @@ bool names_metrics(std::string_view output) { return lower(output).ends_with("me
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file) {
   std::vector<result::Metric> metrics;
   for (const auto& output : outcome.outputs)
-    if (output.present && names_metrics(output.name)) put_written(metrics, output, read_file);
+    if (output.present && (names_metrics(output.name) || names_metrics(output.step_path))) put_written(metrics, output, read_file);
   for (const auto& series : outcome.series) {
     const auto written = std::any_of(metrics.begin(), metrics.end(), [&](const result::Metric& metric) { return metric.name == series.name; });
     if (!written && !series.points.empty()) metrics.push_back({.name = series.name, .value = series.points.back().value, .percentage = false});
   }
   return metrics;
+}
+
+bool has_model(const run::Outcome& outcome) {
+  return std::ranges::any_of(outcome.outputs, [](const run::OutputFound& o) { return o.step_path == "model_dir" && o.present && !o.earlier; });
 }
 
 Json metrics_object(const std::vector<result::Metric>& metrics) {
@@ -84,17 +88,13 @@ Json results_object(const run::Outcome& outcome, const Inputs& inputs, const Fil
 }
 
 Json without_nulls(const Json& value) {
-  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    const auto number = value.get<double>();
-    return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
-  }
   if (value.is_array()) {
     auto list = Json::array();
     for (const auto& item : value)
       if (!item.is_null()) list.push_back(without_nulls(item));
     return list;
   }
-  if (!value.is_object()) return value;
+  if (!value.is_object()) return portable(value);
   auto object = Json::object();
   for (const auto& [key, member] : value.items())
     if (!member.is_null()) object[key] = without_nulls(member);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,12 +14,19 @@
 
 namespace trainstep::step {
 
-// An output that holds metrics, by its name: metrics, mlpipeline_metrics, eval-metrics, ….
+// Larger files are nobody's metrics.
+inline constexpr std::size_t longest_metrics_file = std::size_t{16} << 20U;
+
+// A name of an output that holds metrics: metrics, mlpipeline_metrics, eval-metrics, ….
 bool names_metrics(std::string_view output);
 
-// First what the program wrote into its metrics outputs (KFP v2 metadata, then the file, in any shape that read_metrics() knows; other contents are
-// left alone), then the last values of the log's curves that it did not write. NaN and infinity are kept.
+// An output's own name counts, or that of the step's path that it was mapped to. First what the program wrote into its metrics outputs (KFP v2
+// metadata, then the file, in any shape that read_metrics() knows; other contents are left alone), then the last values of the log's curves that it
+// did not write. NaN and infinity are kept.
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file);
+
+// Whether the program left a model, or said where it is. Metadata alone are none.
+bool has_model(const run::Outcome& outcome);
 
 // name → number; what is not finite is left out: JSON has no word for it.
 Json metrics_object(const std::vector<result::Metric>& metrics);

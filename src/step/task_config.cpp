@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "data/fields.h"
+#include "spec/values.h"
 
 namespace trainstep::step {
 namespace {
@@ -19,76 +23,123 @@ std::string text_of(const Json& object, std::string_view key) {
   return to_text(*member);
 }
 
-// The member when it is a list or an object with something in it.
-const Json* filled(const Json& object, std::string_view key) {
-  const auto* member = find(object, key);
-  return member != nullptr && member->is_structured() && !member->empty() ? member : nullptr;
-}
-
 // job_options.<key>, made when it is absent; null when something else stands there, which is for plan/ to refuse.
 Json* option(Json& options, const char* key, const Json& empty) {
   if (find(options, key) == nullptr) options[key] = empty;
   return options[key].type() == empty.type() ? &options[key] : nullptr;
 }
 
-// An environment variable's valueFrom in the words of job_options.environment; null for a source it has no word for.
+// Without what is null, at any depth: how KFP writes what nobody set. Whole numbers are such.
+Json cleaned(const Json& value) {
+  if (value.is_array()) {
+    auto list = Json::array();
+    for (const auto& item : value) list.push_back(cleaned(item));
+    return list;
+  }
+  if (!value.is_object()) return spec::with_whole_numbers(value);
+  auto object = Json::object();
+  for (const auto& [key, member] : value.items())
+    if (!member.is_null()) object[key] = cleaned(member);
+  return object;
+}
+
+// {"name": …, "key": …} and at most "optional".
+bool is_reference(const Json& source) {
+  for (const auto& [key, value] : source.items())
+    if (key != "name" && key != "key" && key != "optional") return false;
+  return !text_of(source, "name").empty() && !text_of(source, "key").empty();
+}
+
+// An environment variable's valueFrom in the words of job_options.environment; Kubernetes' own where they do not say all of it.
 Json value_from(const Json& source) {
-  if (!source.is_object()) return nullptr;
-  if (const auto* secret = find(source, "secretKeyRef")) return {{"secret", text_of(*secret, "name")}, {"key", text_of(*secret, "key")}};
-  if (const auto* map = find(source, "configMapKeyRef")) return {{"config_map", text_of(*map, "name")}, {"key", text_of(*map, "key")}};
-  if (const auto* field = find(source, "fieldRef")) return {{"field", text_of(*field, "fieldPath")}};
-  return nullptr;
+  const auto* only = source.size() == 1 && source.front().is_object() ? &source.front() : nullptr;
+  const auto kind = source.empty() ? std::string() : source.begin().key();
+  if (only != nullptr && (kind == "secretKeyRef" || kind == "configMapKeyRef") && is_reference(*only)) {
+    Json words{{kind == "secretKeyRef" ? "secret" : "config_map", text_of(*only, "name")}, {"key", text_of(*only, "key")}};
+    if (const auto* optional = find(*only, "optional"); optional != nullptr && truth(*optional).value_or(false)) words["optional"] = true;
+    return words;
+  }
+  if (only != nullptr && kind == "fieldRef" && only->size() == 1) return {{"field", text_of(*only, "fieldPath")}};
+  return {{"value_from", source}};
 }
 
 Result<void> apply_environment(const Json& variables, Json& options) {
   auto* environment = option(options, "environment", Json::object());
   if (environment == nullptr) return {};
-  for (const auto& variable : variables) {
-    const auto name = text_of(variable, "name");
-    if (name.empty() || environment->contains(name)) continue;
-    const auto* source = find(variable, "valueFrom");
-    auto value = source == nullptr ? Json(text_of(variable, "value")) : value_from(*source);
-    if (value.is_null()) return input_error(fmt::format("task_config.env: the source of {} is not supported: {}", name, to_text(*source)));
-    (*environment)[name] = std::move(value);
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto place = fmt::format("task_config.env[{}]", i);
+    if (!variables[i].is_object()) return input_error(fmt::format("{}: wants an object, found {}", place, type_name(variables[i])));
+    const auto name = text_of(variables[i], "name");
+    if (name.empty()) return input_error(place + ".name: is missing");
+    if (environment->contains(name)) continue;
+    const auto source = cleaned(variables[i].value("valueFrom", Json()));
+    if (!source.is_null() && (!source.is_object() || source.empty())) return input_error(place + ".valueFrom: wants an object that names a source");
+    (*environment)[name] = source.is_null() ? Json(text_of(variables[i], "value")) : value_from(source);
   }
   return {};
 }
 
-Result<void> put_source(const Json& volume, Json& mount) {
-  if (const auto* claim = find(volume, "persistentVolumeClaim")) {
-    mount["claim"] = text_of(*claim, "claimName");
-  } else if (const auto* secret = find(volume, "secret")) {
-    mount["secret"] = text_of(*secret, "secretName");
-  } else if (const auto* map = find(volume, "configMap")) {
-    mount["config_map"] = text_of(*map, "name");
-  } else if (const auto* host_path = find(volume, "hostPath")) {
-    mount["host_path"] = text_of(*host_path, "path");
-  } else if (const auto* empty_dir = find(volume, "emptyDir")) {
-    mount["empty_dir"] = *empty_dir;
-  } else {
-    return input_error(fmt::format("task_config.volumes: a volume of this sort is not supported: {}; use job_options.patch", to_text(volume)));
+struct Source {
+  std::string_view kubernetes, key, word;  // {"secret": {"secretName": …}} is {"secret": …}
+};
+constexpr std::array<Source, 4> sources{{{"persistentVolumeClaim", "claimName", "claim"},
+                                         {"secret", "secretName", "secret"},
+                                         {"configMap", "name", "config_map"},
+                                         {"hostPath", "path", "host_path"}}};
+
+// In the words of job_options.volumes; Kubernetes' own where they do not say all of it.
+Result<void> put_source(const Json& volume, const std::string& place, Json& mount) {
+  auto own = cleaned(volume);
+  own.erase("name");
+  if (own.size() != 1 || !own.front().is_object()) return input_error(fmt::format("{}: wants one source, found {}", place, to_text(own)));
+  const auto kind = own.begin().key();
+  const auto& members = own.front();
+  if (kind == "emptyDir") {
+    mount["empty_dir"] = members;
+    return {};
   }
+  const auto* const known = std::find_if(sources.begin(), sources.end(), [&](const Source& source) { return source.kubernetes == kind; });
+  if (known == sources.end()) {
+    mount["volume"] = std::move(own);
+    return {};
+  }
+  const auto name = text_of(members, known->key);
+  if (name.empty()) return input_error(fmt::format("{}.{}.{}: is empty; name one, or leave the volume out", place, kind, known->key));
+  if (members.size() == 1)
+    mount[std::string(known->word)] = name;
+  else
+    mount["volume"] = std::move(own);
   return {};
 }
 
-const Json* volume_named(const Json* volumes, std::string_view name) {
+const Json* volume_named(const Json* volumes, std::string_view name, std::size_t& index) {
   if (volumes != nullptr && volumes->is_array() && !name.empty())
-    for (const auto& volume : *volumes)
-      if (text_of(volume, "name") == name) return &volume;
+    for (index = 0; index < volumes->size(); ++index)
+      if (text_of((*volumes)[index], "name") == name) return &(*volumes)[index];
   return nullptr;
 }
 
 Result<void> apply_mounts(const Json& mounts, const Json* volumes, Json& options) {
   auto* list = option(options, "volumes", Json::array());
   if (list == nullptr) return {};
-  for (const auto& mount : mounts) {
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    const auto place = fmt::format("task_config.volumeMounts[{}]", i);
+    const auto mount = cleaned(mounts[i]);
+    if (!mount.is_object()) return input_error(fmt::format("{}: wants an object, found {}", place, type_name(mount)));
     const auto name = text_of(mount, "name");
-    const auto* volume = volume_named(volumes, name);
-    if (volume == nullptr) return input_error(fmt::format("task_config.volumeMounts: there is no volume \"{}\"", name));
-    Json entry{{"name", name}, {"mount_path", text_of(mount, "mountPath")}};
-    TRY(put_source(*volume, entry));
-    if (const auto sub_path = text_of(mount, "subPath"); !sub_path.empty()) entry["sub_path"] = sub_path;
-    if (const auto* read_only = find(mount, "readOnly"); read_only != nullptr && truth(*read_only).value_or(false)) entry["read_only"] = true;
+    std::size_t index = 0;
+    const auto* volume = volume_named(volumes, name, index);
+    if (volume == nullptr) return input_error(fmt::format("{}: there is no volume \"{}\"", place, name));
+    Json entry{{"name", name}};
+    TRY(put_source(*volume, fmt::format("task_config.volumes[{}]", index), entry));
+    for (const auto& [key, value] : mount.items()) {
+      if (key == "name") continue;
+      static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words{
+          {{"mountPath", "mount_path"}, {"subPath", "sub_path"}, {"subPathExpr", "sub_path_expr"}, {"readOnly", "read_only"}}};
+      const auto* const word = std::find_if(words.begin(), words.end(), [&, &k = key](const auto& one) { return one.first == k; });
+      if (word == words.end()) return input_error(fmt::format("{}.{}: is not supported; leave it out, or use job_options.patch", place, key));
+      entry[std::string(word->second)] = value;
+    }
     list->push_back(std::move(entry));
   }
   return {};
@@ -115,23 +166,61 @@ void apply_resources(const Json& resources, plan::Request& request) {
   }
 }
 
+// The member if anything is in it; an error when it is not of the type.
+Result<const Json*> part(const Json& task_config, const char* key, const Json& type) {
+  const auto* member = find(task_config, key);
+  if (member == nullptr || is_blank(*member)) return static_cast<const Json*>(nullptr);
+  if (member->type() != type.type())
+    return input_error(
+        fmt::format("task_config.{}: wants a{} {}, found a {}", key, type.is_object() ? "n" : "", type_name(type), type_name(*member)));
+  return member->empty() ? nullptr : member;
+}
+
+Result<void> check_keys(const Json& task_config) {
+  constexpr std::array<std::string_view, 7> known{"affinity", "tolerations", "nodeSelector", "env", "volumes", "volumeMounts", "resources"};
+  for (const auto& [key, value] : task_config.items())
+    if (std::find(known.begin(), known.end(), key) == known.end() && !value.is_null() && !(value.is_structured() && value.empty()))
+      return input_error(fmt::format("task_config.{}: is not supported; leave it out, or use job_options.patch", key));
+  return {};
+}
+
+Result<void> check_resources(const Json& resources) {
+  for (const auto& [key, value] : resources.items()) {
+    if (value.is_null() || (value.is_structured() && value.empty())) continue;
+    if (key != "limits" && key != "requests")
+      return input_error(fmt::format("task_config.resources.{}: is not supported; use job_options.patch", key));
+    if (!value.is_object()) return input_error(fmt::format("task_config.resources.{}: wants an object, found a {}", key, type_name(value)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> apply_task_config(const Json& task_config, plan::Request& request) {
   if (!task_config.is_object()) return input_error(fmt::format("task_config: wants an object, found {}", type_name(task_config)));
+  TRY(check_keys(task_config));
   auto& options = request.job_options;
-  if (const auto* affinity = filled(task_config, "affinity"); affinity != nullptr && find(options, "affinity") == nullptr)
-    options["affinity"] = *affinity;
-  if (const auto* tolerations = filled(task_config, "tolerations"); tolerations != nullptr && tolerations->is_array())
-    if (auto* list = option(options, "tolerations", Json::array()))
-      for (const auto& toleration : *tolerations) list->push_back(toleration);
-  if (const auto* labels = filled(task_config, "nodeSelector"); labels != nullptr && labels->is_object())
+  const auto object = Json::object(), list = Json::array();
+  ASSIGN(const auto* affinity, part(task_config, "affinity", object));
+  if (affinity != nullptr && find(options, "affinity") == nullptr) options["affinity"] = cleaned(*affinity);
+  ASSIGN(const auto* tolerations, part(task_config, "tolerations", list));
+  if (tolerations != nullptr)
+    if (auto* all = option(options, "tolerations", list))
+      for (const auto& toleration : *tolerations) all->push_back(cleaned(toleration));
+  ASSIGN(const auto* labels, part(task_config, "nodeSelector", object));
+  if (labels != nullptr)
     for (const auto& [key, value] : labels->items())
       if (!request.node_selector.contains(key)) request.node_selector[key] = value;
-  if (const auto* resources = filled(task_config, "resources"); resources != nullptr && resources->is_object()) apply_resources(*resources, request);
-  if (const auto* variables = filled(task_config, "env"); variables != nullptr && variables->is_array()) TRY(apply_environment(*variables, options));
-  if (const auto* mounts = filled(task_config, "volumeMounts"); mounts != nullptr && mounts->is_array())
-    TRY(apply_mounts(*mounts, find(task_config, "volumes"), options));
+  ASSIGN(const auto* resources, part(task_config, "resources", object));
+  if (resources != nullptr) {
+    TRY(check_resources(*resources));
+    apply_resources(*resources, request);
+  }
+  ASSIGN(const auto* variables, part(task_config, "env", list));
+  if (variables != nullptr) TRY(apply_environment(*variables, options));
+  ASSIGN(const auto* volumes, part(task_config, "volumes", list));
+  ASSIGN(const auto* mounts, part(task_config, "volumeMounts", list));
+  if (mounts != nullptr) TRY(apply_mounts(*mounts, volumes, options));
   return {};
 }
 

@@ -9,8 +9,9 @@
 namespace trainstep::step {
 
 // Puts {affinity, tolerations, nodeSelector, env, volumes, volumeMounts, resources} (Kubernetes' own JSON; null and absent alike) into the request,
-// in the words of job_options. What the step's own inputs say counts more; tolerations and volumes are added to theirs. Errors (input): a volume of a
-// sort that job_options has no word for, a mount without its volume, a value from an unknown source.
+// in the words of job_options, or as Kubernetes' own where these do not say all of it: nothing is dropped. What the step's own inputs say counts
+// more; tolerations and volumes are added to theirs. Errors (input), by their place: a part of another type or that is not known, a mount without its
+// volume, a volume whose name is empty.
 Result<void> apply_task_config(const Json& task_config, plan::Request& request);
 
 }  // namespace trainstep::step

@@ -89,6 +89,13 @@ def test_component_has_the_inputs_and_outputs_of_the_interface():
     }
 
 
+def test_files_for_pipelines_are_ascii():
+    """KFP keeps what stands in them in its database, whose character set may have no more."""
+    files = [path for folder in ("component", "pipelines") for path in (ROOT / folder).rglob("*.yaml")]
+    assert len(files) > 10
+    assert [path for path in files if not path.read_bytes().isascii()] == []
+
+
 def test_every_input_is_in_the_guide_with_its_default():
     guide = (ROOT / "docs/reference.md").read_text(encoding="utf-8").partition("## Outputs")[0]
     for port in COMPONENT["inputs"]:

@@ -71,7 +71,7 @@ def test_version_1_component_gives_mlpipeline_files_and_plain_files(kind, trains
     outputs = [word for name in names for word in ("--" + name, tmp_path / "out" / name / "data")]
     done = trainstep(
         *("run", "--cluster", "local", "--python", python_of(kind)),
-        *("--executor-input", "{{$}}", "--train-specification", f"@{SAMPLES / kind / 'train_specification.v1.yaml'}"),
+        *("--executor-input", "{{$}}", "--train-specification", (SAMPLES / kind / "train_specification.v1.yaml").read_text(encoding="utf-8")),
         *("--train-parameters", {"model_dir": "model_dir"}, "--distribution-specification", KINDS[kind][0], *outputs),
     )
     check_training(kind, done, tmp_path / "out/model-dir/data")

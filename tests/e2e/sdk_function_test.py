@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A function as a training program: what the specification says, what the program gets, and what is refused before anything starts."""
+import builtins
 import json
 import linecache
+import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 from conftest import ROOT, read_json
@@ -19,9 +22,9 @@ PREAMBLE = "import functools, math, typing\nfrom typing import *\nimport trainst
 def function(tmp_path):
     """function("def train(…): …") → it, as a module of that text has it."""
 
-    def define(text, name="train"):
+    def define(text, name="train", first=""):
         path = tmp_path / "program.py"
-        path.write_text(PREAMBLE + textwrap.dedent(text), encoding="utf-8")
+        path.write_text(first + PREAMBLE + textwrap.dedent(text), encoding="utf-8")
         linecache.checkcache(str(path))
         module = {"__name__": "program"}
         exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module)
@@ -93,6 +96,74 @@ def test_component_says_what_the_function_declares(function):
 def test_annotations_as_texts_are_understood(function, trained):
     train = function("def train(whole: 'int | None' = None, of: 'list[int]' = [], data: 'InputPath' = None) -> 'int':\n    return whole\n")
     assert trained(sdk.train_specification(train), {"whole": 2}) == {"Output": 2}
+
+
+FUTURE = "from __future__ import annotations\n"
+FIELDS = ["class Outcome(NamedTuple):\n    a: float\n    b: Optional[int]\n", "Outcome = NamedTuple('Outcome', [('a', 'float'), ('b', 'Optional[int]')])\n"]
+
+
+@pytest.mark.parametrize("first", ["", FUTURE])
+@pytest.mark.parametrize("outcome", FIELDS)
+def test_annotations_inside_annotations_are_understood(function, trained, first, outcome):
+    train = function(outcome + "def train(x: Optional['int'] = None) -> Outcome:\n    return 0.5, x\n", first=first)
+    assert trained(sdk.train_specification(train), {"x": 2}) == {"a": 0.5, "b": 2}
+
+
+def test_fields_are_understood_where_their_class_is_from(function, trained, monkeypatch):
+    module = types.ModuleType("outcomes")
+    exec("import typing\nWhole = int\nclass Outcome(typing.NamedTuple):\n    a: 'Whole'\n", module.__dict__)
+    monkeypatch.setitem(sys.modules, "outcomes", module)
+    train = function("import outcomes\ndef train() -> outcomes.Outcome:\n    return (2,)\n")
+    assert trained(sdk.train_specification(train)) == {"a": 2}
+
+
+NESTED = """
+    def outer():
+        def train() -> str:
+            '''Trains,
+          and says so.'''
+            text = '''one
+        two
+          three'''
+            if text:
+                return text
+        return train
+    train = outer()
+"""
+
+
+def test_texts_of_a_nested_function_stay_as_they_are(function, trained):
+    train = function(NESTED)
+    assert train() == "one\n    two\n      three"
+    assert trained(sdk.train_specification(train)) == {"Output": train()}
+
+
+def test_only_texts_over_several_lines_need_their_indentation(function):
+    from trainstep._source import loses_indentation
+
+    assert loses_indentation(function(NESTED))
+    assert not loses_indentation(function(NESTED.replace("\n        two\n          three", "")))
+
+
+def test_defaults_that_are_not_finite_are_the_functions_own(function, trained):
+    text = "def train(best: float = float('inf'), worst: float = -float('inf'), none: float = float('nan')) -> str:\n    return repr((best, worst, none))\n"
+    specification = sdk.train_specification(function(text))
+    assert trained(specification) == {"Output": "(inf, -inf, nan)"}
+    assert trained(specification, {"best": "-Infinity", "worst": "NaN", "none": "+inf"}) == {"Output": "(-inf, nan, inf)"}
+
+
+@pytest.mark.parametrize("text", ["def train():\n    display(1)\n", "def train(x=display): pass\n"])
+def test_what_a_notebook_adds_to_python_is_from_outside(function, monkeypatch, text):
+    monkeypatch.setattr(builtins, "display", lambda value: None, raising=False)
+    with pytest.raises(sdk.SpecificationError, match="uses display"):
+        sdk.train_specification(function(text))
+
+
+def test_every_name_of_python_itself_is_there(function):
+    """Of an interpreter with the module site, without what this one's tests have added."""
+    names = subprocess.run([sys.executable, "-c", "print(*dir(__builtins__))"], capture_output=True, text=True, check=True).stdout.split()
+    assert len(names) > 140
+    sdk.train_specification(function(f"def train():\n    return [{', '.join(names)}]\n"))
 
 
 def test_helpers_come_along(function, trained):
@@ -171,6 +242,13 @@ def test_source_that_cannot_be_had_is_said():
     exec("def train(): pass", module)
     with pytest.raises(sdk.SpecificationError, match="its source cannot be read.*define it in a cell or in a file"):
         sdk.train_specification(module["train"])
+
+
+def test_specifications_with_more_than_ascii_go_through_pipelines_in_base64():
+    """KFP's database may take nothing else."""
+    from trainstep.kfp_task import _is_changed
+
+    assert _is_changed("it costs 5 €") and _is_changed("$$") and not _is_changed("it costs $5")
 
 
 def test_what_goes_with_a_function_is_refused_with_any_other_specification():

@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -29,6 +30,19 @@ def left_of(tmp_path):
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
     return [words for words in found if words]
+
+
+def pids_of(tmp_path, word):
+    """Of the processes that a test has started and that have this word on their command line."""
+    return [entry.name for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit() and belongs(entry, tmp_path, word)]
+
+
+def belongs(entry, tmp_path, word):
+    try:
+        mine = f"SDK_TEST={tmp_path}".encode() in (entry / "environ").read_bytes().split(b"\0")
+        return mine and word in (entry / "cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return False
 
 
 TRAIN = """
@@ -79,12 +93,89 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
         simple = {"image": "none", "command": ["python3", "-c", "print('accuracy=0.75')"]}
         text = json.dumps(simple)
         pathlib.Path("specification.json").write_text(text)
-        for form in (simple, text, pathlib.Path("specification.json"), "@specification.json", "base64:" + base64.b64encode(text.encode()).decode()):
+        for form in (simple, text, pathlib.Path("specification.json"), "base64:" + base64.b64encode(text.encode()).decode()):
             result = trainstep.run(form)
             assert result.metrics == {"accuracy": 0.75} and result.model_dir is None, result
         print("all forms")
+        try:
+            trainstep.run("@specification.json")
+        except trainstep.SpecificationError as problem:
+            print(problem)
     """)
-    assert output.endswith("all forms\n")
+    assert output.endswith('all forms\na text is no file here; for the content of one give pathlib.Path("specification.json")\n')
+
+
+STRANGE = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei"
+
+
+def test_only_a_newline_ends_a_line(script):
+    """What else str.splitlines() takes for the end of one stands in a line."""
+    output = script(f"""
+        def train():
+            print("first {STRANGE.encode('unicode_escape').decode()}")
+            raise ValueError("last {STRANGE.encode('unicode_escape').decode()}")
+
+        try:
+            trainstep.run(train)
+        except trainstep.TrainingError as problem:
+            print([line for line in str(problem).split(chr(10)) if "last" in line and "{{" not in line][-1].encode("unicode_escape").decode())
+    """)
+    assert [line for line in output.split("\n") if '"message"' in line] == []
+    assert f"[main] first {STRANGE}" in output.split("\n")
+    assert output.endswith("ValueError: last " + STRANGE.encode("unicode_escape").decode() + "\n")
+
+
+def test_log_is_split_at_newlines_only():
+    sys.path.insert(0, str(ROOT / "sdk"))
+    from trainstep._run import lines
+
+    assert lines(f"{STRANGE}\n\n{STRANGE}".encode()) == [STRANGE, "", STRANGE]
+    assert lines(f"{STRANGE}\r\n".encode()) == [STRANGE + "\r"] and lines(b"") == []
+
+
+def test_inputs_are_in_no_command_line_and_stay_nowhere(start, tmp_path):
+    secret = "hf_not-for-everybody"
+    process = start(f"""
+        def train(file: str):
+            import os, pathlib, time
+            print("loss", len(os.environ["HF_TOKEN"]), flush=True)
+            while not pathlib.Path(file).exists():
+                time.sleep(0.02)
+
+        token = "".join(chr(c) for c in {[ord(c) for c in secret]})
+        trainstep.run(train, {{"file": "{tmp_path / 'go'}"}}, job_options={{"environment": {{"HF_TOKEN": token}}}})
+        print("over")
+    """)
+    for line in process.stdout:
+        if line.startswith("[main] loss"):
+            break
+    words = left_of(tmp_path)
+    steps = [pathlib.Path(f"/proc/{pid}/environ") for pid in pids_of(tmp_path, b"--log-format=json")]
+    assert any("--job-options=@" in line for line in words) and not any(secret in line for line in words)
+    assert steps and not any(secret.encode() in path.read_bytes() for path in steps)
+    (tmp_path / "go").touch()
+    assert process.stdout.read().endswith("over\n")
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()] == []
+
+
+def test_inputs_may_be_longer_than_a_word_of_a_command_line(script):
+    output = script("""
+        def train(a: str, b: str, c: str) -> int:
+            return len(a + b + c)
+
+        print(trainstep.run(train, {name: name * 100_000 for name in "abc"}).results)
+    """)
+    assert output.endswith("{'Output': 300000}\n")
+
+
+def test_numbers_that_are_not_finite_arrive(script):
+    output = script("""
+        def train(best: float, more: float = float("nan")) -> str:
+            return repr((best, more))
+
+        print(trainstep.run(train, {"best": float("-inf")}).results)
+    """)
+    assert output.endswith("{'Output': '(-inf, nan)'}\n")
 
 
 def test_text_or_path_that_begins_with_at_names_no_file(script):

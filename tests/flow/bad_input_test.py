@@ -39,7 +39,7 @@ def specification(text, *others):
 
 
 def with_plain(flag, value):
-    return specification(PLAIN, flag, value if isinstance(value, (str, bytes)) else json.dumps(value))
+    return specification(PLAIN, flag, value if isinstance(value, (str, bytes)) or callable(value) else json.dumps(value))
 
 
 def distribution(**keys):
@@ -136,6 +136,37 @@ CASES = {
     "logs of nobody": (options(logs="wroker-0"), ['job_options.logs: "wroker-0"', "all, primary, none"]),
     "variable": (options(environment={"A=B": "x"}), ['job_options.environment: "A=B"']),
     "replicas": (options(replicas={"Wrker": {}}), ["job_options.replicas.Wrker", "Worker"]),
+    "variable with a line break": (options(environment={"A\nB": "x"}), ['job_options.environment: "A\\nB" is no name of a variable']),
+    "variable of the specification": (specification('{"image": "a", "command": ["x"], "env": {"A=B": "1"}}'), ['train_specification: "A=B" is no name of a variable']),
+    "word that no command line can hold": (specification('{"image": "a", "command": ["echo", "a\\u0000b"]}'), ["'a' in the program's command holds a NUL character"]),
+    "claim that is empty": (options(volumes=[{"mount_path": "/d", "claim": ""}]), ["job_options.volumes[0].claim: is empty", "empty_dir"]),
+    "Secret that is empty": (options(replicas={"Main": {"volumes": [{"mount_path": "/d", "secret": " "}]}}), ["job_options.replicas.Main.volumes[0].secret: is empty"]),
+    "volume of ours": (options(volumes=[{"name": "train", "mount_path": "/d", "claim": "c"}]), ['volumes[0].name: "train" is the name of a volume of this program']),
+    "two mounts at one path": (options(volumes=[{"mount_path": "/d", "claim": "c"}, {"mount_path": "/d/", "claim": "e"}]), ["volumes[1].mount_path: /d is taken"]),
+    "truth of a volume": (options(volumes=[{"mount_path": "/d", "claim": "c", "read_only": "maybe"}]), ["job_options.volumes[0].read_only: wants true or false"]),
+    "thousandths of a byte": (with_plain("--memory", "512m"), ['memory: "512m" is 0.512 bytes', "512Mi or 512M"]),
+    "memory without a unit": (distribution(worker_memory=32), ['distribution_specification.worker_memory: "32" is 32 bytes', "32Gi"]),
+    "claim without a unit": (with_plain("--pvc-size", "10"), ['pvc_size: "10" is 10 bytes', "10Gi"]),
+    "exponent and unit": (with_plain("--memory", "1e3Mi"), ['memory: "1e3Mi"', NO_QUANTITY, "exclude each other"]),
+    "no quantity in requests": (options(requests={"cpu": "abc"}), ['job_options.requests.cpu: "abc"', NO_QUANTITY]),
+    "image with a blank": (specification('{"image": "a b", "command": ["x"]}'), ['train_specification.image: "a b" is no name of an image']),
+    "image of one type": (options(replicas={"Main": {"image": "a\tb"}}), ["job_options.replicas.Main.image", "is no name of an image"]),
+    "word of 200 kB": (specification(lambda: json.dumps({"image": "a", "command": ["x", "y" * 200_000]}).encode()), ["train_specification: a word", "200000 bytes", "131071"]),
+    "parameter of 200 kB": (
+        specification(COMPONENT, "--train-dataset-dir", ".", "--train-parameters", lambda: json.dumps({"batch_size": 1, "epochs": "1" * 200_000}).encode()),
+        ["train_parameters.epochs: "],
+    ),
+    "variable of 200 kB": (with_plain("--job-options", lambda: json.dumps({"environment": {"A": "y" * 200_000}}).encode()), ["environment: A has 200002 bytes", "131071"]),
+    "placeholder of a pipeline": (with_plain("--model-name", "{{channel:task=a;name=b}}"), ["model_name: {{channel:task=a;name=b}} was not replaced"]),
+    "specification that is a placeholder": (specification("{{inputs.parameters.specification}}"), ["train_specification: {{inputs.parameters.specification}} was not replaced"]),
+    "placeholder of a template": (
+        ["--files-in", "/inputs", *with_plain("--memory", "{{workflow.parameters.memory}}")],
+        ["memory: {{workflow.parameters.memory}} was not replaced"],
+    ),
+    "folder of a template": (["--files-in", "inputs", *specification(PLAIN)], ['files-in: "inputs" is not an absolute path']),
+    "file of the step in a pipeline's value": (["--executor-input", "{{$}}", *with_plain("--train-parameters", "@/etc/passwd")], ["train_parameters: line 1, column 1"]),
+    "task configuration": (with_plain("--task-config", {"volumes": [], "hostAliases": [{"ip": "::1"}]}), ["task_config.hostAliases: is not supported"]),
+    "empty argument of mpirun": (distribution(distribution_type="MPI", mpirun_arguments=["-x", ""]), ["mpirun_arguments[1]: is empty"]),
     "no specification": ([], ["train_specification: is missing", "image"]),
     "empty specification": (specification(""), ["train_specification: is missing"]),
     "image alone": (specification('{"image": "a"}'), ["train_specification.command: is missing", "python3"]),
@@ -161,6 +192,18 @@ RUN_CASES = {
     "report below a file": (["run", *with_plain("--report", "/etc/passwd/r.html")], ["report: /etc/passwd is no folder"]),
     "two outputs in one place": (["run", *specification(PLAIN, "--report", "same", "--metrics", "./same")], ["metrics and report: both name"]),
     "unknown version": (["render", *with_plain("--api-version", "v9")], ['"v9"', "batch/v1"]),
+    "record that is not there": (["replay", "/nonexistent"], ["cannot read /nonexistent: No such file or directory"]),
+    "record that is a folder": (["replay", "/"], ["/ is a folder; a record is a file"]),
+    "record that is empty": (["replay", "/dev/null"], ["/dev/null is empty"]),
+    "record without an end": (["replay", "/dev/zero"], ["/dev/zero, line 1: is longer than"]),
+    "record that is none": (["replay", os.fspath(ROOT / "README.md")], ["README.md, line 1: "]),
+    "record that cannot be made": (["run", *with_plain("--record", "/none/run.jsonl")], ["--record: /none/run.jsonl cannot be written: No such file or directory"]),
+    "no image for pods": (["render", *specification('{"image": "", "command": ["x"]}')], ["train_specification: has no image"]),
+    "patch of annotations": (["render", *options(patch={"metadata": {"annotations": "x"}})], ['job_options.patch: metadata.annotations must be an object, the patch makes it "x"']),
+    "manifest for etcd": (
+        ["render", *with_plain("--job-options", lambda: json.dumps({"environment": {f"A{i}": "$" * 60_000 for i in range(12)}}).encode())],
+        ["the job's manifest has", "from job_options.environment"],
+    ),
     "patch": (["render", *options(patch=[{"op": "remove", "path": "/none"}])], ["job_options.patch[0]", "does not apply"]),
 }
 PROGRAMS = {"this build": PROGRAM} | ({"release": RELEASE} if RELEASE.is_file() and not RELEASE.samefile(PROGRAM) else {})
@@ -228,7 +271,6 @@ def test_bad_calls_are_refused(name, tmp_path):
 
 
 NOT_HERE = {
-    "word that no command line can hold": (specification('{"image": "a", "command": ["echo", "a\\u0000b"]}'), ["'a' in the program's command holds a NUL character"]),
     "data that are not there": (
         specification(COMPONENT, "--train-dataset-dir", "/none", "--train-parameters", '{"batch_size": 1, "data": "train_dataset_dir"}'),
         ["train_dataset_dir: /none does not exist"],
@@ -254,3 +296,81 @@ def test_the_type_is_accepted_in_any_case_and_made_canonical(written, canonical,
     ended = call(PROGRAM, tmp_path, ["render", *distribution(distribution_type=written)])
     assert ended.code == 0, ended.err
     assert f"kind: {canonical}\n" in ended.out
+
+
+WRONG = {
+    "input": ["run", "--log-format", "json", *with_plain("--memory", "1GB")],
+    "usage": ["run", "--log-format=json", *specification(PLAIN), "stray"],
+    "flag": ["run", *specification(PLAIN), "--record", "--log_format", "json"],
+    "place": ["run", "--log-format", "json", *with_plain("--cluster", "moon")],
+    "record": ["replay", "--log-format", "json", "/nonexistent"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_are_lines_of_json_where_the_log_is(name, tmp_path):
+    ended = call(PROGRAM, tmp_path, WRONG[name])
+    assert ended.code == 2 and ended.out == "" and ended.err.count("\n") == 1
+    line = json.loads(ended.err)
+    assert set(line) == {"time", "source", "level", "message"} and line["source"] == "trainstep" and line["level"] == "error" and line["message"]
+
+
+def test_record_that_cannot_be_written_is_said_and_ends_no_training(tmp_path):
+    ended = call(PROGRAM, tmp_path, ["run", "--record", "/dev/full", *specification('{"image": "none", "command": ["echo", "loss=1"]}')])
+    assert ended.code == 0, ended.err
+    assert ended.out.count("--record: /dev/full cannot be written: No space left on device; the record is not complete") == 1
+
+
+def test_what_holds_a_secret_or_names_a_file_is_not_sent_and_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:hunter22@proxy:3128")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/home/me/corp.pem")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://pypi.example.com/simple")
+    ended = call(PROGRAM, tmp_path, ["render", *options(environment={"HF_TOKEN": "hf-12345678"})])
+    assert ended.code == 0
+    assert "hunter22" not in ended.out + ended.err and "corp.pem" not in ended.out and "pypi.example.com" in ended.out
+    assert "trainstep: HTTPS_PROXY is not passed on: it holds a secret" in ended.err
+    assert "trainstep: REQUESTS_CA_BUNDLE is not passed on: /home/me/corp.pem is a file of this machine" in ended.err
+    assert "trainstep: job_options.environment: the value of HF_TOKEN stands in the job" in ended.err and "hf-12345678" not in ended.err
+
+
+def test_report_and_record_show_no_secret_and_are_the_owners(tmp_path):
+    (tmp_path / "run.jsonl").touch(mode=0o666)
+    program = 'echo "token is $HF_TOKEN" >&2; echo "clone https://gitlab-ci-token@host/x" >&2; echo "$1 $2" >&2; exit 1'
+    component = {
+        "name": "train",
+        "inputs": [{"name": "api_key", "type": "String"}, {"name": "where", "type": "String"}],
+        "implementation": {"container": {"image": "none", "command": ["sh", "-c", program, "sh", {"inputValue": "api_key"}, {"inputValue": "where"}]}},
+    }
+    parameters = {"api_key": "key-12345678", "where": "https://user:pass-12345678@host/"}
+    words = ["--record", tmp_path / "run.jsonl", "--report", tmp_path / "report.html", "--train-parameters", json.dumps(parameters)]
+    ended = call(PROGRAM, tmp_path, ["run", *specification(json.dumps(component)), "--job-options", '{"environment": {"HF_TOKEN": "hf-12345678"}}', *map(str, words)])
+    assert ended.code == 1, ended.out + ended.err
+    assert (tmp_path / "run.jsonl").stat().st_mode & 0o777 == 0o600
+    for file in ("run.jsonl", "report.html"):
+        text = (tmp_path / file).read_text(encoding="utf-8")
+        assert "token is [redacted]" in text, file
+        for secret in ("hf-12345678", "key-12345678", "pass-12345678", "gitlab-ci-token"):
+            assert secret not in text, f"{secret} in {file}"
+    verdict = ended.out[ended.out.index("failed") :]
+    assert "hf-12345678" not in verdict and "gitlab-ci-token" not in verdict
+
+
+def test_results_hold_nan_in_one_way(tmp_path):
+    component = {
+        "name": "train",
+        "outputs": [{"name": "best", "type": "Float"}, {"name": "all", "type": "JsonArray"}],
+        "implementation": {
+            "container": {"image": "none", "command": ["sh", "-c", 'echo nan >"$1"; echo "[1, Infinity, -Infinity, NaN]" >"$2"', "sh", {"outputPath": "best"}, {"outputPath": "all"}]}
+        },
+    }
+    outputs = {
+        "parameters": {"best": {"outputFile": str(tmp_path / "best")}, "results": {"outputFile": str(tmp_path / "results")}},
+        "outputFile": str(tmp_path / "output.json"),
+    }
+    executor_input = {"inputs": {"parameterValues": {"train_specification": json.dumps(component)}}, "outputs": outputs}
+    ended = call(PROGRAM, tmp_path, ["run", "--cluster", "local", "--executor-input", json.dumps(executor_input)])
+    assert ended.code == 0, ended.out + ended.err
+    wanted = {"best": "NaN", "all": [1, "Infinity", "-Infinity", "NaN"]}
+    assert json.loads((tmp_path / "results").read_text()) == wanted
+    values = json.loads((tmp_path / "output.json").read_text())["parameterValues"]
+    assert values == {"best": "NaN", "results": wanted} and (tmp_path / "best").read_text() == "NaN"

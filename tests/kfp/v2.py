@@ -5,7 +5,8 @@
     run.tasks["train"].parameters["job_name"], run.tasks["train"].artifacts["metrics"]["metadata"]
 
 Backends differ in what becomes of placeholders on a container's command line, and so do GENERATIONS. What they have in common: strict reading of what a
-container leaves behind. A task whose container or outputs are not as the launcher wants them raises StepFailed.
+container leaves behind, and an object store: after a success what lies at the outputs' paths goes there, over what lies there; after a failure nothing
+does; and inputs come from there. A task whose container or outputs are not as the launcher wants them raises StepFailed.
 """
 import dataclasses
 import json
@@ -17,7 +18,7 @@ import v2_task_config
 import v2_words
 import yaml
 from kubelet import expanded
-from v2_outputs import read_outputs
+from v2_outputs import download, read_outputs, upload
 
 GENERATIONS = v2_words.GENERATIONS
 RUN_ID = "5f1c2e0a-run"
@@ -35,7 +36,7 @@ class StepFailed(Exception):
 class Task:
     """One that has succeeded."""
 
-    log: str
+    log: str  # of the container, then the launcher's warnings
     executor_input: dict
     parameters: dict  # output parameters, parsed
     artifacts: dict  # output artifacts: {"uri", "metadata", "customPath", …}
@@ -52,6 +53,7 @@ class Backend:
         assert generation in GENERATIONS
         self.folder, self.generation, self.images, self.environment = folder, generation, images, environment
         self.random = random.Random(seed)
+        self.store: dict[str, bytes] = {}  # "bucket/key" → content
         folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, ir: dict, arguments: dict | None = None) -> Run:
@@ -66,6 +68,8 @@ class Backend:
 
     def run_task(self, ir, name, task, given, run) -> Task:
         words, executor_input, component = self.prepare(ir, name, task, given, run)
+        for entry in executor_input["inputs"]["artifacts"].values():
+            download(entry["artifacts"][0], self.store)
         done = subprocess.run(
             words, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=300, check=False,
@@ -76,7 +80,9 @@ class Backend:
             parameters, artifacts = read_outputs(component.get("outputDefinitions", {}), executor_input["outputs"], RUN_ID)
         except ValueError as error:
             raise StepFailed(f"{name}: {error}", done.stdout) from error
-        return Task(done.stdout, executor_input, parameters, artifacts)
+        wanted = executor_input["outputs"]["artifacts"]
+        warnings = [line for output in artifacts for line in upload(wanted[output]["artifacts"][0], self.store)]
+        return Task("\n".join([done.stdout, *warnings]), executor_input, parameters, artifacts)
 
     def prepare(self, ir, name, task, given, run):
         """What the driver and the launcher do before the container starts: (its words, the executor input, the component)."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the launcher of KFP 2 reads after a container's success, and what it refuses."""
+"""What the launcher of KFP 2 reads after a container's success, and what it refuses; and what it copies to and from the object store."""
 import json
 import pathlib
+import shutil
 
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 _ARTIFACT_FIELDS = {"name", "type", "uri", "metadata", "customPath", "custom_path"}
@@ -23,6 +24,33 @@ def read_outputs(definitions: dict, wanted: dict, run_id: str):
     for name in definitions.get("artifacts", {}):
         artifacts[name] = _merged(wanted["artifacts"][name]["artifacts"][0], said["artifacts"].get(name), run_id)
     return parameters, artifacts
+
+
+def key_of(artifact: dict) -> str:
+    """minio://bucket/key → bucket/key"""
+    return artifact["uri"].partition("://")[2]
+
+
+def upload(artifact: dict, store: dict) -> list:
+    """As UploadBlob of the launcher: a file, or a folder's files one by one; other objects below stay. → its warnings."""
+    path, key = pathlib.Path(artifact["customPath"]), key_of(artifact)
+    if not path.exists():
+        return [f'Local filepath "{path}" does not exist']
+    for file in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file()):
+        store[key if file == path else f"{key}/{file.relative_to(path).as_posix()}"] = file.read_bytes()
+    return []
+
+
+def download(artifact: dict, store: dict) -> None:
+    """Every object at the address or below it, in a pod that has nothing of another's."""
+    path, key = pathlib.Path(artifact["customPath"]), key_of(artifact)
+    shutil.rmtree(path, ignore_errors=True)
+    path.unlink(missing_ok=True)
+    for name, content in store.items():
+        if name == key or name.startswith(key + "/"):
+            file = path / name[len(key) + 1 :] if name != key else path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
 
 
 def parsed(kind: str, text: str, name: str):

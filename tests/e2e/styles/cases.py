@@ -73,6 +73,8 @@ V1 = [
     Case("v1_odd_dash", "values.v1.yaml", {**VALUES, "text": "-dash"}),
     Case("v1_defaults", "defaults.v1.yaml"),
     Case("v1_defaults_some_given", "defaults.v1.yaml", {"count": 12, "yes": False, "no": True, "items": ["x"], "options": {"y": 1}}),
+    Case("v1_not_finite", "not_finite.v1.yaml"),
+    Case("v1_not_finite_given", "not_finite.v1.yaml", {"best": "0.5", "missing": "Infinity"}),
     Case("v1_odd_texts", "odd_texts.v1.yaml"),
     Case("v1_leading_dash", "leading_dash.v1.yaml"),
     Case("v1_leading_dash_replaced", "leading_dash.v1.yaml", {"text": "no dash"}),

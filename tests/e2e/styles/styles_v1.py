@@ -29,6 +29,10 @@ def defaults(
     )
 
 
+def not_finite(echo: OutputPath(str), best: float = float("inf"), missing: float = float("nan")):
+    echo_into(echo, best=best, missing=str(missing))
+
+
 def odd_texts(
     echo: OutputPath(str),
     double_quotes: str = 'say "hi"',

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 #include "base/redact.h"
 
 #include "support/catch.h"
@@ -13,17 +12,48 @@ TEST_CASE("what is secret does not stay in a text") {
   const Case cases[] = {
       {"key hunter22 end", "key [redacted] end"},
       {"hunter22hunter22", "[redacted][redacted]"},
+      {"hunter2233 is longer", "[redacted] is longer"},
       {"Authorization: Bearer abc.def-123 then", "Authorization: Bearer [redacted] then"},
       {"token=eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln, more", "token=[redacted], more"},
       {"get https://me:pass@host:8443/x and http://host/y", "get https://[redacted]@host:8443/x and http://host/y"},
-      {"https://me@host/ stays, as there is no password in it", "https://me@host/ stays, as there is no password in it"},
+      {"https://TOKEN@host/ and s3://bucket/a@b", "https://[redacted]@host/ and s3://bucket/a@b"},
+      {"two https://a:b@c https://d@e", "two https://[redacted]@c https://[redacted]@e"},
+      {"<a href='https://u:p@h'>", "<a href='https://[redacted]@h'>"},
+      {"PUT http://s3/b/k?X-Amz-Signature=0a1b&X-Amz-Date=1 done", "PUT http://s3/b/k?X-Amz-Signature=[redacted]&X-Amz-Date=1 done"},
+      {"http://h/?a=1&access_token=t0&b=2", "http://h/?a=1&access_token=[redacted]&b=2"},
+      {"is it 3? sig=1 & x=2", "is it 3? sig=1 & x=2"},
       {"short ab stays", "short ab stays"},
       {"", ""},
   };
-  for (const auto& [text, wanted] : cases) CHECK(redacted(text, {"hunter22", "ab"}) == wanted);
+  for (const auto& [text, wanted] : cases) CHECK(redacted(text, {"hunter22", "ab", "hunter2233"}) == wanted);
 }
 
-TEST_CASE("variables tell by their names that they hold a secret") {
-  CHECK(secrets_of_environment({"AWS_SECRET_ACCESS_KEY=a", "HF_TOKEN=b=c", "PATH=/bin", "DB_PASSWORD=", "broken"}) ==
-        std::vector<std::string>{"a", "b=c", ""});
+TEST_CASE("names tell whether they hold a secret") {
+  for (const auto* name :
+       {"password", "API_KEY", "apiKey", "hf_token", "HF_TOKEN", "HF_TOKEN_2", "hfToken", "aws-secret-access-key", "AWS_SECRET_ACCESS_KEY",
+        "db.password", "DB_PASSWD", "GOOGLE_CREDENTIALS", "SSH_KEY", "AZURE_STORAGE_CONNECTION_STRING", "DB_PWD", "client-secret"}) {
+    INFO(name);
+    CHECK(sounds_secret(name));
+  }
+  for (const auto* name : {"tokenizer", "TOKENIZERS_PARALLELISM", "key_column", "sort_key", "key", "KEY", "max_tokens", "epochs",
+                           "AWS_WEB_IDENTITY_TOKEN_FILE", "MONKEY", "KEYBOARD", "PATH", "", "_", "42"}) {
+    INFO(name);
+    CHECK_FALSE(sounds_secret(name));
+  }
+}
+
+TEST_CASE("the value of a variable is secret by its name, or by an address in it") {
+  CHECK(holds_secret("HF_TOKEN", "x"));
+  CHECK(holds_secret("PIP_INDEX_URL", "https://me:p@host/simple"));
+  CHECK(holds_secret("PIP_INDEX_URL", "https://token@host/simple"));
+  CHECK_FALSE(holds_secret("PIP_INDEX_URL", "https://host/simple"));
+  CHECK_FALSE(holds_secret("HTTPS_PROXY", "http://proxy:3128"));
+}
+
+TEST_CASE("variables tell which texts are to be looked for") {
+  CHECK(secrets_of_environment({"AWS_SECRET_ACCESS_KEY=a", "HF_TOKEN=b=c", "PATH=/bin", "DB_PASSWORD=", "broken", "X_PROXY=http://me:pw@h"}) ==
+        std::vector<std::string>{"a", "b=c", "", "me:pw", "pw"});
+  // A log has lines.
+  CHECK(secrets_in("SSH_KEY", "-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n") ==
+        std::vector<std::string>{"-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n", "-----BEGIN KEY-----", "c2VjcmV0IG9mIG1pbmU"});
 }

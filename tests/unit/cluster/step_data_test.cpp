@@ -332,3 +332,45 @@ TEST_CASE_METHOD(Step, "whoever is gone is told nothing, at whatever moment that
   loop.run();
   CHECK_FALSE(told);
 }
+
+namespace {
+
+struct Delivered : Step {
+  run::OutputFound& delivered(const std::string& name, const std::string& step_path) {
+    const auto uri = "s3://bkt/kfp/" + name;
+    plan.data.task.outputs.push_back({.name = name, .type = spec::Type::artifact, .declared = {}, .path = {}, .folder_is = {}, .to = {uri, 0, ""}});
+    return outputs.emplace_back(
+        run::OutputFound{.name = name, .artifact = true, .path = uri, .present = true, .value = {}, .metadata = {}, .step_path = step_path});
+  }
+  std::map<std::string, std::string> read() {
+    std::optional<std::map<std::string, std::string>> found;
+    step().read(outputs, [&](std::map<std::string, std::string> contents) { found = std::move(contents); });
+    CHECK_FALSE(found);
+    loop.run();
+    REQUIRE(found);
+    return *found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Delivered, "what the program delivered where the step writes as well is read, and nothing else is") {
+  for (const auto* path : {"metrics", "model_dir", "mlpipeline_ui_metadata", ""}) delivered(std::string("of_") + path, path);
+  delivered("elsewhere", "mlpipeline_metrics").path = "s3://other/place";
+  delivered("earlier", "metrics").earlier = true;
+  objects["kfp/of_metrics"] = R"({"score": 0.75})";
+  objects["kfp/of_mlpipeline_ui_metadata"] = "ui";
+  CHECK(read() ==
+        std::map<std::string, std::string>{{"s3://bkt/kfp/of_metrics", R"({"score": 0.75})"}, {"s3://bkt/kfp/of_mlpipeline_ui_metadata", "ui"}});
+  CHECK(transport.asked().size() == 2);
+  CHECK(said.empty());
+}
+
+TEST_CASE_METHOD(Delivered, "what cannot be read of it is said, and the rest is read") {
+  delivered("gone", "metrics");
+  delivered("there", "mlpipeline_metrics");
+  objects["kfp/there"] = "{}";
+  CHECK(read() == std::map<std::string, std::string>{{"s3://bkt/kfp/there", "{}"}});
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Contains("metrics: what the program wrote is not merged") && Contains("s3://bkt/kfp/gone"));
+}

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +53,19 @@ struct Story {
       if (count > 0) read += static_cast<std::size_t>(count);
     });
   }
+  // The limit only matters when the test fails.
+  void until(const std::function<bool()>& happened) {
+    bool late = false;
+    const auto limit = loop.after(Duration(20'000), [&] {
+      late = true;
+      loop.stop();
+    });
+    while (!late && !happened()) loop.run();
+    loop.cancel(limit);
+    REQUIRE_FALSE(late);
+  }
   void until_told(Pressure wanted) {
-    while (told.empty() || told.back() != wanted) loop.run();
+    until([&] { return !told.empty() && told.back() == wanted; });
   }
 };
 
@@ -87,7 +100,7 @@ TEST_CASE("the end waits for a reader, and not for one who does not read") {
       done = true;
       story.loop.stop();
     });
-    while (!done) story.loop.run();
+    story.until([&] { return done; });
     CHECK((story.log->writer().waiting() == 0) == reads);
   }
 }
@@ -101,7 +114,7 @@ TEST_CASE("who is in a hurry waits for nobody who does not read") {
     story.loop.stop();
   });
   story.loop.after(Duration(1), [&] { story.pressure->hurry(); });
-  while (!done) story.loop.run();
+  story.until([&] { return done; });
   CHECK(story.log->writer().waiting() > 0);
 }
 

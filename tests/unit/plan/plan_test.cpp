@@ -147,3 +147,150 @@ TEST_CASE("programs that start their own ranks are recognised") {
     CHECK(starts_own_ranks(make_plan(r, kinds)->program) == row.own);
   }
 }
+
+TEST_CASE("volumes that cannot stand in one pod are refused by their place") {
+  struct Row {
+    const char* volumes;
+    const char* said;  // empty: they can
+  };
+  for (const auto& row : std::vector<Row>{
+           {R"([{"name": "train", "mount_path": "/x", "claim": "c"}])", "volumes[0].name: \"train\" is the name of a volume of this program"},
+           {R"([{"name": "shm", "mount_path": "/x", "empty_dir": {}}])", "volumes[0].name: \"shm\" is the name of a volume of this program"},
+           {R"([{"name": "trainstep-keys-0", "mount_path": "/x", "empty_dir": {}}])", "is the name of a volume of this program"},
+           {R"([{"name": "a", "mount_path": "/x", "claim": "c"}, {"name": "a", "mount_path": "/y", "claim": "d"}])",
+            "volumes[1].name: \"a\" is the name of another volume"},
+           {R"([{"mount_path": "/x/", "claim": "c"}, {"mount_path": "/x", "claim": "d"}])",
+            "volumes[1].mount_path: /x is taken by job_options.volumes[0]"},
+           {R"([{"mount_path": "/trainstep/bin", "claim": "c"}])", "volumes[0].mount_path: /trainstep/bin belongs to this program"},
+           {R"([{"name": "A_b", "mount_path": "/x", "claim": "c"}])", "volumes[0].name"},
+           {R"([{"name": "a.b", "mount_path": "/x", "claim": "c"}])", "volumes[0].name: \"a.b\" cannot be the name of a volume"},
+           {R"([{"name": "train", "mount_path": "/train/", "claim": "c"}, {"name": "train", "mount_path": "/y", "claim": "c"}])", ""},
+           {R"([{"name": "shm", "mount_path": "/dev/shm", "empty_dir": {"medium": "Memory"}}])", ""},
+           {R"([{"name": "a", "mount_path": "/x", "claim": "c", "read_only": true}, {"name": "a", "mount_path": "/y", "claim": "c"}])", ""},
+       }) {
+    INFO(row.volumes);
+    auto r = request();
+    r.job_options["volumes"] = Json::parse(row.volumes);
+    const auto plan = make_plan(r, kinds);
+    CHECK(plan.has_value() == std::string(row.said).empty());
+    if (!plan) CHECK(plan.error().message.find(row.said) != std::string::npos);
+  }
+  auto r = request();
+  r.job_options =
+      Json::parse(R"({"volumes": [{"mount_path": "/x", "claim": "c"}], "replicas": {"Main": {"volumes": [{"mount_path": "/x", "claim": "d"}]}}})");
+  const auto plan = make_plan(r, kinds);
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().message.find("job_options.replicas.Main: job_options.volumes[1].mount_path") == 0);
+}
+
+TEST_CASE("what no program can be given on its command line or in a variable is refused by the input that brings it") {
+  const std::string component =
+      R"({"image": "a", "command": ["python3", {"inputValue": "text"}, {"inputValue": "small"}], "inputs": [{"name": "text"}, {"name": "small"}]})";
+  const auto said = [](const Request& r) {
+    const auto plan = make_plan(r, kinds);
+    return plan ? std::string() : plan.error().message;
+  };
+  auto r = request();
+  r.train_specification = component;
+  r.train_parameters = {{"text", std::string(131071, 'x')}, {"small", "y"}};
+  CHECK(said(r).empty());
+  r.train_parameters["text"] = std::string(131072, 'x');
+  CHECK(said(r).find("train_parameters.text: makes a word of 131072 bytes") == 0);
+  r = request();
+  r.train_specification = to_text(Json{{"image", "a"}, {"command", {"python3", "-c", std::string(200'000, 'x')}}});
+  CHECK(said(r).find("train_specification: a word of the program's command line has 200000 bytes") == 0);
+  r = request();
+  r.job_options = {{"environment", {{"A", std::string(131069, 'x')}}}};
+  CHECK(said(r).empty());
+  r.job_options = {{"environment", {{"A", std::string(131070, 'x')}}}};
+  CHECK(said(r).find("job_options.environment: A has 131072 bytes") == 0);
+  r.job_options = {{"replicas", {{"Worker", {{"environment", {{"B", std::string(131070, 'x')}}}}}}}};
+  CHECK(said(r).find("job_options.replicas.Worker.environment: B has") == 0);
+  r.job_options = {{"environment", Json::object()}};
+  for (int i = 0; i < 16; ++i) r.job_options["environment"]["A" + std::to_string(i)] = std::string(130'000, 'x');
+  CHECK(said(r).find("command line and environment have") != std::string::npos);
+}
+
+TEST_CASE("names of variables and images that cannot be are refused wherever they come from") {
+  struct Row {
+    const char* specification;
+    const char* said;
+  };
+  for (const auto& row : std::vector<Row>{
+           {R"({"image": "a", "command": ["x"], "env": {"A=B": "1"}})", "train_specification: \"A=B\" is no name of a variable"},
+           {R"({"image": "a", "command": ["x"], "env": [{"name": "A\nB", "value": "1"}]})",
+            "train_specification: \"A\\nB\" is no name of a variable"},
+           {R"({"image": "a b", "command": ["x"]})", "train_specification.image: \"a b\" is no name of an image"},
+           {R"({"image": "a\n", "command": ["x"]})", "train_specification.image: \"a\\n\" is no name of an image"},
+       }) {
+    INFO(row.specification);
+    auto r = request();
+    r.train_specification = row.specification;
+    const auto plan = make_plan(r, kinds);
+    REQUIRE_FALSE(plan);
+    CHECK(plan.error().message == row.said);
+  }
+  auto r = request();
+  r.environment = {{"A B", "1"}};
+  CHECK(make_plan(r, kinds).error().message.find("environment of the step: \"A B\" is no name of a variable") == 0);
+}
+
+TEST_CASE("an empty text is not given, for what is no text") {
+  auto r = request();
+  r.train_specification =
+      R"({"image": "a", "command": ["x", {"inputValue": "n"}, {"inputValue": "s"}], "inputs": [{"name": "n", "type": "Integer", "default": "3"}, {"name": "s", "type": "String", "default": "d"}]})";
+  r.train_parameters = {{"n", ""}, {"s", ""}};
+  const auto plan = make_plan(r, kinds);
+  REQUIRE(plan);
+  CHECK(plan->binding.inputs.at(0).value == Json(3));
+  CHECK(plan->binding.inputs.at(1).value == Json(""));
+  auto d = distributed(R"({"distribution_type": "PyTorch", "number_of_workers": "", "worker_cpus": "", "launcher_cpus": "", "elastic": ""})");
+  CHECK(make_plan(d, kinds)->distribution.workers == 1);
+  d.distribution_specification = Json::parse(R"({"distribution_type": "MPI", "mpirun_arguments": ["-x", ""]})");
+  CHECK(make_plan(d, kinds).error().message == "distribution_specification.mpirun_arguments[1]: is empty; leave it out");
+}
+
+TEST_CASE("a default that is infinite or no number reaches the program as its SDK's own launcher would write it") {
+  const auto words = [](const Request& r) {
+    const auto plan = make_plan(r, kinds);
+    if (!plan) FAIL(plan.error().message);
+    return command_line(plan->program, plan->binding, pod_placement(*plan, true)).value();
+  };
+  auto r = request();
+  r.train_specification =
+      "name: f\ninputs:\n- {name: best, type: Float, default: inf, optional: true}\n- {name: worst, type: Float, default: '-inf'}\n- {name: none, "
+      "type: Float, "
+      "default: nan}\n- {name: all, type: JsonArray, default: '[1, Infinity]'}\nimplementation:\n  container:\n    image: a\n    command: [x, "
+      "{inputValue: best}, "
+      "{inputValue: worst}, {inputValue: none}, {inputValue: all}]\n";
+  CHECK(words(r) == std::vector<std::string>{"x", "inf", "-inf", "nan", "[1, Infinity]"});
+  r.train_parameters = {{"best", "-Infinity"}, {"all", Json::array({2})}};
+  CHECK(words(r) == std::vector<std::string>{"x", "-inf", "-inf", "nan", "[2]"});
+  r.train_parameters = Json::object();
+  r.train_specification = R"(
+components:
+  comp-f:
+    executorLabel: exec-f
+    inputDefinitions:
+      parameters:
+        best: {defaultValue: .inf, isOptional: true, parameterType: NUMBER_DOUBLE}
+        none: {defaultValue: .nan, isOptional: true, parameterType: NUMBER_DOUBLE}
+deploymentSpec:
+  executors:
+    exec-f:
+      container: {image: a, command: [x, "{{$.inputs.parameters['best']}}", "{{$}}"]}
+pipelineInfo: {name: f}
+root:
+  dag:
+    tasks:
+      f:
+        componentRef: {name: comp-f}
+        taskInfo: {name: f}
+schemaVersion: 2.1.0
+sdkVersion: kfp-2.14.0
+)";
+  const auto v2 = words(r);
+  REQUIRE(v2.size() == 3);
+  CHECK(v2[1] == "inf");
+  CHECK(v2[2].find(R"("best":Infinity,"none":NaN)") != std::string::npos);
+}

@@ -1,5 +1,6 @@
 #include "plan/quantity.h"
 
+#include "plan/memory.h"
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -40,6 +41,32 @@ TEST_CASE("what is no quantity is refused, with what was probably meant") {
     const auto quantity = parse_quantity(text, "worker_memory");
     REQUIRE_FALSE(quantity);
     CHECK(quantity.error().message.find("worker_memory") == 0);
+  }
+}
+
+TEST_CASE("an exponent and a unit exclude each other, as for Kubernetes") {
+  for (const auto* text : {"1e3Mi", "1E3k", "1e-3Gi", "2e2m"}) {
+    INFO(text);
+    const auto quantity = parse_quantity(text, "memory");
+    REQUIRE_FALSE(quantity);
+    CHECK(quantity.error().message.find("exclude each other") != std::string::npos);
+  }
+}
+
+TEST_CASE("memory of a few bytes is a unit that was forgotten or mistaken") {
+  struct Row {
+    const char* text;
+    const char* remedy;
+  };
+  for (const auto& row : std::vector<Row>{{"512m", "512Mi or 512M"}, {"32", "32Mi or 32Gi"}, {"100k", "100Mi or 100Gi"}, {"1e3", "1Mi or 1Gi"}}) {
+    INFO(row.text);
+    const auto memory = parse_memory(row.text, "worker_memory");
+    REQUIRE_FALSE(memory);
+    CHECK(memory.error().message.find(row.remedy) != std::string::npos);
+  }
+  for (const auto* text : {"0", "1Mi", "1048576", "1M1", "32Gi", "2e9"}) {
+    INFO(text);
+    CHECK(parse_memory(text, "memory").has_value() == (std::string(text) != "1M1"));
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "step/node_selector.h"
 #include "support.h"
 
@@ -164,8 +166,85 @@ TEST_CASE("A reference to a pipeline's parameter that an old launcher has left i
       "pipelinechannel--workers": 3, "pipelinechannel--tag": "v1", "pipelinechannel--epochs": 0.5})")}})
                            .request;
   CHECK(request.train_specification == R"({"image": "a:v1", "command": ["{{$.inputs.parameters['epochs']}}"]})");
-  CHECK(request.train_parameters == Json{{"epochs", "0.5"}, {"names", {"v1-x"}}});
-  CHECK(request.distribution_specification == Json{{"number_of_workers", "3"}});
+  CHECK(request.train_parameters == Json{{"epochs", 0.5}, {"names", {"v1-x"}}});
+  CHECK(request.distribution_specification == Json{{"number_of_workers", 3}});
+}
+
+TEST_CASE("A reference keeps the type of the parameter, and null is null") {
+  const auto request = read({{"executor-input", executor_input(R"({
+      "train_specification": "image: a",
+      "train_parameters": {"a": "{{$.inputs.parameters['pipelinechannel--list']}}", "b": "{{$.inputs.parameters['pipelinechannel--none']}}",
+                           "c": ["{{$.inputs.parameters['pipelinechannel--flag']}}"], "d": "null",
+                           "e": "{{$.inputs.parameters['pipelinechannel--flag']}} {{$.inputs.parameters['pipelinechannel--text']}}"},
+      "pipelinechannel--list": [1, "x"], "pipelinechannel--none": null, "pipelinechannel--flag": true,
+      "pipelinechannel--text": "{{$.inputs.parameters['pipelinechannel--none']}}"})")}})
+                           .request;
+  CHECK(request.train_parameters == Json{{"a", {1, "x"}},
+                                         {"b", nullptr},
+                                         {"c", Json::array({true})},
+                                         {"d", nullptr},
+                                         {"e", "true {{$.inputs.parameters['pipelinechannel--none']}}"}});
+  const auto text = read({{"executor-input", executor_input(R"({"train_specification": "image: a", "train_parameters": {"d": "null"}})")}});
+  CHECK(text.request.train_parameters == Json{{"d", "null"}});
+}
+
+TEST_CASE("What nobody has replaced by a value is refused by its place") {
+  struct Row {
+    std::string values, part;
+  };
+  const auto row = GENERATE(
+      Row{R"("job_options": {"environment": {"A": "{{$.inputs.parameters['pipelinechannel--x']}}"}})",
+          "job_options.environment.A: {{$.inputs.parameters['pipelinechannel--x']}} was not replaced"},
+      Row{R"("train_parameters": {"a": [1, "x{{$.inputs.parameters['pipelinechannel--x']}}"]})", "train_parameters.a[1]: {{$.inputs.parameters["},
+      Row{R"("model_name": "{{channel:task=load;name=x;type=String;}}")", "model_name: {{channel:task=load;name=x;type=String;}} was not"},
+      Row{R"("memory": "{{inputs.parameters.memory}}")", "memory: {{inputs.parameters.memory}} was not"},
+      Row{R"("pvc_name": "data-{{workflow.name}}")", "pvc_name: {{workflow.name}} was not"},
+      Row{R"("cpus": "{{tasks.a.outputs.result}}")", "cpus: {{tasks.a.outputs.result}} was not"},
+      Row{R"("base_image": "{{$.inputs.parameters['image']}}")", "base_image: {{$.inputs.parameters['image']}} was not"},
+      Row{R"("base_image": "a:{{$.inputs.parameters['pipelinechannel--none']}}", "pipelinechannel--none": null)",
+          "base_image: the pipeline's parameter none is null"});
+  CHECK_THAT(message({{"executor-input", R"({"inputs": {"parameterValues": {"train_specification": "image: a", )" + row.values + "}}}"}}),
+             Contains(row.part));
+}
+
+TEST_CASE("A specification that was not replaced is refused, one with placeholders of its own is not") {
+  CHECK_THAT(message({{"executor-input", R"({"inputs": {"parameterValues": {"train_specification": " {{channel:task=a;name=b}}"}}})"}}),
+             Contains("train_specification: {{channel:task=a;name=b}} was not replaced"));
+  CHECK_THAT(message({{"train-specification", "{{inputs.parameters.spec}}"}}), Contains("train_specification: {{inputs.parameters.spec}} was not"));
+  const std::string own = "image: a\ncommand: [\"{{$}}\", \"{{$.inputs.parameters['x']}}\"]";
+  CHECK(read({{"train-specification", own}}).request.train_specification == own);
+}
+
+TEST_CASE("What a user types may hold braces of its own, what a component's or template's command line brings may not") {
+  const std::string prompt = R"({"prompt": "{{inputs.text}} {{ name }}"})";
+  CHECK(read({program, {"train-parameters", prompt}}).request.train_parameters["prompt"] == "{{inputs.text}} {{ name }}");
+  for (const auto* flag : {"executor-input", "files-in"})
+    CHECK_THAT(message({program, {flag, flag[0] == 'e' ? "{{$}}" : "/inputs"}, {"train-parameters", prompt}}), Contains("{{inputs.text}} was not"));
+  CHECK_THAT(message({program, {"model-name", "{{pipelineparam:op=;name=x}}"}}), Contains("model_name: {{pipelineparam:op=;name=x}} was not"));
+}
+
+TEST_CASE("A value that came through a pipeline names no file") {
+  const Surroundings around{.environment = {},
+                            .read_file = files({{"/var/run/secrets/token", "SECRET"}, {"/inputs/job_options", R"({"cleanup": "never"})"}})};
+  const auto never = [&](const Flags& flags) {
+    const auto inputs = read_inputs(flags, around);
+    if (inputs) CHECK(inputs->request.tensorboard_s3_address == "@/var/run/secrets/token");
+    if (!inputs) CHECK_THAT(inputs.error().message, !Contains("SECRET"));
+    return inputs.has_value();
+  };
+  CHECK(never({{"executor-input", executor_input(R"({"train_specification": "image: a", "tensorboard_s3_address": "@/var/run/secrets/token"})")}}));
+  CHECK_FALSE(never({{"executor-input", executor_input(R"({"train_specification": "image: a", "train_parameters": "@/var/run/secrets/token"})")}}));
+  CHECK(never({{"executor-input", "{{$}}"}, program, {"tensorboard-s3-address", "@/var/run/secrets/token"}}));
+  CHECK(never({{"files-in", "/inputs"}, program, {"tensorboard-s3-address", "@/var/run/secrets/token"}}));
+  CHECK_FALSE(never({{"files-in", "/inputs"}, program, {"train-parameters", "@/inputs/../var/run/secrets/token"}}));
+  CHECK_FALSE(never({{"files-in", "/inputs"}, program, {"train-parameters", "@/inputs"}}));
+  // A template's own files, and where Argo puts a long argument.
+  CHECK(read({{"files_in", "/inputs/"}, program, {"job-options", "@/inputs/job_options"}}, around).request.job_options == Json{{"cleanup", "never"}});
+  CHECK_THAT(message({{"files-in", "inputs"}, program}), Contains("files-in: \"inputs\" is not an absolute path"));
+  const Surroundings argo{.environment = {}, .read_file = files({{"/tmp/argo_arg_3.txt", "image: b"}, {"/tmp/argo_arg_3.txt.txt", "x"}})};
+  CHECK(read({{"executor-input", "{{$}}"}, {"train-specification", "@/tmp/argo_arg_3.txt"}}, argo).request.train_specification == "image: b");
+  CHECK(read({{"executor-input", "{{$}}"}, program, {"tensorboard-s3-address", "@/tmp/argo_arg_3.txt.txt"}}, argo).request.tensorboard_s3_address ==
+        "@/tmp/argo_arg_3.txt.txt");
 }
 
 TEST_CASE("Artifacts of an executor input are the step's paths") {
@@ -271,7 +350,7 @@ TEST_CASE("What is far too long for a node selector is refused in a few words an
   CHECK(one.error().message.size() < 300);
 }
 
-TEST_CASE("Proxies, CA bundles, pip's index and MLflow's address are passed on, keys are not") {
+TEST_CASE("Proxies, pip's index and MLflow's address are passed on, keys are not") {
   const Surroundings around{.environment = {{"HTTPS_PROXY", "http://p"},
                                             {"no_proxy", ""},
                                             {"PIP_INDEX_URL", "https://i"},
@@ -285,6 +364,51 @@ TEST_CASE("Proxies, CA bundles, pip's index and MLflow's address are passed on, 
   const auto more = read({program, {"job-options", R"({"pass_environment": ["WANDB_*", "MLFLOW_TRACKING_TOKEN"]})"}}, around).request.environment;
   CHECK(more["WANDB_MODE"] == "offline");
   CHECK(more["MLFLOW_TRACKING_TOKEN"] == "secret");
+}
+
+TEST_CASE("What holds a secret or names a file of this machine is passed on only by its own name, and it is said") {
+  struct Row {
+    std::string name, value, said;
+  };
+  const auto row = GENERATE(
+      Row{"HTTPS_PROXY", "http://me:hunter22@proxy:3128", "it holds a secret"},
+      Row{"PIP_INDEX_URL", "https://TOKEN@pypi.example.com/simple", "it holds a secret"},
+      Row{"PIP_EXTRA_INDEX_URL", "https://a/simple https://u:p@b/simple", "it holds a secret"},
+      Row{"MLFLOW_TRACKING_URI", "https://me:hunter22@mlflow", "it holds a secret"}, Row{"MLFLOW_TRACKING_PASSWORD", "hunter22", "it holds a secret"},
+      Row{"MLFLOW_TRACKING_URI", "https://mlflow/?token=hunter22", "it holds a secret"},
+      Row{"REQUESTS_CA_BUNDLE", "/home/me/corp.pem", "is a file of this machine"}, Row{"SSL_CERT_FILE", "./ca.pem", "is a file of this machine"},
+      Row{"PIP_CERT", "~/ca.pem", "is a file of this machine"}, Row{"PIP_INDEX_URL", "file:///srv/pip", "is a file of this machine"},
+      Row{"MLFLOW_TRACKING_URI", "sqlite:///mlflow.db", "is a file of this machine"},
+      Row{"MLFLOW_TRACKING_URI", "/home/me/mlruns", "is a file of this machine"},
+      Row{"MLFLOW_TRACKING_SERVER_CERT_PATH", "/etc/ca.pem", "is a file of this machine"});
+  const Surroundings around{.environment = {{row.name, row.value}, {"HOSTNAME", "pod"}}, .read_file = files({})};
+  const auto by_default = read({program}, around);
+  CHECK(by_default.request.environment == Json::object());
+  REQUIRE(by_default.not_passed_on.size() == 1);
+  CHECK_THAT(by_default.not_passed_on.front(), Contains(row.name) && Contains(row.said) && !Contains("hunter22") && !Contains("TOKEN@"));
+  const auto asked = read({program, {"job-options", to_text(Json{{"pass_environment", {row.name}}})}}, around);
+  CHECK(asked.request.environment == Json{{row.name, row.value}});
+  CHECK(asked.not_passed_on.empty());
+}
+
+TEST_CASE("A pattern passes on no secrets, an experiment's name is no file") {
+  const Surroundings around{.environment = {{"WANDB_API_KEY", "hunter22"}, {"WANDB_DIR", "/wandb"}, {"MLFLOW_EXPERIMENT_NAME", "/Shared/digits"}},
+                            .read_file = files({})};
+  const auto inputs = read({program, {"job-options", R"({"pass_environment": ["WANDB_*", ""]})"}}, around);
+  CHECK(inputs.request.environment == Json{{"MLFLOW_EXPERIMENT_NAME", "/Shared/digits"}, {"WANDB_DIR", "/wandb"}});
+  REQUIRE(inputs.not_passed_on.size() == 1);
+  CHECK_THAT(inputs.not_passed_on.front(), Contains("WANDB_API_KEY is not passed on: it holds a secret"));
+}
+
+TEST_CASE("The texts that must not be shown are those of the surroundings, the parameters and the variables") {
+  const Surroundings around{.environment = {{"HF_TOKEN", "hf-1234"}, {"PATH", "/bin"}, {"PROXY", "http://me:hunter22@p"}}, .read_file = files({})};
+  const auto inputs = read({program,
+                            {"train-parameters", R"({"api_key": "key-1", "epochs": 3, "nested": {"password": ["pass-1"]}, "url": "https://tok@h"})"},
+                            {"job-options", R"({"environment": {"WANDB_API_KEY": "wandb-1", "A": {"secret": "s", "key": "k"}},
+                                                "replicas": {"Worker": {"environment": {"DB_PASSWORD": "db-1"}}}})"}},
+                           around);
+  CHECK(std::set<std::string>(inputs.secrets.begin(), inputs.secrets.end()) ==
+        std::set<std::string>{"hf-1234", "me:hunter22", "hunter22", "wandb-1", "db-1", "key-1", "pass-1", "tok"});
 }
 
 TEST_CASE("The step's own surroundings fill in what was not given") {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -147,6 +148,88 @@ TEST_CASE("A metrics file of the program that holds something else stays as it i
   CHECK(render_outputs(a.story(), files({}), "").files.size() == 1);
 }
 
+// As in a pipeline: the program's file was delivered to its address, the launcher will upload what lies at the path over it.
+struct Delivered : AStory {
+  std::map<std::string, std::string> contents;  // of addresses: what the step has read there
+
+  Delivered() {
+    target("metrics", "/minio/b/metrics", OutputTarget::Kind::artifact, "minio://b/metrics");
+    target("mlpipeline_metrics", "/minio/b/v1", OutputTarget::Kind::artifact, "minio://b/v1");
+    target("mlpipeline_ui_metadata", "/minio/b/ui", OutputTarget::Kind::artifact, "minio://b/ui");
+    curve("loss", {0.5, 0.25});
+  }
+  void deliver(const std::string& formal, const std::string& step_path, const std::string& uri, const std::string& content) {
+    AStory::artifact(formal, uri, step_path);
+    contents[uri] = content;
+  }
+  [[nodiscard]] FileReader reader() const {
+    return [there = files(contents)](const std::string& path, std::size_t limit) -> Result<std::string> {
+      auto text = there(path, limit);
+      if (!text && path.starts_with("minio://") && text.error().kind == ErrorKind::not_found) return Error{ErrorKind::denied, path + " was not read"};
+      return text;
+    };
+  }
+  [[nodiscard]] Rendered rendered() const { return render_outputs(story(reader()), reader(), "<html>"); }
+  [[nodiscard]] std::vector<std::string> written() const {
+    std::vector<std::string> paths;
+    for (const auto& file : rendered().files) paths.push_back(file.path);
+    return paths;
+  }
+};
+
+TEST_CASE_METHOD(Delivered, "Metrics that the program delivered to their address are merged with its log's") {
+  deliver("evaluation", "metrics", "minio://b/metrics", R"({"score": 0.75, "loss": NaN, "split": "test", "none": null})");
+  inputs.executor_output_file = "out.json";
+  const auto strange = rendered();
+  CHECK(json(strange, "/minio/b/metrics") == Json{{"score", 0.75}, {"split", "test"}});
+  CHECK(json(strange, "/minio/b/v1")["metrics"].size() == 1);
+  CHECK(json(strange, "out.json")["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"score", 0.75}});
+  contents["minio://b/metrics"] = R"({"score": 0.75})";
+  CHECK(json(rendered(), "/minio/b/metrics") == Json{{"score", 0.75}, {"loss", 0.25}});
+}
+
+TEST_CASE_METHOD(Delivered, "What was delivered and cannot be read is not written over") {
+  deliver("metrics", "metrics", "minio://b/metrics", "");
+  deliver("v1", "mlpipeline_metrics", "minio://b/v1", "");
+  deliver("ui", "mlpipeline_ui_metadata", "minio://b/ui", "");
+  contents.clear();
+  CHECK(written().empty());
+}
+
+TEST_CASE_METHOD(Delivered, "What was delivered and is of another sort is not written over") {
+  deliver("metrics", "metrics", "minio://b/metrics", "epoch,loss\n1,0.5\n");
+  deliver("v1", "mlpipeline_metrics", "minio://b/v1", "<table>");
+  deliver("ui", "mlpipeline_ui_metadata", "minio://b/ui", R"({"outputs": "none"})");
+  CHECK(written().empty());
+}
+
+TEST_CASE_METHOD(Delivered, "UI metadata that were delivered keep their entries") {
+  deliver("ui", "mlpipeline_ui_metadata", "minio://b/ui", R"({"outputs": [{"type": "roc"}]})");
+  const auto ui = json(rendered(), "/minio/b/ui");
+  CHECK(ui["outputs"].size() == 3);
+  CHECK(ui["outputs"][0]["type"] == "roc");
+}
+
+TEST_CASE_METHOD(Delivered, "Metadata alone, and a file elsewhere, leave the paths to the step") {
+  AStory::artifact("metrics", "minio://b/metrics", "metrics", {{"score", 0.5}});
+  outcome.outputs.back().earlier = true;
+  AStory::artifact("v1", "https://elsewhere/v1", "mlpipeline_metrics");
+  CHECK(written().size() == 3);
+  CHECK(json(rendered(), "/minio/b/metrics") == Json{{"score", 0.5}, {"loss", 0.25}});
+}
+
+TEST_CASE("A file of metrics that is too long to be read stays as it is") {
+  AStory a;
+  a.target("metrics", "/o/m");
+  a.artifact("metrics", "/o/m", "metrics");
+  a.curve("loss", {0.5});
+  const auto padded = [](std::size_t size) { return R"({"score": 0.75})" + std::string(size, ' '); };
+  const auto reader = files({{"/o/m", padded(std::size_t{2} << 20U)}});
+  CHECK(json(render_outputs(a.story(reader), reader, ""), "/o/m") == Json{{"score", 0.75}, {"loss", 0.5}});
+  const auto too_long = files({{"/o/m", padded(longest_metrics_file)}});
+  CHECK(render_outputs(a.story(too_long), too_long, "").files.empty());
+}
+
 TEST_CASE("What an earlier run left in a file of metrics counts for nothing") {
   AStory a;
   a.target("metrics", "/o/m");
@@ -268,18 +351,6 @@ TEST_CASE("A model that the program did not write is no success, even where an o
   CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("the program wrote nothing to") && !Contains("Succeeded"));
 }
 
-TEST_CASE("Metadata alone are no model") {
-  const Folder folder;
-  AStory a;
-  a.target("model_dir", folder / "model");
-  a.artifact("model", folder / "model", "model_dir");
-  a.outcome.outputs.back().earlier = true;
-  a.outcome.outputs.back().metadata = {{"accuracy", 0.5}};
-  const auto written = write_outputs(a.story(), from_disk);
-  REQUIRE_FALSE(written.has_value());
-  CHECK_THAT(written.error().message, Contains("the program wrote nothing to") && Contains("it only set metadata"));
-}
-
 TEST_CASE("The program's own outputs are committed last, and not when the step fails") {
   const Folder folder;
   AStory a;
@@ -312,6 +383,39 @@ TEST_CASE("The program's own outputs are committed last, and not when the step f
     REQUIRE(write_outputs(a.story(), from_disk, commit).has_value());
     CHECK(commits == 0);
   }
+}
+
+TEST_CASE("Metadata without a file are no model: the step fails, and tells KFP nothing of one") {
+  const Folder folder;
+  AStory a;
+  a.inputs.executor_output_file = folder / "out.json";
+  a.target("model_dir", folder / "model", artifact, "minio://b/model");
+  a.artifact("model", "minio://b/model", "model_dir", {{"framework", "pytorch"}});
+  a.outcome.outputs.back().earlier = true;
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK(written.error().kind == ErrorKind::input);
+  CHECK_THAT(written.error().message, Contains("model_dir: the program wrote nothing to minio://b/model, it only set metadata"));
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("Of a program that has no model KFP is told nothing but where one would be") {
+  AStory a;
+  a.inputs.executor_output_file = "out.json";
+  a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
+  CHECK_FALSE(json(render_outputs(a.story(), files({}), ""), "out.json").contains("artifacts"));
+}
+
+TEST_CASE("The path of a model that was delivered to its address is an empty folder, of which a launcher uploads nothing") {
+  const Folder folder;
+  AStory a;
+  a.target("model_dir", folder / "model", artifact, "minio://b/model");
+  a.artifact("model", "minio://b/model", "model_dir");
+  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  CHECK(std::filesystem::is_directory(folder / "model"));
+  CHECK(std::filesystem::is_empty(folder / "model"));
+  a.inputs.targets[0].path = "/proc/none/model";  // what only quietens a warning fails no step
+  CHECK(write_outputs(a.story(), from_disk).has_value());
 }
 
 TEST_CASE("A failed run makes no model folder") {

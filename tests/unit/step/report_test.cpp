@@ -131,8 +131,6 @@ TEST_CASE("Escaping leaves only valid text") {
 
 TEST_CASE("Values whose names sound secret are not shown") {
   CHECK_THAT(render_report(success().story()), !Contains("hf_never") && Contains("hub_token"));
-  for (const auto* name : {"password", "API_KEY", "hf_token", "aws-secret-access-key", "db.password"}) CHECK(sounds_secret(name));
-  for (const auto* name : {"tokenizer", "key_column", "max_tokens", "epochs"}) CHECK_FALSE(sounds_secret(name));
 }
 
 TEST_CASE("A report can be made of nothing but a verdict") {

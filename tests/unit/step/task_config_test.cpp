@@ -50,15 +50,64 @@ TEST_CASE("A task configuration of an unused hook changes nothing") {
   CHECK(request.node_selector == Json::object());
 }
 
+TEST_CASE("Nothing that was said of a volume or variable is lost") {
+  plan::Request request;
+  REQUIRE(apply_task_config(json(R"({
+    "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k", "optional": true}}},
+            {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k", "optional": false}}, "value": null},
+            {"name": "C", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1m"}}},
+            {"name": "D", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v1"}}}, {"name": "E", "value": ""}],
+    "volumes": [{"name": "a", "secret": {"secretName": "s", "items": [{"key": "k", "path": "p", "mode": null}], "defaultMode": 256.0, "optional": true}},
+                {"name": "b", "persistentVolumeClaim": {"claimName": "c", "readOnly": true}},
+                {"name": "c", "hostPath": {"path": "/dev/x", "type": "CharDevice"}},
+                {"name": "d", "configMap": {"name": "m", "defaultMode": 420}, "secret": null},
+                {"name": "e", "csi": {"driver": "d"}}, {"name": "unmounted", "nfs": {}}],
+    "volumeMounts": [{"name": "a", "mountPath": "/a", "subPathExpr": "$(POD)/x", "subPath": ""
+}, {"name": "b", "mountPath": "/b", "mountPropagation": null},
+                     {"name": "c", "mountPath": "/c"}, {"name": "d", "mountPath": "/d", "readOnly": "true"}, {"name": "e", "mountPath": "/e"}]
+})"),
+                            request)
+              .has_value());
+  const auto options = plan::parse_options(request.job_options);
+  REQUIRE(options.has_value());
+  CHECK(options->all.environment == json(R"({"A": {"secret": "s", "key": "k", "optional": true}, "B": {"config_map": "c", "key": "k"},
+    "C": {"value_from": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1m"}}},
+    "D": {"value_from": {"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v1"}}}, "E": ""})"));
+  CHECK(nlohmann::json(options->all.volumes) == nlohmann::json(json(R"([
+    {"name": "a", "mount_path": "/a", "sub_path_expr": "$(POD)/x",
+     "volume": {
+  "secret" : { "secretName" : "s", "items" : [ {"key" : "k", "path" : "p"} ], "defaultMode" : 256, "optional" : true }}
+  },
+    {"name": "b", "mount_path": "/b", "volume": {"persistentVolumeClaim": {"claimName": "c", "readOnly": true}}},
+    {"name": "c", "mount_path": "/c", "volume": {"hostPath": {"path": "/dev/x", "type": "CharDevice"}}},
+    {"name": "d", "mount_path": "/d", "read_only": true, "volume": {"configMap": {"name": "m", "defaultMode": 420}}},
+    {"name": "e", "mount_path": "/e", "volume": {"csi": {"driver": "d"}}}])")));
+}
+
 TEST_CASE("What a task configuration cannot say in job_options is refused") {
   plan::Request request;
   struct Row {
     std::string text, part;
   };
-  const auto row =
-      GENERATE(Row{"[]", "wants an object"}, Row{R"({"volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "there is no volume \"x\""},
-               Row{R"({"volumes": [{"name": "x", "ephemeral": {}}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "not supported"},
-               Row{R"({"env": [{"name": "x", "valueFrom": {"resourceFieldRef": {}}}]})", "the source of x is not supported"});
+  const auto row = GENERATE(
+      Row{"[]", "wants an object"},
+      Row{R"({"volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "task_config.volumeMounts[0]: there is no volume \"x\""},
+      Row{R"({"volumes": [{"name": "x"}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "task_config.volumes[0]: wants one source"},
+      Row{R"({"volumes": [{"name": "x", "persistentVolumeClaim": {"claimName": ""}}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})",
+          "task_config.volumes[0].persistentVolumeClaim.claimName: is empty"},
+      Row{R"({"volumes": [{"name": "y", "nfs": {}}, {"name": "x", "secret": {"optional": true}}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})",
+          "task_config.volumes[1].secret.secretName: is empty"},
+      Row{R"({"volumes": [{"name": "x", "emptyDir": {}}], "volumeMounts": [{"name": "x", "mountPath": "/x", "mountPropagation": "None"}]})",
+          "task_config.volumeMounts[0].mountPropagation: is not supported"},
+      Row{R"({"env": [{"name": "x", "valueFrom": {}}]})", "task_config.env[0].valueFrom: wants an object that names a source"},
+      Row{R"({"env": [{"value": "1"}]})", "task_config.env[0].name: is missing"}, Row{R"({"env": ["x"]})", "task_config.env[0]: wants an object"},
+      Row{R"({"env": {"A": "1"}})", "task_config.env: wants a list, found a object"},
+      Row{R"({"tolerations": {"key": "a"}})", "task_config.tolerations: wants a list"},
+      Row{R"({"affinity": [1]})", "task_config.affinity: wants an object, found a list"},
+      Row{R"({"volumeMounts": [3]})", "task_config.volumeMounts[0]: wants an object"},
+      Row{R"({"resources": {"claims": [{"name": "gpu"}]}})", "task_config.resources.claims: is not supported"},
+      Row{R"({"resources": {"limits": [1]}})", "task_config.resources.limits: wants an object"},
+      Row{R"({"hostAliases": [{"ip": "1.2.3.4"}]})", "task_config.hostAliases: is not supported"});
   const auto applied = apply_task_config(json(row.text), request);
   REQUIRE_FALSE(applied.has_value());
   CHECK_THAT(applied.error().message, Contains(row.part));

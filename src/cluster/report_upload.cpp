@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/report_upload.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cluster/data.h"
+#include "cluster/step_data.h"
+#include "objectstore/remote_keys.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration longest{15'000};
+constexpr Duration patience{10'000};
+
+}  // namespace
+
+ReportUpload::ReportUpload(Surroundings surroundings, std::string uri, std::string page, Done done)
+    : m_surroundings(std::move(surroundings)), m_uri(std::move(uri)), m_page(std::move(page)), m_done(std::move(done)) {
+  auto& loop = m_surroundings.home.loop();
+  m_timer = loop.after(longest, [this] { finish(Error{ErrorKind::unavailable, fmt::format("no answer within {}", trainstep::describe(longest))}); });
+  find_stores(m_surroundings.home, m_surroundings.name_space, [this, alive = m_alive](Result<std::string> providers) {
+    if (!*alive || !m_done) return;
+    if (!providers) return finish(std::move(providers.error()));
+    find_keys(*providers);
+  });
+}
+
+ReportUpload::~ReportUpload() {
+  *m_alive = false;
+  m_surroundings.home.cancel(m_call);
+  m_surroundings.home.loop().cancel(m_timer);
+}
+
+void ReportUpload::find_keys(const std::string& providers) {
+  auto address = objectstore::Address::parse(m_uri);
+  if (!address) return finish(std::move(address.error()));
+  m_address = std::move(*address);
+  auto provider = objectstore::provider_of_launcher(providers, m_address);
+  if (!provider) return finish(std::move(provider.error()));
+  m_provider = std::move(*provider);
+  auto& home = m_surroundings.home;
+  if (m_provider.keys.secret.empty())
+    return put(objectstore::keys_of(home.loop(), m_surroundings.transport, m_surroundings.environment, m_provider.store.region));
+  m_call = home.get({"v1", "secrets", m_surroundings.name_space, m_provider.keys.secret, ""}, {}, {patience, false}, [this](kube::Answer answer) {
+    m_call = 0;
+    if (!answer) return finish(in_context("keys of the object store", std::move(answer.error().error)));
+    auto keys = keys_in(*answer, m_provider.keys);
+    if (!keys) return finish(std::move(keys.error()));
+    put(objectstore::fixed_keys(std::move(*keys)));
+  });
+}
+
+void ReportUpload::put(const std::shared_ptr<objectstore::KeySource>& keys) {
+  objectstore::Limits limits;
+  limits.patience = patience;
+  limits.silence = patience;
+  m_client = std::make_unique<objectstore::Client>(m_surroundings.home.loop(), m_surroundings.transport, m_provider.store, keys, m_surroundings.seed,
+                                                   limits);
+  m_client->put(
+      m_address, [this]() -> Result<std::string> { return m_page; },
+      [this](auto answer) {
+        if (!answer) return finish(std::move(answer.error().error));
+        finish({});
+      },
+      {{"Content-Type", "text/html; charset=utf-8"}});
+}
+
+// Not from within an answer: whoever is told may destroy the client that gives it.
+void ReportUpload::finish(Result<void> result) {
+  if (!m_done) return;
+  m_surroundings.home.loop().post([alive = m_alive, done = std::exchange(m_done, nullptr), result = std::move(result)]() mutable {
+    if (*alive) done(std::move(result));
+  });
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,16 @@
+// How large a manifest may be. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/result.h"
+#include "kinds/manifest.h"
+
+namespace trainstep::kinds {
+
+// etcd takes 1.5 MiB of an object, its managed fields included; a dry run does not come so far.
+inline constexpr std::size_t largest_manifest = 1'400'000;
+
+// Error (input): it is larger; names the inputs that set most of it.
+Result<void> check_size(const Manifest& manifest);
+
+}  // namespace trainstep::kinds

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/mounts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "plan/data.h"
+#include "plan/names.h"
+
+namespace trainstep::plan {
+namespace {
+
+std::string text_of(const Json& object, std::string_view key) {
+  const auto* found = find(object, key);
+  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Volumes of this program, and where they are mounted. One that is mounted there by the user replaces it.
+bool takes_own_name(const std::string& name, const Json& volumes, const std::string& train_mount) {
+  if (name.starts_with("trainstep")) return true;
+  const std::array<std::pair<std::string, std::string>, 2> own{{{"train", normal_path(train_mount)}, {"shm", "/dev/shm"}}};
+  const auto found = std::find_if(own.begin(), own.end(), [&](const auto& one) { return one.first == name; });
+  return found != own.end() && std::none_of(volumes.begin(), volumes.end(), [&](const Json& other) {
+           return text_of(other, "name") == name && normal_path(text_of(other, "mount_path")) == found->second;
+         });
+}
+
+Result<void> check_name(const std::string& name, const std::string& place, const Json& volumes, const std::string& train_mount) {
+  constexpr std::size_t longest_label = 63;
+  if (name.empty()) return {};
+  if (name.size() > longest_label || name.find('.') != std::string::npos)
+    return input_error(fmt::format("{}: \"{}\" cannot be the name of a volume: small letters, digits and dashes, at most {}", place,
+                                   name.substr(0, 100), longest_label));
+  TRY(check_object_name(place, name));
+  if (takes_own_name(name, volumes, train_mount))
+    return input_error(fmt::format("{}: \"{}\" is the name of a volume of this program; choose another", place, name));
+  return {};
+}
+
+}  // namespace
+
+std::string normal_path(const std::string& path) {
+  auto text = std::filesystem::path(path).lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+Json volume_part(const Json& volume) {
+  auto part = volume;
+  for (const auto* of_the_mount : {"name", "mount_path", "sub_path", "sub_path_expr", "read_only"}) part.erase(of_the_mount);
+  return part;
+}
+
+Result<void> check_mounts(const Json& volumes, const std::string& train_mount) {
+  const std::string where = "job_options.volumes";
+  std::map<std::string, Json> named;
+  std::map<std::string, std::size_t> mounted;
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    const auto place = fmt::format("{}[{}]", where, i);
+    const auto name = text_of(volumes[i], "name");
+    TRY(check_name(name, place + ".name", volumes, train_mount));
+    if (!name.empty()) {
+      const auto [known, first] = named.emplace(name, volume_part(volumes[i]));
+      if (!first && known->second != volume_part(volumes[i]))
+        return input_error(fmt::format("{}.name: \"{}\" is the name of another volume already; choose another", place, name));
+    }
+    const auto path = normal_path(text_of(volumes[i], "mount_path"));
+    if (path == agent_folder || path.starts_with(std::string(agent_folder) + "/"))
+      return input_error(fmt::format("{}.mount_path: {} belongs to this program; choose another path", place, path));
+    const auto [other, first] = mounted.emplace(path, i);
+    if (!first) return input_error(fmt::format("{}.mount_path: {} is taken by {}[{}] already", place, path, where, other->second));
+  }
+  return {};
+}
+
+}  // namespace trainstep::plan

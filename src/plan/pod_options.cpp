@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/pod_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "data/finite.h"
+#include "plan/memory.h"
+#include "plan/names.h"
+
+namespace trainstep::plan {
+namespace {
+
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+}
+
+// As people mean it: 2.0, which a pipeline may have made of 2, is "2".
+Json scalar(const Json& value) {
+  if (value.is_string()) return value;
+  const auto whole = whole_number(value);
+  return whole ? fmt::format("{}", *whole) : to_text(value);
+}
+
+// A variable's value from a Secret and the like, in words of ours; `value_from` is Kubernetes' own.
+Result<Json> read_reference(const Json& value, const std::string& where) {
+  Fields form(value, where);
+  Json read = Json::object();
+  for (const auto* key : {"secret", "config_map", "field", "key"})
+    if (auto text = form.text(key)) read[key] = std::move(*text);
+  if (const auto optional = form.boolean("optional"); optional && *optional) read["optional"] = true;
+  if (auto source = form.object("value_from")) read["value_from"] = std::move(*source);
+  TRY(form.done());
+  const bool object = read.contains("secret") != read.contains("config_map") && read.contains("key");
+  const bool fits = object || (!read.contains("secret") && !read.contains("config_map") && !read.contains("key") && !read.contains("optional"));
+  if (!fits || (object ? 1 : 0) + (read.contains("field") ? 1 : 0) + (read.contains("value_from") ? 1 : 0) != 1)
+    return input_error(fmt::format(R"({}: wants a text, {{"secret": NAME, "key": KEY}}, {{"config_map": NAME, "key": KEY}}, )"
+                                   R"({{"field": "metadata.name"}} or {{"value_from": Kubernetes' own}})",
+                                   where));
+  return read;
+}
+
+Result<Json> read_environment(const Json& environment, const std::string& where) {
+  Json read = Json::object();
+  for (const auto& [name, value] : environment.items()) {
+    TRY(check_variable_name(name, where));
+    if (value.is_null()) continue;
+    if (!value.is_structured() && all_finite(value)) {
+      read[name] = scalar(value);
+      continue;
+    }
+    ASSIGN(read[name], read_reference(value, fmt::format("{}.{}", where, name)));
+  }
+  return read;
+}
+
+constexpr auto one_source = "wants exactly one of claim, secret, config_map, host_path, empty_dir, volume";
+
+// What is mounted, by one key of the six.
+Result<void> read_source(Fields& fields, const Json& volume, const std::string& place, Json& read) {
+  std::string empty;
+  int sources = 0;
+  for (const auto* key : {"claim", "secret", "config_map", "host_path"}) {
+    if (auto name = fields.text(key)) {
+      if (std::string_view(key) != "host_path") TRY(check_object_name(fields.path(key), *name));
+      read[key] = std::move(*name);
+      ++sources;
+    } else if (find(volume, key) != nullptr && empty.empty()) {
+      empty = key;
+    }
+  }
+  if (const auto folder = fields.any("empty_dir"); folder && !is_blank(*folder)) {
+    if (!folder->is_object() && *folder != Json(true)) return input_error(fields.path("empty_dir") + ": wants an object, {} or Kubernetes' emptyDir");
+    read["empty_dir"] = folder->is_object() ? *folder : Json::object();
+    ++sources;
+  }
+  if (auto own = fields.object("volume")) {
+    if (own->size() != 1) return input_error(fields.path("volume") + ": wants Kubernetes' own volume without its name, like {\"nfs\": {…}}");
+    read["volume"] = std::move(*own);
+    ++sources;
+  }
+  TRY(fields.fits());
+  if (sources == 0 && !empty.empty())
+    return input_error(
+        fmt::format("{}.{}: is empty; name one, or leave the volume out ({{\"empty_dir\": {{}}}} is a folder that ends with the pod)", place, empty));
+  if (sources != 1) return input_error(fmt::format("{}: {}", place, one_source));
+  return {};
+}
+
+Result<Json> read_volume(const Json& volume, const std::string& place) {
+  Fields fields(volume, place);
+  Json read = Json::object();
+  if (auto name = fields.text("name")) read["name"] = std::move(*name);
+  const auto mount_path = fields.text("mount_path");
+  if (mount_path) read["mount_path"] = *mount_path;
+  for (const auto* key : {"sub_path", "sub_path_expr"})
+    if (auto path = fields.text(key)) read[key] = std::move(*path);
+  if (fields.boolean("read_only").value_or(false)) read["read_only"] = true;
+  TRY(volume.is_object() ? read_source(fields, volume, place, read) : fields.fits());
+  TRY(fields.done());
+  if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: wants an absolute path in the container");
+  if (mount_path->find(':') != std::string::npos || has_control_character(*mount_path))
+    return input_error(fmt::format("{}.mount_path: {} holds a colon or a control character, which Kubernetes refuses", place, to_text(*mount_path)));
+  if (read.contains("sub_path") && read.contains("sub_path_expr")) return input_error(place + ": sub_path and sub_path_expr exclude each other");
+  return read;
+}
+
+Result<Json> read_volumes(const Json& volumes, const std::string& where) {
+  auto read = Json::array();
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    ASSIGN(auto volume, read_volume(volumes[i], fmt::format("{}[{}]", where, i)));
+    read.push_back(std::move(volume));
+  }
+  return read;
+}
+
+// Labels and the like: name → text; null is not given.
+Result<Json> read_texts(const Json& object, const std::string& where) {
+  Json read = Json::object();
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_null()) continue;
+    if (value.is_structured() || !all_finite(value))
+      return input_error(fmt::format("{}.{}: wants a text, found a {}", where, name, type_name(value)));
+    read[name] = scalar(value);
+  }
+  return read;
+}
+
+Result<Json> read_quantities(const Json& object, const std::string& where) {
+  Json read = Json::object();
+  Fields fields(object, where);
+  for (const auto& [name, value] : object.items()) {
+    const bool bytes = name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
+    if (auto quantity = fields.parsed(name, bytes ? parse_memory : parse_quantity)) read[name] = std::move(quantity->text);
+  }
+  TRY(fields.done());
+  return read;
+}
+
+// Kubernetes' own objects: their shape alone.
+Result<Json> read_objects(const Json& list, const std::string& where) {
+  auto read = Json::array();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].is_null() || is_blank(list[i])) continue;
+    if (!list[i].is_object()) return input_error(fmt::format("{}[{}]: wants an object, found a {}", where, i, type_name(list[i])));
+    read.push_back(list[i]);
+  }
+  return read;
+}
+
+// `read` makes one form of what stands under `key`.
+Json in_one_form(Fields& fields, std::string_view key, std::optional<Json> value, Json otherwise,
+                 Result<Json> (*read)(const Json&, const std::string&)) {
+  if (!value) return otherwise;
+  auto result = read(*value, fields.path(key));
+  if (result) return std::move(*result);
+  fields.fail(std::move(result.error()));
+  return otherwise;
+}
+
+std::string object_name(Fields& fields, std::string_view key) {
+  auto name = fields.text(key).value_or("");
+  if (!name.empty())
+    if (auto checked = check_object_name(fields.path(key), name); !checked) fields.fail(std::move(checked.error()));
+  return name;
+}
+
+}  // namespace
+
+Result<void> check_variable_name(std::string_view name, std::string_view where) {
+  if (!name.empty() && name.find_first_of("= ") == std::string_view::npos && !has_control_character(name)) return {};
+  return input_error(fmt::format("{}: {} is no name of a variable", where, to_text(std::string(name))));
+}
+
+PodOptions read_pod_options(Fields& fields) {
+  PodOptions pod;
+  const auto object = [&](std::string_view key, Result<Json> (*read)(const Json&, const std::string&)) {
+    return in_one_form(fields, key, fields.object(key), Json::object(), read);
+  };
+  const auto list = [&](std::string_view key, Result<Json> (*read)(const Json&, const std::string&)) {
+    return in_one_form(fields, key, fields.list(key), Json::array(), read);
+  };
+  pod.environment = object("environment", read_environment);
+  pod.volumes = list("volumes", read_volumes);
+  pod.tolerations = list("tolerations", read_objects);
+  pod.affinity = fields.object("affinity").value_or(Json(nullptr));
+  pod.node_selector = object("node_selector", read_texts);
+  const auto secrets = fields.texts("image_pull_secrets").value_or(std::vector<std::string>{});
+  for (const auto& secret : secrets)
+    if (auto checked = check_object_name(fields.path("image_pull_secrets"), secret); !checked) fields.fail(std::move(checked.error()));
+  pod.image_pull_secrets = secrets;
+  pod.image_pull_policy = fields.choice("image_pull_policy", {"Always", "IfNotPresent", "Never"}).value_or("");
+  pod.service_account = object_name(fields, "service_account");
+  pod.priority_class = object_name(fields, "priority_class");
+  pod.scheduler = object_name(fields, "scheduler");
+  pod.runtime_class = object_name(fields, "runtime_class");
+  pod.labels = object("labels", read_texts);
+  pod.annotations = object("annotations", read_texts);
+  pod.pod_security_context = fields.object("pod_security_context").value_or(Json(nullptr));
+  pod.security_context = fields.object("security_context").value_or(Json(nullptr));
+  pod.requests = object("requests", read_quantities);
+  pod.host_network = fields.boolean("host_network");
+  return pod;
+}
+
+}  // namespace trainstep::plan

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/named_files.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace trainstep::step {
+namespace {
+
+// Argo 4 puts an argument beyond the kernel's limit there, and its place on the command line.
+bool is_argo_argument(std::string_view path) {
+  constexpr std::string_view begin = "/tmp/argo_arg_", end = ".txt";
+  if (!path.starts_with(begin) || !path.ends_with(end) || path.size() <= begin.size() + end.size()) return false;
+  return path.substr(begin.size(), path.size() - begin.size() - end.size()).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Below the folder, by its words alone: what lies there is the template's.
+bool lies_below(std::string_view path, const std::string& folder) {
+  const auto normal = std::filesystem::path(path).lexically_normal().string();
+  return normal.starts_with(folder.ends_with('/') ? folder : folder + "/");
+}
+
+}  // namespace
+
+NamedFiles::NamedFiles(const FileReader& read, Files files, std::string folder) : m_read(read), m_files(files), m_folder(std::move(folder)) {}
+
+bool NamedFiles::is_named(std::string_view path) const {
+  return m_files == Files::any || is_argo_argument(path) || (m_files == Files::folder && lies_below(path, m_folder));
+}
+
+Result<std::string> NamedFiles::content(std::string_view name, const std::string& value, std::size_t limit) const {
+  if (m_files == Files::any && value.starts_with("@@")) return value.substr(1);
+  if (!value.starts_with('@') || !is_named(std::string_view(value).substr(1))) return value;
+  auto content = m_read(value.substr(1), limit);
+  if (content) return content;
+  return input_error(
+      fmt::format("{}: {}; a value that begins with @ names a file, write @@ for a text that begins with @", name, content.error().message));
+}
+
+}  // namespace trainstep::step

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/secrets.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/redact.h"
+#include "data/secrets.h"
+
+namespace trainstep::step {
+namespace {
+
+// Variables by name. Those that refer to a Secret hold none.
+void collect_variables(const Json& variables, std::vector<std::string>& secrets) {
+  if (!variables.is_object()) return;
+  for (const auto& [name, value] : variables.items())
+    if (!value.is_structured()) collect_secrets(name, value, secrets);
+}
+
+void collect_options(const Json& options, std::vector<std::string>& secrets) {
+  if (!options.is_object()) return;
+  if (const auto* environment = find(options, "environment")) collect_variables(*environment, secrets);
+  if (const auto* replicas = find(options, "replicas"); replicas != nullptr && replicas->is_object())
+    for (const auto& type : *replicas) collect_options(type, secrets);
+}
+
+}  // namespace
+
+std::vector<std::string> secrets_of(const std::map<std::string, std::string>& environment, const plan::Request& request) {
+  std::vector<std::string> secrets;
+  for (const auto& [name, value] : environment)
+    for (auto& secret : secrets_in(name, value)) secrets.push_back(std::move(secret));
+  collect_options(request.job_options, secrets);
+  collect_secrets("", request.train_parameters, secrets);
+  return secrets;
+}
+
+std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan) {
+  auto secrets = inputs.secrets;
+  if (plan != nullptr)
+    for (const auto& variable : plan->environment)
+      if (!variable.value.is_structured()) collect_secrets(variable.name, variable.value, secrets);
+  return secrets;
+}
+
+void redact(result::Verdict& verdict, const std::vector<std::string>& secrets) {
+  verdict.message = redacted(verdict.message, secrets);
+  if (!verdict.first_failure) return;
+  verdict.first_failure->reason = redacted(verdict.first_failure->reason, secrets);
+  for (auto& line : verdict.first_failure->last_lines) line = redacted(line, secrets);
+}
+
+std::vector<std::string> secrets_in_clear(const plan::Plan& plan) {
+  std::vector<std::string> sentences;
+  std::set<std::string> told;
+  const auto look = [&](const std::string& name, const Json& value, const std::string& source) {
+    if (!value.is_string() || value.get_ref<const std::string&>().empty() || !holds_secret(name, value.get_ref<const std::string&>())) return;
+    if (told.insert(name).second)
+      sentences.push_back(fmt::format(
+          R"({0}: the value of {1} stands in the job, where whoever may read it sees it; put it into a Secret: "{1}": {{"secret": NAME, "key": KEY}})",
+          source, name));
+  };
+  for (const auto& variable : plan.environment) look(variable.name, variable.value, variable.source);
+  for (const auto& [type, options] : plan.options.replicas)
+    for (const auto& [name, value] : options.environment.items()) look(name, value, fmt::format("job_options.replicas.{}.environment", type));
+  return sentences;
+}
+
+}  // namespace trainstep::step

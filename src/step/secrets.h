@@ -1,0 +1,27 @@
+// The secrets that a step knows, for what it writes about itself.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "run/outcome.h"
+#include "step/inputs.h"
+
+namespace trainstep::step {
+
+// Of this process's environment, of the parameters and of the variables for the program: the texts to look for.
+std::vector<std::string> secrets_of(const std::map<std::string, std::string>& environment, const plan::Request& request);
+
+// Those of the step's inputs, and of the specification's own variables. `plan` may be null.
+std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan);
+
+// The verdict, its last lines of a log included, without them.
+void redact(result::Verdict& verdict, const std::vector<std::string>& secrets);
+
+// For somebody who starts a job in a cluster: which variables everybody who may read it can read, though they sound secret; a sentence for each.
+std::vector<std::string> secrets_in_clear(const plan::Plan& plan);
+
+}  // namespace trainstep::step

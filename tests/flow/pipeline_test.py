@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step of Kubeflow Pipelines 2 to its end, before a cluster in small: what lies in the object store then, what KFP is told, what the log says."""
+import json
+import os
+import sys
+
+import pytest
+from conftest import PROGRAM, ROOT
+
+sys.path.insert(0, str(ROOT / "tests/kfp"))
+
+import v2  # noqa: E402
+from small_cluster import Ended, SmallCluster  # noqa: E402
+
+TYPES = {"model_dir": "Model", "metrics": "Metrics", "report": "HTML", "mlpipeline_metrics": "Artifact", "mlpipeline_ui_metadata": "Artifact"}
+PATHS = ("model_dir", "metrics", "mlpipeline_metrics", "mlpipeline_ui_metadata")
+PROGRAM_TEXT = {"image": "none", "command": ["train", *({"outputPath": name} for name in PATHS)]}
+
+
+def pipeline(specification) -> dict:
+    """A step `train`, as the SDK compiles it of component/component.yaml."""
+    values = {"train_specification": specification, "job_options": {"agent_image": "trainstep:1"}, "model_name": "digits"}
+    constants = {name: {"runtimeValue": {"constant": value}} for name, value in values.items()}
+    outputs = {
+        "artifacts": {name: {"artifactType": {"schemaTitle": f"system.{kind}", "schemaVersion": "0.0.1"}} for name, kind in TYPES.items()},
+        "parameters": {"job_name": {"parameterType": "STRING"}, "results": {"parameterType": "STRUCT"}},
+    }
+    container = {"image": "none", "command": ["/usr/local/bin/trainstep", "run"], "args": ["--executor-input", "{{$}}"]}
+    return {
+        "pipelineInfo": {"name": "pipeline"},
+        "components": {"comp-train": {"executorLabel": "exec-train", "outputDefinitions": outputs}},
+        "deploymentSpec": {"executors": {"exec-train": {"container": container}}},
+        "root": {"dag": {"tasks": {"train": {"componentRef": {"name": "comp-train"}, "inputs": {"parameters": constants}}}}},
+    }
+
+
+class Step:
+    """`delivered`: output → what the program's pod puts at its address; `log`: what it prints."""
+
+    def __init__(self, folder):
+        self.backend = v2.Backend(folder / "kfp", "2.17.1", {"/usr/local/bin/trainstep": [str(PROGRAM)]})
+        self.delivered, self.metadata, self.log, self.code, self.specification = {}, {}, "", 0, PROGRAM_TEXT
+        self.cluster = SmallCluster(self.backend.store, self.train)
+        self.termination_log = folder / "termination-log"
+        self.termination_log.touch()
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO_", "AWS_", "TRAINSTEP"))}
+        self.backend.environment = {**kept, **self.cluster.environment(folder), "NO_COLOR": "1", "TRAINSTEP_TERMINATION_LOG": str(self.termination_log)}
+
+    def place(self, output):
+        return f"mlpipeline/v2/artifacts/pipeline/{v2.RUN_ID}/train/0e2cbb5d-5a1c/{output}"
+
+    def train(self, variables):
+        """In the pod, where the agent delivers before it reports."""
+        if not self.code:
+            for name, files in self.delivered.items():
+                for path, content in files.items():
+                    self.backend.store[self.place(name) + path] = content.encode()
+        names = [name for name in PATHS if name in self.delivered or name in self.metadata]
+        outputs = [{"name": n, "artifact": True, "present": n in self.delivered, "metadata": self.metadata.get(n, {})} for n in names]
+        return Ended({"outputs": outputs} if not self.code else None, self.code, self.log)
+
+    def run(self):
+        return self.backend.run(pipeline(json.dumps(self.specification))).tasks["train"]
+
+    def fails(self):
+        with pytest.raises(v2.StepFailed) as failed:
+            self.run()
+        return failed.value
+
+    def stored(self, output):
+        return self.backend.store[self.place(output)].decode()
+
+
+@pytest.fixture
+def step(tmp_path):
+    one = Step(tmp_path)
+    yield one
+    one.cluster.close()
+
+
+MODEL = {"/model.txt": "a model"}
+
+
+def test_what_the_program_wrote_and_what_it_printed_are_metrics_together(step):
+    step.delivered = {"model_dir": MODEL, "metrics": {"": '{"score": 0.75, "loss": 0.1}'}}
+    step.log = "loss=0.5 accuracy=0.9\n"
+    task = step.run()
+    assert json.loads(step.stored("metrics")) == {"score": 0.75, "loss": 0.1, "accuracy": 0.9}
+    assert task.artifacts["metrics"]["metadata"] == {"score": 0.75, "loss": 0.1, "accuracy": 0.9}
+    assert {m["name"] for m in json.loads(step.stored("mlpipeline_metrics"))["metrics"]} == {"score", "loss", "accuracy"}
+
+
+OTHER = {
+    "a table": {"metrics": {"": "epoch,loss\n1,0.5\n"}},
+    "a folder": {"metrics": {"/train.json": "{}", "/test.json": "{}"}},
+    "metrics of KFP 1 that are none": {"mlpipeline_metrics": {"": "[]"}},
+    "no UI metadata": {"mlpipeline_ui_metadata": {"": "see above"}},
+}
+
+
+@pytest.mark.parametrize("delivered", OTHER.values(), ids=OTHER)
+def test_nothing_that_was_delivered_is_overwritten(step, delivered):
+    step.delivered = {"model_dir": MODEL, **delivered}
+    step.log = "loss=0.5\n"
+    step.run()
+    for name, files in step.delivered.items():
+        below = {key[len(step.place(name)):]: content.decode() for key, content in step.backend.store.items() if key.startswith(step.place(name))}
+        assert below == files
+
+
+def test_what_may_not_be_read_is_not_overwritten(step):
+    step.delivered = {"model_dir": MODEL, "metrics": {"": '{"score": 0.75}'}}
+    step.log = "loss=0.5\n"
+    step.cluster.refused[f"GET /{step.place('metrics')}"] = 403
+    task = step.run()
+    assert step.stored("metrics") == '{"score": 0.75}' and task.artifacts["metrics"]["metadata"] == {"loss": 0.5}
+    assert "metrics: what the program wrote is not merged with its log's metrics" in task.log and "AccessDenied" in task.log
+
+
+def test_entries_of_the_programs_own_stay_among_the_ui_metadata(step):
+    step.delivered = {"model_dir": MODEL, "mlpipeline_ui_metadata": {"": '{"outputs": [{"type": "roc"}]}'}}
+    step.run()
+    assert [entry["type"] for entry in json.loads(step.stored("mlpipeline_ui_metadata"))["outputs"]] == ["roc", "web-app"]
+
+
+def test_a_delivered_model_stays_and_the_launcher_has_nothing_to_complain_of(step):
+    step.delivered = {"model_dir": MODEL}
+    task = step.run()
+    assert step.stored("model_dir/model.txt") == "a model" and "does not exist" not in task.log
+    assert task.artifacts["model_dir"]["metadata"]["distribution_type"] == "Job"
+    assert f"report: minio://{step.place('report')}" in task.log
+
+
+def test_metadata_alone_are_no_model(step):
+    step.metadata = {"model_dir": {"framework": "pytorch"}}
+    failed = step.fails()
+    assert "exit status 1" in str(failed) or "exit status 2" in str(failed)
+    assert "model_dir: the program wrote nothing" in failed.log
+
+
+def fail(step):
+    step.code, step.log = 7, "loss=3\nValueError: out of luck\n"
+    return step.fails()
+
+
+def test_a_failed_steps_report_is_at_its_address_and_the_log_says_so(step):
+    failed = fail(step)
+    assert "out of luck" in step.stored("report")
+    assert f"report: minio://{step.place('report')}" in failed.log
+    assert str(step.backend.folder / "minio") not in failed.log
+    assert [key for key in step.backend.store if key != step.place("report")] == []
+
+
+def test_a_report_that_could_not_be_put_at_its_address_is_said_to_be_nowhere(step):
+    step.cluster.refused["PUT /mlpipeline"] = 403
+    failed = fail(step)
+    assert "the report could not be put at minio://" in failed.log and "AccessDenied" in failed.log and "report: " not in failed.log
+
+
+def test_the_verdict_is_the_containers_termination_message(step):
+    fail(step)
+    said = step.termination_log.read_text()
+    assert "failed (user)" in said and "out of luck" in said and "\n" not in said and len(said.encode()) <= 4096
+
+
+def test_an_input_that_is_wrong_is_the_containers_termination_message(step):
+    step.specification = {"image": "none"}
+    step.fails()
+    assert "train_specification.command" in step.termination_log.read_text()
+
+
+def test_a_success_leaves_no_termination_message(step):
+    step.delivered = {"model_dir": MODEL}
+    step.run()
+    assert step.termination_log.read_text() == ""

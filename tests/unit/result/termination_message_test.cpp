@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/termination_message.h"
+
+#include "result/pod_report.h"
+#include "support/catch.h"
+
+using namespace trainstep::result;
+
+TEST_CASE("a termination message is one line without control characters") {
+  CHECK(termination_message("failed (user): worker-1\nexited\x1b[31m\twith 1\x7f") == "failed (user): worker-1 exited\\x1b[31m with 1\\x7f");
+  CHECK(termination_message("") == "");
+}
+
+TEST_CASE("a termination message is as long as a kubelet takes, and no character is cut in two") {
+  const std::string whole(longest_termination_message, 'x');
+  CHECK(termination_message(whole) == whole);
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    std::string text(shift, 'x');
+    while (text.size() <= longest_termination_message + 8) text += "€";
+    const auto message = termination_message(text);
+    CHECK(message.size() <= longest_termination_message);
+    CHECK(message.size() > longest_termination_message - 4);
+    CHECK(message.ends_with("€ …"));
+  }
+}
