@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from typing import Any, TypedDict, Union
@@ -37,13 +36,4 @@ def text(value: Any) -> str:
         return ""
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
-    return value if isinstance(value, str) else json.dumps(finite(value))
-
-
-def finite(value: Any) -> Any:
-    """The same without what JSON has no word for: infinity and NaN become texts, which the program takes where a number is wanted."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Mapping):
-        return {name: finite(member) for name, member in value.items()}
-    return [finite(member) for member in value] if isinstance(value, (list, tuple)) else value
+    return value if isinstance(value, str) else json.dumps(value)

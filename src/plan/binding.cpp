@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,7 +11,6 @@
 #include "base/text.h"
 #include "data/fields.h"
 #include "data/place.h"
-#include "plan/value_text.h"
 #include "spec/values.h"
 
 namespace trainstep::plan {
@@ -109,9 +107,6 @@ Result<Json> convert(const spec::Program& program, const spec::Input& input, con
   // KFP's backend gives whole numbers as integers, wherever they stand; only a declared double stays one.
   if (program.dialect == spec::Dialect::v2)
     *fitted = input.type == Type::number ? Json(fitted->get<double>()) : spec::with_whole_numbers(std::move(*fitted));
-  if (program.dialect == spec::Dialect::v2 && fitted->is_number_float() && !std::isfinite(fitted->get<double>()))
-    return input_error(fmt::format("{}: KFP's executor input, which is JSON, has no word for {}; omit it, or let the default be so", where,
-                                   value_text(*fitted, program.dialect)));
   if (!input.allowed.empty() && std::find(input.allowed.begin(), input.allowed.end(), *fitted) == input.allowed.end())
     return input_error(fmt::format("{}: {} is not allowed; it is one of {}", where, to_text(*fitted), to_text(Json(input.allowed))));
   return fitted;

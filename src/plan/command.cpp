@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -133,9 +132,7 @@ std::string schema_title(const std::string& declared) {
 
 void add_inputs(const spec::Program& program, const Binding& binding, const Placement& placement, Json& result) {
   for (const auto& bound : binding.inputs) {
-    // JSON has no word for infinity: without the key the function's own default counts, which is what this can only be (binding.cpp).
-    const bool finite = bound.value && (!bound.value->is_number_float() || std::isfinite(bound.value->get<double>()));
-    if (finite) result["inputs"]["parameterValues"][bound.name] = *bound.value;
+    if (bound.value) result["inputs"]["parameterValues"][bound.name] = *bound.value;
     if (!bound.path) continue;
     const auto* input = spec::find_input(program, bound.name);
     const auto place = placement.inputs.find(bound.name);

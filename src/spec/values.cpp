@@ -65,7 +65,7 @@ Result<Json> fit_number(const Json& value) {
   if (value.is_string()) {
     const auto text = trim(value.get_ref<const std::string&>());
     if (const auto number = whole<std::int64_t>(text)) return Json(*number);
-    if (const auto number = whole<double>(text.starts_with('+') ? text.substr(1) : text); number && std::isfinite(*number)) return Json(*number);
+    if (const auto number = whole<double>(text); number && std::isfinite(*number)) return Json(*number);
     if (const auto number = special_number(text)) return Json(*number);
   }
   return misfit(Type::number, value);
