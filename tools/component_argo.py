@@ -94,6 +94,9 @@ def template(interface: dict, image: str, kind: str) -> str:
         "      - /inputs/",
         *(line for field in inputs for line in argument(field)),
         *(line for field in outputs for line in (f"      - --{flag_name(field)}", f"      - {place(field)}")),
+        # A host name ends after 63 characters, a pod's name need not.
+        "      env:",
+        "      - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}",
         "      resources:",
         "        requests: {cpu: 10m, memory: 32Mi}",
         "        limits: {memory: 256Mi}",

@@ -25,7 +25,7 @@ struct SavedFile {
 };
 
 struct CheckpointSet {
-  std::string key;  // its own
+  std::string key;                         // its own
   std::map<std::string, SavedFile> files;  // by path
 };
 

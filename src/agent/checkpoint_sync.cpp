@@ -144,27 +144,27 @@ void CheckpointSync::end_round() {
   }
   std::erase_if(m_restless, [this](const auto& entry) { return !m_changed.contains(entry.first); });
   for (const auto& path : m_changed)
-    if (++m_restless[path] == restless)
-      m_tell(fmt::format("checkpoints: {} changes all the time; an older state of it is kept, or none", path));
+    if (++m_restless[path] == restless) m_tell(fmt::format("checkpoints: {} changes all the time; an older state of it is kept, or none", path));
   m_problem = fmt::format("{} changed or went while it was read; tried again at the next look", m_changed.empty() ? "a file" : *m_changed.begin());
   remove_superseded();
 }
 
 void CheckpointSync::write_set(CheckpointSet set) {
   const auto id = std::make_shared<objectstore::Client::CallId>();
-  *id = m_stores.of(m_checkpoints.to).put(
-      m_at.child(set.key), [text = text_of(set)] { return Result<std::string>(text); },
-      [this, id, set](const objectstore::Answer<objectstore::Object>& answer) {
-        m_calls.erase(*id);
-        m_there.insert(set.key);
-        ++m_number;  // perhaps it is there, whatever the answer was
-        if (!answer) return fail(answer.error().error.message);
-        m_set = set;
-        for (const auto& file : m_seen)
-          if (is_saved(file)) m_restless.erase(file.path);
-        clean_up();
-      },
-      {{"Content-Type", "application/json"}});
+  *id = m_stores.of(m_checkpoints.to)
+            .put(
+                m_at.child(set.key), [text = text_of(set)] { return Result<std::string>(text); },
+                [this, id, set](const objectstore::Answer<objectstore::Object>& answer) {
+                  m_calls.erase(*id);
+                  m_there.insert(set.key);
+                  ++m_number;  // perhaps it is there, whatever the answer was
+                  if (!answer) return fail(answer.error().error.message);
+                  m_set = set;
+                  for (const auto& file : m_seen)
+                    if (is_saved(file)) m_restless.erase(file.path);
+                  clean_up();
+                },
+                {{"Content-Type", "application/json"}});
   m_calls.insert(*id);
 }
 
@@ -213,7 +213,9 @@ void CheckpointSync::give_up_uploads() {
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(m_checkpoints.to), m_at, [this](const auto& found) {
     for (const auto& pending : found.value_or(std::vector<objectstore::Pending>())) {
       const auto id = std::make_shared<objectstore::Client::CallId>();
-      *id = m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, [this, id](const auto&) { m_calls.erase(*id); });
+      *id = m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, [this, id](const auto&) {
+        m_calls.erase(*id);
+      });
       m_calls.insert(*id);
     }
     end_look();

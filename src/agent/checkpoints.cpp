@@ -65,8 +65,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
   for (int tries = 1;; ++tries) {
     ASSIGN(const auto found, find_set(loop, client, from));
     const auto plan = plan_of(found);
-    if (!found.set && found.incomplete > 0)
-      tell(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
+    if (!found.set && found.incomplete > 0) tell(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
     if (const auto left_out = objectstore::describe_left_out(plan.left_out); !left_out.empty()) tell("checkpoints: " + left_out);
     if (plan.travels.empty()) return {};
     const auto began = loop.now();

@@ -68,11 +68,11 @@ class CheckpointSync {
   Duration m_between_looks;
   objectstore::Address m_at;
   bool m_loaded = false, m_uploads_given_up = false;
-  std::set<std::string> m_there;             // keys that we know of at the place
-  CheckpointSet m_set;                       // the last one
-  std::uint64_t m_number = 0;                // the highest of any
-  std::map<std::string, SavedFile> m_saved;  // by path: the last state of each that is there
-  std::uint64_t m_count = 0;                 // of files that were sent
+  std::set<std::string> m_there;               // keys that we know of at the place
+  CheckpointSet m_set;                         // the last one
+  std::uint64_t m_number = 0;                  // the highest of any
+  std::map<std::string, SavedFile> m_saved;    // by path: the last state of each that is there
+  std::uint64_t m_count = 0;                   // of files that were sent
   std::vector<objectstore::LocalFile> m_seen;  // in this round
   std::vector<objectstore::LocalFile> m_left;  // of them, to be sent; the next one last
   std::string m_key;                           // of the one under way

@@ -39,7 +39,7 @@ Result<T> await(Connection& connection, const std::function<void(std::function<v
 }
 
 Result<cluster::Facts> facts_of(Connection& connection) {
-  if (!connection.pod.empty())
+  if (!connection.pod.name.empty())
     return await<cluster::Facts>(connection,
                                  [&](auto done) { cluster::find_facts(connection.client, connection.name_space, connection.pod, std::move(done)); });
   cluster::Facts facts;

@@ -23,14 +23,16 @@ Result<ClusterPlace> find_cluster(const std::string& context, const std::string&
   }
   if (pod) {
     place.credentials = std::move(*pod);
-    place.pod = environment("KFP_POD_NAME");
-    if (place.pod.empty()) place.pod = environment("HOSTNAME");
+    // The first two are by the downward API: KFP's and that of our own templates.
+    for (const auto* variable : {"KFP_POD_NAME", "POD_NAME", "HOSTNAME"})
+      if (place.pod.name.empty()) place.pod.name = environment(variable);
+    place.pod.node_id = environment("ARGO_NODE_ID");
   } else {
     ASSIGN(place.credentials, kube::from_kubeconfig("", context));
   }
   place.description = place.credentials.description;
   place.name_space = name_space.empty() ? place.credentials.name_space : name_space;
-  if (place.name_space != place.credentials.name_space) place.pod.clear();
+  if (place.name_space != place.credentials.name_space) place.pod = {};
   return place;
 }
 

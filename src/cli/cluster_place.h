@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cluster/facts.h"
 #include "kube/credentials.h"
 
 namespace trainstep::cli {
@@ -12,7 +13,7 @@ namespace trainstep::cli {
 struct ClusterPlace {
   kube::Credentials credentials;
   std::string name_space;
-  std::string pod;  // our own; empty: we are in none, or in another namespace than the job will be (an owner must live beside what it owns)
+  cluster::OwnPod pod;  // without a name: we are in none, or in another namespace than the job will be (an owner must live beside what it owns)
   std::string description;
 };
 

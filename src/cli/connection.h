@@ -30,7 +30,9 @@ struct Connection {
     waiting.name(credentials->server.origin(), "the API server");
   }
 
-  std::string name_space, pod, description;
+  std::string name_space;
+  cluster::OwnPod pod;
+  std::string description;
   std::function<void(const std::string& text)> tell;  // that a server lets us wait: on stderr, if nobody else wants it
   PollLoop loop;
   http::Waiting waiting;

@@ -31,7 +31,8 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_name_space(std::move(name_space)),
       m_attempt(std::move(attempt)),
       m_existing(std::move(existing)),
-      m_removal_ends(client.loop()) {}
+      m_removal_ends(client.loop()),
+      m_settled(client.loop()) {}
 
 ClusterBackend::~ClusterBackend() {
   m_client.cancel(m_call);
@@ -39,8 +40,7 @@ ClusterBackend::~ClusterBackend() {
 }
 
 kube::Path ClusterBackend::job_path() const {
-  const auto& resource = m_submitted ? m_resource : m_submission->resource();
-  return {std::string(resource.group_version), std::string(resource.plural), m_name_space, m_plan.job_name, ""};
+  return {std::string(m_resource.group_version), std::string(m_resource.plural), m_name_space, m_plan.job_name, ""};
 }
 
 void ClusterBackend::prepare(Sink sink) {
@@ -50,6 +50,7 @@ void ClusterBackend::prepare(Sink sink) {
     m_timer = m_client.loop().after(Duration{}, [this] { submitted(std::move(*m_existing)); });
     return;
   }
+  if (m_only_end) return;
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, m_attempt,
       Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }});
@@ -57,16 +58,21 @@ void ClusterBackend::prepare(Sink sink) {
 
 void ClusterBackend::submitted(Result<Submitted> result) {
   m_client.loop().cancel(m_timer);
-  if (!result && m_removal_wanted && result.error().kind == ErrorKind::unavailable) return remove_and_report();  // it may exist all the same
+  if (!result && (m_removal_wanted || m_keep_wanted)) {  // it may exist all the same
+    m_timer = m_client.loop().after(Duration{}, [this] { find_job(); });
+    return;
+  }
   if (!result) return emit(follow::BackendFailed{std::move(result.error())});
+  if (m_submission && m_submission->unsettled() > Duration(0)) m_settled.set(m_submission->unsettled());
   m_submitted = std::move(*result);
   m_resource = m_submitted->resource;
   m_uid = uid_of(m_submitted->object);
+  m_version = text(metadata_of(m_submitted->object), "resourceVersion");
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   // operators.md §8, trap 2: the v1 operator does not.
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1"});
-  if (m_removal_wanted) return remove_and_report();
+  if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
   if (!m_wanted.empty())
     m_companions = std::make_unique<Companions>(m_client, m_submitted->object, std::move(m_wanted), [this](Result<void> made) {
       if (!made) emit(follow::BackendFailed{std::move(made.error())});
@@ -139,6 +145,7 @@ void ClusterBackend::watch_events(const std::string& object) {
 void ClusterBackend::look_at_job(const Json& object) {
   if (uid_of(object) != m_uid || m_gone) return;
   m_version = text(metadata_of(object), "resourceVersion");
+  m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   emit(follow::JobSeen{kinds::find(m_plan.kind).judge(object)});
 }
 

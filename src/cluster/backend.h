@@ -13,6 +13,8 @@
 #include "base/deadline.h"
 #include "cluster/companions.h"
 #include "cluster/facts.h"
+#include "cluster/job_search.h"
+#include "cluster/lease.h"
 #include "cluster/pod_index.h"
 #include "cluster/submit.h"
 #include "kube/log_stream.h"
@@ -33,6 +35,10 @@ class ClusterBackend : public run::Backend {
 
   // Before prepare(): what the job is to take with it.
   void bring(std::vector<Companion> companions) { m_wanted = std::move(companions); }
+  // Before prepare(): no job is made or followed; one that an earlier attempt has made is only looked for when it is to be removed or kept.
+  void only_end() { m_only_end = true; }
+  // When our pod's end began, by the cluster's clock.
+  void ends_since(Time time) { m_ends_since = time; }
   // The primary's, when it has ended well; null: none was seen.
   [[nodiscard]] const result::PodReport* report() const { return m_report ? &*m_report : nullptr; }
 
@@ -42,6 +48,7 @@ class ClusterBackend : public run::Backend {
   void look_again() override;
   void remove_job(const follow::RemoveJob& order) override;
   void hold_output(Pressure pressure) override;
+  void keep_job(const follow::KeepJob& order) override;
   Result<std::vector<run::OutputFound>> collect() override;
 
   // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
@@ -61,7 +68,14 @@ class ClusterBackend : public run::Backend {
   void job_gone();
   void pod_gone(const std::string& uid);
   void look_at_event(const Json& object);
-  void remove_and_report();
+  void find_job();
+  void try_to_find(int tries);
+  void found(std::optional<JobSearch::Found> job);
+  [[nodiscard]] bool create_may_come() const;
+  void go_on_with_found();
+  void lease_job();
+  void try_to_lease(int tries);
+  bool may_help(const kube::ApiError& problem);
   void try_to_remove(int tries);
   void look_before_removal(int tries);
   void removed();
@@ -98,10 +112,16 @@ class ClusterBackend : public run::Backend {
   std::optional<result::PodReport> m_report;  // the primary's, when it has ended well
   Deadline m_removal_ends;                    // while the server answers
   bool m_removal_at_once = false;
+  std::unique_ptr<JobSearch> m_search;
+  std::unique_ptr<Lease> m_lease;
+  Deadline m_settled;  // by then a create whose answer is lost has taken effect or never will
+  std::optional<Time> m_started, m_ends_since;
   std::string m_version;  // resourceVersion of the job as it was seen last
   int m_look = 0;         // which look_again() is the last
   bool m_gone = false;
-  bool m_removal_wanted = false;  // before it was known whether there is a job
+  bool m_removal_wanted = false;  // also before it is known whether there is a job
+  bool m_keep_wanted = false;
+  bool m_only_end = false;
 };
 
 }  // namespace trainstep::cluster

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "cluster/backend.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
@@ -15,6 +18,11 @@ constexpr Duration removal_patience{25'000};
 // How long the clean-up after the end is tried, and then waits for pods that take their time to stop.
 constexpr Duration cleanup_patience{120'000};
 constexpr Duration next_look{250};
+// How long the answer to a create is waited for before the job is looked for by its name.
+constexpr Duration create_patience{1'000};
+constexpr Duration look_for_create{1'000};
+// How long a job waits for the next attempt of its step (docs/adr/0021).
+constexpr Duration kept_for = std::chrono::hours(1);
 constexpr int most_looks = 5;  // at a job that changes between each look and its DELETE; then it is deleted as it is
 
 }  // namespace
@@ -22,32 +30,118 @@ constexpr int most_looks = 5;  // at a job that changes between each look and it
 void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
-  if (!m_submitted && m_submission && m_submission->may_exist()) {
-    // A DELETE that overtakes the create would find nothing: its answer is waited for (submitted() goes on).
-    m_timer = m_client.loop().after(removal_patience, [this] { remove_and_report(); });
-    return;
-  }
-  if (m_submitted) return remove_and_report();
-  m_submission.reset();
-  m_client.loop().post([this] { emit(follow::JobGone{}); });
+  m_removal_ends.set(removal_patience);
+  m_submitted ? try_to_remove(1) : find_job();
 }
 
-void ClusterBackend::remove_and_report() {
+// The answer to a create that is under way brings the uid; if it does not come soon, the job is looked for by its name.
+void ClusterBackend::find_job() {
+  const bool creating = m_submission && m_submission->creating();
+  m_timer = m_client.loop().after(creating ? create_patience : Duration(0), [this] { try_to_find(1); });
+}
+
+void ClusterBackend::try_to_find(int tries) {
+  std::optional<kinds::Resource> served;
+  if (m_submission) {
+    served = m_submission->served();
+    if (const auto unsettled = m_submission->unsettled(); unsettled > Duration(0)) m_settled.set(unsettled);
+    m_resource = m_submission->resource();
+    m_submission.reset();
+  }
+  if (!m_settled.is_set() && m_plan.fresh_run) {  // no attempt before this one, and no create
+    m_client.loop().post([this] { found(std::nullopt); });
+    return;
+  }
+  m_search = std::make_unique<JobSearch>(m_client, m_plan, m_name_space, served, [this, tries](JobSearch::Answer answer) {
+    if (answer) return found(std::move(*answer));
+    const auto problem = std::move(answer.error());
+    if (!may_help(problem)) return emit(follow::BackendFailed{problem.error});
+    if (tries > 1) m_client.failing(this, problem);
+    m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { try_to_find(tries + 1); });
+  });
+}
+
+// A step's pod has less time than a create may take in the worst case.
+bool ClusterBackend::create_may_come() const {
+  const bool settled = !m_settled.is_set() || m_settled.passed();
+  return !settled && (m_facts.pod.empty() || !m_removal_ends.passed());
+}
+
+void ClusterBackend::found(std::optional<JobSearch::Found> job) {
+  m_client.works(this);
+  const bool going = job && at(metadata_of(job->object), "deletionTimestamp") != nullptr;
+  if (job && !(going && uid_of(job->object) == m_uid)) {
+    m_submitted = Submitted{job->resource, std::move(job->object), true};
+    m_resource = job->resource;
+    m_uid = uid_of(m_submitted->object);
+    m_version = text(metadata_of(m_submitted->object), "resourceVersion");
+    m_started = from_rfc3339(text(at(&m_submitted->object, "status"), "startTime"));
+    return go_on_with_found();
+  }
+  if (create_may_come()) {
+    m_timer = m_client.loop().after(look_for_create, [this] { try_to_find(1); });
+    return;
+  }
+  if (m_keep_wanted) return emit(follow::JobKept{});
+  if (m_settled.is_set() && !m_settled.passed())
+    tell("a create was not answered: a job of this run may still appear");
+  else if (m_uid.empty() && !m_plan.fresh_run)
+    tell("there is no job of this run");
+  m_gone = true;
+  emit(follow::JobGone{});
+}
+
+void ClusterBackend::go_on_with_found() {
+  if (m_keep_wanted) return lease_job();
   m_removal_ends.set(removal_patience);
   try_to_remove(1);
+}
+
+// Whether what was refused may be granted later: a server that cannot be reached is waited for, one that answers only for so long.
+bool ClusterBackend::may_help(const kube::ApiError& problem) {
+  if (problem.status == 0) m_removal_ends.set(removal_patience);
+  const bool later = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
+  return later && (problem.status == 0 || !m_removal_ends.passed());
 }
 
 void ClusterBackend::try_to_remove(int tries) {
   const bool any_version = m_removal_at_once || tries > most_looks;
   const kube::Preconditions seen{m_uid, any_version ? "" : m_version};
   m_call = m_client.remove(job_path(), kube::Propagation::foreground, seen, {Duration(0)}, [this, tries, any_version](const kube::Answer& answer) {
+    if (answer) tell("the job is deleted");
     if (answer || answer.error().status == 404) return removed();
     const auto& problem = answer.error();
     if (problem.status == 409) return any_version ? removed() : look_before_removal(tries + 1);
-    if (problem.status == 0) m_removal_ends.set(removal_patience);
-    const bool may_help = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
-    if (!may_help || (problem.status != 0 && m_removal_ends.passed())) return emit(follow::BackendFailed{problem.error});
+    if (!may_help(problem)) return emit(follow::BackendFailed{problem.error});
+    if (tries > 1) m_client.failing(this, problem);
     m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { look_before_removal(tries + 1); });
+  });
+}
+
+void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
+  m_keep_wanted = true;
+  m_removal_ends.set(removal_patience);
+  m_submitted ? lease_job() : find_job();
+}
+
+// Our own clock may be wrong; what was read of our pod's end is the cluster's.
+void ClusterBackend::lease_job() { try_to_lease(1); }
+
+void ClusterBackend::try_to_lease(int tries) {
+  const auto now = std::max(m_ends_since.value_or(m_client.loop().now()), m_client.loop().now());
+  const auto length = kept_for + m_facts.retry_pause;
+  m_lease =
+      std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, m_uid}, m_plan.options.run_policy.active_deadline);
+  m_lease->set(now, m_started, length, {Duration(0)}, [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
+    if (problem && may_help(*problem)) {
+      m_timer = m_client.loop().after(m_client.pause(tries, problem->retry_after), [this, tries] { try_to_lease(tries + 1); });
+      return;
+    }
+    if (problem && problem->status != 404)
+      tell(fmt::format("the job has no deadline: {}", problem->error.message));
+    else if (!problem)
+      tell(fmt::format("if no attempt takes it up by {}, the job ends", to_rfc3339(until)));
+    emit(follow::JobKept{});
   });
 }
 
@@ -71,7 +165,12 @@ void ClusterBackend::look_before_removal(int tries) {
   });
 }
 
+// A create whose answer was lost may come after the DELETE.
 void ClusterBackend::removed() {
+  if (create_may_come()) {
+    m_timer = m_client.loop().after(look_for_create, [this] { try_to_find(1); });
+    return;
+  }
   m_gone = true;
   emit(follow::JobGone{});
 }

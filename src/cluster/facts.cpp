@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -88,23 +89,62 @@ std::optional<int> attempt_of(std::string_view node_name) {
   return whole_number(node_name.substr(open + 1, node_name.size() - open - 2));
 }
 
-// In doubt none follows: then a lost step ends its job, which is better than a job that nobody looks after. The policies are those that try again
-// what was evicted (Argo's default is OnFailure); `limit` does not count the first attempt; maxDuration counts from the beginning of the first.
+double factor_of(const Json* backoff) {
+  const auto* factor = at(backoff, "factor");
+  if (factor == nullptr) return 1;
+  const auto written = factor->is_string() ? factor->get<std::string>() : factor->dump();
+  double number = 1;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), number);
+  return error == std::errc{} && number >= 1 && number < 1'000 ? number : 1;
+}
+
+std::optional<Duration> duration_at(const Json* object, std::string_view key) {
+  const auto* value = at(object, key);
+  if (value == nullptr) return std::nullopt;
+  return value->is_string() ? duration(value->get_ref<const std::string&>()) : std::nullopt;
+}
+
+// duration · factor^attempt, at most `cap`.
+Duration pause_before_next(const Json* backoff, int attempt) {
+  constexpr double longest = 24 * 3600 * 1000.0;
+  auto pause = static_cast<double>(duration_at(backoff, "duration").value_or(Duration{0}).count());
+  for (int i = 0; i < attempt && pause < longest; ++i) pause *= factor_of(backoff);
+  const auto cap = duration_at(backoff, "cap");
+  return Duration{static_cast<std::int64_t>(std::min({pause, longest, cap ? static_cast<double>(cap->count()) : longest}))};
+}
+
+// A pod that is deleted or evicted is a failure or an error to Argo, depending on what it sees first – the container's end, or that the pod has gone
+// –, and one that comes back to an older attempt's place. So `Always` (what is lost is tried again) is sure, every other policy and an expression are
+// not. Kubeflow Pipelines since 2.17 gives every template `OnError`. `limit` does not count the first attempt; maxDuration counts from the beginning
+// of the first.
 void find_retries(const Json* spec, std::optional<Time> created, Facts& facts) {
   const auto argo = argo_template(spec);
   const auto* strategy = at(&argo, "retryStrategy");
   const auto attempt = attempt_of(facts.node_name);
-  if (strategy == nullptr || !strategy->is_object() || !attempt || at(strategy, "expression") != nullptr) return;
-  const auto policy = text(strategy, "retryPolicy");
-  if (!policy.empty() && policy != "Always" && policy != "OnFailure") return;
+  if (strategy == nullptr || !strategy->is_object() || !attempt) return;
+  const bool sure = text(strategy, "retryPolicy") == "Always" && at(strategy, "expression") == nullptr;
   const auto* limit = at(strategy, "limit");
-  if (limit != nullptr && whole_number(limit).value_or(0) <= *attempt) return;
-  if (const auto* longest = at(at(strategy, "backoff"), "maxDuration")) {
-    const auto time = longest->is_string() ? duration(longest->get_ref<const std::string&>()) : std::nullopt;
-    if (!time || *attempt > 0 || !created) return;
-    if (time->count() > 0) facts.retried_until = *created + *time;
+  const auto most = limit != nullptr ? whole_number(limit) : std::nullopt;
+  const bool none = limit != nullptr &&
+                    (limit->is_number_integer() ? limit->get<std::int64_t>() < 0 : limit->is_string() && text(strategy, "limit").starts_with('-'));
+  if (none || (most && *most <= *attempt)) return;
+  const auto* backoff = at(strategy, "backoff");
+  bool until_known = true;
+  if (at(backoff, "maxDuration") != nullptr) {
+    const auto time = duration_at(backoff, "maxDuration");
+    until_known = time && *attempt == 0 && created;
+    if (until_known && time->count() > 0) facts.retried_until = *created + *time;
   }
-  facts.retried = true;
+  facts.retry = sure && until_known && (limit == nullptr || most) ? Retry::follows : Retry::may_follow;
+  facts.retry_pause = pause_before_next(backoff, *attempt);
+}
+
+// KFP's driver has Argo's emissary run the launcher, and that the step's command.
+bool has_launcher(const Json* container) {
+  for (const auto* key : {"command", "args"})
+    for (const auto& word : list(container, key))
+      if (word.is_string() && word.get_ref<const std::string&>() == "/kfp-launcher/launch") return true;
+  return false;
 }
 
 }  // namespace
@@ -121,25 +161,66 @@ Facts read_facts(const Json& pod) {
   facts.pipeline_run = text(at(metadata, "labels"), "pipeline/runid");
   facts.image = text(own_container(at(&pod, "spec")), "image");
   facts.mounts = mounts_of(at(&pod, "spec"));
+  facts.launcher = has_launcher(own_container(at(&pod, "spec")));
+  if (const auto* grace = at(at(&pod, "spec"), "terminationGracePeriodSeconds"); grace != nullptr && grace->is_number_unsigned())
+    facts.grace = std::chrono::seconds(std::min<std::uint64_t>(grace->get<std::uint64_t>(), 86'400));
   find_retries(at(&pod, "spec"), from_rfc3339(text(metadata, "creationTimestamp")), facts);
   return facts;
 }
 
-void find_facts(kube::Client& client, const std::string& name_space, const std::string& pod, std::function<void(Result<Facts>)> done) {
-  const kube::Path path{"v1", "pods", name_space, pod, ""};
-  client.get(path, {}, {}, [name_space, pod, done = std::move(done)](kube::Answer answer) {
+namespace {
+
+constexpr std::size_t longest_host_name = 63;
+
+Facts facts_without_pod(const std::string& name_space, const std::string& why) {
+  Facts facts;
+  facts.name_space = name_space;
+  facts.notices.push_back(fmt::format(
+      "this step may not read its own pod ({}): it is not known which workflow it belongs to, so a retry cannot find this job again and a "
+      "cancel is only known by its signal",
+      why));
+  return facts;
+}
+
+// The kubelet cuts a host name that is too long, and takes dashes and dots from its end.
+bool may_be(const Json& candidate, const OwnPod& pod) {
+  const auto* metadata = metadata_of(candidate);
+  const auto name = text(metadata, "name");
+  const auto id = text(at(metadata, "annotations"), "workflows.argoproj.io/node-id");
+  if (!pod.node_id.empty() && id == pod.node_id) return true;
+  if (!pod.node_id.empty() && !id.empty()) return false;
+  return name == pod.name || (name.size() > longest_host_name && pod.name.size() + 2 >= longest_host_name && name.starts_with(pod.name));
+}
+
+// Node ids come back with a pod that Argo makes anew, and a beginning may be that of several: only one is sure.
+void look_among_all(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why,
+                    const std::function<void(Result<Facts>)>& done) {
+  client.list({"v1", "pods", name_space, "", ""}, {}, {},
+              [name_space, pod, why, done](kube::Answer answer) {
+                if (!answer && answer.error().status != 403) return done(answer.error().error);
+                if (!answer) return done(facts_without_pod(name_space, why));
+                std::vector<const Json*> found;
+                for (const auto& candidate : list(&*answer, "items"))
+                  if (metadata_of(candidate) != nullptr) found.push_back(&candidate);
+                if (found.size() != 1) return done(facts_without_pod(name_space, why));
+                done(read_facts(*found.front()));
+              },
+              {.trim = [pod](Json& one) {
+                if (!may_be(one, pod)) one = Json::object();
+              }});
+}
+
+}  // namespace
+
+void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done) {
+  const kube::Path path{"v1", "pods", name_space, pod.name, ""};
+  client.get(path, {}, {}, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer));
     const auto& problem = answer.error();
     // A token that is not accepted says nothing of what may be read: with another identity, a second job would be made.
     if (problem.status == 401) return done(Error{ErrorKind::unavailable, problem.error.message});
     if (problem.status != 403 && problem.status != 404) return done(problem.error);
-    Facts facts;
-    facts.name_space = name_space;
-    facts.notices.push_back(fmt::format(
-        "this step may not read its own pod ({}): it is not known which workflow it belongs to, so a retry cannot find this job again and a "
-        "cancel is only known by its signal",
-        problem.error.message));
-    done(std::move(facts));
+    look_among_all(client, name_space, pod, problem.error.message, done);
   });
 }
 

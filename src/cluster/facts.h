@@ -21,6 +21,20 @@ struct Workflow {
   std::string uid;
 };
 
+// What a process is told of the pod that it is in.
+struct OwnPod {
+  std::string name;       // as its host name has it: without an end where it is longer than 63 characters; empty: it is in none
+  std::string node_id{};  // ARGO_NODE_ID: of the Workflow's node
+};
+
+// Whether another attempt of this step comes if this one is lost with its pod.
+enum class Retry {
+  none,
+  may_follow,  // the retry strategy tries again what failed, or what was in error: which of them the loss of a pod is, Argo decides by what it sees
+               // first
+  follows,
+};
+
 struct Facts {
   std::string name_space;
   std::string pod;  // our own; empty: not in a pod, or it may not be read
@@ -32,15 +46,19 @@ struct Facts {
   std::vector<plan::ClaimMount> mounts;
   std::optional<plan::JobFolder> folder;  // for data that have no address of their own
   std::string stores;                     // what KFP's configuration says of object stores (cluster/data.h)
-  bool retried = false;                   // another attempt is known to follow if this one is lost: the retry strategy says so, with attempts left …
+  Retry retry = Retry::none;              // by the retry strategy that the pod is made from, with attempts left …
   std::optional<Time> retried_until;      // … until then, if this is set
+  Duration retry_pause{0};                // how long it waits before the next attempt
+  Duration grace{30'000};                 // our pod's, between SIGTERM and SIGKILL
+  bool launcher = false;                  // we run below KFP's launcher, which dies of the SIGTERM and takes us along within a second
   std::vector<std::string> notices;       // what could not be found out, and what follows from it
 };
 
 // From the pod object as the API server gives it. Any JSON is allowed.
 Facts read_facts(const Json& pod);
 
-// Asks for our own pod. An answer that trying again cannot help (403, 404) is a notice, not an error. Errors: unavailable.
-void find_facts(kube::Client& client, const std::string& name_space, const std::string& pod, std::function<void(Result<Facts>)> done);
+// Asks for our own pod; where no pod has that name, or it may not be read by it, it is looked for among the pods of the namespace: by its node's id,
+// else by the beginning of its name. An answer that trying again cannot help (403, not found) is a notice, not an error. Errors: unavailable.
+void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done);
 
 }  // namespace trainstep::cluster

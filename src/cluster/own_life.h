@@ -19,29 +19,38 @@ class OwnLife {
   OwnLife(const OwnLife&) = delete;
   OwnLife& operator=(const OwnLife&) = delete;
   ~OwnLife();
-  // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on. `done` is called once, at once if
-  // that is known, else within `patience` from the loop: only a server that answers now shows that the watches are live. While one question is open
-  // others are not asked.
-  using Why = std::function<void(std::optional<std::string> eviction)>;
+
+  struct Eviction {
+    std::string what;
+    std::optional<Time> since;  // by the cluster's clock
+  };
+  // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on. Both are read after the signal:
+  // whatever caused it was there before. What is not to be seen yet is waited for, a third of the pod's grace and 10 s at most; under KFP's launcher,
+  // which leaves a second at most, 30 ms. In doubt it is a cancel. `done` is called once; at once if it is known. While one question is open others
+  // are not asked.
+  using Why = std::function<void(std::optional<Eviction> eviction)>;
   void ask_why(Why done);
+  // A question that is open is answered: in doubt. False: none is.
+  bool hurry();
 
  private:
+  void look();
+  void look_at_both();
   void look_at_pod(const Json& pod);
   void look_at_workflow(const Json& workflow);
+  void workflow_gone();
   void cancel(const std::string& what);
-  void answer(bool evicted);
+  void answer(std::optional<Eviction> eviction);
 
   kube::Client& m_client;
-  kube::Path m_pod_path;
+  const Facts& m_facts;
   Why m_why;
-  kube::Client::CallId m_call = 0;
-  Loop::TimerId m_timer = 0;
-  bool m_pod_deleted = false;
+  kube::Client::CallId m_pod_call = 0, m_workflow_call = 0;
+  Loop::TimerId m_timer = 0, m_next_look = 0;
   std::function<void(const std::string&)> m_cancelled;
   std::unique_ptr<kube::Watch> m_pod, m_workflow;
-  std::string m_pod_uid;
-  bool m_pod_watched = false;
-  bool m_workflow_lives = false;  // it is watched, and nothing speaks against it
+  std::optional<Eviction> m_eviction;  // of the pod, as it was seen last
+  bool m_workflow_lives = false;       // it was read after the signal
   bool m_done = false;
 };
 

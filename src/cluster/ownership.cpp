@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cluster/lease.h"
 #include "kinds/object.h"
 
 namespace trainstep::cluster {
@@ -57,6 +58,9 @@ Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds:
   if (trainstep::find(*metadata, "deletionTimestamp") != nullptr) return Existing::going;
   if (entry(object, "annotations", attempt_annotation) == attempt) return Existing::ours;
   const auto outcome = entry(object, "annotations", outcome_annotation);
+  const auto& wanted = plan.options.reattach;
+  if (wanted == "never" || (wanted == "unfinished" && !outcome.empty())) return Existing::unwanted;
+  if (has_lapsed(object, kind)) return Existing::lapsed;
   if (!outcome.empty() && outcome != "succeeded" && kind.judge(object).state == kinds::Judgement::State::failed) return Existing::reported_failure;
   if (entry(object, "annotations", kinds::spec_hash_annotation) != plan.spec_hash) return Existing::other_spec;
   return Existing::earlier_attempt;

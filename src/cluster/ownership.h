@@ -25,6 +25,8 @@ enum class Existing {
   ours,              // this very process made it; the answer was lost
   earlier_attempt,   // the same step's: adopt it
   reported_failure,  // the same step's, failed, and its pipeline knows: a retry trains anew
+  lapsed,            // the same step's, kept for the next attempt, and ended because none came in time
+  unwanted,          // the same step's, but job_options.reattach does not want it
   going,             // it is being deleted
   other_spec,        // this run's id, but another job
   stranger,          // not ours at all

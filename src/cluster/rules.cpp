@@ -88,6 +88,8 @@ follow::JobRules job_rules_of(const plan::Plan& plan) {
   if (const auto& queued = plan.options.limits.queued; queued && *queued < rules.operator_absent) rules.operator_absent = *queued;
   if (plan.distribution.elastic) rules.needed = static_cast<std::size_t>(plan.distribution.elastic->min);
   rules.on_eviction = plan.options.on_eviction;
+  rules.run = plan.run_id;
+  rules.never_removed = plan.options.cleanup == "never";
   return rules;
 }
 

@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <utility>
 
 #include "cluster/data.h"
+#include "cluster/job_search.h"
 #include "cluster/remote.h"
 #include "cluster/rules.h"
-#include "kinds/kind.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -39,7 +40,7 @@ void Session::begin(std::function<void(Done)> done) {
   const auto know_it = [this, alive = m_alive](Result<Facts> facts) {
     if (*alive) know(std::move(facts));
   };
-  if (!m_options.pod.empty()) return find_facts(m_home, m_options.name_space, m_options.pod, know_it);
+  if (!m_options.pod.name.empty()) return find_facts(m_home, m_options.name_space, m_options.pod, know_it);
   auto facts = m_options.facts.value_or(Facts{});
   facts.name_space = m_options.name_space;
   m_loop.post([know_it, facts]() mutable { know_it(std::move(facts)); });
@@ -49,7 +50,9 @@ void Session::know(Result<Facts> facts) {
   if (m_over) return;
   if (!facts) return finish_early(result::from_error(facts.error()));
   m_facts = std::move(*facts);
+  m_known = true;
   for (const auto& notice : m_facts.notices) say(notice);
+  m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); });
   if (m_options.wants_stores) return look_for_stores();
   configure();
 }
@@ -105,18 +108,24 @@ void Session::plan_and_run() {
     if (auto routed = route(*plan); !routed) return finish_early(result::from_error(routed.error()));
   m_plan = std::make_unique<plan::Plan>(std::move(*plan));
   say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
-  if (!m_plan->data.has_agent()) return run();
+  if (m_plan->data.has_agent()) make_data();
+  if (m_data && !m_early)
+    if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
+  if (m_early || !m_data || m_plan->data.uploads.empty()) return begin_to_follow();
+  m_uploading = true;
+  m_data->upload([this](Result<void> uploaded) {
+    m_uploading = false;
+    if (m_over || m_early) return;
+    if (!uploaded) return finish_early(result::from_error(uploaded.error()));
+    begin_to_follow();
+  });
+}
+
+void Session::make_data() {
   StepData::Surroundings surroundings{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
   if (m_job_store && m_job_facts.folder) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
   m_data = std::make_unique<StepData>(*m_plan, std::move(surroundings));
-  if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
-  if (m_plan->data.uploads.empty()) return run();
-  m_data->upload([this](Result<void> uploaded) {
-    if (m_over) return;
-    if (!uploaded) return finish_early(result::from_error(uploaded.error()));
-    run();
-  });
 }
 
 std::vector<Companion> Session::companions() const {
@@ -130,16 +139,25 @@ std::vector<Companion> Session::companions() const {
 
 std::string Session::attempt() const { return fmt::format("{:016x}", m_options.seed); }
 
+void Session::begin_to_follow() {
+  if (m_early) return wind_down();
+  run();
+}
+
 void Session::run() {
   const bool existing = m_options.existing.has_value();
   m_backend = std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space, attempt(),
                                                std::move(m_options.existing));
-  if (!existing) m_backend->bring(companions());
+  if (m_early)
+    m_backend->only_end();
+  else if (!existing)
+    m_backend->bring(companions());
+  auto job_rules = job_rules_of(*m_plan);
+  job_rules.at_shell = m_options.pod.name.empty();
   m_runner =
-      std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), job_rules_of(*m_plan)));
+      std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), std::move(job_rules)));
   m_backend->hold_output(m_pressure);
   m_runner->begin([this](run::Outcome outcome) { training_ended(std::move(outcome)); });
-  m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { m_runner->tell(follow::CancelSeen{what}); });
 }
 
 void Session::training_ended(run::Outcome outcome) {
@@ -210,17 +228,56 @@ void Session::published(Result<void> result) {
   std::exchange(m_published, nullptr)(std::move(result));
 }
 
+// Somebody at a shell, or who sends SIGINT again, does not want to wait for what is under way.
+bool Session::hurried(int signal) { return ++m_stops > 1 && (m_options.pod.name.empty() || signal == SIGINT); }
+
 void Session::request_stop(int signal) {
+  const bool hurry = hurried(signal);
   if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
+  if (hurry && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
   if (m_collecting) return stop_collecting(signal);
   if (m_over) return;
-  if (!m_runner) return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
-  if (!m_own_life) return m_runner->request_stop(signal);
-  m_own_life->ask_why([this, signal](std::optional<std::string> eviction) {
-    const bool retried = m_facts.retried && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
-    if (eviction) m_runner->tell(follow::EvictionSeen{std::move(*eviction), retried});
-    m_runner->request_stop(signal);
-  });
+  if (hurry && m_early && !m_runner)
+    return finish_early({result::VerdictClass::cancelled,
+                         m_plan ? fmt::format("a job of an earlier attempt may still be there: trainstep stop {}", m_plan->run_id)
+                                : "a job of an earlier attempt may still be there",
+                         std::nullopt, false, signal});
+  const auto go_on = [this, signal](std::optional<OwnLife::Eviction> eviction) {
+    if (m_runner) return stop_runner(signal, std::move(eviction));
+    stop_early(signal, std::move(eviction), "");
+  };
+  if (m_own_life && signal == SIGTERM) return m_own_life->ask_why(go_on);
+  if (m_own_life && m_own_life->hurry()) return;
+  go_on(std::nullopt);
+}
+
+void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction) {
+  if (m_over) return;
+  const bool retried = m_facts.retry != Retry::none && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
+  if (eviction) {
+    if (eviction->since) m_backend->ends_since(*eviction->since);
+    m_runner->tell(follow::EvictionSeen{std::move(eviction->what), retried});
+  }
+  m_runner->request_stop(signal);
+}
+
+void Session::seen_cancel(const std::string& what) {
+  if (m_over) return;
+  if (m_runner) return m_runner->tell(follow::CancelSeen{what});
+  stop_early(SIGTERM, std::nullopt, what);
+}
+
+// An earlier attempt may have made a job: what is needed to know its name goes on, an upload does not.
+void Session::stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what) {
+  if (m_early || m_over) return;
+  m_early = EarlyStop{signal, std::move(eviction), what, signal == SIGTERM && !m_own_life};
+  if (!m_known) return;
+  if (const auto plan = m_options.make_plan(m_facts, m_job_name_space); plan && plan->fresh_run)
+    return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
+  if (m_uploading)
+    m_loop.post([this, alive = m_alive] {
+      if (*alive && std::exchange(m_uploading, false)) wind_down();
+    });
 }
 
 void Session::hold_output(Pressure pressure) {
@@ -228,9 +285,26 @@ void Session::hold_output(Pressure pressure) {
   if (m_backend) m_backend->hold_output(pressure);
 }
 
+void Session::wind_down() {
+  if (m_over || m_runner) return;
+  if (std::exchange(m_early->why_unknown, false))
+    return m_own_life->ask_why([this](std::optional<OwnLife::Eviction> eviction) {
+      m_early->eviction = std::move(eviction);
+      wind_down();
+    });
+  if (m_data) make_data();  // what was under way is cancelled
+  run();
+  if (!m_early->what.empty()) return m_runner->tell(follow::CancelSeen{m_early->what});
+  stop_runner(m_early->signal, std::move(m_early->eviction));
+}
+
 void Session::finish_early(result::Verdict verdict) {
   m_over = true;
   run::Outcome outcome;
+  const bool stopped = verdict.verdict_class == result::VerdictClass::cancelled;
+  if (m_early && !stopped)
+    verdict = {result::VerdictClass::cancelled, "a job of an earlier attempt may still be there: " + verdict.message, std::nullopt, false,
+               m_early->signal};
   outcome.verdict = std::move(verdict);
   outcome.started = m_began;
   outcome.ended = m_loop.now();
@@ -239,50 +313,45 @@ void Session::finish_early(result::Verdict verdict) {
   });
 }
 
-// The step has ended before there was a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier one
-// is there.
-void Session::leave_upload(const result::Verdict& verdict, std::function<void(std::string)> done) {
-  const bool retried = m_facts.retried && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
+// The step has ended before there was a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier
+// one is there.
+void Session::leave_upload(const result::Verdict& verdict) {
+  const bool retried = m_facts.retry != Retry::none && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
   const bool follows = retried && verdict.verdict_class != result::VerdictClass::cancelled;
   const bool goes = m_data && m_data->has_uploaded() && !follows && m_plan->options.cleanup != "never";
-  if (goes) return look_for_job(0, std::move(done));
-  m_loop.post([done = std::move(done)] { done(""); });
-}
-
-void Session::look_for_job(std::size_t candidate, std::function<void(std::string)> done) {
-  constexpr Duration briefly{5'000};
-  const auto& candidates = kinds::find(m_plan->kind).resources;
-  const auto unknown = [this](const Error& error) {
-    return fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message);
-  };
-  if (candidate == candidates.size())
-    return m_data->remove_inputs([done = std::move(done), unknown](const Result<void>& removed) { done(removed ? "" : unknown(removed.error())); });
-  const auto& resource = candidates[candidate];
-  const kube::Path path{std::string(resource.group_version), std::string(resource.plural), m_job_name_space, m_plan->job_name, ""};
-  auto& client = m_remote ? *m_remote : m_home;
-  client.get(path, {}, {briefly, false}, [this, alive = m_alive, candidate, unknown, done = std::move(done)](const kube::Answer& answer) {
-    if (!*alive) return;
-    if (answer) return done("");
-    if (answer.error().status != 404) return done(unknown(answer.error().error));
-    look_for_job(candidate + 1, done);
-  });
+  if (!goes)
+    return m_loop.post([this, alive = m_alive] {
+      if (*alive) concluded("");
+    });
+  m_search =
+      std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, [this](const JobSearch::Answer& found) {
+        const auto stay = [this](const Error& error) { concluded(fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message)); };
+        if (!found) return stay(found.error().error);
+        if (*found) return concluded("");
+        m_data->remove_inputs([this, stay](const Result<void>& removed) { removed ? concluded("") : stay(removed.error()); });
+      });
 }
 
 void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
-  if (!m_backend) return leave_upload(verdict, std::move(done));
+  m_concluded = std::move(done);
+  if (!m_backend) return leave_upload(verdict);
   using enum result::VerdictClass;
   // A retry of the step is a new job of the same name: it goes on from the checkpoints.
   const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
   // What was delivered, but could not be fetched, is all that there is of the training.
   const bool unfetched = m_trained && verdict.verdict_class != succeeded;
   const bool keep = !m_data || resumes || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
-  m_backend->conclude(verdict, [this, keep, done = std::move(done)](std::string problem) {
-    if (keep) return done(std::move(problem));
-    m_data->remove_prefix([done, problem = std::move(problem)](Result<void> removed) {
-      if (removed) return done(problem);
-      done(fmt::format("{}{}the job's data could not be removed: {}", problem, problem.empty() ? "" : "; ", removed.error().message));
+  m_backend->conclude(verdict, [this, keep](std::string problem) {
+    if (keep) return concluded(std::move(problem));
+    m_data->remove_prefix([this, problem = std::move(problem)](Result<void> removed) {
+      if (removed) return concluded(problem);
+      concluded(fmt::format("{}{}the job's data could not be removed: {}", problem, problem.empty() ? "" : "; ", removed.error().message));
     });
   });
+}
+
+void Session::concluded(std::string problem) {
+  if (const auto done = std::exchange(m_concluded, nullptr)) done(std::move(problem));
 }
 
 }  // namespace trainstep::cluster

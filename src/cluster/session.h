@@ -12,6 +12,7 @@
 
 #include "cluster/backend.h"
 #include "cluster/facts.h"
+#include "cluster/job_search.h"
 #include "cluster/own_life.h"
 #include "cluster/remote.h"
 #include "cluster/report_upload.h"
@@ -23,7 +24,7 @@ namespace trainstep::cluster {
 
 struct SessionOptions {
   std::string name_space;             // where the step is, and its job
-  std::string pod;                    // our own; empty: we are in none
+  OwnPod pod;                         // our own; without a name: we are in none
   std::string where;                  // "in-cluster", "context x": for the story
   std::uint64_t seed = 0;             // random: tells this process from others, and spreads its retries
   std::optional<Submitted> existing;  // attach: this job is followed, none is made
@@ -51,7 +52,8 @@ class Session {
 
   // Calls `done` once, from the loop. Then the caller writes its outputs and calls conclude().
   void begin(std::function<void(Done)> done);
-  // SIGTERM or SIGINT arrived.
+  // SIGTERM or SIGINT arrived. At any moment: before a job of this run is known, it is looked for. A second one at a shell, or a second SIGINT, ends
+  // what is waited for.
   void request_stop(int signal);
   // The log's reader does not keep up, or does again.
   void hold_output(Pressure pressure);
@@ -77,9 +79,16 @@ class Session {
   void deliver();
   [[nodiscard]] std::string attempt() const;
   void run();
+  void begin_to_follow();
+  void seen_cancel(const std::string& what);
+  void stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what);
+  void wind_down();
+  void stop_runner(int signal, std::optional<OwnLife::Eviction> eviction);
+  bool hurried(int signal);
+  void concluded(std::string problem);
+  void make_data();
   void finish_early(result::Verdict verdict);
-  void leave_upload(const result::Verdict& verdict, std::function<void(std::string problem)> done);
-  void look_for_job(std::size_t candidate, std::function<void(std::string problem)> done);
+  void leave_upload(const result::Verdict& verdict);
   void say(const std::string& text);
 
   Loop& m_loop;
@@ -96,7 +105,8 @@ class Session {
   std::optional<JobStore> m_job_store;
   std::string m_access_mode;  // of claims
   std::unique_ptr<const plan::Plan> m_plan;
-  std::unique_ptr<StepData> m_data;  // null: nothing of the job's data is the step's business
+  std::unique_ptr<JobSearch> m_search;  // of an earlier attempt's job, when there is none of our own
+  std::unique_ptr<StepData> m_data;     // null: nothing of the job's data is the step's business
   std::map<std::string, std::string> m_contents;
   run::Outcome m_outcome;  // once the training has ended
   std::unique_ptr<ClusterBackend> m_backend;
@@ -105,6 +115,18 @@ class Session {
   Pressure m_pressure = Pressure::none;
   std::unique_ptr<ReportUpload> m_report_upload;
   std::function<void(Result<void>)> m_published;  // while the report is on its way
+  // A stop that came before there was a runner, which then only ends what is there.
+  struct EarlyStop {
+    int signal = 0;
+    std::optional<OwnLife::Eviction> eviction;
+    std::string what;
+    bool why_unknown = false;  // it came before our pod was known, and is to be asked for
+  };
+  std::optional<EarlyStop> m_early;
+  std::function<void(std::string)> m_concluded;
+  int m_stops = 0;
+  bool m_known = false;  // the facts are
+  bool m_uploading = false;
   bool m_over = false;
   bool m_trained = false;     // the training has succeeded, whatever becomes of its outputs
   bool m_collecting = false;  // outputs are fetched, after the job's end

@@ -111,8 +111,7 @@ void StepData::upload(Done done) {
                                                               staging::describe(*staged)));
                                done({});
                              }},
-        staging::DeliveryOptions{
-            .equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .manifest = {}, .what = "input"});
+        staging::DeliveryOptions{.equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .manifest = {}, .what = "input"});
   });
 }
 

@@ -14,6 +14,12 @@ namespace {
 // A create that is answered 5xx, or not at all, is tried for so long (docs/cluster.md).
 constexpr Duration patience{300'000};
 constexpr Duration look_again{1'000};
+// An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
+constexpr Duration longest_write{36'000};
+constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
+
+// It may have been done.
+bool is_doubtful(const kube::ApiError& problem) { return problem.status == 0 || problem.status == 408 || problem.status >= 500; }
 
 bool serves(const Json& list, std::string_view plural) {
   const auto* resources = trainstep::find(list, "resources");
@@ -40,6 +46,8 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
       m_sink(std::move(sink)),
       m_resource(m_kind.resources.front()),
       m_gone_by(client.loop()),
+      m_create_ends(client.loop()),
+      m_settled(client.loop()),
       m_depth(depth) {
   discover(0);
 }
@@ -47,11 +55,17 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
 Submission::~Submission() {
   m_client.cancel(m_call);
   m_client.loop().cancel(m_timer);
+  m_client.forget(this);
 }
 
+Duration Submission::unsettled() const { return m_creating || (m_settled.is_set() && !m_settled.passed()) ? longest_write : Duration(0); }
+
 // In a pod there is time: an API server that is away is no verdict. At a shell somebody waits, who may have named the wrong one – until there may be
-// a job of ours.
-kube::Retry Submission::patient() const { return {patience, m_facts.pod.empty() && !m_may_exist}; }
+// a job of ours: then the server's absence is no verdict any more.
+kube::Retry Submission::patient() const {
+  if (m_settled.is_set()) return {};
+  return {patience, m_facts.pod.empty() && m_creates == 0};
+}
 
 kube::Path Submission::collection() const { return {std::string(m_resource.group_version), std::string(m_resource.plural), m_name_space, "", ""}; }
 
@@ -80,36 +94,74 @@ void Submission::discover(std::size_t candidate) {
     if (!manifest) return fail(std::move(manifest.error()));
     m_manifest = manifest->json();
     stamp(m_manifest, m_facts, m_name_space, m_attempt);
-    check();
+    m_served = m_resource;
+    look();
   });
+}
+
+void Submission::look() {
+  m_call = m_client.get(object_path(), {}, patient(), [this](kube::Answer answer) {
+    m_call = 0;
+    if (answer) return decide_on(std::move(*answer));
+    const bool may_not_look = m_depth == Depth::dry_run && answer.error().status == 403;
+    if (answer.error().status == 404 || may_not_look) return absent();
+    if (!m_settled.is_set()) return fail(std::move(answer.error().error));
+    fail(in_context("whether the job was created is not known, it may still be there", std::move(answer.error().error)));
+  });
+}
+
+void Submission::absent() {
+  if (m_refusal && unsettled() > Duration(0)) {
+    m_timer = m_client.loop().after(look_again, [this] { look(); });
+    return;
+  }
+  if (m_refusal) return fail(std::move(*m_refusal));
+  m_checked ? create() : check();
 }
 
 void Submission::check() {
   m_call = m_client.create(collection(), m_manifest, true, patient(), [this](kube::Answer answer) {
-    if (answer && m_depth == Depth::dry_run) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
-    if (answer) return create();
-    if (answer.error().reason == "AlreadyExists") return look_at_existing();
-    fail(std::move(answer.error().error));
-  });
-}
-
-void Submission::create() {
-  m_may_exist = true;
-  m_call = m_client.create(collection(), m_manifest, false, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
-    if (answer) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
-    if (answer.error().reason == "AlreadyExists") return look_at_existing();
-    fail(std::move(answer.error().error));
+    if (answer && m_depth == Depth::dry_run) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
+    m_checked = answer.has_value();
+    if (answer) return create();
+    if (answer.error().error.kind == ErrorKind::unavailable) return fail(std::move(answer.error().error));
+    if (answer.error().reason == "AlreadyExists") return look();
+    refused(std::move(answer.error().error));
   });
 }
 
-// There is a job, so an API server that is away is no verdict any more.
-void Submission::look_at_existing() {
-  m_call = m_client.get(object_path(), {}, m_facts.pod.empty() ? patient() : kube::Retry{}, [this](kube::Answer answer) {
-    if (answer) return decide_on(std::move(*answer));
-    if (answer.error().status == 404) return m_depth == Depth::dry_run ? check() : create();  // it has gone meanwhile
-    fail(std::move(answer.error().error));
+// One try each: between two the name is looked up, as a quota or a webhook may refuse the second one because of what the first has made.
+void Submission::create() {
+  if (!m_create_ends.is_set()) m_create_ends.set(patience);
+  m_creating = true;
+  ++m_creates;
+  m_call = m_client.create(collection(), m_manifest, false, {Duration(0)}, [this](kube::Answer answer) {
+    m_call = 0;
+    m_creating = false;
+    if (!answer) return create_failed(std::move(answer.error()));
+    m_client.works(this);
+    m_sink.done(Submitted{m_resource, std::move(*answer), false});
   });
+}
+
+// A server that does not answer at all is waited for, one that answers 5xx for so long.
+void Submission::create_failed(kube::ApiError problem) {
+  if (problem.reason == "AlreadyExists") return look();
+  if (is_doubtful(problem)) m_settled.set(longest_write);
+  const bool token_due = problem.status == 401 && ++m_unauthorized <= most_unauthorized;
+  const bool again = token_due || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
+  if (!again) {
+    if (m_creates > 1 && kube::retryable(problem)) problem.error.message += fmt::format(" (the last of {} tries)", m_creates);
+    return refused(std::move(problem.error));
+  }
+  if (m_creates > 1) m_client.failing(this, problem);
+  m_timer = m_client.loop().after(m_client.pause(m_creates, problem.retry_after), [this] { look(); });
+}
+
+void Submission::refused(Error error) {
+  m_refusal = std::move(error);
+  look();
 }
 
 void Submission::decide_on(Json object) {
@@ -122,15 +174,21 @@ void Submission::decide_on(Json object) {
     case Existing::ours:
       return m_sink.done(Submitted{m_resource, std::move(object), false});
     case Existing::earlier_attempt:
-      m_may_exist = true;
-      return m_sink.done(Submitted{m_resource, std::move(object), true});
+      return take_up(std::move(object));
     case Existing::reported_failure:
-      m_sink.tell(fmt::format("{} failed in an earlier attempt, which has told so: it is deleted and made anew", shown_name()));
+      m_sink.tell(fmt::format("{} failed in an earlier attempt, which has told so: deleting it, to make it anew", shown_name()));
+      return replace(uid);
+    case Existing::lapsed:
+      m_sink.tell(fmt::format("{} was kept for this attempt, and its time has passed: deleting it, to make it anew", shown_name()));
+      return replace(uid);
+    case Existing::unwanted:
+      m_sink.tell(
+          fmt::format("{} is of an earlier attempt (job_options.reattach: {}): deleting it, to make it anew", shown_name(), m_plan.options.reattach));
       return replace(uid);
     case Existing::going:
       if (!std::exchange(m_told_going, true))
         m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting for its end", shown_name()));
-      return await_gone(uid);
+      return await_gone();
     case Existing::other_spec:
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists for this run, but with another specification; the inputs changed between two attempts. Delete it, or use "
@@ -142,20 +200,34 @@ void Submission::decide_on(Json object) {
   }
 }
 
+// What an earlier attempt has left for a while is ours for good.
+void Submission::take_up(Json object) {
+  if (!is_leased(object)) return m_sink.done(Submitted{m_resource, std::move(object), true});
+  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object)},
+                                    m_plan.options.run_policy.active_deadline);
+  m_lease->lift(patient(), [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
+    if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
+    if (problem->status == 404 || problem->status == 422) return look();  // it has gone meanwhile
+    fail(in_context("taking the job up", problem->error));
+  });
+}
+
 void Submission::replace(const std::string& uid) {
-  m_call = m_client.remove(object_path(), kube::Propagation::foreground, {uid}, {patience, false}, [this, uid](kube::Answer answer) {
+  m_call = m_client.remove(object_path(), kube::Propagation::foreground, {uid}, {patience, false}, [this](kube::Answer answer) {
+    m_call = 0;
     if (!answer && answer.error().status != 404 && answer.error().status != 409) return fail(std::move(answer.error().error));
-    await_gone(uid);
+    m_refusal.reset();
+    await_gone();
   });
 }
 
 // With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them (operators.md §8, trap 30).
-void Submission::await_gone(const std::string& uid) {
-  m_call = 0;
+void Submission::await_gone() {
   if (!m_gone_by.is_set()) m_gone_by.set(patience);
   if (m_gone_by.passed())
     return fail({ErrorKind::unavailable, fmt::format("{} of an earlier attempt is still being deleted after {}", shown_name(), describe(patience))});
-  m_timer = m_client.loop().after(look_again, [this, uid] { look_at_existing(); });
+  m_refusal.reset();  // a quota has room again when it has gone
+  m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 
 }  // namespace trainstep::cluster

@@ -1,14 +1,17 @@
-// From a plan to exactly one job: discovery, dry run, create – or adopt what an earlier attempt made.
-// SPDX-License-Identifier: Apache-2.0
+// From a plan to exactly one job: discovery, a look, dry run, create – or adopt what an earlier attempt made. The name is looked up before anything
+// is sent that a quota or a webhook could refuse because of the very job that is there, and again after every answer that may hide that a job was
+// made. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/deadline.h"
 #include "cluster/facts.h"
+#include "cluster/lease.h"
 #include "cluster/ownership.h"
 #include "kinds/kind.h"
 #include "kube/client.h"
@@ -35,18 +38,26 @@ class Submission {
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
   ~Submission();  // no callback comes any more; what is under way on the wire may still take effect
-  // A create has gone out, or a job was found: there may be one.
-  [[nodiscard]] bool may_exist() const { return m_may_exist; }
+  // A create is under way: its answer will say which object it has made.
+  [[nodiscard]] bool creating() const { return m_creating; }
+  // So long from now on a create whose answer was lost, or that is under way, may still take effect; zero: none may.
+  [[nodiscard]] Duration unsettled() const;
+  // Known once discovery has found it.
+  [[nodiscard]] const std::optional<kinds::Resource>& served() const { return m_served; }
   [[nodiscard]] const kinds::Resource& resource() const { return m_resource; }
 
  private:
   void discover(std::size_t candidate);
+  void look();
+  void absent();
   void check();
   void create();
-  void look_at_existing();
+  void create_failed(kube::ApiError problem);
+  void refused(Error error);
   void decide_on(Json object);
+  void take_up(Json object);
   void replace(const std::string& uid);
-  void await_gone(const std::string& uid);
+  void await_gone();
   void fail(Error error);
   [[nodiscard]] kube::Retry patient() const;
   [[nodiscard]] kube::Path collection() const;
@@ -61,12 +72,20 @@ class Submission {
   std::string m_attempt;
   Sink m_sink;
   kinds::Resource m_resource;
+  std::optional<kinds::Resource> m_served;
   Json m_manifest;
+  std::unique_ptr<Lease> m_lease;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
-  Deadline m_gone_by;  // set when an earlier job's end begins to be awaited
+  Deadline m_gone_by;              // set when an earlier job's end begins to be awaited
+  Deadline m_create_ends;          // set by the first create
+  Deadline m_settled;              // set by a create whose answer was lost: when it can take effect no more
+  std::optional<Error> m_refusal;  // of the dry run or the create; the job may be there all the same
   Depth m_depth;
-  bool m_may_exist = false;
+  int m_creates = 0;  // without a job to show for it
+  int m_unauthorized = 0;
+  bool m_checked = false;
+  bool m_creating = false;
   bool m_told_going = false;
 };
 

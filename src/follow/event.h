@@ -91,8 +91,9 @@ struct CancelSeen {
 };  // known before, or instead of, a signal
 struct EvictionSeen {
   std::string what;    // "this step's pod is deleted"
-  bool retry_follows;  // another attempt of this step is known to come
+  bool retry_follows;  // another attempt of this step may come
 };
+struct JobKept {};     // KeepJob is done, as far as it could be
 struct PodsListed {};  // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
 struct ServerTrouble {
   std::string reason;  // empty: it answers again
@@ -100,7 +101,7 @@ struct ServerTrouble {
 struct Event {
   Time at;
   std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
-               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed>
+               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept>
       what;
 };
 
@@ -151,9 +152,11 @@ struct RemoveJob {
   // to its Workflow.
   bool at_once = false;
 };  // now: nobody waits for its end any more; JobGone or BackendFailed follows
+struct KeepJob {};  // it is left to the next attempt, and must end if none comes; JobKept follows
 struct Finish {
   result::Verdict verdict;
 };  // nothing more is to be seen
-using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, LookAgain, RemoveJob, Finish>;
+using Action =
+    std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, LookAgain, RemoveJob, KeepJob, Finish>;
 
 }  // namespace trainstep::follow

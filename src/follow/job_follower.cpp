@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace trainstep::follow {
 
@@ -103,16 +104,25 @@ void JobFollower::on(const CancelSeen& seen, Time at) {
 void JobFollower::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
 
 void JobFollower::on(const StopRequested& request, Time at) {
-  if (m_verdict) return;
+  if (m_verdict) {
+    // Argo sends SIGTERM again and again, which is no sign of impatience.
+    if (request.signal == SIGINT || m_job_rules.at_shell) end_now();
+    return;
+  }
   if (m_over) return conclude_now(at);
   // While the API server is away nobody knows what has become of the workflow: in doubt it is a cancel.
   const bool keep = m_eviction && !m_unreachable && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
                     (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
   if (keep)
-    return decide(
-        {result::VerdictClass::interrupted, m_eviction->what + "; the job runs on for the next attempt", std::nullopt, true, request.signal}, at,
-        false);
+    return keep_for_next(
+        {result::VerdictClass::interrupted, m_eviction->what + (m_found ? "; the job runs on for the next attempt" : "; another attempt may follow"),
+         std::nullopt, true, request.signal},
+        at);
   decide({result::VerdictClass::cancelled, m_eviction ? m_eviction->what : "", std::nullopt, false, request.signal}, at, true);
+}
+
+void JobFollower::on(const JobKept&, Time /*at*/) {
+  if (m_keeping) finish();
 }
 
 void JobFollower::on(const BackendFailed& failed, Time at) {
@@ -127,7 +137,7 @@ void JobFollower::on(const BackendFailed& failed, Time at) {
 void JobFollower::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
-    warn(fmt::format("the API server cannot be reached ({}); the job runs on, trying again", trouble.reason));
+    warn(fmt::format("the API server cannot be reached ({}); {}trying again", trouble.reason, m_found && !m_verdict ? "the job runs on, " : ""));
     if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count all the same
     return;
   }

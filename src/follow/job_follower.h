@@ -19,6 +19,9 @@ struct JobRules {
   bool restarts_are_ours = false;       // a v1 operator does not keep backoffLimit (operators.md §8, trap 2): we count, unless JobFound knows better
   std::size_t needed = 0;               // so many replicas must have a place for the job to run; 0: all
   std::string on_eviction = "default";  // job_options.on_eviction
+  std::string run{};                    // its id, for messages
+  bool never_removed = false;           // job_options.cleanup: never – but by a cancel
+  bool at_shell = false;                // somebody waits for us there, and a second signal is impatience
   Duration operator_absent{120'000};    // no status, no pods, no event for so long: nobody cares for such jobs here
   Duration settle{5'000};               // how long the pods' own end may come later than the job's
   Duration log_end{300'000};            // how long the rest of the logs may take after the job's end
@@ -30,7 +33,9 @@ struct JobRules {
 //   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
 //   before a job is ended because of what is known of it, it is looked at again: a watch may be silent without anybody's knowing
 //   a job that is gone before its end was seen: unknown (system)
-//   cancel: RemoveJob before anything else; eviction with a next attempt to come: the job is left alone (interrupted)
+//   cancel: RemoveJob before anything else; eviction with a next attempt that may come: the job is left to it, for a while (interrupted)
+//   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
+//   nothing is said of a job that is not known: what became of it is told by who has seen it
 //   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
 // The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_phases.cpp phases, pending and limits, job_verdict.cpp the end.
 class JobFollower : public Machine {
@@ -80,6 +85,7 @@ class JobFollower : public Machine {
   void on(const BackendFailed& failed, Time at);
   void on(const ServerTrouble& trouble, Time at);
   void on(const PodsListed&, Time at);
+  void on(const JobKept&, Time at);
   void on(const TimerFired& fired, Time at);
   template <typename Other>  // what only happens to a gang of ours
   void on(const Other&, Time) {}
@@ -128,6 +134,8 @@ class JobFollower : public Machine {
   [[nodiscard]] result::Verdict failure_verdict() const;
   [[nodiscard]] result::Verdict unexplained_failure() const;
   [[nodiscard]] std::optional<Culprit> first_to_fail() const;
+  void keep_for_next(result::Verdict verdict, Time at);
+  void end_now();
   void decide(result::Verdict verdict, Time at, bool remove);
   void finish();
 
@@ -157,6 +165,7 @@ class JobFollower : public Machine {
   bool m_ends_awaited = true;  // the pods' own ends may come after the job's
   bool m_logs_awaited = true;
   bool m_removing = false;  // RemoveJob was ordered
+  bool m_keeping = false;   // KeepJob was ordered
   int m_failures = 0;       // of attempts, that count against backoff_limit
   int m_failures_told = 0;
 };

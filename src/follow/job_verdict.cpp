@@ -133,8 +133,12 @@ result::Verdict JobFollower::unexplained_failure() const {
 }
 
 result::Verdict JobFollower::failure_verdict() const {
-  if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
-    return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
+  if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline")) {
+    if (m_rules.policy.active_deadline)
+      return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
+    return {VerdictClass::capacity, "no attempt of this step took the job up in time, and it ended by the deadline that it was left with",
+            std::nullopt, true, 0};
+  }
   const auto first = first_to_fail();
   if (!first) return unexplained_failure();
   auto verdict = failed_verdict(failure_of(m_rules, m_members, first->member, *first->state), first->state->attempts - 1);
@@ -158,15 +162,35 @@ result::Verdict JobFollower::failure_verdict() const {
 
 void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
   if (m_verdict) return;
-  if (remove) {  // first of all: there may be only milliseconds
+  const bool cancelled = verdict.verdict_class == VerdictClass::cancelled;
+  const bool left = remove && m_job_rules.never_removed && !cancelled;
+  if (remove && !left) {  // first of all: there may be only milliseconds
     m_removing = true;
-    m_actions.emplace_back(RemoveJob{verdict.verdict_class == VerdictClass::cancelled});
+    m_actions.emplace_back(RemoveJob{cancelled});
   }
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
-  if (!remove) return finish();
-  if (m_verdict->verdict_class != VerdictClass::cancelled) return say("the job is deleted");
-  say(fmt::format("{}: the job is deleted", m_verdict->message.empty() ? result::signal_name(m_verdict->signal) + " received" : m_verdict->message));
+  if (left && m_found) warn("the job is left as it is (job_options.cleanup: never)");
+  if (!m_removing) return finish();
+  const auto* deed = m_found ? "deleting the job" : "looking for a job of this run";
+  if (!cancelled) return say(deed);
+  say(fmt::format("{}: {}", m_verdict->message.empty() ? result::signal_name(m_verdict->signal) + " received" : m_verdict->message, deed));
+}
+
+// Who wants it kept whatever comes has said so; else it is for a while.
+void JobFollower::keep_for_next(result::Verdict verdict, Time at) {
+  const bool for_a_while = m_job_rules.on_eviction != "keep";
+  m_keeping = for_a_while;
+  if (for_a_while) m_actions.emplace_back(KeepJob{});
+  m_verdict = std::move(verdict);
+  m_timeline.enter(result::Phase::finishing, at);
+  if (!for_a_while) finish();
+}
+
+// Somebody does not want to wait for what is still under way.
+void JobFollower::end_now() {
+  if (m_removing && !m_finished) warn(fmt::format("the job may still be there: trainstep stop {}", m_job_rules.run));
+  finish();
 }
 
 void JobFollower::finish() {

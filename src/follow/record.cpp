@@ -68,6 +68,7 @@ void describe(Io& io, JobRules& v) {
   io("job", v.job), io("restarts_are_ours", v.restarts_are_ours), io("needed", v.needed), io("on_eviction", v.on_eviction),
       io("operator_absent", v.operator_absent);
   io("settle", v.settle), io("log_end", v.log_end);
+  io("run", v.run), io("never_removed", v.never_removed), io("at_shell", v.at_shell);
 }
 template <typename Io>
 void describe(Io& io, Error& v) {
@@ -141,6 +142,8 @@ void describe(Io& io, ServerTrouble& v) {
 }
 template <typename Io>
 void describe(Io&, PodsListed&) {}
+template <typename Io>
+void describe(Io&, JobKept&) {}
 // Its text is lent: read_event() takes it from the line itself.
 void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
 void describe(In& io, MemberOutput& v) {
@@ -155,10 +158,10 @@ namespace {
 
 using What = decltype(Event::what);
 // In the order of the variant.
-constexpr const char* event_names[] = {"prepared",   "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
-                                       "timer",      "told",           "job_found",    "job",          "job_gone",       "pod",
-                                       "pod_gone",   "warning",        "log_complete", "cancel",       "eviction",       "server_trouble",
-                                       "pods_listed"};
+constexpr const char* event_names[] = {"prepared",    "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
+                                       "timer",       "told",           "job_found",    "job",          "job_gone",       "pod",
+                                       "pod_gone",    "warning",        "log_complete", "cancel",       "eviction",       "server_trouble",
+                                       "pods_listed", "job_kept"};
 static_assert(std::size(event_names) == std::variant_size_v<What>);
 
 template <std::size_t Index>

@@ -52,6 +52,15 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   return id;
 }
 
+// Nothing is sent.
+Client::CallId Client::refuse(Error error, Done done) {
+  const auto id = m_next++;
+  auto& call = m_calls.emplace(id, std::make_unique<Call>()).first->second;
+  call->done = std::move(done);
+  call->pause = m_loop.after(Duration(0), [this, id, error = std::move(error)] { finish(id, tl::unexpected(ApiError{error, 0, {}, {}, {}})); });
+  return id;
+}
+
 void Client::send(CallId id) {
   auto& call = *m_calls.at(id);
   call.pause = 0;

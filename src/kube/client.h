@@ -41,10 +41,10 @@ struct Retry {
   bool silence_counts = true;       // false: a server that does not answer at all is waited for, `at_most` or not
 };
 
-// What the object to be deleted must be; empty: whichever has the name, in whatever state.
+// What the object to be deleted must be. A name may be another object's by the time that a DELETE arrives: without a uid none is sent.
 struct Preconditions {
   std::string uid;
-  std::string version{};  // resourceVersion
+  std::string version{};  // resourceVersion; empty: in whatever state
 };
 
 // What is asked for of a collection.
@@ -78,7 +78,7 @@ class Client {
   CallId merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
   // Server-side apply as the field manager "trainstep", forced.
   CallId apply(const Path& path, const Json& object, Retry retry, Done done);
-  // "Not found" is an ApiError with status 404; another object than the preconditions ask for, 409.
+  // "Not found" is an ApiError with status 404; another object than the preconditions ask for, 409; no uid is an internal error.
   CallId remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done);
   void cancel(CallId call);
 
@@ -103,6 +103,7 @@ class Client {
   struct Listing;
   http::Request request(const std::string& method, const Path& path, const http::Query& query) const;
   CallId begin(http::Request request, std::string what, Retry retry, Done done);
+  CallId refuse(Error error, Done done);
   void send(CallId id);
   void answered(CallId id, const Result<http::Response>& response);
   void failed(CallId id, ApiError error);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "kube/client_call.h"
@@ -82,8 +84,10 @@ Client::CallId Client::apply(const Path& path, const Json& object, Retry retry, 
 Client::CallId Client::remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done) {
   constexpr const char* policies[] = {"Foreground", "Background", "Orphan"};
   Json options{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"propagationPolicy", policies[static_cast<int>(propagation)]}};
-  if (!preconditions.uid.empty()) options["preconditions"]["uid"] = preconditions.uid;
+  options["preconditions"]["uid"] = preconditions.uid;
   if (!preconditions.version.empty()) options["preconditions"]["resourceVersion"] = preconditions.version;
+  if (preconditions.uid.empty())
+    return refuse(internal_error(fmt::format("delete {}: it is not known which object", path.describe())), std::move(done));
   auto sent = request("DELETE", path, {});
   set_body(sent, "application/json", options);
   return begin(std::move(sent), "delete " + path.describe(), retry, std::move(done));

@@ -113,7 +113,8 @@ Store Client::store_for(const std::string& bucket) const {
   const auto found = m_regions.find(bucket);
   if (found == m_regions.end()) return store;
   auto& host = store.endpoint.host;
-  if (host == "s3.amazonaws.com" || host == fmt::format("s3.{}.amazonaws.com", store.region)) host = fmt::format("s3.{}.amazonaws.com", found->second);
+  if (host == "s3.amazonaws.com" || host == fmt::format("s3.{}.amazonaws.com", store.region))
+    host = fmt::format("s3.{}.amazonaws.com", found->second);
   store.region = found->second;
   return store;
 }

@@ -1,6 +1,5 @@
-// The verbs of an object store: asynchronous, signed, tried again where that may help. Where the store says that a bucket lies in another region, that
-// one is used.
-// SPDX-License-Identifier: Apache-2.0
+// The verbs of an object store: asynchronous, signed, tried again where that may help. Where the store says that a bucket lies in another region,
+// that one is used. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

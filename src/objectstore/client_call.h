@@ -15,9 +15,9 @@ struct Client::Call {
   http::Request request;  // without its place, body and signature
   Address at;             // with a bucket alone where that is meant
   http::Query query;
-  std::string what;       // "put s3://bucket/key", for messages
-  bool keyless = false;   // a verb for objects without a key: never sent
-  Body body{};            // may be empty
+  std::string what;      // "put s3://bucket/key", for messages
+  bool keyless = false;  // a verb for objects without a key: never sent
+  Body body{};           // may be empty
   Read read{};
   std::function<void(std::optional<StoreError>)> done{};
 

@@ -71,8 +71,8 @@ class Download : public Transfer {
  private:
   void begin() override {
     if (const auto free = free_space(m_root); free && m_plan.bytes > *free)
-      return fail(internal_error(
-          fmt::format("cannot write {}: No space left on device: {} needs {} bytes, {} are free", m_root.string(), m_at.text(), m_plan.bytes, *free)));
+      return fail(internal_error(fmt::format("cannot write {}: No space left on device: {} needs {} bytes, {} are free", m_root.string(), m_at.text(),
+                                             m_plan.bytes, *free)));
     for (const auto& folder : m_plan.folders)
       if (auto made = make_directories(place(folder)); !made) return fail(std::move(made.error()));
   }

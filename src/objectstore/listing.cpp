@@ -120,8 +120,7 @@ void Removal::remove(const std::vector<Object>& objects) {
 
 void Removal::remove_each(std::vector<Address> objects) {
   m_objects = objects.size();
-  for (auto& object : objects)
-    add([this, what = std::move(object)](auto done) { return m_client.remove(what, std::move(done)); });
+  for (auto& object : objects) add([this, what = std::move(object)](auto done) { return m_client.remove(what, std::move(done)); });
 }
 
 void Removal::add(Call call) {

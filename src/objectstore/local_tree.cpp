@@ -97,7 +97,8 @@ class Walk {
     if (failed) return is_gone(failed) ? leave_out(path, "a link that leads nowhere") : file_error("read", at, failed.value());
     if (std::ranges::find(m_way, std::pair(status.st_dev, status.st_ino)) != m_way.end() || m_links == most_links)
       return leave_out(path, "a link that goes round in a circle");
-    if (std::mismatch(m_canonical.begin(), m_canonical.end(), target.begin(), target.end()).first != m_canonical.end()) return leave_out(path, "a link to a folder elsewhere");
+    if (std::mismatch(m_canonical.begin(), m_canonical.end(), target.begin(), target.end()).first != m_canonical.end())
+      return leave_out(path, "a link to a folder elsewhere");
     ++m_links;
     auto done = folder(at, path, status);
     --m_links;

@@ -34,10 +34,10 @@ struct Travel {
 };
 
 struct SyncPlan {
-  std::vector<Travel> travels;       // large ones first: they take longest
-  std::int64_t bytes = 0;            // of them
-  std::size_t equal = 0;             // files that need not travel
-  std::vector<std::string> folders;  // download: to be made, empty ones too
+  std::vector<Travel> travels;        // large ones first: they take longest
+  std::int64_t bytes = 0;             // of them
+  std::size_t equal = 0;              // files that need not travel
+  std::vector<std::string> folders;   // download: to be made, empty ones too
   std::vector<std::string> left_out;  // download: objects that can be no file below a folder, and why: "a//b: no path"
 };
 

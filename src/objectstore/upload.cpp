@@ -49,12 +49,13 @@ class Upload : public Transfer {
 
   void whole(const Travel& travel) {
     const auto& file = travel.file;
-    m_lanes.add(file.size, call<Object>([this, &file, &key = travel.object.key](
-                                            const auto& done) { return m_client.put(address(key), part(file, 0, file.size), done); },
-                                        [this, &file](const Object& object) {
-                                          moved(file.size);
-                                          uploaded(file, object.etag);
-                                        }));
+    m_lanes.add(
+        file.size,
+        call<Object>([this, &file, &key = travel.object.key](const auto& done) { return m_client.put(address(key), part(file, 0, file.size), done); },
+                     [this, &file](const Object& object) {
+                       moved(file.size);
+                       uploaded(file, object.etag);
+                     }));
   }
 
   void in_parts(const Travel& travel) {
@@ -70,7 +71,8 @@ class Upload : public Transfer {
     const auto& file = travel.file;
     const auto size = m_limits.part_of(file.size);
     const auto count = static_cast<std::size_t>((file.size + size - 1) / size);
-    auto& parts = m_parts.emplace(travel.object.key, Parts{file, travel.object.key, std::move(upload), std::vector<std::string>(count), count}).first->second;
+    auto& parts =
+        m_parts.emplace(travel.object.key, Parts{file, travel.object.key, std::move(upload), std::vector<std::string>(count), count}).first->second;
     for (auto i = count; i-- > 0;) {  // begun files first: fewer lie half done
       const auto first = static_cast<std::int64_t>(i) * size;
       const auto length = std::min(size, file.size - first);
@@ -107,12 +109,10 @@ class Upload : public Transfer {
   // The word of the store is not enough. Where an answer was lost, the next try finds no upload any more; and a store that was killed on the way may
   // then take an upload for complete that is not (versitygw 1.8.0, a folder of an upload in progress). So the object is looked at.
   Client::CallId ask_to_complete(Parts& parts, Client::Done<Object> done) {
-    return m_client.complete_upload(
-        address(parts.key), parts.upload, parts.etags, [this, &parts, done = std::move(done)](Answer<Object> answer) {
-          if (!answer && answer.error().code != "NoSuchUpload") return done(std::move(answer));
-          keep(m_client.head(address(parts.key),
-                             [this, &parts, done, answer](Answer<Object> there) { done(judge(parts, answer, std::move(there))); }));
-        });
+    return m_client.complete_upload(address(parts.key), parts.upload, parts.etags, [this, &parts, done = std::move(done)](Answer<Object> answer) {
+      if (!answer && answer.error().code != "NoSuchUpload") return done(std::move(answer));
+      keep(m_client.head(address(parts.key), [this, &parts, done, answer](Answer<Object> there) { done(judge(parts, answer, std::move(there))); }));
+    });
   }
 
   // `told`: what the store said of the end of the upload; `there`: what is there now.

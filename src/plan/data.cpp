@@ -61,8 +61,7 @@ class Router {
     std::vector<Place> places;
     const auto add = [&](const std::optional<StepPath>& path, const std::string& uri, bool written) {
       const auto store = path ? m_facts.stores.find(path->uri) : m_facts.stores.end();
-      if (store != m_facts.stores.end() && uri == path->uri)
-        places.push_back({path->name, store_place(store->second.endpoint, uri), uri, written});
+      if (store != m_facts.stores.end() && uri == path->uri) places.push_back({path->name, store_place(store->second.endpoint, uri), uri, written});
     };
     for (const auto& input : m_data.task.inputs) {
       const auto bound = std::ranges::find(m_plan.binding.inputs, input.name, &BoundInput::name);

@@ -133,6 +133,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.run_policy = read_run_policy(fields);
   options.limits = read_limits(fields);
   options.logs = read_logs(fields).value_or(std::vector<std::string>{});
+  options.reattach = fields.choice("reattach", {"always", "unfinished", "never"}).value_or(options.reattach);
   options.cleanup = fields.choice("cleanup", {"default", "always", "on_success", "never"}).value_or(options.cleanup);
   set_backstop(options);
   options.on_eviction = fields.choice("on_eviction", {"default", "keep", "delete"}).value_or(options.on_eviction);

@@ -65,6 +65,7 @@ struct JobOptions {
   Limits limits;
   std::vector<std::string> logs;        // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
   std::string cleanup = "default";      // default (DESIGN §5), always, on_success, never
+  std::string reattach = "always";      // always, unfinished, never: which job of an earlier attempt is taken up
   std::string checkpoint_dir;           // in the pods; what the program saves there is kept for its next attempt; empty: nothing is kept
   std::string agent_image;              // an image that holds this program, for the init container of the pods; empty: the step's own
   std::string on_eviction = "default";  // default (DESIGN §5), keep, delete

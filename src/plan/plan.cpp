@@ -166,6 +166,7 @@ Result<void> name_run(const Request& request, Plan& plan) {
     plan.run_id = request.run_id;
   else
     plan.run_id = (request.identity.empty() ? random_hex() : sha256_hex(request.identity)).substr(0, 16);
+  plan.fresh_run = request.run_id.empty() && request.identity.empty();
   TRY(check_run_id(plan.run_id));
   plan.job_name = job_name(request.model_name, plan.run_id);
   plan.labels = {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", plan.run_id}, {"trainstep.dev/model", request.model_name}};

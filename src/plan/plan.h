@@ -42,6 +42,7 @@ struct Plan {
   std::string kind;        // Distribution::type, canonical
   std::string job_name;    // DNS-1035 label, short enough for every suffix an operator adds
   std::string run_id;      // 1 … 63 of [a-z0-9-]
+  bool fresh_run = false;  // the id is random: nobody but this process can have made a job of this run
   std::string spec_hash;   // over what makes this job this job; not the step's image nor presigned addresses
   std::string name_space;  // empty: not known
   Distribution distribution;

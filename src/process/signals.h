@@ -14,7 +14,8 @@ namespace trainstep::process {
 // Those of SIGTERM, SIGINT and SIGHUP that count: one that was ignored when this process began (nohup, a shell's background job) stays ignored.
 sigset_t stop_signals();
 
-// Blocks the stop signals while it lives and reports each by number. What was blocked before stays so. Several of one number that come together are one. To be made before any thread.
+// Blocks the stop signals while it lives and reports each by number. What was blocked before stays so. Several of one number that come together are
+// one. To be made before any thread.
 class Signals {
  public:
   Signals(PollLoop& loop, std::function<void(int signal)> received) : Signals(loop, stop_signals(), std::move(received)) {}

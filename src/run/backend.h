@@ -46,6 +46,7 @@ class Backend {
   // Whoever wants to see what members have begun to write and not ended yet; from the loop, any number of times.
   using Unfinished = std::function<void(follow::MemberIndex member, std::string_view line)>;
   virtual void on_unfinished(Unfinished /*call*/) {}
+  virtual void keep_job(const follow::KeepJob& /*order*/) {}
   // After Finish with success: what the program left. Error: input or internal when something is unreadable.
   virtual Result<std::vector<OutputFound>> collect() = 0;
   // After collect(), when nothing else can fail the step any more: puts the outputs to their places, each as a whole. Before it, nothing has changed

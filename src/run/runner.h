@@ -45,6 +45,7 @@ class Runner {
   void perform(const follow::EndLog& order) { m_backend.end_log(order); }
   void perform(const follow::LookAgain&) { m_backend.look_again(); }
   void perform(const follow::RemoveJob& order) { m_backend.remove_job(order); }
+  void perform(const follow::KeepJob& order) { m_backend.keep_job(order); }
   void perform(const follow::Finish& finish);
   void cancel_timers();
   [[nodiscard]] Outcome outcome_of(result::Verdict verdict) const;

@@ -72,8 +72,8 @@ struct DeliveryOptions {
   // What is there already: what the stores' ledger knows, or also what has the same content – files are read for that.
   enum class Equal { known, content };
   Equal equal = Equal::known;
-  std::string own{};              // an address: all that lies below it is the job's own
-  plan::TaskPlace manifest{};     // elsewhere what stands here is; none: nothing is
+  std::string own{};                 // an address: all that lies below it is the job's own
+  plan::TaskPlace manifest{};        // elsewhere what stands here is; none: nothing is
   std::string_view what = "output";  // for messages
 };
 
@@ -133,9 +133,9 @@ class Delivery {
   std::vector<objectstore::Object> m_there;
   std::vector<objectstore::LocalFile> m_files;
   objectstore::SyncPlan m_plan;
-  std::vector<std::string> m_others;                       // keys relative to m_to, to be removed
+  std::vector<std::string> m_others;                                          // keys relative to m_to, to be removed
   std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;  // by store and address: what others see there and is ours
-  std::set<std::pair<std::size_t, std::string>> m_told;    // of an output
+  std::set<std::pair<std::size_t, std::string>> m_told;                       // of an output
   std::unique_ptr<objectstore::Recognition> m_recognition;
   Call m_call = 0;
   std::size_t m_call_store = 0;

@@ -116,7 +116,7 @@ void ApiServer::handle(Call request, const WirePtr& wire) {
   }
   const auto verb = verb_of(request, *to);
   const auto of = to->subresource == "log" ? to->resource->plural + "/log" : to->resource->plural;
-  if (m_denied.contains(fmt::format("{} {}", verb, of)))
+  if (m_denied.contains(fmt::format("{} {}", verb, of)) || m_denied.contains(fmt::format("{} {}/{}", verb, of, to->name)))
     return reply(wire, forbidden(*to->resource, to->name,
                                  fmt::format("User \"{}\" cannot {} resource \"{}\" in API group \"{}\" in the namespace \"{}\"", m_options.user,
                                              verb, of, to->resource->group(), to->name_space)));

@@ -22,6 +22,13 @@ void set_job_condition(Json& status, const std::string& type, const std::string&
       {{"type", type}, {"status", "True"}, {"lastProbeTime", now}, {"lastTransitionTime", now}, {"reason", reason}, {"message", message}});
 }
 
+const Json* condition_of(const Json& status, std::string_view type) {
+  const auto* conditions = dig(status, {"conditions"});
+  if (conditions == nullptr) return nullptr;
+  const auto found = std::find_if(conditions->begin(), conditions->end(), [type](const Json& one) { return text_at(one, {"type"}) == type; });
+  return found == conditions->end() ? nullptr : &*found;
+}
+
 bool disrupted(const Version& pod) { return has_condition(part_of(pod.object, {"status"}), "DisruptionTarget"); }
 
 // The action of the first rule of podFailurePolicy that matches; "Count" if none does.
@@ -167,6 +174,15 @@ void JobController::start_pods(const VersionPtr& job, const Count& count) {
   }
 }
 
+// It may be set, moved and taken away while the job runs.
+void JobController::look_at_deadline(const VersionPtr& job, const Json& status, std::int64_t deadline) {
+  auto& planned = m_deadlines[std::string(job->uid())];
+  if (deadline < 0 || planned == deadline) return;
+  planned = deadline;
+  const auto due = Time{std::chrono::seconds(seconds_of(text_at(status, {"startTime"})) + deadline + 1)};
+  wake(std::string(job->uid()), std::max(Duration{0}, std::chrono::duration_cast<Duration>(due - m_store.loop().now())));
+}
+
 void JobController::reconcile(const VersionPtr& job) {
   auto status = job->object.value("status", Json::object());
   if (has_condition(status, "Complete") || has_condition(status, "Failed")) return expire(job, status);
@@ -187,7 +203,9 @@ void JobController::reconcile(const VersionPtr& job) {
     finish(job, status, "Complete", "CompletionsReached", "Reached expected number of succeeded pods");
   } else if (counted.rule_failed) {
     finish(job, status, "Failed", "PodFailurePolicy", "Container train failed with an exit code matching FailJob rule at index 1");
-  } else if (counted.failed > number_at(job->object, {"spec", "backoffLimit"}, 6) || has_condition(status, "FailureTarget")) {
+  } else if (const auto* aimed = condition_of(status, "FailureTarget"); aimed != nullptr) {
+    finish(job, status, "Failed", std::string(text_at(*aimed, {"reason"})), std::string(text_at(*aimed, {"message"})));
+  } else if (counted.failed > number_at(job->object, {"spec", "backoffLimit"}, 6)) {
     finish(job, status, "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit");
   } else if (suspended) {
     suspend(status, pods);
@@ -201,10 +219,8 @@ void JobController::reconcile(const VersionPtr& job) {
           condition["reason"] = "JobResumed";
           condition["message"] = "Job resumed";
         }
-    if (!status.contains("startTime")) {
-      status["startTime"] = now();
-      if (deadline >= 0) wake(std::string(job->uid()), Duration{deadline * 1000 + 1000});
-    }
+    if (!status.contains("startTime")) status["startTime"] = now();
+    look_at_deadline(job, status, deadline);
     start_pods(job, counted);
   }
   write_status(job, std::move(status));

@@ -27,11 +27,13 @@ class JobController : public Controller {
   void start_pods(const VersionPtr& job, const Count& count);
   void suspend(Json& status, const std::vector<VersionPtr>& pods);
   void release(const std::string& pod_uid);
+  void look_at_deadline(const VersionPtr& job, const Json& status, std::int64_t deadline);
   void expire(const VersionPtr& job, const Json& status);
 
   std::map<std::string, std::map<std::string, bool>> m_ended;  // by job and pod: whether it succeeded
   std::map<std::string, Time> m_last_failure;
-  std::set<std::string> m_suspended;  // pods that ended because of that: no failures
+  std::map<std::string, std::int64_t> m_deadlines;  // for which a look is planned
+  std::set<std::string> m_suspended;                // pods that ended because of that: no failures
 };
 
 }  // namespace trainstep::sim

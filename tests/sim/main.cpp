@@ -1,8 +1,9 @@
-// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills | --serve: the whole step against the simulated world.
+// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills | --cancels | --serve: the whole step against the simulated world.
 //   --seeds N   that many seeds from --first on (default 1); a violated promise is told, the first ones with their stories, and is exit code 1
 //   --until-violated   … and the first one is the end
 //   --seed S    this one alone, with everything that happened
 //   --kills     instead: every kind, killed before and after each of its API calls, where nothing else goes wrong
+//   --cancels   instead: every kind, cancelled, evicted and stopped at each of its API calls, and cancelled at each call of the attempt after that
 //   --serve     instead: its API server alone, at standard input and output (serve.h)
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
@@ -44,12 +45,42 @@ int run_kills() {
   return failed == 0 && points > 0 ? 0 : 1;
 }
 
+// One point; false: the step had ended before it.
+struct Points {
+  int lived = 0, failed = 0;
+  bool live(const std::string& kind, StepFate step_fate, std::pair<int, int> act, int first_create) {
+    Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = Fate::hangs, .step_fate = step_fate, .calm = true, .act = act};
+    if (kind.starts_with("MPI")) wishes.mpi_v2beta1 = kind == "MPI";
+    wishes.first_create = static_cast<FirstCreate>(first_create);
+    World world(5, {.wishes = wishes});
+    const auto violations = world.run(real_step);
+    for (const auto& violation : violations) std::printf("%s: %s\n", world.scenario().describe().c_str(), violation.c_str());
+    failed += violations.empty() ? 0 : 1;
+    ++lived;
+    return world.calls_of_life(act.second == 0 ? 0 : 1) >= (act.second == 0 ? act.first : act.second);
+  }
+};
+
+int run_cancels() {
+  Points points;
+  for (const std::string kind : {"Job", "PyTorch", "MPI", "MPI v1", "TF"})
+    for (const auto step_fate : {StepFate::cancelled, StepFate::evicted, StepFate::stopped})
+      for (int create = 0; create <= static_cast<int>(FirstCreate::late); ++create) {
+        for (int call = 1; call < 100 && points.live(kind, step_fate, {call, 0}, create);) ++call;
+        if (step_fate != StepFate::evicted) continue;
+        for (int call = 1; call < 100 && points.live(kind, step_fate, {12, call}, create);) ++call;
+      }
+  std::printf("%d cancel points, %d with a violated promise\n", points.lived, points.failed);
+  return points.failed == 0 && points.lived > 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   for (const auto& word : words) {
     if (word == "--kills") return run_kills();
+    if (word == "--cancels") return run_cancels();
     if (word == "--serve") return serve(std::cin, std::cout), 0;
   }
   const Live live = [](std::uint64_t seed, bool story) {

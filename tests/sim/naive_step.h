@@ -20,8 +20,10 @@ struct Sins {
   bool forgets_name = false;  // each life makes a job of its own
   bool prints_twice = false;
   bool skips_a_line = false;
-  bool leaves_job = false;      // gives up on whatever is pending, and leaves the job behind
-  bool blames_another = false;  // names a wrong replica
+  bool leaves_job = false;       // gives up on whatever is pending, and leaves the job behind
+  bool blames_another = false;   // names a wrong replica
+  bool deletes_blindly = false;  // by name alone
+  bool says_too_much = false;    // that the job is gone, before it is
 };
 
 class NaiveStep : public Step {
@@ -97,6 +99,7 @@ class NaiveStep : public Step {
     ask("GET", path(), nullptr, [this](int code, const std::string& body) {
       if (code == 404) return exit(result::VerdictClass::system);
       using enum kinds::Judgement::State;
+      m_uid = text_at(Json::parse(body), {"metadata", "uid"});
       const auto state = kinds::find(m_plan.kind).judge(Json::parse(body)).state;
       if (state == succeeded || state == failed) return finish(state == succeeded || m_sins.lies);
       if (m_sins.leaves_job) return exit(result::VerdictClass::system);
@@ -137,13 +140,17 @@ class NaiveStep : public Step {
         [this, verdict](int, const std::string&) { m_around.exit(verdict); });
   }
   void remove(std::function<void()> done) {
-    ask("DELETE", path(), {{"propagationPolicy", "Foreground"}}, [done = std::move(done)](int, const std::string&) { done(); });
+    if (m_sins.says_too_much) m_around.say("the job is deleted");
+    Json options = {{"propagationPolicy", "Foreground"}};
+    if (!m_sins.deletes_blindly) options["preconditions"]["uid"] = m_uid;
+    ask("DELETE", path(), options, [done = std::move(done)](int, const std::string&) { done(); });
   }
 
   const Surroundings m_around;
   const Sins m_sins;
   plan::Plan m_plan;
   kinds::Resource m_resource;
+  std::string m_uid;
   Duration m_pause{500};
 };
 

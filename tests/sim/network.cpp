@@ -4,6 +4,11 @@
 #include "sim/exchange.h"
 
 namespace trainstep::sim {
+namespace {
+
+Reply proxys_504() { return {504, "<html><body><h1>504 Gateway Time-out</h1></body></html>\n", "text/html", {}}; }
+
+}  // namespace
 
 Network::Network(SimLoop& loop, ApiServer& server, Story& story, Random random, Faults faults)
     : m_loop(loop), m_server(server), m_story(story), m_random(random), m_faults(std::move(faults)) {
@@ -76,13 +81,21 @@ void Network::note(const Exchange& exchange) {
   what.append(request.url.path, request.url.path.find_last_of('/') + 1);
   for (const auto* option : {"watch", "dryRun"})
     if (!asked(request, option).empty()) what.append(" ").append(option);
-  m_requests.push_back({m_loop.now(), exchange.life, std::move(what)});
+  const bool blind = request.method == "DELETE" && request.body.find("\"uid\"") == std::string::npos;
+  m_requests.push_back({m_loop.now(), exchange.life, std::move(what), blind});
 }
 
 // True: the server has nothing to do with it any more.
 bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
   if (const auto* now = outage()) {
-    if (now->sort == Outage::Sort::unavailable) {
+    if (now->sort == Outage::Sort::gateway) {
+      note(*exchange);
+      m_story.tell("request", "{} (behind a proxy that answers 504)", exchange->describe());
+      const auto nobody = std::make_shared<Exchange>(*this, 0, exchange->request(), Handler{});
+      nobody->mute();
+      m_server.handle(exchange->request(), nobody);
+      ApiServer::reply(exchange, proxys_504());
+    } else if (now->sort == Outage::Sort::unavailable) {
       ApiServer::reply(exchange, unavailable());
     } else if (now->sort == Outage::Sort::refused) {
       exchange->break_off(Duration{0}, "connection refused");
@@ -105,6 +118,29 @@ bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
   return false;
 }
 
+// True: an accident has befallen it.
+bool Network::hit(const std::shared_ptr<Exchange>& exchange) {
+  const auto accident = m_accident ? m_accident(exchange->request()) : Accident::none;
+  if (accident == Accident::none) return false;
+  const auto request = exchange->request();
+  const auto nobody = std::make_shared<Exchange>(*this, 0, request, Handler{});
+  nobody->mute();
+  if (accident == Accident::late)
+    m_loop.after(m_random.between(Duration{100}, Duration{20'000}), [this, request, nobody] {
+      m_story.tell("request", "{} {} is only now written", request.method, request.url.path);
+      m_server.handle(request, nobody);
+    });
+  else
+    m_server.handle(request, nobody);
+  if (accident == Accident::gateway)
+    ApiServer::reply(exchange, proxys_504());
+  else if (accident == Accident::swallowed)
+    exchange->mute();
+  else
+    exchange->break_off(delay(), "the connection was reset");
+  return true;
+}
+
 void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
   const bool dies = exchange->death_follows && exchange->life == m_life;
   if (!injected(exchange)) {
@@ -112,7 +148,9 @@ void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
     note(*exchange);
     m_story.tell("request", "{}", exchange->describe());
     WirePtr wire = exchange;
-    if (m_random.chance(m_faults.swallowed)) {
+    if (hit(exchange)) {
+      // as it says
+    } else if (m_random.chance(m_faults.swallowed)) {
       exchange->mute();
       if (m_random.chance(0.5)) m_server.handle(request, wire);
     } else if (m_random.chance(m_faults.lost_reply)) {

@@ -16,7 +16,8 @@ namespace trainstep::sim {
 
 // A time without an API server.
 struct Outage {
-  enum class Sort { refused, silent, unavailable };  // no connection; packets vanish; 503 from what stands before it
+  // No connection; packets vanish; 503 from what stands before it; what stands before it answers 504 although the server has done what was asked.
+  enum class Sort { refused, silent, unavailable, gateway };
   Time from, to;
   Sort sort = Sort::refused;
 };
@@ -40,6 +41,9 @@ struct Faults {
   std::vector<Outage> outages = {};
 };
 
+// What becomes of one request that reaches the server.
+enum class Accident { none, lost, swallowed, gateway, late };
+
 class Network : public http::Transport {
  public:
   enum class Hook { go, die_before_send, die_after_effect };
@@ -56,6 +60,10 @@ class Network : public http::Transport {
     m_hook = std::move(hook);
     m_die = std::move(die);
   }
+  // Asked for each request that has reached the server.
+  void on_arrival(std::function<Accident(const http::Request&)> accident) { m_accident = std::move(accident); }
+  // How much later than it happens a watch of this resource tells.
+  void delay_watch(std::string plural, Duration lag) { m_slow_watch = {std::move(plural), lag}; }
   [[nodiscard]] int calls() const { return m_calls; }
   // The step has died: its connections break, nothing calls back. From now on nothing is sent until revive().
   void kill();
@@ -67,6 +75,7 @@ class Network : public http::Transport {
     Time at;
     int life;  // which of the step's
     std::string what;
+    bool blind = false;  // a DELETE that does not say which object it means
   };
   [[nodiscard]] const std::vector<Request>& requests() const { return m_requests; }
   // The step's present life; deaths and burials count it up.
@@ -79,6 +88,7 @@ class Network : public http::Transport {
   void arrive(const std::shared_ptr<Exchange>& exchange);
   void note(const Exchange& exchange);
   bool injected(const std::shared_ptr<Exchange>& exchange);
+  bool hit(const std::shared_ptr<Exchange>& exchange);
   void finish(Id id) { m_exchanges.erase(id); }
 
   SimLoop& m_loop;
@@ -87,6 +97,8 @@ class Network : public http::Transport {
   Random m_random;
   Faults m_faults;
   OnCall m_hook;
+  std::function<Accident(const http::Request&)> m_accident;
+  std::pair<std::string, Duration> m_slow_watch;
   std::function<void()> m_die;
   bool m_dead = false;
   int m_calls = 0;

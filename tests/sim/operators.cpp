@@ -17,6 +17,7 @@ void Controller::heard(const Happening& happening) {
   const auto& object = *happening.now;
   if (is_ours(*object.resource)) {
     if (happening.sort != Happening::Sort::deleted) wake(std::string(object.uid()));
+    if (happening.sort == Happening::Sort::added) resync(std::string(object.uid()));
     return;
   }
   const auto* owners = dig(object.object, {"metadata", "ownerReferences"});
@@ -41,6 +42,15 @@ void Controller::wake(const std::string& uid, std::optional<Duration> delay) {
     m_awake.erase(uid);
     const auto job = m_store.by_uid(uid);
     if (job != nullptr && !job->deleting()) reconcile(job);
+  });
+}
+
+// controller-runtime looks at everything every ten hours.
+void Controller::resync(const std::string& uid) {
+  m_store.loop().after(std::chrono::hours(10), [this, uid] {
+    if (m_store.by_uid(uid) == nullptr) return;
+    wake(uid);
+    resync(uid);
   });
 }
 

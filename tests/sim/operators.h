@@ -50,6 +50,7 @@ class Controller {
 
  private:
   void heard(const Happening& happening);
+  void resync(const std::string& uid);
   void try_again(const std::string& uid, Duration pause);
   Refusal m_refusal;
   Time m_down_until;

@@ -59,7 +59,12 @@ std::set<Class> Oracle::by_fate() const {
 std::set<Class> Oracle::allowed() const {
   auto result = by_fate();
   const auto& life = m_world.m_lives.back();
-  if (life.signalled || (m_world.m_scenario.step_fate == StepFate::cancelled && m_world.m_acted)) result.insert(Class::cancelled);
+  if (life.signalled || m_world.m_cancelled) result.insert(Class::cancelled);
+  // Nobody comes back for it, which the step cannot know.
+  const auto& scenario = m_world.m_scenario;
+  if (scenario.step_fate == StepFate::evicted && m_world.m_acted && !scenario.followed && m_world.m_lives.size() == 1 &&
+      !scenario.retry_policy.empty())
+    result.insert(Class::interrupted);
   // Whatever was to befall it, a job that has succeeded has: a worker may fail, or wait for its image, after the master's end. And one that vanished
   // between two lives cannot be known: the next one trains anew.
   if (any_job_succeeded()) result.insert(Class::succeeded);
@@ -143,9 +148,14 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   }
 }
 
+void Oracle::check_requests(std::vector<std::string>& violations) const {
+  for (const auto& request : m_world.m_network.requests())
+    if (request.blind) violations.push_back("a DELETE without a uid: " + request.what);
+}
+
 std::string Oracle::why_not_another() const {
   for (const auto& job : m_world.m_jobs) {
-    if (job.deleted_by_world || job.reported || (job.deleted_by_step && !job.succeeded)) continue;
+    if (job.deleted_by_world || job.reported || job.lapsed || (job.deleted_by_step && !job.succeeded)) continue;
     return fmt::format("another job is made although {} {}", job.name,
                        job.succeeded ? "has succeeded"
                        : job.failed  ? "has failed unreported"
@@ -157,9 +167,13 @@ std::string Oracle::why_not_another() const {
 void Oracle::check_leaks(std::vector<std::string>& violations) const {
   const auto& scenario = m_world.m_scenario;
   const auto& verdict = m_world.m_lives.back().verdict;
-  if (verdict && verdict->verdict_class == Class::interrupted) return;
-  // Under KFP v2 a cancelled step has no time for a second try: the Workflow's end is the backstop (check_empty).
-  if (scenario.step_fate == StepFate::cancelled && m_world.m_acted && !scenario.calm) return;
+  // Under KFP v2 a cancelled step has no time for a second try, and one that was told twice takes none: the Workflow's end is the backstop
+  // (check_empty), or somebody who has been told.
+  const bool ended_by_itself = verdict && !m_world.m_lives.back().doubts;
+  if (m_world.m_acted && !scenario.calm && !ended_by_itself) return;
+  // Killed in the time that an eviction leaves it, and nobody comes after it; or before it could find what became of its create.
+  const bool hard = !scenario.calm || scenario.first_create != FirstCreate::answered || scenario.step_fate == StepFate::evicted;
+  if (!verdict && m_world.m_acted && hard) return;
   const auto end = m_world.m_loop.now() - std::chrono::minutes(30);
   if (m_world.api_server_away(end)) return;
   for (const auto& pod : m_world.m_cluster.training_pods())

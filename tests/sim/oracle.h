@@ -17,6 +17,8 @@ class Oracle {
   [[nodiscard]] std::set<result::VerdictClass> allowed() const;
   void check_verdict(std::vector<std::string>& violations) const;
   void check_lines(std::vector<std::string>& violations) const;
+  // Names are taken again: whoever deletes says which object it means.
+  void check_requests(std::vector<std::string>& violations) const;
   // The moment before another job is made: why it may not be; empty: it may.
   [[nodiscard]] std::string why_not_another() const;
   // Some time after the step's end, everybody being well again.

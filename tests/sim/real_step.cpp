@@ -34,7 +34,7 @@ class RealStep : public Step, run::Listener {
   cluster::SessionOptions options() {
     cluster::SessionOptions options;
     options.name_space = m_around.name_space;
-    options.pod = m_around.pod;
+    options.pod = {m_around.pod, m_around.node_id};
     options.where = "simulated";
     options.seed = m_around.seed;
     options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) -> Result<plan::Plan> {

@@ -120,6 +120,34 @@ void draw_faults(Scenario& scenario, Random& random, const Wishes& wishes) {
   while (random.chance(0.2)) scenario.clock_jumps.emplace_back(random.between(Duration{0}, horizon), random.between(seconds(-4'000), seconds(4'000)));
 }
 
+// What makes exactly one job hard, and the answer to a signal. From a source of its own: what is drawn before stays what it was.
+void draw_hardships(Scenario& scenario, Random random, const Wishes& wishes) {
+  if (wishes.act) std::tie(scenario.act_at_call, scenario.cancel_next_at) = *wishes.act;
+  if (scenario.step_fate == StepFate::stopped) scenario.workflow = false;
+  if (wishes.simple) return;
+  if (!wishes.step_fate && !wishes.kill && scenario.step_fate == StepFate::lives && !scenario.workflow && random.chance(0.4))
+    scenario.step_fate = StepFate::stopped;
+  if (!wishes.act && !wishes.kill) {
+    if (random.chance(0.4)) scenario.act_at_call = static_cast<int>(random.between(1, 14));
+    const bool more = scenario.step_fate == StepFate::killed || scenario.step_fate == StepFate::evicted;
+    if (more && random.chance(0.3)) scenario.cancel_next_at = static_cast<int>(random.between(1, 14));
+  }
+  scenario.cancel = random.pick({Cancel::labelled, Cancel::labelled, Cancel::labelled_late, Cancel::workflow_deleted});
+  if (random.chance(0.3)) scenario.workflow_lag = random.between(Duration{10}, Duration{5'000});
+  scenario.by_kubelet = random.chance(0.3);
+  if (random.chance(0.4)) scenario.cause_lag = random.between(Duration{1}, Duration{3'000});
+  if (scenario.step_fate == StepFate::evicted) {
+    scenario.retry_policy = random.pick<std::string>({"Always", "Always", "OnFailure", "OnError", ""});
+    scenario.followed = scenario.retry_policy == "Always" || (!scenario.retry_policy.empty() && random.chance(0.6));
+    if (scenario.by_kubelet && scenario.retry_policy == "OnError") scenario.followed = false;
+  }
+  if (random.chance(0.3)) scenario.no_second = true;
+  if (scenario.workflow && random.chance(0.2)) scenario.own_pod = random.pick({OwnPod::cut, OwnPod::unreadable});
+  if (wishes.first_create) scenario.first_create = *wishes.first_create;
+  if (wishes.first_create || scenario.calm || random.chance(0.6)) return;
+  scenario.first_create = random.pick({FirstCreate::lost, FirstCreate::swallowed, FirstCreate::gateway, FirstCreate::late});
+}
+
 // Unique in its world, so that each can be counted.
 void add_lines(PodFate& fate, Random& random, const PodIdentity& who, Duration until) {
   const auto count = random.between(1, 8);
@@ -167,14 +195,39 @@ void harm(const Scenario& scenario, Random& random, const PodIdentity& who, PodF
 std::string_view name(Fate fate) { return fate_names.at(static_cast<std::size_t>(fate)); }
 
 std::string_view name(StepFate fate) {
-  return fate == StepFate::lives ? "lives" : fate == StepFate::killed ? "is killed" : fate == StepFate::cancelled ? "is cancelled" : "is evicted";
+  switch (fate) {
+    case StepFate::lives:
+      return "lives";
+    case StepFate::killed:
+      return "is killed";
+    case StepFate::cancelled:
+      return "is cancelled";
+    case StepFate::evicted:
+      return "is evicted";
+    case StepFate::stopped:
+      return "is stopped at its shell";
+  }
+  return "";
 }
 
 std::string Scenario::describe() const {
-  return fmt::format("seed {}: {}{} of {}, {} ({}), the step {}{}{}{}", seed, kind, kind == "MPI" ? installed.mpi_v2beta1 ? " v2beta1" : " v1" : "",
-                     workers, sim::name(fate), victim, sim::name(step_fate),
-                     kill_at == 0 ? "" : fmt::format(" {} call {}", kill_after ? "after" : "before", kill_at), workflow ? "" : ", no Workflow",
-                     calm ? ", calm" : "");
+  std::string more;
+  const auto add = [&more](bool holds, const std::string& text) {
+    if (holds) more += text;
+  };
+  add(kill_at != 0, fmt::format(" {} call {}", kill_after ? "after" : "before", kill_at));
+  add(act_at_call != 0, fmt::format(" at call {}", act_at_call));
+  add(cancel_next_at != 0, fmt::format(", then cancelled at call {}", cancel_next_at));
+  add(!workflow, ", no Workflow");
+  add(step_fate == StepFate::evicted, fmt::format(", retry policy \"{}\", {}", retry_policy, followed ? "followed" : "not followed"));
+  add(by_kubelet && step_fate == StepFate::evicted, ", by the kubelet");
+  add(first_create != FirstCreate::answered, ", the first create has no answer");
+  add(no_second, ", no second job is admitted");
+  add(own_pod == OwnPod::cut, ", the pod's name is cut");
+  add(own_pod == OwnPod::unreadable, ", the pod may not be read");
+  add(calm, ", calm");
+  return fmt::format("seed {}: {}{} of {}, {} ({}), the step {}{}", seed, kind, kind == "MPI" ? installed.mpi_v2beta1 ? " v2beta1" : " v1" : "",
+                     workers, sim::name(fate), victim, sim::name(step_fate), more);
 }
 
 Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
@@ -185,6 +238,7 @@ Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
   draw_fate(scenario, random, wishes);
   draw_step(scenario, random, wishes);
   draw_faults(scenario, random, wishes);
+  draw_hardships(scenario, Random(seed * 0x9e3779b97f4a7c15U + 5), wishes);
   if (scenario.calm) scenario.token_kept = false;
   if (wishes.token_life) std::tie(scenario.token_life, scenario.token_kept) = std::pair(*wishes.token_life, true);
   return scenario;

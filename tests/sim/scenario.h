@@ -46,9 +46,33 @@ enum class StepFate {
   lives,
   killed,     // SIGKILL before or after its `kill_at`th call; started again
   cancelled,  // the pipeline's run is terminated
-  evicted,    // its pod is deleted, another one follows
+  evicted,    // its pod is deleted; whether another one follows is the retry policy's affair
+  stopped,    // Ctrl-C at a shell, and again when nothing comes of it
 };
 std::string_view name(StepFate fate);
+
+// What becomes of the first create, which does what was asked.
+enum class FirstCreate {
+  answered,
+  lost,       // the connection breaks
+  swallowed,  // nothing comes back
+  gateway,    // a proxy in front answers 504
+  late,       // the connection breaks, and only then the server writes
+};
+
+// How a cancel and its signals come.
+enum class Cancel {
+  labelled,       // the Workflow and the pod are labelled as completed a second before the first signal
+  labelled_late,  // … after it
+  workflow_deleted,
+};
+
+// What the step can find out about its own pod.
+enum class OwnPod {
+  known,
+  cut,         // its name is longer than a host name can be
+  unreadable,  // no right to read it: what its template gives it must do
+};
 
 // A party that is away for a while, from `at` (after the world's begin) on.
 struct Absence {
@@ -73,10 +97,21 @@ struct Scenario {
   Json options = Json::object();       // job_options
   Faults faults;
   std::vector<Absence> absences;
-  Duration length{60'000};                                 // of the training
-  Duration acts_at{20'000};                                // after the job's creation: when somebody deletes, suspends, cancels, evicts
-  Duration acts_for{60'000};                               // how long a suspension, a quota, … lasts
-  int kill_at = 0;                                         // the step's call, 0: never
+  Duration length{60'000};    // of the training
+  Duration acts_at{20'000};   // after the job's creation: when somebody deletes, suspends, cancels, evicts
+  Duration acts_for{60'000};  // how long a suspension, a quota, … lasts
+  int kill_at = 0;            // the step's call, 0: never
+  int act_at_call = 0;        // cancelled, evicted, stopped: at this call; 0: at `acts_at`
+  int cancel_next_at = 0;     // the life after the first is cancelled at this call of its own; 0: never
+  Cancel cancel = Cancel::labelled;
+  FirstCreate first_create = FirstCreate::answered;
+  bool no_second = false;  // a quota or a webhook refuses every other job of this name, and by that whoever asks again for the one that is there
+  OwnPod own_pod = OwnPod::known;
+  std::string retry_policy = "Always";                     // of the step's template; "": no retry strategy
+  bool followed = true;                                    // evicted: another attempt comes
+  bool by_kubelet = false;                                 // evicted: the kubelet ends the pod, nobody deletes it
+  Duration cause_lag{0};                                   // evicted: the cause is to be seen so long after the signal
+  Duration workflow_lag{0};                                // what happens to the Workflow is watched so much later
   bool kill_after = false;                                 // when the server has done it; else before it is sent
   Duration skew{0};                                        // the step's clock against the cluster's
   std::vector<std::pair<Duration, Duration>> clock_jumps;  // when, by how much
@@ -96,6 +131,9 @@ struct Wishes {
   std::optional<std::pair<int, bool>> kill = {};  // call, after its effect
   std::optional<Duration> length = {};            // of the training
   std::optional<Duration> token_life = {};        // the step reads its token again only when it is refused
+  std::optional<std::pair<int, int>> act = {};    // cancelled, evicted, stopped: at this call; and the next life cancelled at that one; 0: not
+  std::optional<FirstCreate> first_create = {};
+  bool simple = false;  // no first create, own pod, quota, cause or policy that makes it hard
 };
 
 Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes);

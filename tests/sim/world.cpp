@@ -29,6 +29,14 @@ std::string summary(const Version& object) {
   return object.deleting() ? text + " (deleting)" : text;
 }
 
+bool by_deadline(const Json& status) {
+  const auto* conditions = dig(status, {"conditions"});
+  return conditions != nullptr && std::any_of(conditions->begin(), conditions->end(), [](const Json& one) {
+           return text_at(one, {"reason"}) == "DeadlineExceeded" ||
+                  text_at(one, {"message"}).find("longer than specified deadline") != std::string::npos;
+         });
+}
+
 bool is_stranger(const Version& object) { return !text_at(object.object, {"metadata", "labels", "stranger"}).empty(); }
 
 }  // namespace
@@ -83,7 +91,7 @@ void World::set_up_cluster() {
 void World::set_up_accidents() {
   for (const auto& absence : m_scenario.absences) {
     if (absence.party == Absence::Party::api_server) {
-      const auto sort = m_random.pick({Outage::Sort::refused, Outage::Sort::silent, Outage::Sort::unavailable});
+      const auto sort = m_random.pick({Outage::Sort::refused, Outage::Sort::silent, Outage::Sort::unavailable, Outage::Sort::gateway});
       m_network.add_outage({m_began + absence.at, m_began + absence.at + absence.length, sort});
       m_loop.after(absence.at, [this] { m_cluster.store.compact(m_cluster.store.number() - static_cast<std::uint64_t>(m_random.between(0, 5))); });
       continue;
@@ -101,6 +109,8 @@ void World::set_up_accidents() {
     m_loop.after(at, [this, jump = by] {
       if (m_step_loop) m_step_loop->jump(jump);
     });
+  m_network.on_arrival([this](const http::Request& request) { return accident(request); });
+  m_network.delay_watch("/workflows", m_scenario.workflow_lag);
   m_cluster.server.options().expired_as_http = m_random.chance(0.3);
   if (m_scenario.fate == Fate::quota_a_while)
     m_cluster.refuse_pods([this](const Json&) -> std::optional<std::string> {
@@ -123,6 +133,7 @@ std::optional<Reply> World::admit(const Resource& resource, Json& object) {
   if (m_scenario.fate == Fate::webhook_denies) return webhook_denied("validator.example.org", "spec.template: team label is missing");
   if (m_scenario.fate == Fate::webhook_down_a_while && m_loop.now() < m_began + m_scenario.acts_for)
     return webhook_unreachable("validator.example.org");
+  if (auto no = refuse_second(resource, object)) return no;
   if (m_scenario.fate == Fate::suspended) object["spec"].merge_patch(suspension(resource, true));
   if (m_scenario.fate == Fate::stranger && m_stranger.empty()) {
     Json taken = {{"apiVersion", resource.group_version},
@@ -133,6 +144,32 @@ std::optional<Reply> World::admit(const Resource& resource, Json& object) {
     m_stranger = m_cluster.store.create(resource, std::move(taken))->uid();
   }
   return std::nullopt;
+}
+
+// Admission comes before the look whether the name is taken.
+std::optional<Reply> World::refuse_second(const Resource& resource, const Json& object) {
+  const auto name = std::string(text_at(object, {"metadata", "name"}));
+  if (!m_scenario.no_second || m_cluster.store.find(resource, "lab", name) == nullptr) return std::nullopt;
+  if (m_scenario.seed % 2 == 0) return webhook_denied("validator.example.org", "there is a job of this name");
+  return forbidden(resource, name, "exceeded quota: jobs, requested: count/jobs=1, used: count/jobs=1, limited: count/jobs=1");
+}
+
+Accident World::accident(const http::Request& request) {
+  if (request.method != "POST" || !request.url.path.ends_with("jobs") || !asked(request, "dryRun").empty()) return Accident::none;
+  if (std::exchange(m_created, true)) return Accident::none;
+  switch (m_scenario.first_create) {
+    case FirstCreate::answered:
+      return Accident::none;
+    case FirstCreate::lost:
+      return Accident::lost;
+    case FirstCreate::swallowed:
+      return Accident::swallowed;
+    case FirstCreate::gateway:
+      return Accident::gateway;
+    case FirstCreate::late:
+      return Accident::late;
+  }
+  return Accident::none;
 }
 
 void World::job_heard(const Happening& happening) {
@@ -176,8 +213,7 @@ void World::job_created(const VersionPtr& job) {
       m_cluster.collector.remove(live, m_random.pick({Propagation::foreground, Propagation::background}));
       m_world_deletes = false;
     });
-  if (m_scenario.step_fate == StepFate::cancelled) m_loop.after(act, [this] { cancel_run(); });
-  if (m_scenario.step_fate == StepFate::evicted) m_loop.after(act, [this] { evict_step(); });
+  if (m_scenario.act_at_call == 0) m_loop.after(act, [this] { this->act(); });
 }
 
 void World::set_suspended(const std::string& uid, bool suspended) {

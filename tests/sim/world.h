@@ -32,7 +32,8 @@ struct Surroundings {
   http::Transport& transport;
   std::shared_ptr<kube::Credentials> credentials;
   std::string name_space;
-  std::string pod;                                                              // its own
+  std::string pod;                                                              // its own, as its host name has it
+  std::string node_id;                                                          // of its Workflow's node, which Argo tells each container
   std::string attempt;                                                          // random, of this process
   std::uint64_t seed = 0;                                                       // for its jitter
   std::function<void(std::string_view text)> say;                               // a line of the step's story
@@ -50,12 +51,14 @@ struct Life {
   std::vector<Line> lines;
   std::optional<result::Verdict> verdict;  // unset: it was killed
   bool signalled = false;
+  bool doubts = false;   // it has said that a job may still be there
   int network_life = 0;  // its number in Network::requests()
 };
 
 // A job that was created for the step.
 struct JobRecord {
   std::string uid, name;
+  bool lapsed = false;                     // it was kept for another attempt, for as long as it was to be
   bool succeeded = false, failed = false;  // as the operator has decided; found out without the code under test
   std::optional<Time> ended = {};          // when that was decided
   bool reported = false;                   // the step has told its pipeline of a failure, and noted that on the job
@@ -87,6 +90,7 @@ class World {
   [[nodiscard]] const std::vector<JobRecord>& jobs() const { return m_jobs; }
   // How many API calls the step has made, in all its lives.
   [[nodiscard]] int calls() const { return m_network.calls(); }
+  [[nodiscard]] int calls_of_life(std::size_t number) const { return number < m_calls_of.size() ? m_calls_of[number] : 0; }
   [[nodiscard]] std::string story() const { return m_scenario.describe() + "\n" + m_story.text(); }
   // The parts, for tests that want more than a seed draws.
   [[nodiscard]] SimLoop& loop() { return m_loop; }
@@ -105,6 +109,7 @@ class World {
   void set_up_cluster();
   void set_up_accidents();
   std::optional<Reply> admit(const Resource& resource, Json& object);
+  std::optional<Reply> refuse_second(const Resource& resource, const Json& object);
   void job_heard(const Happening& happening);
   void job_created(const VersionPtr& job);
   void set_suspended(const std::string& uid, bool suspended);
@@ -114,7 +119,15 @@ class World {
   void bury();
   void cancel_run();
   void evict_step();
-  void send_signal();
+  void stop_step();
+  void end_pod();
+  void act();
+  Network::Hook called(int number, const http::Request& request);
+  Accident accident(const http::Request& request);
+  void heard_saying(std::string_view text);
+  void ended(const result::Verdict& verdict);
+  [[nodiscard]] bool lives(const JobRecord& job) const;
+  void send_signal(int number = 15);
   void settle();
   void make_pod();
   [[nodiscard]] bool api_server_away(Time at, Duration at_least = {}) const;
@@ -139,6 +152,10 @@ class World {
   std::unique_ptr<StepLoop> m_step_loop;
   std::unique_ptr<Step> m_step;
   bool m_dying = false, m_exited = false, m_another = false, m_acted = false;
+  bool m_cancelled = false;             // the run was
+  bool m_created = false;               // the first create has come
+  int m_calls_before = 0;               // of earlier lives
+  std::vector<int> m_calls_of;          // by life
   bool m_world_deletes = false;         // it is not the step that deletes now
   std::set<std::string> m_pods_at_end;  // that existed when the step ended
 };

@@ -27,28 +27,88 @@ class WorldToken : public kube::TokenSource {
 
 }  // namespace
 
-// Argo makes a new pod for each attempt; its node's name tells which.
+// Argo makes a new pod for each attempt; its node's name tells which. Under KFP v2, whose launcher dies at once, the step has less than a second.
 void World::make_pod() {
   const auto number = m_lives.size();
-  Json metadata = {{"name", fmt::format("step-{}", number)}, {"namespace", "lab"}};
+  const bool launcher = m_scenario.death < Duration{1'000};
+  const auto cut = m_scenario.own_pod == OwnPod::cut ? std::string(60, 'w') + "-" : std::string();
+  Json metadata = {{"name", fmt::format("{}step-{}", cut, number)}, {"namespace", "lab"}};
   if (m_workflow) {
     metadata["labels"] = {{"workflows.argoproj.io/workflow", "wf"}, {"pipeline/runid", "run-1"}};
-    metadata["annotations"] = {{"workflows.argoproj.io/node-name", fmt::format("wf(0).train({})", number)}};
+    metadata["annotations"] = {{"workflows.argoproj.io/node-name", fmt::format("wf(0).train({})", number)},
+                               {"workflows.argoproj.io/node-id", fmt::format("wf-{}", number)}};
     auto owner = controller_reference(m_workflow);
     metadata["ownerReferences"] = Json::array({owner});
   } else {
     metadata["labels"] = {{"workflows.argoproj.io/workflow", "none"}};
   }
   // What Argo gives to each container: the template that the pod is made from.
-  const Json environment = Json::array({{{"name", "ARGO_TEMPLATE"}, {"value", R"({"name": "train", "retryStrategy": {"retryPolicy": "Always"}})"}}});
-  const auto pod =
-      m_cluster.store.create(*m_cluster.store.resource("v1", "pods"),
-                             {{"apiVersion", "v1"},
-                              {"kind", "Pod"},
-                              {"metadata", metadata},
-                              {"spec", {{"nodeName", "node-9"}, {"containers", {{{"name", "main"}, {"image", "step"}, {"env", environment}}}}}},
-                              {"status", {{"phase", "Running"}}}});
+  Json made_from = {{"name", "train"}};
+  if (!m_scenario.retry_policy.empty()) made_from["retryStrategy"] = {{"retryPolicy", m_scenario.retry_policy}};
+  const Json environment = Json::array({{{"name", "ARGO_TEMPLATE"}, {"value", made_from.dump()}}});
+  Json command = {"/var/run/argo/argoexec", "emissary", "--"};
+  command.push_back(launcher ? "/kfp-launcher/launch" : "/usr/local/bin/trainstep");
+  const auto pod = m_cluster.store.create(*m_cluster.store.resource("v1", "pods"),
+                                          {{"apiVersion", "v1"},
+                                           {"kind", "Pod"},
+                                           {"metadata", metadata},
+                                           {"spec",
+                                            {{"nodeName", "node-9"},
+                                             {"terminationGracePeriodSeconds", 30},
+                                             {"containers", {{{"name", "main"}, {"image", "step"}, {"command", command}, {"env", environment}}}}}},
+                                           {"status", {{"phase", "Running"}}}});
   m_pod = {std::string(pod->name()), std::string(pod->uid())};
+  if (m_scenario.own_pod == OwnPod::unreadable) m_cluster.server.deny("get pods/" + m_pod.name);
+}
+
+// The step's call by its number, in this life and in all.
+Network::Hook World::called(int number, const http::Request& /*request*/) {
+  const auto own = number - m_calls_before;
+  if (m_lives.size() == 1 && own == m_scenario.act_at_call) m_loop.after(Duration{0}, [this] { act(); });
+  if (m_lives.size() == 2 && own == m_scenario.cancel_next_at && m_workflow) m_loop.after(Duration{0}, [this] { cancel_run(); });
+  if (m_scenario.kill_at == 0 || number != m_scenario.kill_at) return Network::Hook::go;
+  return m_scenario.kill_after ? Network::Hook::die_after_effect : Network::Hook::die_before_send;
+}
+
+// What the scenario has in store for the step; once.
+void World::act() {
+  if (m_acted || m_lives.size() > 1) return;
+  if (m_scenario.step_fate == StepFate::cancelled) cancel_run();
+  if (m_scenario.step_fate == StepFate::evicted) evict_step();
+  if (m_scenario.step_fate == StepFate::stopped) stop_step();
+}
+
+bool World::lives(const JobRecord& job) const {
+  const auto live = m_cluster.store.by_uid(job.uid);
+  return live != nullptr && !live->deleting();
+}
+
+// Nothing is said to be gone that is there.
+void World::heard_saying(std::string_view text) {
+  m_story.tell("says", "{}", text);
+  if (text.find("may still") != std::string_view::npos) m_lives.back().doubts = true;
+  for (const auto* words : {"the job is deleted", "there is no job", "before there was a job", "the job was gone", "it is deleted", "removed"})
+    for (const auto& job : m_jobs)
+      if (text.find(words) != std::string_view::npos && lives(job))
+        m_violations.push_back(fmt::format("said of {}, which is there: {}", job.name, text));
+}
+
+// A cancelled step that says nothing of a job has none.
+void World::ended(const result::Verdict& verdict) {
+  m_story.tell("step", "ends: {}", result::describe(verdict));
+  m_lives.back().verdict = verdict;
+  m_exited = true;
+  if (verdict.verdict_class == result::VerdictClass::interrupted && m_cancelled)
+    m_violations.emplace_back("the run is cancelled, and the step leaves its job to the next attempt");
+  if (verdict.verdict_class != result::VerdictClass::cancelled) return;
+  // Where there is time to see why the signal came, and somebody may come after it, the job is kept.
+  const auto& s = m_scenario;
+  const bool seen = s.calm && s.death > Duration{10'000} && s.own_pod != OwnPod::unreadable;
+  if (s.step_fate == StepFate::evicted && m_acted && !m_cancelled && m_lives.size() == 1 && seen && !s.retry_policy.empty())
+    m_violations.emplace_back("the step's pod was evicted, and the step takes it for a cancel");
+  if (m_lives.back().doubts) return;
+  for (const auto& job : m_jobs)
+    if (lives(job) && !job.succeeded && !job.failed) m_violations.push_back(fmt::format("cancelled without a word of {}, which is there", job.name));
 }
 
 void World::begin_life(const Factory& factory) {
@@ -57,13 +117,8 @@ void World::begin_life(const Factory& factory) {
   make_pod();
   m_network.revive();
   m_lives.back().network_life = m_network.life();
-  if (m_scenario.kill_at != 0)
-    m_network.on_call(
-        [this](int number, const http::Request&) {
-          if (number != m_scenario.kill_at) return Network::Hook::go;
-          return m_scenario.kill_after ? Network::Hook::die_after_effect : Network::Hook::die_before_send;
-        },
-        [this] { die(); });
+  m_calls_before = m_network.calls();
+  m_network.on_call([this](int number, const http::Request& request) { return called(number, request); }, [this] { die(); });
   m_step_loop = std::make_unique<StepLoop>(m_loop, m_scenario.skew);
   auto credentials = std::make_shared<kube::Credentials>();
   credentials->server.scheme = "https";
@@ -80,12 +135,13 @@ void World::begin_life(const Factory& factory) {
       .transport = m_network,
       .credentials = std::move(credentials),
       .name_space = "lab",
-      .pod = m_workflow ? m_pod.name : "",
+      .pod = m_workflow ? m_pod.name.substr(0, 63) : "",
+      .node_id = m_workflow ? fmt::format("wf-{}", m_lives.size() - 1) : "",
       .attempt = fmt::format("attempt-{}", m_lives.size()),
       .seed = m_random.next(),
       .say =
           [this, alive](std::string_view text) {
-            if (alive()) m_story.tell("says", "{}", text);
+            if (alive()) heard_saying(text);
           },
       .output =
           [this, alive](std::string_view member, std::string_view lines) {
@@ -99,10 +155,7 @@ void World::begin_life(const Factory& factory) {
           },
       .exit =
           [this, alive](const result::Verdict& verdict) {
-            if (!alive()) return;
-            m_story.tell("step", "ends: {}", result::describe(verdict));
-            m_lives.back().verdict = verdict;
-            m_exited = true;
+            if (alive()) ended(verdict);
           },
   };
   m_step = factory(surroundings);
@@ -120,6 +173,7 @@ void World::die() {
 void World::bury() {
   m_story.tell("step", "{}", m_dying ? "is dead" : "has ended");
   m_network.kill();
+  m_calls_of.push_back(m_network.calls() - m_calls_before);
   m_ended = m_loop.now();
   m_step.reset();
   m_step_loop.reset();
@@ -127,48 +181,91 @@ void World::bury() {
   const auto& verdict = m_lives.back().verdict;
   const bool lost = !verdict || verdict->verdict_class == result::VerdictClass::interrupted ||
                     (m_scenario.step_fate == StepFate::evicted && verdict->verdict_class == result::VerdictClass::cancelled);
-  m_another = lost && m_scenario.step_fate != StepFate::cancelled;
+  const bool evicted = m_scenario.step_fate == StepFate::evicted && m_acted && m_lives.size() == 1;
+  m_another = lost && !m_cancelled && m_scenario.step_fate != StepFate::stopped && (!evicted || m_scenario.followed);
   m_dying = false;
   m_exited = false;
   if (const auto pod = m_cluster.store.by_uid(m_pod.uid)) m_cluster.store.remove(pod);
   if (m_another) m_pods_at_end.clear();
 }
 
-void World::send_signal() {
+void World::send_signal(int number) {
   if (m_step == nullptr || m_dying || m_exited) return;
-  m_story.tell("pipeline", "SIGTERM");
+  m_story.tell("pipeline", "signal {}", number);
   m_lives.back().signalled = true;
-  m_step->signal(SIGTERM);
+  m_step->signal(number);
+}
+
+// The kubelet's or Argo's SIGKILL, if this life still goes on by then.
+void World::end_pod() {
+  m_loop.after(m_scenario.death, [this, life = m_lives.size()] {
+    if (life == m_lives.size()) die();
+  });
 }
 
 // kfp.md §10: the Workflow and the pod's label change about a second before the first signal; under KFP v2 the program is killed soon after it, under
-// Argo never.
+// Argo never. A Workflow that is deleted takes its pods along.
 void World::cancel_run() {
-  if (m_step == nullptr || m_exited || m_dying) return;
+  if (m_step == nullptr || m_exited || m_dying || m_cancelled) return;
   m_story.tell("pipeline", "the run is terminated");
-  m_acted = true;
-  const auto completed = [](Json& changed) { changed["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"; };
-  m_cluster.store.update(m_workflow->uid(), [&](Json& changed) {
-    changed["spec"]["shutdown"] = "Terminate";
-    completed(changed);
+  m_acted = m_cancelled = true;
+  const auto label = [this] {
+    const auto completed = [](Json& changed) { changed["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"; };
+    m_cluster.store.update(m_workflow->uid(), completed);
+    if (m_cluster.store.by_uid(m_pod.uid) != nullptr) m_cluster.store.update(m_pod.uid, completed);
+  };
+  auto first = m_random.between(Duration{800}, Duration{1'500});
+  if (m_scenario.cancel == Cancel::workflow_deleted) {
+    m_world_deletes = true;
+    m_cluster.collector.remove(m_cluster.store.by_uid(m_workflow->uid()), Propagation::background);
+    m_world_deletes = false;
+    first = Duration{400};
+  } else {
+    m_cluster.store.update(m_workflow->uid(), [](Json& changed) { changed["spec"]["shutdown"] = "Terminate"; });
+    m_loop.after(m_scenario.cancel == Cancel::labelled ? Duration{0} : first + m_random.between(Duration{0}, Duration{3'000}), label);
+  }
+  const bool killed = m_scenario.death < Duration{1'000} || m_scenario.cancel == Cancel::workflow_deleted;
+  m_loop.after(first, [this, killed] {
+    send_signal();
+    if (killed) end_pod();
   });
-  m_cluster.store.update(m_pod.uid, completed);
-  const auto first = m_random.between(Duration{800}, Duration{1'500});
-  m_loop.after(first, [this] { send_signal(); });
-  if (m_scenario.death < Duration{1'000})
-    m_loop.after(first + m_scenario.death, [this] { die(); });
-  else
-    m_loop.after(first + Duration{1'000}, [this] { send_signal(); });
+  if (!killed) m_loop.after(first + Duration{1'000}, [this] { send_signal(); });
 }
 
 void World::evict_step() {
   if (m_step == nullptr || m_exited || m_dying) return;
   m_story.tell("pipeline", "the step's pod is evicted");
   m_acted = true;
-  m_cluster.collector.remove(m_cluster.store.by_uid(m_pod.uid), Propagation::background);
-  m_loop.after(Duration{200}, [this] { send_signal(); });
-  m_loop.after(Duration{200} + m_scenario.death, [this, life = m_lives.size()] {
-    if (life == m_lives.size()) die();
+  const auto cause = [this, uid = m_pod.uid] {
+    const auto pod = m_cluster.store.by_uid(uid);
+    if (pod == nullptr) return;
+    if (!m_scenario.by_kubelet) return m_cluster.collector.remove(pod, Propagation::background), void();
+    m_cluster.store.update(uid, [](Json& changed) {
+      changed["status"]["phase"] = "Failed";
+      changed["status"]["reason"] = "Evicted";
+      changed["status"]["conditions"].push_back({{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "TerminationByKubelet"}});
+    });
+  };
+  const auto signal = m_scenario.cause_lag > Duration{0} ? Duration{0} : Duration{200};
+  m_loop.after(m_scenario.cause_lag, cause);
+  m_loop.after(signal, [this, life = m_lives.size()] {
+    if (life != m_lives.size()) return;
+    send_signal();
+    end_pod();
+  });
+}
+
+// Somebody at a shell who has no patience: whoever does not end at once is told again.
+void World::stop_step() {
+  if (m_step == nullptr || m_exited || m_dying) return;
+  m_acted = true;
+  send_signal(SIGINT);
+  m_loop.after(Duration{60'000}, [this, life = m_lives.size()] {
+    if (life != m_lives.size() || m_exited) return;
+    send_signal(SIGINT);
+    m_loop.after(Duration{100}, [this, life] {
+      if (life == m_lives.size() && !m_exited) m_violations.emplace_back("told to stop a second time, the step goes on");
+    });
   });
 }
 
@@ -179,7 +276,8 @@ std::vector<std::string> World::run(const Factory& factory) {
     if (m_dying || m_exited) {
       bury();
       if (!m_another) break;
-      m_loop.run_for(m_random.between(Duration{500}, Duration{30'000}));
+      const bool late = m_scenario.step_fate == StepFate::evicted && m_scenario.seed % 11 == 0;
+      m_loop.run_for(late ? std::chrono::hours(3) : m_random.between(Duration{500}, Duration{30'000}));
       begin_life(factory);
     } else if (tasks > m_options.most_tasks || !m_loop.step(last)) {
       m_violations.push_back(fmt::format("the step does not end: {} after {} tasks", trainstep::describe(m_loop.now() - m_began), tasks));
@@ -191,6 +289,7 @@ std::vector<std::string> World::run(const Factory& factory) {
   const Oracle oracle(*this);
   oracle.check_verdict(m_violations);
   oracle.check_lines(m_violations);
+  oracle.check_requests(m_violations);
   settle();
   return m_violations;
 }
@@ -198,7 +297,9 @@ std::vector<std::string> World::run(const Factory& factory) {
 // The pipeline's end, too: with the Workflow everything that belongs to it must go.
 void World::settle() {
   const Oracle oracle(*this);
-  m_loop.run_for(std::chrono::minutes(30));
+  // What is kept for another attempt that never comes is there for some time; an operator may look at it only when it looks at everything.
+  const bool kept = m_lives.back().verdict && m_lives.back().verdict->verdict_class == result::VerdictClass::interrupted;
+  m_loop.run_for(kept ? std::chrono::hours(13) : std::chrono::minutes(30));
   oracle.check_leaks(m_violations);
   m_world_deletes = true;
   if (m_workflow != nullptr)

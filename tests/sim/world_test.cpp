@@ -20,7 +20,9 @@ struct Ran {
 };
 
 Ran run(std::uint64_t seed, const Wishes& wishes, Sins sins = {}) {
-  World world(seed, {.wishes = wishes, .story = true, .longest = std::chrono::hours(30)});
+  auto simple = wishes;
+  simple.simple = true;
+  World world(seed, {.wishes = simple, .story = true, .longest = std::chrono::hours(30)});
   Ran ran;
   ran.violations = world.run([sins](const Surroundings& around) { return std::make_unique<NaiveStep>(around, sins); });
   ran.story = world.story();
@@ -75,6 +77,13 @@ TEST_CASE("sim world: each broken promise is noticed") {
   CHECK(found(run(1, quiet, {.prints_twice = true}), "printed twice"));
   CHECK(found(run(1, quiet, {.skips_a_line = true}), "never printed"));
   CHECK(found(run(1, quiet, {.leaves_job = true}), "the verdict must be succeeded"));
+  auto at_shell = quiet;
+  at_shell.step_fate = StepFate::lives;
+  std::uint64_t seed = 1;
+  while (draw_scenario(seed, at_shell).workflow) ++seed;
+  CHECK(run(seed, at_shell).violations.empty());
+  CHECK(found(run(seed, at_shell, {.deletes_blindly = true}), "a DELETE without a uid"));
+  CHECK(found(run(seed, at_shell, {.says_too_much = true}), "which is there: the job is deleted"));
   wishes.fate = Fate::hangs;
   CHECK(found(run(1, wishes, {.leaves_job = true}), "left behind: job"));
   CHECK(found(run(1, wishes), "does not end"));
@@ -123,6 +132,6 @@ TEST_CASE("sim world: seeds draw every fate, and every way a step may go") {
     kinds_drawn.insert(scenario.kind);
   }
   CHECK(drawn.size() == fates);
-  CHECK(ways.size() == 4);
+  CHECK(ways.size() == 5);
   CHECK(kinds_drawn.size() == 4);
 }

@@ -49,7 +49,8 @@ bool Promises::was_written(const std::string& place) const {
   return std::ranges::any_of(m_truth.runs, [&](const Run& run) {
     return std::ranges::any_of(run.wrote, [&](const auto& wrote) {
       const auto output = std::ranges::find(m_plan.task.outputs, wrote.first, &plan::TaskOutput::name);
-      return std::ranges::any_of(wrote.second, [&](const auto& file) { return place == where(output->to) + (file.first.empty() ? "" : "/" + file.first); });
+      return std::ranges::any_of(wrote.second,
+                                 [&](const auto& file) { return place == where(output->to) + (file.first.empty() ? "" : "/" + file.first); });
     });
   });
 }
@@ -196,7 +197,8 @@ void Promises::judge_success(const Ended& ended) {
     if (output.name == "text" && told != nullptr && (!told->value || told->value->get<std::string>().size() != m_truth.scenario.value_size))
       m_truth.violated("what the program returned is lost");
     for (const auto& [id, upload] : m_store.uploads())
-      if (!m_truth.foreign_uploads.contains(id) && written && output.to.in_store() && lies_below(upload.where, where(output.to)) && !store_was_away(ended.began, ended.at))
+      if (!m_truth.foreign_uploads.contains(id) && written && output.to.in_store() && lies_below(upload.where, where(output.to)) &&
+          !store_was_away(ended.began, ended.at))
         m_truth.violated("an upload of {} was never completed", upload.where);
   }
   m_told = run;

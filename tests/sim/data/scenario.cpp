@@ -44,7 +44,10 @@ std::vector<Outage> some_outages(Random& random, Time begin) {
 }  // namespace
 
 Scenario::Scenario(Random random) : later(random.split()) {
-  ways = {.page = static_cast<int>(random.pick({1, 2, 3, 1'000})), .heeds_if_match = random.chance(0.7), .opaque_tags = random.chance(0.15), .region = {}};
+  ways = {.page = static_cast<int>(random.pick({1, 2, 3, 1'000})),
+          .heeds_if_match = random.chance(0.7),
+          .opaque_tags = random.chance(0.15),
+          .region = {}};
   limits.part = random.pick<std::int64_t>({64, 300, 1'000});
   limits.range = random.pick<std::int64_t>({100, 512, 4'000});
   limits.requests = static_cast<int>(random.pick({1, 3, 32}));

@@ -45,13 +45,13 @@ struct Scenario {
   Duration epoch{1'000};
   Ailment ailment = Ailment::none;
   Duration withdrawn{}, withdrawn_for{};
-  bool stale = false;          // an earlier job of that name has left its record and its model
-  bool stale_manifest = false; // and told what it has put there
-  bool foreign = false;        // somebody else has objects, and an upload under way, where the outputs belong
-  double kills = 0;            // chance that an attempt does not come to its own end
-  double bad_ends = 0;         // chance that a run of the program does not end well
-  double lost_ends = 0;        // chance that nobody hears of an attempt that has succeeded
-  double restarts_in_pod = 0;  // chance that the next attempt is in the same pod
+  bool stale = false;           // an earlier job of that name has left its record and its model
+  bool stale_manifest = false;  // and told what it has put there
+  bool foreign = false;         // somebody else has objects, and an upload under way, where the outputs belong
+  double kills = 0;             // chance that an attempt does not come to its own end
+  double bad_ends = 0;          // chance that a run of the program does not end well
+  double lost_ends = 0;         // chance that nobody hears of an attempt that has succeeded
+  double restarts_in_pod = 0;   // chance that the next attempt is in the same pod
   int attempts = 6;
   Random later;  // of what is drawn on the way
 

@@ -80,7 +80,8 @@ void Training::look_at_checkpoints() {
   for (const auto& [epoch, tree] : epochs) {
     const auto wanted = m_truth.scenario.checkpoint(m_read, epoch);
     for (const auto& [name, content] : tree)
-      if (!wanted.contains(name) || wanted.at(name) != content) m_truth.violated("run {}: epoch-{}/{} is not what was saved", m_run.number, epoch, name);
+      if (!wanted.contains(name) || wanted.at(name) != content)
+        m_truth.violated("run {}: epoch-{}/{} is not what was saved", m_run.number, epoch, name);
   }
   if (static_cast<int>(epochs.size()) > m_truth.scenario.keep + 1)
     m_truth.violated("run {}: {} checkpoints come back, of which the program had removed some", m_run.number, epochs.size());
@@ -163,7 +164,8 @@ void Training::link(const plan::TaskOutput& output, Tree& linked) {
     if (path.starts_with("step-")) linked["latest" + path.substr(path.find('/'))] = content;
   }
   const auto step = m_run.wrote.at(output.name).lower_bound("step-");
-  const auto target = step != m_run.wrote.at(output.name).end() && step->first.starts_with("step-") ? step->first.substr(0, step->first.find('/')) : "";
+  const auto target =
+      step != m_run.wrote.at(output.name).end() && step->first.starts_with("step-") ? step->first.substr(0, step->first.find('/')) : "";
   m_writes.emplace_back([=] {
     fs::create_symlink("weights.bin", root / "alias.bin");
     if (!target.empty()) fs::create_directory_symlink(target, root / "latest");

@@ -21,9 +21,9 @@ struct Run {
   bool ended = false;
   int code = 0;
   End end = End::well;
-  Time at{};                          // its end
-  std::map<std::string, Tree> wrote;   // by artifact
-  std::map<std::string, Tree> linked;  // what its links lead to
+  Time at{};                                // its end
+  std::map<std::string, Tree> wrote;        // by artifact
+  std::map<std::string, Tree> linked;       // what its links lead to
   std::vector<std::pair<int, Time>> saved;  // epochs, and when their checkpoints were whole
   [[nodiscard]] bool good() const { return ended && end != End::fails && end != End::no_value && end != End::writes_on; }
 };

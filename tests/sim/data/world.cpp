@@ -178,7 +178,8 @@ bool World::attempt(Pod& pod, bool primary, bool calm) {
   const auto ended = pod.live(m_loop, between, primary, doom, end, m_promises->kept());
   if (finished && m_truth.runs.size() > runs) m_truth.violated("it trains again although the training is finished and delivered");
   if (ended) m_promises->judge(*ended, primary);
-  if (primary && m_truth.runs.size() > runs) m_promises->judge_checkpoints(m_truth.runs.back(), ended && m_truth.runs.back().ended && m_truth.runs.back().code != 0);
+  if (primary && m_truth.runs.size() > runs)
+    m_promises->judge_checkpoints(m_truth.runs.back(), ended && m_truth.runs.back().ended && m_truth.runs.back().code != 0);
   // What it has sent arrives before the next one begins.
   m_loop.run_for(m_random.between(StoreNetwork::longest_way + Duration{100}, Duration{40'000}));
   m_promises->hands_off(false);

@@ -50,7 +50,7 @@ class World {
   Truth m_truth;
   plan::Plan m_plan;
   std::unique_ptr<Promises> m_promises;
-  std::function<void()> m_after_kill;  // of the step: what must be true then
+  std::function<void()> m_after_kill;                    // of the step: what must be true then
   std::deque<std::unique_ptr<StoreNetwork>> m_networks;  // what was sent arrives even after its sender's end
 };
 

@@ -59,7 +59,8 @@ struct Checkpoints : staging::test::StoreOfPod {
   // What would come back.
   std::map<std::string, std::string> kept() {
     std::optional<Result<NewestSet::Found>> found;
-    const NewestSet newest(stores->of(checkpoints.to), objectstore::Address::parse(checkpoints.to.uri).value(), [&](auto answer) { found = std::move(answer); });
+    const NewestSet newest(stores->of(checkpoints.to), objectstore::Address::parse(checkpoints.to.uri).value(),
+                           [&](auto answer) { found = std::move(answer); });
     running.advance(5s);
     std::map<std::string, std::string> files;
     if (found && *found && (*found)->set)
@@ -124,7 +125,8 @@ TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and 
   CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(Checkpoints, "a state of the folder counts when all of it is there: what points to a file that could not be sent does not come back") {
+TEST_CASE_METHOD(Checkpoints,
+                 "a state of the folder counts when all of it is there: what points to a file that could not be sent does not come back") {
   save("step-1/weights", "one");
   save("latest", "step-1");
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);

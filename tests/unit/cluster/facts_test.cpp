@@ -95,40 +95,42 @@ TEST_CASE("a mount whose sub-path only the kubelet knows leads nowhere") {
   CHECK(read_facts(pod).mounts[0].claim == "models");
 }
 
-TEST_CASE("another attempt follows if the retry strategy tries evicted pods again and has attempts left; in doubt none does") {
+TEST_CASE(
+    "another attempt follows if the retry strategy tries again whatever is lost, may follow with any other, and does not without attempts left") {
   struct Row {
     std::string node;
     Json strategy;
-    bool follows;
+    Retry retry;
   };
+  using enum Retry;
   const Row rows[] = {
-      {"wf.train(0)", {{"limit", "2"}, {"retryPolicy", "Always"}}, true},
-      {"wf.train(1)", {{"limit", 2}, {"retryPolicy", "Always"}}, true},
-      {"wf.train(2)", {{"limit", 2}, {"retryPolicy", "Always"}}, false},  // the last one
-      {"wf.train(0)", {{"limit", 1}, {"retryPolicy", "OnFailure"}}, true},
-      {"wf.train(0)", {{"limit", 1}}, true},
-      {"wf.train(7)", {{"retryPolicy", "Always"}}, true},  // without a limit
-      {"wf.train(0)", Json::object(), true},
-      {"wf.train(0)", {{"limit", 0}}, false},
-      {"wf.train(0)", {{"limit", 2}, {"retryPolicy", "OnError"}}, false},
-      {"wf.train(0)", {{"limit", 2}, {"retryPolicy", "OnTransientError"}}, false},
-      {"wf.train(0)", {{"limit", 2}, {"expression", "lastRetry.exitCode != '2'"}}, false},
-      {"wf.train(0)", {{"limit", "{{inputs.parameters.retry-max-count}}"}}, false},
-      {"wf.train(0)", {{"limit", -1}}, false},
-      {"wf.train", {{"limit", 2}}, false},
-      {"wf.train(0:mnist)", {{"limit", 2}}, false},  // an item of a loop
-      {"wf.train(x)", {{"limit", 2}}, false},
-      {"", {{"limit", 2}}, false},
-      {"wf(0).root(0).train(0).executor(0)", nullptr, false},  // KFP v2: every node looks retried
-      {"wf.train(0)", "always", false},
+      {"wf.train(0)", {{"limit", "2"}, {"retryPolicy", "Always"}}, follows},
+      {"wf.train(1)", {{"limit", 2}, {"retryPolicy", "Always"}}, follows},
+      {"wf.train(2)", {{"limit", 2}, {"retryPolicy", "Always"}}, none},  // the last one
+      {"wf.train(0)", {{"limit", 1}, {"retryPolicy", "OnFailure"}}, may_follow},
+      {"wf.train(0)", {{"limit", 1}}, may_follow},
+      {"wf.train(7)", {{"retryPolicy", "Always"}}, follows},  // without a limit
+      {"wf.train(0)", Json::object(), may_follow},
+      {"wf.train(0)", {{"limit", 0}}, none},
+      {"wf.train(0)", {{"limit", 2}, {"retryPolicy", "OnError"}}, may_follow},
+      {"wf.train(0)", {{"limit", 2}, {"retryPolicy", "OnTransientError"}}, may_follow},
+      {"wf.train(0)", {{"limit", 2}, {"expression", "lastRetry.exitCode != '2'"}}, may_follow},
+      {"wf.train(0)", {{"limit", "{{inputs.parameters.retry-max-count}}"}}, may_follow},
+      {"wf.train(0)", {{"limit", -1}}, none},
+      {"wf.train", {{"limit", 2}}, none},
+      {"wf.train(0:mnist)", {{"limit", 2}}, none},  // an item of a loop
+      {"wf.train(x)", {{"limit", 2}}, none},
+      {"", {{"limit", 2}}, none},
+      {"wf(0).root(0).train(0).executor(0)", nullptr, none},  // KFP v2: every node looks retried
+      {"wf.train(0)", "always", none},
   };
   for (const auto& row : rows) {
     CAPTURE(row.node, row.strategy.dump());
-    CHECK(with_retries(row.node, row.strategy).retried == row.follows);
+    CHECK(with_retries(row.node, row.strategy).retry == row.retry);
   }
   auto offloaded = argo_pod("wf.train(0)");
   offloaded["spec"]["containers"][1]["env"][1]["value"] = offloaded["spec"]["containers"][0]["env"][1]["value"] = "";
-  CHECK_FALSE(read_facts(offloaded).retried);
+  CHECK(read_facts(offloaded).retry == none);
 }
 
 TEST_CASE("a retry strategy that ends after some time is believed for so long, from the first attempt only") {
@@ -139,22 +141,105 @@ TEST_CASE("a retry strategy that ends after some time is believed for so long, f
     CAPTURE(text);
     const Json strategy = {{"limit", 3}, {"backoff", {{"duration", "5s"}, {"maxDuration", text}}}};
     const auto first = with_retries("wf.train(0)", strategy);
-    CHECK(first.retried);
+    CHECK(first.retry == Retry::may_follow);
+    CHECK(first.retry_pause == Duration{5'000});
     CHECK(first.retried_until == begun + duration);
-    CHECK_FALSE(with_retries("wf.train(1)", strategy).retried);
+    CHECK_FALSE(with_retries("wf.train(1)", strategy).retried_until);
   }
-  for (const auto* text : {"soon", "5d", "h", "1.5h", "-3s"})
-    CHECK_FALSE(with_retries("wf.train(0)", {{"limit", 3}, {"backoff", {{"maxDuration", text}}}}).retried);
+  for (const auto* text : {"soon", "5d", "h", "1.5h", "-3s"}) {
+    const auto facts = with_retries("wf.train(0)", {{"limit", 3}, {"retryPolicy", "Always"}, {"backoff", {{"maxDuration", text}}}});
+    CHECK(facts.retry == Retry::may_follow);
+    CHECK_FALSE(facts.retried_until);
+  }
   CHECK_FALSE(with_retries("wf.train(0)", {{"limit", 3}, {"backoff", {{"duration", "5s"}}}}).retried_until);
+}
+
+TEST_CASE("the pause before the next attempt grows by the strategy's factor, up to its cap") {
+  const auto pause = [](const std::string& node, const Json& backoff) {
+    return with_retries(node, {{"limit", 9}, {"retryPolicy", "Always"}, {"backoff", backoff}}).retry_pause;
+  };
+  CHECK(pause("wf.train(0)", {{"duration", "1m"}, {"factor", 2}}) == std::chrono::minutes(1));
+  CHECK(pause("wf.train(3)", {{"duration", "1m"}, {"factor", "2"}}) == std::chrono::minutes(8));
+  CHECK(pause("wf.train(3)", {{"duration", "1m"}, {"factor", 2}, {"cap", "5m"}}) == std::chrono::minutes(5));
+  CHECK(pause("wf.train(3)", {{"duration", "1h"}, {"factor", 100}}) == std::chrono::hours(24));
+  CHECK(pause("wf.train(3)", {{"duration", "soon"}, {"factor", -1}}) == Duration{0});
+}
+
+TEST_CASE("a step knows the grace of its pod, and whether KFP's launcher runs it") {
+  auto pod = argo_pod();
+  CHECK_FALSE(read_facts(pod).launcher);
+  CHECK(read_facts(pod).grace == std::chrono::seconds(30));
+  pod["spec"]["terminationGracePeriodSeconds"] = 120;
+  CHECK(read_facts(pod).grace == std::chrono::minutes(2));
+  for (auto& container : pod["spec"]["containers"]) container["command"] = {"/var/run/argo/argoexec", "emissary", "--", "/kfp-launcher/launch"};
+  CHECK(read_facts(pod).launcher);
+}
+
+namespace {
+
+struct Neighbours {
+  kube::test::Harness h;
+  Json pods = Json::array();
+  int status = 404;  // of a GET by the host's name
+
+  void add(const std::string& name, const std::string& node_id = "") {
+    auto pod = argo_pod();
+    pod["metadata"]["name"] = name;
+    if (!node_id.empty()) pod["metadata"]["annotations"]["workflows.argoproj.io/node-id"] = node_id;
+    pods.push_back(std::move(pod));
+  }
+  Facts find(const OwnPod& own) {
+    h.server.serve([this](const test::FakeTransport::Asked& asked) {
+      if (!asked.request.url.path.ends_with("/pods")) return test::Reply::text("{}", status);
+      return test::Reply::text(to_text({{"kind", "PodList"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"items", pods}}));
+    });
+    std::optional<Result<Facts>> found;
+    find_facts(*h.client, "team-a", own, [&](Result<Facts> facts) { found = std::move(facts); });
+    h.loop.run();
+    REQUIRE(found);
+    REQUIRE(*found);
+    return **found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Neighbours, "a pod whose name is longer than a host name is found by its beginning") {
+  const std::string beginning(62, 'a');
+  add(beginning + "-tail-0");
+  add(std::string(20, 'a'));
+  add("other");
+  CHECK(find({beginning}).pod == beginning + "-tail-0");
+  SECTION("unless there are two of them") {
+    add(beginning + "-tail-1");
+    CHECK(find({beginning}).pod.empty());
+    SECTION("of which the node's id knows one") {
+      add(beginning + "-tail-2", "wf-7");
+      CHECK(find({beginning, "wf-7"}).pod == beginning + "-tail-2");
+    }
+  }
+}
+
+TEST_CASE_METHOD(Neighbours, "a pod whose host name is its node's, or which may only be listed, is found") {
+  add("digits-train-1", "wf-7");
+  add("digits-train-2", "wf-8");
+  CHECK(find({"node-3.example", "wf-8"}).pod == "digits-train-2");
+  status = 403;
+  CHECK(find({"digits-train-1"}).pod == "digits-train-1");
+  CHECK(find({"digits-train"}).pod.empty());
 }
 
 TEST_CASE("a pod that may not be read, or is not there, is no error: what follows from it is told") {
   for (const int status : {403, 404}) {
     CAPTURE(status);
     kube::test::Harness h;
-    h.server.serve([status](const auto&) { return test::Reply::text("{}", status); });
+    h.server.serve([status](const test::FakeTransport::Asked& asked) {
+      const bool list = asked.request.url.path.ends_with("/pods");
+      if (list && status == 404) return test::Reply::text(R"({"kind": "PodList", "metadata": {}, "items": []})");
+      return test::Reply::text("{}", status);
+    });
     std::optional<Result<Facts>> found;
-    find_facts(*h.client, "team-a", "step-1", [&](Result<Facts> facts) { found = std::move(facts); });
+    find_facts(*h.client, "team-a", OwnPod{"step-1"}, [&](Result<Facts> facts) { found = std::move(facts); });
     h.loop.run();
     REQUIRE(found);
     REQUIRE(*found);
@@ -169,7 +254,7 @@ TEST_CASE("a server that does not know us does not make us somebody else") {
   kube::test::Harness h;
   h.server.serve([](const auto&) { return test::Reply::text("{}", 401); });
   std::optional<Result<Facts>> found;
-  find_facts(*h.client, "team-a", "step-1", [&](Result<Facts> facts) { found = std::move(facts); });
+  find_facts(*h.client, "team-a", OwnPod{"step-1"}, [&](Result<Facts> facts) { found = std::move(facts); });
   h.loop.run();
   REQUIRE(found);
   REQUIRE_FALSE(*found);
@@ -180,9 +265,13 @@ TEST_CASE("who we are is asked until the server answers") {
   for (const int status : {500, 503}) {
     CAPTURE(status);
     kube::test::Harness h;
-    h.server.serve([status](const auto&) { return test::Reply::text("{}", status); });
+    h.server.serve([status](const test::FakeTransport::Asked& asked) {
+      const bool list = asked.request.url.path.ends_with("/pods");
+      if (list && status == 404) return test::Reply::text(R"({"kind": "PodList", "metadata": {}, "items": []})");
+      return test::Reply::text("{}", status);
+    });
     std::optional<Result<Facts>> found;
-    find_facts(*h.client, "team-a", "step-1", [&](Result<Facts> facts) { found = std::move(facts); });
+    find_facts(*h.client, "team-a", OwnPod{"step-1"}, [&](Result<Facts> facts) { found = std::move(facts); });
     h.loop.run(std::chrono::hours(1));
     CHECK_FALSE(found);
     h.server.serve([](const auto&) { return test::Reply::text(R"({"metadata": {"name": "step-1"}})", 200); });

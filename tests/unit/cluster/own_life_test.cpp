@@ -18,7 +18,9 @@ struct Life {
   Facts facts;
   Json pod = {{"metadata", {{"name", "step-1"}, {"uid", "p"}, {"resourceVersion", "5"}}}};
   Json workflow = {{"metadata", {{"name", "wf"}, {"uid", "w"}, {"resourceVersion", "5"}}}};
-  Reply answer = Reply::silent();  // to a GET of our pod
+  Reply answer = Reply::silent();  // to a GET of our pod, from the first SIGTERM on
+  bool workflow_silent = false;    // … to a list of Workflows
+  bool asking = false;
   std::vector<std::string> cancels;
   std::unique_ptr<OwnLife> life;
   std::optional<std::optional<std::string>> why;
@@ -33,6 +35,7 @@ struct Life {
     h.server.serve([this](const FakeTransport::Asked& asked) {
       if (asked.request.url.path.ends_with("/step-1")) return answer;
       if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
+      if (asking && workflow_silent && asked.request.url.path.ends_with("/workflows")) return Reply::silent();
       const auto& item = asked.request.url.path.ends_with("/pods") ? pod : workflow;
       const auto items = item.is_null() ? Json::array() : Json::array({item});
       return Reply::text(to_text({{"kind", "List"}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
@@ -44,11 +47,12 @@ struct Life {
   std::pair<bool, Duration> ask() {
     const auto begin = h.loop.now();
     Duration took{-1};
-    life->ask_why([&](std::optional<std::string> eviction) {
-      why = std::move(eviction);
+    asking = true;
+    life->ask_why([&](std::optional<OwnLife::Eviction> eviction) {
+      why.emplace(eviction ? std::optional(eviction->what) : std::nullopt);
       took = h.loop.now() - begin;
     });
-    h.loop.run(1s);
+    h.loop.run(20s);
     REQUIRE(why);
     return {why->has_value(), took};
   }
@@ -76,7 +80,16 @@ TEST_CASE_METHOD(Life, "another pod of our name says nothing about us") {
   CHECK(cancels.empty());
 }
 
-TEST_CASE_METHOD(Life, "a SIGTERM is an eviction when the server shows at once that the Workflow goes on") {
+TEST_CASE_METHOD(Life, "a SIGTERM is an eviction when our pod is deleted or ended by its node, and the Workflow is read to live on") {
+  SECTION("deleted") { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; }
+  SECTION("evicted by the kubelet") { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; }
+  SECTION("a node that is shut down") {
+    pod["status"]["conditions"] = Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "TerminationByKubelet"}}});
+  }
+  SECTION("under KFP's launcher, within 30 ms") {
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    facts.launcher = true;
+  }
   begin();
   CHECK(cancels.empty());
   answer = Reply::text(to_text(pod));
@@ -85,25 +98,86 @@ TEST_CASE_METHOD(Life, "a SIGTERM is an eviction when the server shows at once t
   CHECK(took < 30ms);
 }
 
-TEST_CASE_METHOD(Life, "a SIGTERM to a pod that is known to be deleted is an eviction without a question") {
-  pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+TEST_CASE_METHOD(Life, "a pod that has gone, or is another of the same name, was deleted") {
   begin();
-  const auto questions = h.server.asked().size();
-  CHECK(ask() == std::pair{true, Duration{0}});
-  CHECK(h.server.asked().size() == questions);
+  SECTION("gone") { answer = refusal(404, "NotFound", "gone"); }
+  SECTION("made anew") {
+    pod["metadata"]["uid"] = "other";
+    answer = Reply::text(to_text(pod));
+  }
+  CHECK(ask().first);
 }
 
-TEST_CASE_METHOD(Life, "in doubt a SIGTERM is a cancel, after 30 ms at most") {
-  Duration expected{1};
-  SECTION("nobody answers") { expected = Duration{30}; }
-  SECTION("an error") { answer = refusal(403, "Forbidden", "no"); }
-  SECTION("the pod has been labelled meanwhile") {
-    auto labelled = pod;
-    labelled["metadata"]["labels"][completed] = "true";
-    answer = Reply::text(to_text(labelled));
+TEST_CASE_METHOD(Life, "what caused a SIGTERM is waited for") {
+  begin();
+  answer = Reply::text(to_text(pod));
+  SECTION("an eviction") {
+    h.loop.after(3s, [this] {
+      pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+      answer = Reply::text(to_text(pod));
+    });
+    const auto [eviction, took] = ask();
+    CHECK(eviction);
+    CHECK(took < 3500ms);
+  }
+  SECTION("the Workflow's end") {
+    h.loop.after(3s, [this] { workflow["metadata"]["labels"][completed] = "true"; });
+    const auto [eviction, took] = ask();
+    CHECK_FALSE(eviction);
+    CHECK(took < 3500ms);
+    CHECK(cancels == Words{"the workflow has ended"});
+  }
+}
+
+TEST_CASE_METHOD(Life, "a Workflow that has ended meanwhile has had its pods deleted: that is a cancel") {
+  begin();
+  pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  answer = Reply::text(to_text(pod));
+  SECTION("deleted") { workflow = nullptr; }
+  SECTION("another of its name") { workflow["metadata"]["uid"] = "other"; }
+  SECTION("labelled") { workflow["metadata"]["labels"][completed] = "true"; }
+  CHECK_FALSE(ask().first);
+  CHECK(cancels.size() == 1);
+}
+
+TEST_CASE_METHOD(Life, "in doubt a SIGTERM is a cancel: after a third of the pod's grace, 10 s at most, and under KFP's launcher after 30 ms") {
+  Duration expected{10'000};
+  SECTION("nobody answers") {}
+  SECTION("the pod may not be read") { answer = refusal(403, "Forbidden", "no"); }
+  SECTION("nothing is to be seen") { answer = Reply::text(to_text(pod)); }
+  SECTION("whether the Workflow lives is not known") {
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    answer = Reply::text(to_text(pod));
+    workflow_silent = true;
+  }
+  SECTION("a short grace") {
+    facts.grace = 6s;
+    expected = 2s;
+  }
+  SECTION("KFP's launcher") {
+    facts.launcher = true;
+    expected = 30ms;
   }
   begin();
   CHECK(ask() == std::pair{false, expected});
+}
+
+TEST_CASE_METHOD(Life, "whoever is in a hurry is answered at once") {
+  begin();
+  CHECK_FALSE(life->hurry());
+  bool answered = false;
+  life->ask_why([&](std::optional<OwnLife::Eviction> eviction) { answered = !eviction; });
+  CHECK_FALSE(answered);
+  CHECK(life->hurry());
+  CHECK(answered);
+}
+
+TEST_CASE_METHOD(Life, "the label of a pod that is labelled meanwhile tells the cancel") {
+  begin();
+  pod["metadata"]["labels"][completed] = "true";
+  answer = Reply::text(to_text(pod));
+  CHECK_FALSE(ask().first);
+  CHECK(cancels.size() == 1);
 }
 
 TEST_CASE_METHOD(Life, "without a Workflow there is no eviction to tell from a cancel") {

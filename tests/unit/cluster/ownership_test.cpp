@@ -118,6 +118,13 @@ TEST_CASE("whose an existing job is") {
   CHECK(judge(outcome(with_condition(other_spec, "Failed"), "user")) == Existing::reported_failure);  // tried again with other inputs
   CHECK(judge(outcome(with_condition(earlier, "Succeeded"), "succeeded")) == Existing::earlier_attempt);
   CHECK(judge(outcome(with_condition(earlier, "Running"), "timeout")) == Existing::earlier_attempt);
+  auto kept = with_condition(earlier, "Running");
+  kept["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
+  CHECK(judge(kept) == Existing::earlier_attempt);
+  auto lapsed = with_condition(kept, "Failed");
+  CHECK(judge(lapsed) == Existing::earlier_attempt);  // by itself
+  lapsed["status"]["conditions"].back()["message"] = "PyTorchJob x has failed because it was active longer than specified deadline";
+  CHECK(judge(lapsed) == Existing::lapsed);
   CHECK(judge(other_spec) == Existing::other_spec);
   CHECK(judge(no_hash) == Existing::other_spec);
   CHECK(judge(stranger) == Existing::stranger);
@@ -126,4 +133,28 @@ TEST_CASE("whose an existing job is") {
   CHECK(judge(strange_and_going) == Existing::stranger);
   for (const auto* text : {"{}", R"({"metadata": 1})", R"({"metadata": {"labels": []}})", R"({"metadata": {"labels": {"trainstep.dev/run": 1}}})"})
     CHECK(judge(Json::parse(text)) == Existing::stranger);
+}
+
+TEST_CASE("job_options.reattach says which job of an earlier attempt is taken up") {
+  auto plan = example("PyTorch", 2);
+  const auto& kind = kinds::find("PyTorch");
+  const auto running = with_condition(stamped(plan, Facts{}, "attempt-0"), "Running");
+  auto told = with_condition(stamped(plan, Facts{}, "attempt-0"), "Succeeded");
+  told["metadata"]["annotations"]["trainstep.dev/outcome"] = "succeeded";
+  auto other_spec = running;
+  other_spec["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "other";
+  const auto judge = [&](const char* reattach, const Json& object) {
+    plan.options.reattach = reattach;
+    return judge_existing(object, plan, kind, "attempt-1");
+  };
+  CHECK(judge("always", running) == Existing::earlier_attempt);
+  CHECK(judge("always", told) == Existing::earlier_attempt);
+  CHECK(judge("unfinished", running) == Existing::earlier_attempt);
+  CHECK(judge("unfinished", with_condition(running, "Succeeded")) == Existing::earlier_attempt);  // nobody has been told
+  CHECK(judge("unfinished", told) == Existing::unwanted);
+  CHECK(judge("unfinished", other_spec) == Existing::other_spec);
+  CHECK(judge("never", running) == Existing::unwanted);
+  CHECK(judge("never", other_spec) == Existing::unwanted);
+  plan.options.reattach = "never";
+  CHECK(judge_existing(stamped(plan, Facts{}, "attempt-1"), plan, kind, "attempt-1") == Existing::ours);
 }

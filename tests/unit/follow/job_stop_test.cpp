@@ -56,12 +56,14 @@ TEST_CASE("a cancel removes the job before anything else, at every stage") {
     reach(seen);
     seen.event(CancelSeen{"the workflow was stopped"});
     CHECK(removal_comes_first(seen));
-    CHECK(seen.said("the workflow was stopped: the job is deleted"));
+    CHECK(seen.said(stage == "before there is a job" ? "the workflow was stopped: looking for a job of this run"
+                                                     : "the workflow was stopped: deleting the job"));
+    CHECK_FALSE(seen.said("is deleted"));  // that is for who has seen it
     CHECK(exit_code(seen.verdict_after_removal()) == 143);
   }
 }
 
-TEST_CASE("a second SIGTERM, or a signal after a cancel was seen, changes nothing") {
+TEST_CASE("a second SIGTERM, or one after a cancel was seen, changes nothing") {
   for (const bool signal_first : {true, false}) {
     Story story(single());
     story.all_run();
@@ -70,10 +72,47 @@ TEST_CASE("a second SIGTERM, or a signal after a cancel was seen, changes nothin
     else
       story.event(CancelSeen{"the workflow was stopped"});
     story.event(StopRequested{SIGTERM});
-    story.event(StopRequested{SIGINT});
     story.event(CancelSeen{"again"});
     CHECK(exit_code(story.verdict_after_removal()) == 143);
   }
+}
+
+TEST_CASE("a second SIGINT, and at a shell any second signal, ends the waiting for the removal, and says what is not known") {
+  for (const bool at_shell : {true, false}) {
+    auto job = job_rules();
+    job.at_shell = at_shell;
+    job.run = "run-7";
+    Story story(single(), job);
+    story.all_run();
+    story.event(StopRequested{at_shell ? SIGTERM : SIGINT});
+    CHECK_FALSE(story.verdict());
+    story.event(StopRequested{at_shell ? SIGTERM : SIGINT});
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == (at_shell ? 143 : 130));
+    CHECK(story.said("the job may still be there: trainstep stop run-7"));
+    story.event(JobGone{});
+    CHECK(story.all<Finish>().size() == 1);
+  }
+}
+
+TEST_CASE("with cleanup: never a job is left by everything but a cancel") {
+  auto job = job_rules();
+  job.never_removed = true;
+  auto rules = single();
+  rules.limits.running = Duration(1h);
+  {
+    Story story(rules, job);
+    story.all_run();
+    story.pass(2h);
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == 4);
+    CHECK_FALSE(story.removed());
+    CHECK(story.said("the job is left as it is (job_options.cleanup: never)"));
+  }
+  Story cancelled(rules, job);
+  cancelled.all_run();
+  cancelled.event(StopRequested{SIGTERM});
+  CHECK(cancelled.removed());
 }
 
 TEST_CASE("whatever happens while the job is being removed, the verdict stays, and the end of the removal is the end") {
@@ -143,6 +182,10 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
       CHECK(exit_code(story.verdict_after_removal()) == 128 + row.signal);
       continue;
     }
+    // Wanted for good, or until the next attempt takes it up.
+    CHECK(story.all<KeepJob>().size() == (row.option == "keep" ? 0 : 1));
+    CHECK(story.verdict().has_value() == (row.option == "keep"));
+    story.event(JobKept{});
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == 75);
     CHECK(story.verdict()->retry_can_help);

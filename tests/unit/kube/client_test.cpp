@@ -53,6 +53,19 @@ std::string names(const Json& list) {
 
 }  // namespace
 
+TEST_CASE("nothing is deleted by its name alone") {
+  Harness h;
+  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  std::optional<Answer> answer;
+  h.client->remove(train, Propagation::foreground, {"", "7"}, {}, [&](Answer its) { answer = std::move(its); });
+  CHECK_FALSE(answer);
+  h.loop.run();
+  REQUIRE(answer);
+  REQUIRE_FALSE(*answer);
+  CHECK(answer->error().error.kind == ErrorKind::internal);
+  CHECK(h.server.asked().empty());
+}
+
 TEST_CASE("each verb sends what the API server expects") {
   Harness h;
   h.server.serve([](const auto&) { return Reply::text("{}"); });
@@ -63,7 +76,7 @@ TEST_CASE("each verb sends what the API server expects") {
   h.client->merge_patch(train, object, {}, [](const Answer&) {});
   h.client->apply(train, object, {}, [](const Answer&) {});
   h.client->remove(train, Propagation::foreground, {"u-1"}, {}, [](const Answer&) {});
-  h.client->remove(train, Propagation::orphan, {"", "7"}, {}, [](const Answer&) {});
+  h.client->remove(train, Propagation::orphan, {"u-1", "7"}, {}, [](const Answer&) {});
   const std::vector<std::vector<std::string>> expected = {
       {"GET " + jobs_path + "/train-1 a=b c", "", ""},
       {"POST " + jobs_path + " fieldValidation=Strict", "application/json", to_text(object)},
@@ -73,7 +86,7 @@ TEST_CASE("each verb sends what the API server expects") {
       {"DELETE " + jobs_path + "/train-1", "application/json",
        R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground","preconditions":{"uid":"u-1"}})"},
       {"DELETE " + jobs_path + "/train-1", "application/json",
-       R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan","preconditions":{"resourceVersion":"7"}})"},
+       R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan","preconditions":{"uid":"u-1","resourceVersion":"7"}})"},
   };
   REQUIRE(h.server.asked().size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {

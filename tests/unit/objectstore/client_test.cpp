@@ -307,11 +307,13 @@ TEST_CASE_METHOD(Bucket, "a region that is not taken either is told with what to
 }
 
 TEST_CASE_METHOD(Bucket, "uploads that were begun are listed page by page") {
-  server.reply(Reply::text("<ListMultipartUploadsResult><EncodingType>url</EncodingType><Upload><Key>dir/k/a+b</Key><UploadId>1</UploadId></Upload>"
-                           "<IsTruncated>true</IsTruncated><NextKeyMarker>dir/k/a+b</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"
-                           "</ListMultipartUploadsResult>"));
-  server.reply(Reply::text("<ListMultipartUploadsResult><Upload><Key>dir/k</Key><UploadId>2</UploadId></Upload>"
-                           "<Upload><Key>dir/k2</Key><UploadId>3</UploadId></Upload></ListMultipartUploadsResult>"));
+  server.reply(
+      Reply::text("<ListMultipartUploadsResult><EncodingType>url</EncodingType><Upload><Key>dir/k/a+b</Key><UploadId>1</UploadId></Upload>"
+                  "<IsTruncated>true</IsTruncated><NextKeyMarker>dir/k/a+b</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"
+                  "</ListMultipartUploadsResult>"));
+  server.reply(
+      Reply::text("<ListMultipartUploadsResult><Upload><Key>dir/k</Key><UploadId>2</UploadId></Upload>"
+                  "<Upload><Key>dir/k2</Key><UploadId>3</UploadId></Upload></ListMultipartUploadsResult>"));
   std::optional<Answer<std::vector<Pending>>> found;
   const UploadListing listing(client, object, [&](auto answer) { found = std::move(answer); });
   loop.run();

@@ -14,9 +14,14 @@ TEST_CASE("an output that equals, contains or lies in another place is refused, 
     const char* relation;  // null: they are apart
   };
   const Row rows[] = {
-      {"/b/run", "/b/run/data", false, "contains"}, {"/b/run/model", "/b/run", false, "lies in"}, {"/b/run", "/b/run", false, "is also"},
-      {"/b/run", "/b/run2", false, nullptr},        {"/b/run", "/b/run/other", true, "contains"}, {"/b", "/b/x", false, "contains"},
-      {"/b/a", "/b/b", true, nullptr},              {"/", "/b", false, "contains"},
+      {"/b/run", "/b/run/data", false, "contains"},
+      {"/b/run/model", "/b/run", false, "lies in"},
+      {"/b/run", "/b/run", false, "is also"},
+      {"/b/run", "/b/run2", false, nullptr},
+      {"/b/run", "/b/run/other", true, "contains"},
+      {"/b", "/b/x", false, "contains"},
+      {"/b/a", "/b/b", true, nullptr},
+      {"/", "/b", false, "contains"},
   };
   for (const auto& row : rows) {
     INFO(row.output << ' ' << row.other);

@@ -227,7 +227,8 @@ TEST_CASE_METHOD(Staging, "what the job has not put at an output's address stays
 
 TEST_CASE_METHOD(Staging, "what an earlier attempt of the job has put there goes when the new is there") {
   const bool on_claim = GENERATE(false, true);
-  options.manifest = on_claim ? plan::TaskPlace{"", 0, in_pod("claim/.outputs.json")} : plan::TaskPlace{"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  options.manifest =
+      on_claim ? plan::TaskPlace{"", 0, in_pod("claim/.outputs.json")} : plan::TaskPlace{"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   objects = {{"run/model/others", "x"}, {"run/model/replaced", "of others"}};
   const auto path = output("model", "s3://bkt/run/model");
   write(path + "/a", "1");
@@ -280,9 +281,7 @@ TEST_CASE_METHOD(Staging, "a delivery that has to end takes back what it has put
   objects = {{"run/model/others", "x"}};
   write(output("model", "s3://bkt/run/model") + "/a", "1");
   write(outputs.back().path + "/large", std::string(20 << 20, 'x'));
-  fault = [](const FakeTransport::Asked& asked) {
-    return asked.query("partNumber") == "2" ? std::optional(Reply::silent()) : std::nullopt;
-  };
+  fault = [](const FakeTransport::Asked& asked) { return asked.query("partNumber") == "2" ? std::optional(Reply::silent()) : std::nullopt; };
   std::optional<Result<Staged>> result;
   Delivery delivery(*stores, outputs, 30min, sink(result), options);
   loop.run(3s);

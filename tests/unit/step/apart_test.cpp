@@ -39,13 +39,12 @@ TEST_CASE("paths of a step that overlap are found however they are written") {
   CHECK_FALSE(checked("data", "./data"));
 }
 
-TEST_CASE("devices may be named more than once") {
-  CHECK(checked("/dev/null", "/dev/null", "/dev/null"));
-}
+TEST_CASE("devices may be named more than once") { CHECK(checked("/dev/null", "/dev/null", "/dev/null")); }
 
 TEST_CASE("inputs that overlap are refused when they are read") {
   const auto error = refused({{"train-specification", "image: x"}, {"train-dataset-dir", "/nowhere/run/data"}, {"model-dir", "/nowhere/run"}});
   CHECK(error.kind == ErrorKind::input);
-  CHECK(error.message == "model_dir: /nowhere/run contains train_dataset_dir (/nowhere/run/data); an output needs a place of its own, apart from "
-                         "inputs and other outputs");
+  CHECK(error.message ==
+        "model_dir: /nowhere/run contains train_dataset_dir (/nowhere/run/data); an output needs a place of its own, apart from "
+        "inputs and other outputs");
 }

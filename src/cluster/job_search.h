@@ -1,0 +1,43 @@
+// Whether there is a job of a run: by its name, where nothing is known of it yet.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "kinds/kind.h"
+#include "kube/client.h"
+#include "plan/plan.h"
+
+namespace trainstep::cluster {
+
+class JobSearch {
+ public:
+  struct Found {
+    kinds::Resource resource;
+    Json object;
+  };
+  // Nothing: no resource of the kind has an object of that name, or it is another's.
+  using Answer = tl::expected<std::optional<Found>, kube::ApiError>;
+  // Looks once, without a second try; `done` is called once, from the loop. `client` must outlive it. `served`: the one that is known to be; else all
+  // that the kind may be.
+  JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<kinds::Resource> served,
+            std::function<void(Answer)> done);
+  JobSearch(const JobSearch&) = delete;
+  JobSearch& operator=(const JobSearch&) = delete;
+  ~JobSearch();
+
+ private:
+  void look(std::size_t candidate);
+
+  kube::Client& m_client;
+  std::string m_job, m_run, m_name_space;
+  std::vector<kinds::Resource> m_candidates;
+  std::function<void(Answer)> m_done;
+  kube::Client::CallId m_call = 0;
+};
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/lease.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "cluster/objects.h"
+
+namespace trainstep::cluster {
+namespace {
+
+using std::chrono::ceil;
+using Seconds = std::chrono::seconds;
+
+std::string kept_until(const Json& job) { return text(at(metadata_of(job), "annotations"), kept_annotation); }
+
+// A Job has it in its spec, the operators' resources in their runPolicy.
+Json spec_with(const kinds::Resource& resource, const Json& seconds) {
+  const Json deadline = {{"activeDeadlineSeconds", seconds}};
+  return resource.group_version == "batch/v1" ? deadline : Json{{"runPolicy", deadline}};
+}
+
+bool is_owned_by(const Json& object, const std::string& uid) {
+  const auto* owners = at(metadata_of(object), "ownerReferences");
+  return owners != nullptr && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
+}
+
+}  // namespace
+
+bool is_leased(const Json& job) { return !kept_until(job).empty(); }
+
+bool has_lapsed(const Json& job, const kinds::Kind& kind) {
+  if (!is_leased(job)) return false;
+  const auto judged = kind.judge(job);
+  const auto says = [&](std::string_view words) {
+    return judged.reason.find(words) != std::string::npos || judged.message.find(words) != std::string::npos;
+  };
+  return judged.state == kinds::Judgement::State::failed && (says("DeadlineExceeded") || says("longer than specified deadline"));
+}
+
+std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration length, std::optional<Duration> own) {
+  const auto active = started && now > *started ? now - *started : Time::duration{};
+  auto deadline = ceil<Seconds>(active + length);
+  if (own) deadline = std::min(deadline, ceil<Seconds>(*own));
+  return deadline.count();
+}
+
+void Lease::set(Time now, std::optional<Time> started, Duration length, kube::Retry retry, Done done) {
+  patch(to_rfc3339(now + length), deadline_seconds(now, started, length, m_own), retry, std::move(done));
+}
+
+void Lease::lift(kube::Retry retry, Done done) {
+  patch(nullptr, m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr), retry, std::move(done));
+}
+
+void Lease::patch(const Json& until, const Json& seconds, kube::Retry retry, Done done) {
+  const kube::Path path{std::string(m_job.resource.group_version), std::string(m_job.resource.plural), m_job.name_space, m_job.name, ""};
+  const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{kept_annotation, until}}}}}, {"spec", spec_with(m_job.resource, seconds)}};
+  m_call = m_client.merge_patch(path, change, retry, [this, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
+    m_call = 0;
+    if (!answer) return done(answer.error());
+    if (m_job.resource.group_version == "kubeflow.org/v2beta1") return patch_launcher(seconds, retry, done);
+    done(std::nullopt);
+  });
+}
+
+// mpi-operator gives it to the launcher's Job when it makes that one, and never again (operators.md §2).
+void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
+  const kube::Path path{"batch/v1", "jobs", m_job.name_space, m_job.name + "-launcher", ""};
+  m_call = m_client.get(path, {}, retry, [this, path, seconds, retry, done = std::move(done)](const kube::Answer& launcher) {
+    m_call = 0;
+    if (!launcher && launcher.error().status == 404) return done(std::nullopt);  // it will be made with it
+    if (!launcher) return done(launcher.error());
+    if (!is_owned_by(*launcher, m_job.uid)) return done(std::nullopt);
+    const Json change = {{"metadata", {{"uid", uid_of(*launcher)}}}, {"spec", {{"activeDeadlineSeconds", seconds}}}};
+    m_call = m_client.merge_patch(path, change, retry, [this, done](const kube::Answer& answer) {
+      m_call = 0;
+      if (answer || answer.error().status == 404) return done(std::nullopt);
+      done(answer.error());
+    });
+  });
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,53 @@
+// A job that is left to the next attempt of its step, which may never come: it gets a deadline of its own, which its controller keeps and which the
+// next attempt takes away (docs/adr/0021-a-job-that-waits-for-the-next-attempt.md).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "kinds/kind.h"
+#include "kube/client.h"
+
+namespace trainstep::cluster {
+
+// Of the job: until when it is kept (RFC 3339).
+inline constexpr std::string_view kept_annotation = "trainstep.dev/kept-until";
+
+bool is_leased(const Json& job);
+// It was kept, and has ended by that deadline.
+bool has_lapsed(const Json& job, const kinds::Kind& kind);
+// activeDeadlineSeconds, which counts from the job's start, for a job that is to end `length` after `now`; `started`: unset, it has not yet.
+// `own`: what the job was made with; the earlier one counts. Pure.
+std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration length, std::optional<Duration> own);
+
+class Lease {
+ public:
+  struct Job {
+    kinds::Resource resource;
+    std::string name_space, name, uid;
+  };
+  using Done = std::function<void(const std::optional<kube::ApiError>& problem)>;  // once, from the loop
+  // `own`: the deadline that the job was made with. `client` must outlive it.
+  Lease(kube::Client& client, Job job, std::optional<Duration> own) : m_client(client), m_job(std::move(job)), m_own(own) {}
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() { m_client.cancel(m_call); }
+
+  void set(Time now, std::optional<Time> started, Duration length, kube::Retry retry, Done done);
+  void lift(kube::Retry retry, Done done);
+
+ private:
+  void patch(const Json& until, const Json& seconds, kube::Retry retry, Done done);
+  void patch_launcher(const Json& seconds, kube::Retry retry, Done done);
+
+  kube::Client& m_client;
+  Job m_job;
+  std::optional<Duration> m_own;
+  kube::Client::CallId m_call = 0;
+};
+
+}  // namespace trainstep::cluster
