@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 from typing import Optional
 
 from ._program import call, flags, program
 from ._result import FILES, Result
 from ._run import Run, followed, prepared, spawn
+from .errors import InputError
 from .inputs import Path
+
+_NAME = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,251}[A-Za-z0-9])?")  # a run's id, a job's or a replica's name
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A row of `trainstep list`. since: when the job was created, in UTC as RFC 3339 writes it."""
+    """A row of `trainstep list`. since: when the job was created, in UTC as RFC 3339 writes it. run_id: "" where somebody has taken it away."""
 
     run_id: str
     kind: str
@@ -30,17 +34,24 @@ def _place(namespace: Optional[str], context: Optional[str]) -> list[str]:
 def list_jobs(*, namespace: Optional[str] = None, context: Optional[str] = None) -> list[Job]:
     """The jobs that steps have made in a namespace."""
     rows = call("list", *_place(namespace, context)).split("\n")[1:]
-    return [Job(*row.split()) for row in rows if row]
+    return [Job(*("" if word == "<none>" else word for word in row.split())) for row in rows if row]
+
+
+def _name(what: str, value: str) -> str:
+    """What goes to the program must not be a flag, nor nothing at all: `stop("")` names no job. InputError: it is no name."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise InputError(f"{what}: expected the name of one, got {value!r}", 2)
+    return value
 
 
 def logs(run_id: str, replica: Optional[str] = None, *, namespace: Optional[str] = None, context: Optional[str] = None) -> str:
     """The log of a run's replica ("worker-1"; default: the primary), to its end."""
-    return call("logs", *_place(namespace, context), run_id, *([replica] if replica else []))
+    return call("logs", *_place(namespace, context), _name("run_id", run_id), *([_name("replica", replica)] if replica else []))
 
 
 def stop(run_id: str, *, namespace: Optional[str] = None, context: Optional[str] = None) -> None:
     """Deletes a run's job, and returns when its pods are gone."""
-    call("stop", *_place(namespace, context), run_id)
+    call("stop", *_place(namespace, context), _name("run_id", run_id))
 
 
 def attach(
@@ -50,6 +61,7 @@ def attach(
 
     KeyboardInterrupt only looks away. TrainstepError: the run did not succeed, or is not there.
     """
+    _name("run_id", run_id)
     place = prepared(folder or pathlib.Path("trainstep-runs", f"attach-{run_id}"))
     outputs = flags([(name, str(place / FILES[name])) for name in ("metrics", "report")])
     attached = Run(spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True), run_id, place, place / "model")

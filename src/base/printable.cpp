@@ -59,8 +59,8 @@ void append_without_controls(std::string& to, std::string_view text, bool colour
         to += sequence;
         coloured = sequence != end_of_colours && sequence != "\033[m";
       }
-    } else if (c == c1_lead && text.size() > 1 && is_c1(static_cast<Byte>(text[1]))) {
-      taken = 2;
+    } else if (is_c1(c) && to.ends_with(static_cast<char>(c1_lead))) {  // also where what stood between the two has just been left out
+      to.pop_back();
     } else if (!is_control(c)) {
       to += text.front();
     }

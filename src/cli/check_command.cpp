@@ -77,7 +77,7 @@ int without_configuration(const Connection& connection, const std::string& name)
 Result<int> check(const StepCommand& command) {
   ASSIGN(const auto inputs, read_inputs(command));
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
-  Connection connection(std::move(place));
+  Connection connection(std::move(place), Access::write);  // dry runs, and questions about rights
   ASSIGN(auto facts, facts_of(connection));
   const cluster::DataSurroundings data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
   if (data.has_addresses) {

@@ -12,12 +12,16 @@
 #include "http/curl_transport.h"
 #include "http/observed_transport.h"
 #include "http/waiting.h"
+#include "http/read_only_transport.h"
 #include "kube/client.h"
 
 namespace trainstep::cli {
 
+// What a command may do in the cluster: of one that only looks, no request that changes anything leaves this process.
+enum class Access { read, write };
+
 struct Connection {
-  explicit Connection(ClusterPlace place)
+  Connection(ClusterPlace place, Access access)
       : name_space(std::move(place.name_space)),
         pod(std::move(place.pod)),
         description(std::move(place.description)),
@@ -26,7 +30,8 @@ struct Connection {
         curl(loop),
         transport(curl, {&waiting}),
         credentials(std::make_shared<kube::Credentials>(std::move(place.credentials))),
-        client(loop, transport, credentials, random_seed()) {
+        reading(loop, transport),
+        client(loop, access == Access::read ? static_cast<http::Transport&>(reading) : transport, credentials, random_seed()) {
     waiting.name(credentials->server.origin(), "the API server");
   }
 
@@ -39,6 +44,7 @@ struct Connection {
   http::CurlTransport curl;
   http::ObservedTransport transport;
   std::shared_ptr<kube::Credentials> credentials;
+  http::ReadOnlyTransport reading;
   kube::Client client;
 };
 

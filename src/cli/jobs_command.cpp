@@ -16,10 +16,10 @@
 #include "cli/connection.h"
 #include "cli/hand_over.h"
 #include "cli/print.h"
+#include "cluster/attach.h"
 #include "cluster/jobs.h"
 #include "cluster/pod_index.h"
 #include "cluster/rules.h"
-#include "cluster/session.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
 #include "log/back_pressure.h"
@@ -64,9 +64,9 @@ std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan)
   return "created";
 }
 
-Result<std::vector<cluster::Submitted>> find(Connection& connection, const std::string& run) {
-  Result<std::vector<cluster::Submitted>> found = internal_error("no answer");
-  cluster::find_jobs(connection.client, connection.name_space, run, [&](Result<std::vector<cluster::Submitted>> result) {
+Result<cluster::Found> find(Connection& connection) {
+  Result<cluster::Found> found = internal_error("no answer");
+  cluster::find_jobs(connection.client, connection.name_space, [&](Result<cluster::Found> result) {
     found = std::move(result);
     connection.loop.stop();
   });
@@ -76,29 +76,28 @@ Result<std::vector<cluster::Submitted>> find(Connection& connection, const std::
 
 // Exactly one.
 Result<cluster::Submitted> find_one(Connection& connection, const std::string& run) {
-  ASSIGN(auto jobs, find(connection, run));
-  if (jobs.empty())
-    return Error{ErrorKind::not_found,
-                 fmt::format("no job of run \"{}\" in namespace {}; trainstep list shows what is there", run, connection.name_space)};
-  if (jobs.size() > 1) return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; give the name of one", jobs.size(), run)};
-  return std::move(jobs.front());
+  ASSIGN(auto found, find(connection));
+  return cluster::choose(std::move(found), run, connection.name_space);
 }
 
-Result<std::unique_ptr<Connection>> connect(const JobsCommand& command) {
+Result<std::unique_ptr<Connection>> connect(const JobsCommand& command, Access access) {
   ASSIGN(auto place, find_cluster(command.context, command.name_space));
-  return std::make_unique<Connection>(std::move(place));
+  return std::make_unique<Connection>(std::move(place), access);
 }
+
+std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
 
 Result<int> list(const JobsCommand& command) {
-  ASSIGN(const auto connection, connect(command));
-  ASSIGN(const auto jobs, find(*connection, ""));
+  ASSIGN(const auto connection, connect(command, Access::read));
+  ASSIGN(const auto found, find(*connection));
   auto table = fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", "RUN", "KIND", "JOB", "STATE", "SINCE");
-  for (const auto& job : jobs) {
+  for (const auto& job : found.jobs) {
     ASSIGN(const auto plan, cluster::plan_of(job));
-    table += printable(fmt::format("{:<24} {:<10} {:<40} {:<11} {}", plan.run_id, plan.kind, plan.job_name, state_of(job, plan),
-                                   text(job.object, "/metadata/creationTimestamp"))) +
+    table += printable(fmt::format("{:<24} {:<10} {:<40} {:<11} {}", or_none(plan.run_id), plan.kind, plan.job_name, state_of(job, plan),
+                                   or_none(text(job.object, "/metadata/creationTimestamp")))) +
              '\n';
   }
+  if (!found.hidden.empty()) complain(found.what_is_hidden());
   return print(table);
 }
 
@@ -115,7 +114,8 @@ Result<step::Inputs> wanted_outputs(const JobsCommand& command) {
 
 Result<int> attach(const JobsCommand& command) {
   ASSIGN(const auto outputs, wanted_outputs(command));
-  ASSIGN(const auto connection, connect(command));
+  TRY(cluster::check_run(command.run));
+  ASSIGN(const auto connection, connect(command, Access::read));
   ASSIGN(auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
   auto& loop = connection->loop;
@@ -135,16 +135,10 @@ Result<int> attach(const JobsCommand& command) {
     listeners.console().say(loop.now(), "detached; the job runs on");
     finish({Duration(2'000), Duration(10'000)});
   });
-  cluster::SessionOptions options;
-  options.name_space = connection->name_space;
-  options.where = connection->description;
-  options.seed = random_seed();
-  options.make_plan = [&plan](const cluster::Facts&, const std::string&) -> Result<plan::Plan> { return plan; };
-  options.facts = cluster::facts_of(job);
-  options.existing = std::move(job);
-  cluster::Session session(loop, connection->transport, connection->credentials, std::move(options), listeners.all());
-  reader.emplace(loop, listeners.own_log(), [&session](Pressure pressure) { session.hold_output(pressure); });
-  session.begin([&](cluster::Session::Done done) {
+  cluster::Attachment attachment(loop, connection->transport, connection->credentials,
+                                 {connection->name_space, connection->description, random_seed()}, plan, std::move(job), listeners.all());
+  reader.emplace(loop, listeners.own_log(), [&attachment](Pressure pressure) { attachment.hold_output(pressure); });
+  attachment.begin([&](cluster::Session::Done done) {
     if (over) return;
     hand_over(loop, listeners.own_log(), outputs, done.plan, done.outcome, {}, [&] {
       code = result::exit_code(done.outcome.verdict);
@@ -163,9 +157,10 @@ class LogReader {
         m_log(STDOUT_FILENO, command.log_options, connection.loop.now()),
         m_reader(connection.loop, m_log, [this](Pressure pressure) { hold(pressure != Pressure::none); }),
         m_wanted(command.replica),
-        m_rules(cluster::rules_of(plan)),
+        m_rules(cluster::rules_of(plan, job.object)),
         m_index(kinds::find(plan.kind), job.resource, plan.job_name, kinds::find(plan.kind).replicas(plan)),
-        m_job_uid(text(job.object, "/metadata/uid")) {
+        m_job_uid(text(job.object, "/metadata/uid")),
+        m_job_created(text(job.object, "/metadata/creationTimestamp")) {
     kube::WatchOptions pods;
     pods.path = {"v1", "pods", connection.name_space, "", ""};
     pods.label_selector = kinds::find(plan.kind).pods(plan.job_name, job.resource, "", -1);
@@ -198,13 +193,13 @@ class LogReader {
  private:
   // A stream cannot tell a connection that was cut from the log's end: the pod does.
   void look_at(const Json& object) {
-    const auto member = m_index.member_of(object, m_job_uid);
+    const auto member = m_index.member_of(object, m_job_uid, m_job_created);
     if (!member) return;
     const auto& known = m_rules.members.at(*member);
     if (m_wanted.empty() ? !known.primary : known.name != m_wanted) return;
     const auto pod = kinds::read_pod(object);
     auto& stream = m_streams[pod.uid];
-    if (!stream) stream = follow(pod, known.name);
+    if (!stream) stream = follow(pod, known);
     stream->hold(m_held);
     if (pod.over()) stream->ended();
   }
@@ -214,10 +209,10 @@ class LogReader {
     for (auto& [uid, stream] : m_streams) stream->hold(held);
   }
 
-  std::unique_ptr<kube::LogStream> follow(const kinds::PodView& pod, const std::string& member) {
+  std::unique_ptr<kube::LogStream> follow(const kinds::PodView& pod, const follow::Member& member) {
     kube::LogStream::Sink sink;
-    sink.lines = [this, member](std::string_view lines) {
-      m_log.output(m_connection.loop.now(), member, lines);
+    sink.lines = [this, name = member.name](std::string_view lines) {
+      m_log.output(m_connection.loop.now(), name, lines);
       m_log.commit();
     };
     sink.lost = [this](const std::string& what) { m_log.say(m_connection.loop.now(), log::Level::warning, what); };
@@ -225,8 +220,7 @@ class LogReader {
       if (--m_open == 0) m_connection.loop.stop();
     };
     ++m_open;
-    const auto container = pod.containers.empty() ? std::string() : pod.containers.front().name;
-    return std::make_unique<kube::LogStream>(m_connection.client, kube::LogSource{m_connection.name_space, pod.name, container, false},
+    return std::make_unique<kube::LogStream>(m_connection.client, kube::LogSource{m_connection.name_space, pod.name, member.container, false},
                                              std::move(sink));
   }
 
@@ -237,7 +231,7 @@ class LogReader {
   std::string m_wanted;
   follow::Rules m_rules;
   cluster::PodIndex m_index;
-  std::string m_job_uid;
+  std::string m_job_uid, m_job_created;
   std::map<std::string, std::unique_ptr<kube::LogStream>> m_streams;  // by the pod's uid
   std::unique_ptr<kube::Watch> m_watch;
   std::optional<Error> m_problem;
@@ -245,37 +239,53 @@ class LogReader {
 };
 
 Result<int> logs(const JobsCommand& command) {
-  ASSIGN(const auto connection, connect(command));
+  TRY(cluster::check_run(command.run));
+  ASSIGN(const auto connection, connect(command, Access::read));
   ASSIGN(const auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
   TRY(LogReader(*connection, command, job, plan).read(shown_name(job)));
   return 0;
 }
 
+// The job goes after its pods. False: that may not be seen.
+Result<bool> await_gone(Connection& connection, const kube::Path& path, const std::string& uid) {
+  std::optional<Error> problem;
+  const std::function<void()> look = [&] {
+    connection.client.get(path, {}, {patience}, [&](kube::Answer answer) {
+      if (answer && text(*answer, "/metadata/uid") == uid) {
+        connection.loop.after(look_again, look);
+        return;
+      }
+      if (!answer && answer.error().status != 404)
+        problem = in_context("the job is being deleted, but its end cannot be seen", std::move(answer.error().error));
+      connection.loop.stop();
+    });
+  };
+  look();
+  connection.loop.run();
+  if (problem && problem->kind != ErrorKind::denied) return std::move(*problem);
+  return !problem;
+}
+
 Result<int> stop(const JobsCommand& command) {
-  ASSIGN(const auto connection, connect(command));
+  TRY(cluster::check_run(command.run));
+  ASSIGN(const auto connection, connect(command, Access::write));
   ASSIGN(const auto job, find_one(*connection, command.run));
+  const auto uid = text(job.object, "/metadata/uid");
+  if (uid.empty()) return internal_error(shown_name(job) + " has no uid: it is not deleted, as another one may have its name");
   const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection->name_space,
                         text(job.object, "/metadata/name"), ""};
   std::optional<Error> problem;
-  std::function<void()> look = [&] {
-    connection->client.get(path, {}, {patience}, [&](kube::Answer answer) {
-      if (answer && text(*answer, "/metadata/uid") == text(job.object, "/metadata/uid")) {
-        connection->loop.after(look_again, look);
-        return;
-      }
-      if (!answer && answer.error().status != 404) problem = std::move(answer.error().error);
-      connection->loop.stop();
-    });
-  };
-  connection->client.remove(path, kube::Propagation::foreground, {text(job.object, "/metadata/uid")}, {patience}, [&](kube::Answer answer) {
-    if (answer || answer.error().status == 404) return look();
-    problem = std::move(answer.error().error);
+  connection->client.remove(path, kube::Propagation::foreground, {uid}, {patience}, [&](kube::Answer answer) {
+    // 409: the name belongs to another object now.
+    if (!answer && answer.error().status != 404 && answer.error().status != 409) problem = std::move(answer.error().error);
     connection->loop.stop();
   });
   connection->loop.run();
   if (problem) return std::move(*problem);
-  return print(fmt::format("{} and its pods are deleted\n", shown_name(job)));
+  ASSIGN(const auto gone, await_gone(*connection, path, uid));
+  return print(
+      fmt::format("{} {}\n", shown_name(job), gone ? "and its pods are deleted" : "is being deleted; when its pods are gone may not be seen"));
 }
 
 int finish(Result<int> code) { return code ? *code : report(code.error()); }

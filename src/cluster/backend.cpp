@@ -21,6 +21,19 @@ std::string counts(const plan::Plan& plan) {
   return all;
 }
 
+// When an event happened last; series are the newer form (events.k8s.io), which the core API shows, too.
+std::optional<Time> last_time(const Json& event) {
+  for (const auto& written : {text(at(&event, "series"), "lastObservedTime"), text(&event, "lastTimestamp"), text(&event, "eventTime"),
+                              text(&event, "firstTimestamp"), text(metadata_of(event), "creationTimestamp")})
+    if (const auto time = from_rfc3339(written)) return time;
+  return std::nullopt;
+}
+
+bool is_owned_by(const Json& object, const std::string& uid) {
+  const auto* owners = at(metadata_of(object), "ownerReferences");
+  return owners != nullptr && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
+}
+
 }  // namespace
 
 ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt,
@@ -36,6 +49,7 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
 
 ClusterBackend::~ClusterBackend() {
   m_client.cancel(m_call);
+  for (const auto call : m_asked) m_client.cancel(call);
   m_client.loop().cancel(m_timer);
 }
 
@@ -68,10 +82,11 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_resource = m_submitted->resource;
   m_uid = uid_of(m_submitted->object);
   m_version = text(metadata_of(m_submitted->object), "resourceVersion");
+  m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   // operators.md §8, trap 2: the v1 operator does not.
-  emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1"});
+  emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1", from_rfc3339(m_created), m_client.clock()});
   if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
   if (!m_wanted.empty())
     m_companions = std::make_unique<Companions>(m_client, m_submitted->object, std::move(m_wanted), [this](Result<void> made) {
@@ -116,12 +131,15 @@ void ClusterBackend::watch_all() {
     look_at_pod(object);
     pod_gone(uid_of(object));
   };
-  pod_sink.failed = failed;
+  pod_sink.failed = [this, failed](const kube::ApiError& problem) {
+    if (m_looks_on && problem.status == 403) return pods_hidden(problem);
+    failed(problem);
+  };
   m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(pods), std::move(pod_sink)));
 
   watch_events(m_plan.job_name);
   // mpi-operator's launcher is a Job of its own, whose pods quota and webhooks may refuse.
-  if (m_resource.group_version == "kubeflow.org/v2beta1") watch_events(m_plan.job_name + "-launcher");
+  if (has_launcher_job()) watch_events(launcher_name());
 }
 
 // Events only explain: where they may not be read, the job runs all the same.
@@ -150,7 +168,7 @@ void ClusterBackend::look_at_job(const Json& object) {
 }
 
 void ClusterBackend::look_at_pod(const Json& object) {
-  const auto member = m_pods_by_label->member_of(object, m_uid);
+  const auto member = m_pods_by_label->member_of(object, m_uid, m_created);
   if (!member) return;
   auto pod = kinds::read_pod(object);
   m_pods[pod.uid] = *member;
@@ -201,6 +219,10 @@ void ClusterBackend::look_at_pods_again(int turn) {
   m_call = m_client.list(pods, {{"labelSelector", selector}}, {},
                          [this, turn](kube::Answer answer) {
                            if (turn != m_look) return;
+                           if (!answer && m_looks_on && answer.error().status == 403) {
+                             pods_hidden(answer.error());
+                             return emit(follow::PodsListed{});
+                           }
                            if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
                            look_at_pods((*answer)["items"].get_ref<const Json::array_t&>());
                            emit(follow::PodsListed{});
@@ -216,14 +238,49 @@ void ClusterBackend::pod_gone(const std::string& uid) {
   emit(follow::PodGone{member, uid});
 }
 
+void ClusterBackend::pods_hidden(const kube::ApiError& problem) { emit(follow::PodsHidden{problem.error.message}); }
+
+// Events outlive their objects by an hour, and any object may have the job's name: only those of this very job count.
 void ClusterBackend::look_at_event(const Json& object) {
-  const auto* about = trainstep::find(object, "involvedObject");
-  const bool job = text(about, "kind") == m_resource.kind;
-  if (job && text(about, "uid") != m_uid) return;  // of an earlier job of this name
-  const auto* created = metadata_of(object);
-  if (created == nullptr) return;
-  emit(follow::WarningSeen{fmt::format("{} {}", text(about, "kind"), text(about, "name")), text(&object, "reason"), text(&object, "message"),
-                           text(created, "resourceVersion")});
+  const auto* about = at(&object, "involvedObject");
+  if (metadata_of(object) == nullptr) return;
+  if (text(about, "kind") == m_resource.kind && text(about, "name") == m_plan.job_name) {
+    if (text(about, "uid") == m_uid) tell_warning(object);
+  } else if (has_launcher_job() && text(about, "kind") == "Job" && text(about, "name") == launcher_name()) {
+    look_at_launcher(object);
+  }
+}
+
+// Its Job's uid is not known beforehand. Where it may not be looked at, an event that came after the MPIJob was made is taken for its own.
+void ClusterBackend::look_at_launcher(const Json& event) {
+  const auto uid = text(at(&event, "involvedObject"), "uid");
+  if (const auto known = m_launchers.find(uid); known != m_launchers.end()) {
+    if (known->second) tell_warning(event);
+    return;
+  }
+  auto& waiting = m_unsure[uid];
+  waiting.push_back(event);
+  if (waiting.size() > 1) return;
+  const auto asked = m_client.get({"batch/v1", "jobs", m_name_space, launcher_name(), ""}, {}, {}, [this, uid](const kube::Answer& answer) {
+    const auto events = std::move(m_unsure.extract(uid).mapped());
+    const bool hidden = !answer && answer.error().status != 404;
+    if (!hidden) m_launchers[uid] = answer && uid_of(*answer) == uid && is_owned_by(*answer, m_uid);
+    for (const auto& one : events)
+      if (hidden ? is_younger(one) : m_launchers.at(uid)) tell_warning(one);
+  });
+  m_asked.push_back(asked);
+}
+
+bool ClusterBackend::is_younger(const Json& event) const {
+  const auto made = from_rfc3339(text(metadata_of(event), "creationTimestamp"));
+  const auto job = from_rfc3339(m_created);
+  return !made || !job || *made >= *job;
+}
+
+void ClusterBackend::tell_warning(const Json& event) {
+  const auto* about = at(&event, "involvedObject");
+  emit(follow::WarningSeen{fmt::format("{} {}", text(about, "kind"), text(about, "name")), text(&event, "reason"), text(&event, "message"),
+                           text(metadata_of(event), "resourceVersion"), last_time(event)});
 }
 
 void ClusterBackend::follow_log(const follow::FollowLog& order) {

@@ -39,6 +39,8 @@ class ClusterBackend : public run::Backend {
   void only_end() { m_only_end = true; }
   // When our pod's end began, by the cluster's clock.
   void ends_since(Time time) { m_ends_since = time; }
+  // The job is another step's: nothing is ever done to it, and its pods need not be visible.
+  void only_look_on() { m_looks_on = true; }
   // The primary's, when it has ended well; null: none was seen.
   [[nodiscard]] const result::PodReport* report() const { return m_report ? &*m_report : nullptr; }
 
@@ -76,6 +78,12 @@ class ClusterBackend : public run::Backend {
   void lease_job();
   void try_to_lease(int tries);
   bool may_help(const kube::ApiError& problem);
+  void look_at_launcher(const Json& event);
+  void tell_warning(const Json& event);
+  [[nodiscard]] bool is_younger(const Json& event) const;
+  [[nodiscard]] bool has_launcher_job() const { return m_resource.group_version == "kubeflow.org/v2beta1"; }
+  [[nodiscard]] std::string launcher_name() const { return m_plan.job_name + "-launcher"; }
+  void pods_hidden(const kube::ApiError& problem);
   void try_to_remove(int tries);
   void look_before_removal(int tries);
   void removed();
@@ -95,12 +103,16 @@ class ClusterBackend : public run::Backend {
   std::string m_name_space, m_attempt;
   Sink m_sink;
   std::optional<Submitted> m_existing;
+  bool m_looks_on = false;
   std::unique_ptr<Submission> m_submission;
   std::vector<Companion> m_wanted;
   std::unique_ptr<Companions> m_companions;
   std::optional<Submitted> m_submitted;
   kinds::Resource m_resource;  // of the job that was submitted
   std::string m_uid;
+  std::string m_created;                              // as the API server wrote it
+  std::map<std::string, bool> m_launchers;            // uids of Jobs with the launcher's name: whether they are this MPIJob's
+  std::map<std::string, std::vector<Json>> m_unsure;  // events of Jobs of whom that is being asked
   std::unique_ptr<PodIndex> m_pods_by_label;
   std::map<std::string, follow::MemberIndex> m_pods;  // uid → member, of those that exist
   std::vector<std::unique_ptr<kube::Watch>> m_watches;
@@ -108,6 +120,7 @@ class ClusterBackend : public run::Backend {
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   bool m_logs_held = false;
   kube::Client::CallId m_call = 0;
+  std::vector<kube::Client::CallId> m_asked;  // after launchers
   Loop::TimerId m_timer = 0;
   std::optional<result::PodReport> m_report;  // the primary's, when it has ended well
   Deadline m_removal_ends;                    // while the server answers

@@ -28,6 +28,7 @@ constexpr int most_looks = 5;  // at a job that changes between each look and it
 }  // namespace
 
 void ClusterBackend::remove_job(const follow::RemoveJob& order) {
+  if (m_looks_on) return emit(follow::BackendFailed{internal_error("a job that is another step's is never deleted")});
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
   m_removal_ends.set(removal_patience);

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 
+#include "base/text.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
 #include "kinds/object.h"
@@ -14,6 +16,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration patience{10'000};
+constexpr std::size_t longest_name = 253;  // of any object of Kubernetes
 
 int number(const Json* object, std::string_view key, int otherwise) {
   const auto* value = at(object, key);
@@ -23,29 +26,40 @@ int number(const Json* object, std::string_view key, int otherwise) {
 // One list after the other; a resource that is not served has no jobs.
 struct Search {
   std::vector<kinds::Resource> resources;
-  std::vector<Submitted> found;
-  std::string name_space, run;
-  std::function<void(Result<std::vector<Submitted>>)> done;
+  Found found;
+  std::size_t seen = 0;
+  std::string name_space;
+  std::function<void(Result<Found>)> done;
 };
 
-bool matches(const Json& object, const std::string& run) {
-  const auto* metadata = at(&object, "metadata");
-  return run.empty() || text(metadata, "name") == run || text(at(metadata, "labels"), run_label) == run;
+bool has(const Found& found, const std::string& uid) {
+  return !uid.empty() && std::ranges::any_of(found.jobs, [&](const Submitted& job) { return uid_of(job.object) == uid; });
 }
 
+// The best version of a resource comes first.
 void next(kube::Client& client, const std::shared_ptr<Search>& search) {
-  if (search->resources.empty()) return search->done(std::move(search->found));
-  const auto resource = search->resources.back();
-  search->resources.pop_back();
+  if (search->resources.empty()) {
+    if (search->seen == 0 && !search->found.hidden.empty()) return search->done(std::move(search->found.hidden.front()));
+    return search->done(std::move(search->found));
+  }
+  const auto resource = search->resources.front();
+  search->resources.erase(search->resources.begin());
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), search->name_space, "", ""};
   client.list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {patience}, [&client, search, resource](kube::Answer answer) {
-    if (!answer && answer.error().status != 404) return search->done(std::move(answer.error().error));
+    auto& found = search->found;
+    if (answer || answer.error().status == 404) ++search->seen;
+    if (!answer && answer.error().status != 404) found.hidden.push_back(std::move(answer.error().error));
     const auto* items = answer ? at(&*answer, "items") : nullptr;
     if (items != nullptr && items->is_array())
       for (const auto& item : *items)
-        if (matches(item, search->run)) search->found.push_back({resource, item, true});
+        if (!has(found, uid_of(item))) found.jobs.push_back({resource, item, true});
     next(client, search);
   });
+}
+
+bool is_of(const Json& object, const std::string& run) {
+  const auto* metadata = metadata_of(object);
+  return text(metadata, "name") == run || text(at(metadata, "labels"), run_label) == run;
 }
 
 void read_replicas(const Json& spec, plan::Distribution& distribution) {
@@ -67,14 +81,37 @@ void read_replicas(const Json& spec, plan::Distribution& distribution) {
 
 }  // namespace
 
-void find_jobs(kube::Client& client, const std::string& name_space, const std::string& run,
-               std::function<void(Result<std::vector<Submitted>>)> done) {
+void find_jobs(kube::Client& client, const std::string& name_space, std::function<void(Result<Found>)> done) {
   const auto search = std::make_shared<Search>();
   for (const auto& kind : kinds::all()) search->resources.insert(search->resources.end(), kind.resources.begin(), kind.resources.end());
   search->name_space = name_space;
-  search->run = run;
   search->done = std::move(done);
   next(client, search);
+}
+
+std::string Found::what_is_hidden() const {
+  std::string all;
+  for (const auto& problem : hidden) all += (all.empty() ? "" : "; ") + problem.message;
+  return all.empty() ? "" : "not all kinds of jobs could be looked at: " + all;
+}
+
+Result<void> check_run(std::string_view run) {
+  const auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; };
+  if (!run.empty() && run.size() <= longest_name && std::ranges::all_of(run, allowed)) return {};
+  if (trim(run).empty()) return usage_error("RUN is empty: give the run's id or its job's name; trainstep list shows them");
+  return usage_error(fmt::format("\"{}\" is neither a run's id nor a job's name; trainstep list shows them", run.substr(0, 100)));
+}
+
+Result<Submitted> choose(Found found, const std::string& run, const std::string& name_space) {
+  TRY(check_run(run));
+  std::erase_if(found.jobs, [&](const Submitted& job) { return !is_of(job.object, run); });
+  if (found.jobs.size() > 1)
+    return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; give the name of one", found.jobs.size(), run)};
+  if (!found.jobs.empty()) return std::move(found.jobs.front());
+  const auto hidden = found.what_is_hidden();
+  return Error{found.hidden.empty() ? ErrorKind::not_found : found.hidden.front().kind,
+               fmt::format("no job of run \"{}\" in namespace {}{}", run, name_space,
+                           hidden.empty() ? "; trainstep list shows what is there" : "; " + hidden)};
 }
 
 Result<plan::Plan> plan_of(const Submitted& job) {

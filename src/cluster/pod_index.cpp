@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/time.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -25,6 +26,13 @@ bool of_another(const Json& metadata, const std::string& kind, const std::string
   return std::ranges::any_of(*owners, [&](const Json& owner) { return is(owner, "kind", kind) && !is(owner, "uid", job_uid); });
 }
 
+bool is_older(const Json& metadata, const std::string& job_created) {
+  const auto* own = trainstep::find(metadata, "creationTimestamp");
+  const auto created = own != nullptr && own->is_string() ? from_rfc3339(own->get_ref<const std::string&>()) : std::nullopt;
+  const auto job = from_rfc3339(job_created);
+  return created && job && *created < *job;
+}
+
 }  // namespace
 
 PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, const std::string& job_name,
@@ -43,9 +51,10 @@ PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, con
   std::ranges::sort(m_keys, [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 
-std::optional<follow::MemberIndex> PodIndex::member_of(const Json& pod, const std::string& job_uid) const {
+std::optional<follow::MemberIndex> PodIndex::member_of(const Json& pod, const std::string& job_uid, const std::string& job_created) const {
   const auto* metadata = pod.is_object() ? trainstep::find(pod, "metadata") : nullptr;
-  if (metadata == nullptr || !metadata->is_object() || of_another(*metadata, m_kind, job_uid)) return std::nullopt;
+  if (metadata == nullptr || !metadata->is_object() || of_another(*metadata, m_kind, job_uid) || is_older(*metadata, job_created))
+    return std::nullopt;
   const auto* labels = trainstep::find(*metadata, "labels");
   if (labels == nullptr || !labels->is_object()) return std::nullopt;
   for (const auto& keys : m_keys) {

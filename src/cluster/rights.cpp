@@ -25,6 +25,8 @@ std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts
   for (const auto* verb : {"get", "list", "watch"}) rights.push_back({"", "pods", verb, verb != std::string_view("get") || !facts.pod.empty()});
   rights.push_back({"", "pods/log", "get"});
   for (const auto* verb : {"list", "watch"}) rights.push_back({"", "events", verb, false});
+  // mpi-operator's launcher is a Job: its uid tells its events from those of an earlier one of that name.
+  if (resource.group_version == "kubeflow.org/v2beta1") rights.push_back({"batch", "jobs", "get", false});
   if (facts.workflow)
     for (const auto* verb : {"list", "watch"}) rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false});
   return rights;

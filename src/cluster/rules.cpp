@@ -4,64 +4,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
-#include <vector>
 
-#include "cluster/objects.h"
 #include "kinds/render.h"
+#include "kinds/templates.h"
 
 namespace trainstep::cluster {
 namespace {
 
-// Of the pods of a replica type: a Job has one template, the operators' resources one by type below spec.…ReplicaSpecs.
-const Json* template_of(const Json& manifest, const std::string& type) {
-  const auto* spec = at(&manifest, "spec");
-  if (const auto* only = at(spec, "template")) return only;
-  if (spec == nullptr || !spec->is_object()) return nullptr;
-  for (const auto& [key, value] : spec->items())
-    if (key.ends_with("ReplicaSpecs")) return at(at(&value, type), "template");
-  return nullptr;
+// What the containers are known by: the job as it is, or as it will be made.
+Json object_of(const plan::Plan& plan) {
+  const auto manifest = kinds::render(plan);
+  return manifest ? manifest->json() : Json();  // such a plan is refused when it is submitted
 }
-
-std::vector<std::string> container_names(const Json& manifest, const std::string& type) {
-  std::vector<std::string> names;
-  const auto* containers = at(at(template_of(manifest, type), "spec"), "containers");
-  if (containers == nullptr || !containers->is_array()) return names;
-  for (const auto& container : *containers) {
-    const auto* name = at(&container, "name");
-    names.push_back(name != nullptr && name->is_string() ? name->get<std::string>() : "");
-  }
-  return names;
-}
-
-// The containers in which the program runs, by type. A patch may add others before ours, or give ours another name.
-class Containers {
- public:
-  explicit Containers(const plan::Plan& plan) {
-    const auto& kind = kinds::find(plan.kind);
-    if (auto ours = kind.render(plan, kind.resources.front())) m_ours = ours->json();
-    if (auto patched = kinds::render(plan)) m_patched = patched->json();
-  }
-  // Empty: not known; such a plan is refused when it is submitted.
-  [[nodiscard]] std::string of(const std::string& type) const {
-    const auto ours = container_names(m_ours, type);
-    const auto patched = container_names(m_patched, type);
-    if (patched.empty()) return "";
-    const bool kept = !ours.empty() && std::ranges::find(patched, ours.front()) != patched.end();
-    return kept ? ours.front() : patched.front();
-  }
-
- private:
-  Json m_ours, m_patched;
-};
 
 }  // namespace
 
-follow::Rules rules_of(const plan::Plan& plan) {
+follow::Rules rules_of(const plan::Plan& plan) { return rules_of(plan, object_of(plan)); }
+
+follow::Rules rules_of(const plan::Plan& plan, const Json& job) {
   follow::Rules rules;
-  const Containers containers(plan);
-  for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) {
-    const auto container = containers.of(replicas.type);
+  const auto& kind = kinds::find(plan.kind);
+  for (const auto& replicas : kind.replicas(plan)) {
+    const auto container = kinds::program_container(kind, job, replicas.type);
     for (int index = 0; index < replicas.count; ++index)
       rules.members.push_back({.name = kinds::replica_name(plan, replicas.type, index),
                                .primary = replicas.primary && index == 0,

@@ -146,16 +146,20 @@ void Session::begin_to_follow() {
 
 void Session::run() {
   const bool existing = m_options.existing.has_value();
+  auto rules = existing ? rules_of(*m_plan, m_options.existing->object) : rules_of(*m_plan);
+  auto job_rules = job_rules_of(*m_plan);
+  job_rules.looks_on = existing;
   m_backend = std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space, attempt(),
                                                std::move(m_options.existing));
-  if (m_early)
+  if (existing)
+    m_backend->only_look_on();
+  else if (m_early)
     m_backend->only_end();
-  else if (!existing)
+  else
     m_backend->bring(companions());
-  auto job_rules = job_rules_of(*m_plan);
   job_rules.at_shell = m_options.pod.name.empty();
   m_runner =
-      std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(rules_of(*m_plan), std::move(job_rules)));
+      std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(std::move(rules), std::move(job_rules)));
   m_backend->hold_output(m_pressure);
   m_runner->begin([this](run::Outcome outcome) { training_ended(std::move(outcome)); });
 }

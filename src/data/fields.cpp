@@ -112,7 +112,7 @@ std::optional<std::string> Fields::choice(std::string_view key, const std::vecto
   for (const auto& choice : choices)
     if (lower(choice) == lower(trim(*value))) return choice;
   const auto near = nearest(*value, choices);
-  fail(input_error(fmt::format("{}: \"{}\" is not known{}; it is one of {}", path(key), *value,
+  fail(input_error(fmt::format("{}: \"{}\" is not known{}; it is one of {}", path(key), value->substr(0, 100),
                                near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", join(choices, ", "))));
   return std::nullopt;
 }

@@ -62,7 +62,9 @@ struct Told {
 };  // the backend's own line of the story: where, as whom, what was created
 struct JobFound {
   bool adopted;
-  bool backoff_is_kept = false;  // the resource that is served here has a controller that keeps backoffLimit
+  bool backoff_is_kept = false;        // the resource that is served here has a controller that keeps backoffLimit
+  std::optional<Time> created = {};    // when it was made, if it was adopted; as all times of pods by the cluster's clock …
+  std::optional<Duration> clock = {};  // … which is so much ahead of ours; unset: not known, taken for ours
 };  // it exists under our name; `adopted`: an earlier attempt of this step made it
 struct JobSeen {
   kinds::Judgement judgement;
@@ -72,6 +74,9 @@ struct PodSeen {
   MemberIndex member;
   kinds::PodView pod;
 };  // may repeat what is known
+struct PodsHidden {
+  std::string reason;
+};  // the job is seen, its pods may not be
 struct PodGone {
   MemberIndex member;
   std::string uid;
@@ -80,8 +85,9 @@ struct WarningSeen {
   std::string object;  // "pytorchjob/train-1"
   std::string reason;  // "FailedCreate", "ValidationError"
   std::string message;
-  std::string version = {};  // of the event object: the same one is told again after every list
-};  // a Warning event of the job or of what it is made of
+  std::string version = {};       // of the event object: the same one is told again after every list
+  std::optional<Time> last = {};  // when it happened last, by the cluster's clock
+};  // a Warning event of this job or of what it is made of, never of another object that has, or had, the name
 struct LogComplete {
   MemberIndex member;
   std::string attempt;  // as FollowLog named it
@@ -101,7 +107,7 @@ struct ServerTrouble {
 struct Event {
   Time at;
   std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
-               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept>
+               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden>
       what;
 };
 

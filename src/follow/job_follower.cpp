@@ -12,7 +12,9 @@ using Life = MemberState::Life;
 using State = kinds::Judgement::State;
 
 JobFollower::JobFollower(Rules rules, JobRules job_rules)
-    : Machine(std::move(rules)), m_job_rules(std::move(job_rules)), m_slots(m_rules.members.size()) {}
+    : Machine(std::move(rules)), m_job_rules(std::move(job_rules)), m_slots(m_rules.members.size()) {
+  if (m_job_rules.looks_on) m_rules.limits = {};
+}
 
 std::vector<Action> JobFollower::begin(Time at) {
   m_began = m_last_sign_of_life = at;
@@ -31,9 +33,21 @@ void JobFollower::on(const Told& told, Time) { told.warning ? warn(told.text) : 
 
 void JobFollower::on(const JobFound& found, Time at) {
   m_found = at;
-  m_restarts_are_ours = m_job_rules.restarts_are_ours && !found.backoff_is_kept;
-  start_timer(operator_absent, m_job_rules.operator_absent);
-  start_timer(limit_phase + static_cast<int>(result::Phase::queued), m_rules.limits.queued);
+  m_restarts_are_ours = m_job_rules.restarts_are_ours && !m_job_rules.looks_on && !found.backoff_is_kept;
+  if (found.adopted && found.created) {
+    m_created = found.created;
+    m_adopted = std::max(at + found.clock.value_or(Duration{}), *found.created);
+    if (const auto& total = m_rules.limits.total) start_timer(limit_total, std::max(*total - whole(at), Duration{}));
+  }
+  start_operator_timer();
+  start_phase_timer(result::Phase::queued, at);
+}
+
+// What is seen of the job is its own status alone.
+void JobFollower::on(const PodsHidden& hidden, Time at) {
+  if (std::exchange(m_hidden, hidden.reason).empty())
+    warn(fmt::format("its pods may not be looked at ({}): what happens to them, and their logs, may be missing here", hidden.reason));
+  evaluate(at);
 }
 
 void JobFollower::on(const JobSeen& seen, Time at) {
@@ -131,6 +145,11 @@ void JobFollower::on(const BackendFailed& failed, Time at) {
     return finish();
   }
   if (m_over) return conclude_now(at);  // nothing more can be seen of it, but its end is known
+  if (m_job_rules.looks_on)
+    return decide(
+        {result::VerdictClass::system, fmt::format("{} cannot be followed any more, it is left as it is: {}", m_job_rules.job, failed.error.message),
+         std::nullopt, true, 0},
+        at, false);
   decide(result::from_error(failed.error), at, m_found.has_value());
 }
 
@@ -146,7 +165,7 @@ void JobFollower::on(const ServerTrouble& trouble, Time at) {
   // Nothing that was not seen meanwhile is held against anybody.
   m_pending_clock.restart(at);
   m_pending_check.reset();
-  start_timer(operator_absent, m_job_rules.operator_absent);
+  start_operator_timer();
   evaluate(at);
 }
 
@@ -160,6 +179,9 @@ void JobFollower::on(const TimerFired& fired, Time at) {
     case pending_over:
       m_pending_check.reset();
       return evaluate(at);
+    case waits_beside:
+      if (const auto what = goes_on_beside(); !what.empty()) warn(what);
+      return;
     case settle_over:
       m_ends_awaited = false;
       return conclude_when_settled(at);
@@ -174,9 +196,10 @@ void JobFollower::on(const TimerFired& fired, Time at) {
 }
 
 void JobFollower::beat(Time at) {
+  const auto beside = goes_on_beside();
   if (at - m_last_sign_of_life >= m_rules.heartbeat)
-    say(fmt::format("still {} after {}; no output for {}{}", name(m_timeline.current().value_or(result::Phase::queued)), describe(at - m_began),
-                    describe(at - m_last_sign_of_life), goes_on_beside()));
+    say(fmt::format("still {} after {}; no output for {}{}{}", name(m_timeline.current().value_or(result::Phase::queued)), describe(at - m_began),
+                    describe(at - m_last_sign_of_life), beside.empty() ? "" : "; ", beside));
   start_timer(heartbeat, m_rules.heartbeat);
 }
 

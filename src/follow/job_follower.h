@@ -22,20 +22,23 @@ struct JobRules {
   std::string run{};                    // its id, for messages
   bool never_removed = false;           // job_options.cleanup: never – but by a cancel
   bool at_shell = false;                // somebody waits for us there, and a second signal is impatience
-  Duration operator_absent{120'000};    // no status, no pods, no event for so long: nobody cares for such jobs here
-  Duration settle{5'000};               // how long the pods' own end may come later than the job's
-  Duration log_end{300'000};            // how long the rest of the logs may take after the job's end
+  Duration operator_absent{600'000};  // no status, no pods, no event for so long: no controller picks such jobs up; operators restart within minutes
+  Duration settle{5'000};             // how long the pods' own end may come later than the job's
+  Duration log_end{300'000};          // how long the rest of the logs may take after the job's end
+  bool looks_on = false;              // the job is somebody else's (attach): no limits, no patience, and nothing is ever done to it
 };
 
 // Decides by these rules:
 //   the job's own status, as its kind judges it, is the only thing that makes a success or a failure; a pod's end never is
-//   limits: each phase has its own clock; passing queued or scheduling is a lack of capacity, all others are time-outs
+//   limits: each phase has its own clock, which counts all time in it, also that before an earlier attempt's job was adopted; passing queued or
+//   scheduling is a lack of capacity, all others are time-outs
 //   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
 //   before a job is ended because of what is known of it, it is looked at again: a watch may be silent without anybody's knowing
 //   a job that is gone before its end was seen: unknown (system)
 //   cancel: RemoveJob before anything else; eviction with a next attempt that may come: the job is left to it, for a while (interrupted)
 //   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
 //   nothing is said of a job that is not known: what became of it is told by who has seen it
+//   looking on: no order but those for logs is ever given, whatever happens
 //   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
 // The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_phases.cpp phases, pending and limits, job_verdict.cpp the end.
 class JobFollower : public Machine {
@@ -47,7 +50,7 @@ class JobFollower : public Machine {
 
  private:
   // limit_phase + n belongs to phase n.
-  enum Timer : int { limit_total, operator_absent, pending_over, settle_over, logs_over, heartbeat, limit_phase };
+  enum Timer : int { limit_total, operator_absent, pending_over, settle_over, logs_over, heartbeat, limit_phase, waits_beside = 100 };
 
   // What is known of a member beyond MemberState: its pods.
   struct Slot {
@@ -86,6 +89,7 @@ class JobFollower : public Machine {
   void on(const ServerTrouble& trouble, Time at);
   void on(const PodsListed&, Time at);
   void on(const JobKept&, Time at);
+  void on(const PodsHidden& hidden, Time at);
   void on(const TimerFired& fired, Time at);
   template <typename Other>  // what only happens to a gang of ours
   void on(const Other&, Time) {}
@@ -119,9 +123,16 @@ class JobFollower : public Machine {
   void tell_pending(const PendingClock::Present& present);
   void look_again();
   void looked(Time at);
+  void start_operator_timer();
   void check_operator(Time at);
   void check_restarts(Time at);
   void check_limits(Time at);
+  void start_phase_timer(result::Phase phase, Time at);
+  void check_staleness();
+  void remember_runs(const PodSeen& seen, Time at);
+  [[nodiscard]] Duration spent(result::Phase phase, Time at) const;
+  [[nodiscard]] Duration earlier(result::Phase phase) const;
+  [[nodiscard]] Duration whole(Time at) const;
 
   // the end
   void job_ended(Time at);
@@ -153,12 +164,17 @@ class JobFollower : public Machine {
   std::optional<Pending> m_pending;     // the gravest, as it was told last
   std::optional<Time> m_pending_check;  // when the timer for it fires
   std::optional<Time> m_found;
+  // Of a job that was adopted, by the cluster's clock: when it was made and when it was found, and from when to when its primary's attempts ran.
+  std::optional<Time> m_created, m_adopted;
+  std::map<std::string, std::pair<Time, std::optional<Time>>> m_runs;
+  bool m_unheeded_told = false;                            // that nobody cares for it yet
   bool m_listed = false;                                   // the pods, after the job's end
   bool m_looking = false;                                  // LookAgain was ordered
   bool m_fresh = false;                                    // everything has just been looked at
   bool m_operator_is_due = false, m_limit_is_due = false;  // to be checked when that is so
   std::optional<EvictionSeen> m_eviction;
   bool m_restarts_are_ours = false;
+  std::string m_hidden;        // why the pods may not be seen; empty: they may
   bool m_unreachable = false;  // the API server: what is known may be old
   bool m_over = false;         // the job's own status is final, or we have given it up
   bool m_gave_up = false;      // it has failed more often than it may: it goes on until it is deleted

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "follow/job_follower.h"
 
@@ -12,6 +13,18 @@ using Life = MemberState::Life;
 using State = kinds::Judgement::State;
 
 namespace {
+
+// As a word of its own: "train-1-worker-1" is not "train-1-worker-10".
+bool names(std::string_view message, std::string_view name) {
+  const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.'; };
+  for (auto at = message.find(name); at != std::string_view::npos; at = message.find(name, at + 1)) {
+    const auto end = at + name.size();
+    if ((at == 0 || !part(message[at - 1])) && (end == message.size() || !part(message[end]))) return true;
+  }
+  return false;
+}
+
+constexpr Duration unheeded_is_told{120'000};
 
 std::optional<Duration> limit_of(const plan::Limits& limits, result::Phase phase) {
   using enum result::Phase;
@@ -55,6 +68,8 @@ result::Phase JobFollower::phase_now() const {
     primary_there = slot.pod != nullptr;
     primary_began = slot.began;
   }
+  // Of pods that may not be seen, the job's own word is all that is known.
+  if (there == 0 && !m_hidden.empty() && m_judgement.state == State::running) return running;
   if (there == 0) return queued;
   const auto needed = m_job_rules.needed == 0 ? m_slots.size() : m_job_rules.needed;
   if (placed >= needed) return primary_began ? running : starting;
@@ -78,10 +93,60 @@ void JobFollower::enter_phase(result::Phase phase, Time at) {
   const auto before = m_timeline.current();
   const auto took = m_timeline.in_current(at);
   m_timeline.enter(phase, at);
-  start_timer(limit_phase + static_cast<int>(phase), limit_of(m_rules.limits, phase));
+  start_phase_timer(phase, at);
   if (phase == result::Phase::finishing) return;
   say(before ? fmt::format("{} (after {} {})", name(phase), describe(took), name(*before)) : std::string(name(phase)));
 }
+
+void JobFollower::start_phase_timer(result::Phase phase, Time at) {
+  const auto limit = limit_of(m_rules.limits, phase);
+  if (!limit) return;
+  start_timer(limit_phase + static_cast<int>(phase), std::max(*limit - spent(phase, at), Duration{}));
+}
+
+// Before there was a job, none waited in a queue.
+Duration JobFollower::spent(result::Phase phase, Time at) const {
+  const auto before = phase == result::Phase::queued && m_found ? *m_found - m_began : Duration{};
+  return std::max(m_timeline.spent_in(phase, at) - before, Duration{}) + earlier(phase);
+}
+
+// What an adopted job had spent in a phase when it was found, as far as its pods tell. They may have been made anew: then it is what the present
+// ones know.
+Duration JobFollower::earlier(result::Phase phase) const {
+  using enum result::Phase;
+  if (!m_adopted) return {};
+  auto made = *m_adopted;             // the first pod
+  std::optional<Time> placed, began;  // the last one that has a node; the primary's program
+  for (const auto& slot : m_slots) {
+    if (slot.pod && slot.pod->created) made = std::min(made, *slot.pod->created);
+    if (slot.pod && slot.pod->scheduled) placed = std::max(placed.value_or(*slot.pod->scheduled), *slot.pod->scheduled);
+  }
+  if (std::ranges::any_of(m_slots, [](const Slot& slot) { return !slot.pod || slot.pod->node.empty(); })) placed.reset();
+  Duration ran{};
+  for (const auto& [attempt, times] : m_runs) {
+    began = std::min(began.value_or(times.first), times.first);
+    ran += std::max(std::min(times.second.value_or(*m_adopted), *m_adopted) - times.first, Duration{});
+  }
+  const auto between = [this](Time from, std::optional<Time> to) {
+    return std::max(std::min(to.value_or(*m_adopted), *m_adopted) - std::max(from, *m_created), Duration{});
+  };
+  switch (phase) {
+    case queued:
+      return between(*m_created, made);
+    case scheduling:
+      return between(made, placed);
+    case starting:
+      return placed ? between(*placed, began) : Duration{};
+    case running:
+      return ran;
+    case finishing:
+      break;
+  }
+  return {};
+}
+
+// All phases together.
+Duration JobFollower::whole(Time at) const { return m_adopted ? (*m_adopted - *m_created) + (at - *m_found) : at - m_began; }
 
 PendingClock::Present JobFollower::present() const {
   PendingClock::Present present{};
@@ -97,14 +162,15 @@ PendingClock::Present JobFollower::present() const {
 }
 
 void JobFollower::check_pending(Time at) {
-  // Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them.
-  if (std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; }))
-    for (auto& warning : m_warnings) warning.stale = true;
+  check_staleness();
   const auto seen = m_judgement.state == State::suspended ? PendingClock::Present{} : present();
   m_pending_clock.see(seen, at);
-  const auto due = m_unreachable ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
-  if (due.pending != nullptr && due.left <= Duration{} && !m_fresh && due.lasted > Duration{}) return look_again();
-  if (due.pending != nullptr && due.left <= Duration{}) {
+  const auto due = m_unreachable || m_job_rules.looks_on ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
+  // Our clock may jump: it has lasted too long when the timer for it says so, too.
+  const bool timed = m_pending_check && due.pending != nullptr && *m_pending_check == at + due.left;
+  const bool over = due.pending != nullptr && due.left <= Duration{} && !timed;
+  if (over && !m_fresh && due.lasted > Duration{}) return look_again();
+  if (over) {
     m_pending = *due.pending;
     const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; it has been so for {}", describe(due.lasted));
     return decide(
@@ -117,6 +183,18 @@ void JobFollower::check_pending(Time at) {
   start_timer(pending_over, due.left);
 }
 
+// Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them. So is one that names a pod which
+// is there, or was last told before a pod was made: what stands in the way still is told again at the next try.
+void JobFollower::check_staleness() {
+  const bool all = std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
+  for (auto& warning : m_warnings)
+    for (const auto& slot : m_slots) {
+      if (warning.stale || !(all || slot.pod)) continue;
+      warning.stale =
+          all || names(warning.seen.message, slot.pod->name) || (warning.seen.last && slot.pod->created && *slot.pod->created > *warning.seen.last);
+    }
+}
+
 void JobFollower::tell_pending(const PendingClock::Present& present) {
   const auto gravest = std::ranges::find_if(present, [](const Pending* pending) { return pending != nullptr; });
   if (gravest == present.end()) return m_pending.reset();
@@ -125,7 +203,7 @@ void JobFollower::tell_pending(const PendingClock::Present& present) {
   const bool news = !m_pending || m_pending->kind != now.kind || (!now.limit && m_pending->cause != now.cause);
   m_pending = now;
   if (!news) return;
-  const auto limit = follow::limit_of(now, m_rules.limits);
+  const auto limit = m_job_rules.looks_on ? std::nullopt : follow::limit_of(now, m_rules.limits);
   warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
 }
 
@@ -142,9 +220,21 @@ void JobFollower::looked(Time at) {
   m_fresh = false;
 }
 
+void JobFollower::start_operator_timer() {
+  m_unheeded_told = !m_job_rules.looks_on && m_job_rules.operator_absent <= unheeded_is_told;  // it is final before
+  start_timer(operator_absent, std::min(m_job_rules.operator_absent, unheeded_is_told));
+}
+
 void JobFollower::check_operator(Time at) {
   const bool pods = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
-  if (m_verdict || m_over || m_unreachable || m_judgement.state != State::unknown || pods || !m_warnings.empty()) return;
+  if (m_verdict || m_over || m_unreachable || m_judgement.state != State::unknown || pods || !m_hidden.empty() || !m_warnings.empty()) return;
+  if (!std::exchange(m_unheeded_told, true)) {
+    const auto left = m_job_rules.operator_absent - unheeded_is_told;
+    warn(fmt::format("nobody cares for {} yet: no status, no pods, no event for {}; is the operator of this kind running?{}", m_job_rules.job,
+                     describe(unheeded_is_told), m_job_rules.looks_on ? "" : fmt::format(" waiting {} more for it", describe(left))));
+    return start_timer(operator_absent, left);
+  }
+  if (m_job_rules.looks_on) return;
   if (!m_fresh) {
     m_operator_is_due = true;
     return look_again();
@@ -185,15 +275,14 @@ void JobFollower::check_limits(Time at) {
            at, true);
   };
   if (m_verdict || m_over) return;  // what remains is short and has its own limit
-  if (m_rules.limits.total && at - m_began >= *m_rules.limits.total) return passed("total", *m_rules.limits.total, false);
+  if (m_rules.limits.total && whole(at) >= *m_rules.limits.total) return passed("total", *m_rules.limits.total, false);
   const auto phase = m_timeline.current();
   if (!phase) return;
   evaluate(at);  // what has a cause ends by its cause, which is told instead of the limit
   if (m_verdict || m_over || m_timeline.current() != phase) return;
   const auto limit = limit_of(m_rules.limits, *phase);
   if (!limit) return;
-  const auto spent = m_timeline.in_current(at);
-  if (spent < *limit) return start_timer(limit_phase + static_cast<int>(*phase), *limit - spent);
+  if (spent(*phase, at) < *limit) return start_phase_timer(*phase, at);
   passed(name(*phase), *limit, *phase == result::Phase::queued || *phase == result::Phase::scheduling);
 }
 

@@ -17,12 +17,15 @@ using State = kinds::Judgement::State;
 
 namespace {
 
+constexpr Duration beside_is_told{60'000};  // a sidecar may need a moment to notice that it is alone
+
 std::string attempt_name(const kinds::PodView& pod, const ContainerView& container) { return fmt::format("{}/{}", pod.uid, container.restarts); }
 
-// The container of the program; where a patch has renamed it, the first.
+// The container of the program. Kubelets sort by name: of several, the first may be any sidecar.
 const ContainerView* program_container(const kinds::PodView& pod, const std::string& name) {
-  if (const auto* container = pod.container(name)) return container;
-  return pod.containers.empty() ? nullptr : &pod.containers.front();
+  const auto* container = pod.container(name);
+  if (container != nullptr || pod.containers.empty() || (!name.empty() && pod.containers.size() > 1)) return container;
+  return &pod.containers.front();
 }
 
 // It has ended, and the kubelet will start it again.
@@ -43,6 +46,7 @@ int failures_in(const ContainerView& container) {
 
 void JobFollower::on(const PodSeen& seen, Time at) {
   auto& slot = m_slots.at(seen.member);
+  remember_runs(seen, at);
   if (slot.pod && slot.pod->uid != seen.pod.uid) {
     if (seen.pod.created < slot.pod->created) return;  // of an earlier attempt
     leave_pod(seen.member, seen.pod.name == slot.pod->name);
@@ -51,6 +55,21 @@ void JobFollower::on(const PodSeen& seen, Time at) {
   look_at_pod(seen.member, at);
   look_at_pending(seen.member);
   evaluate(at);
+}
+
+// What an adopted job's primary had run before: its limit goes on from there.
+void JobFollower::remember_runs(const PodSeen& seen, Time at) {
+  if (!m_adopted || !m_rules.members[seen.member].primary) return;
+  const auto* container = program_container(seen.pod, m_rules.members[seen.member].container);
+  if (container == nullptr) return;
+  const auto known = m_runs.size();
+  const auto remember = [&](int attempt, std::optional<Time> from, std::optional<Time> to) {
+    if (from && *from < *m_adopted) m_runs[fmt::format("{}/{}", seen.pod.uid, attempt)] = {*from, to};
+  };
+  if (container->last) remember(container->restarts - (waits_to_restart(*container) ? 0 : 1), container->last->started, container->last->finished);
+  if (container->termination) remember(container->restarts, container->termination->started, container->termination->finished);
+  remember(container->restarts, container->started, std::nullopt);
+  if (m_runs.size() > known && m_timeline.current() == result::Phase::running) start_phase_timer(result::Phase::running, at);
 }
 
 void JobFollower::on(const PodGone& gone, Time at) {
@@ -157,6 +176,7 @@ void JobFollower::attempt_ends(MemberIndex member, Ending ending, Time at) {
   m_last_sign_of_life = at;
   if (state.life == Life::failed) tell_failure(member);
   end_log(member, false);
+  start_timer(waits_beside, beside_is_told);
 }
 
 // A gang dies together: after the first few, the others are only counted (failure_verdict). Its log is read for whoever may be the first.
@@ -193,8 +213,9 @@ void JobFollower::look_at_pending(MemberIndex member) {
   auto& slot = m_slots[member];
   auto pending = pending_of(m_rules.members[member], *slot.pod);
   // Between two tries the kubelet only says that it waits; what it said of the try tells more.
-  const bool only_waits = pending && slot.pending && pending->kind == Pending::Kind::image && slot.pending->kind == pending->kind &&
-                          pending->cause.find("Back-off pulling image") != std::string::npos;
+  const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
+  const bool only_waits =
+      pending && of_a_pull && pending->kind == Pending::Kind::image && pending->cause.find("Back-off pulling image") != std::string::npos;
   if (!only_waits) slot.pending = std::move(pending);
 }
 
@@ -236,13 +257,15 @@ void JobFollower::end_log(MemberIndex member, bool restarted, bool gone) {
   m_actions.emplace_back(EndLog{member, attempt, restarted, gone});
 }
 
-// Programs that have ended well in pods that have not: what the pods wait for.
+// Programs that have ended in pods that have not: what the pods wait for.
 std::string JobFollower::goes_on_beside() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
-    if (m_members[i].life != Life::succeeded || !m_slots[i].pod || m_slots[i].pod->over()) continue;
+    if (!m_slots[i].ended || !m_slots[i].pod || m_slots[i].pod->over() || m_slots[i].pod->deleting) continue;
+    const auto* program = program_container(*m_slots[i].pod, m_rules.members[i].container);
+    if (program == nullptr || program->state != ContainerView::State::terminated) continue;
     for (const auto& container : m_slots[i].pod->containers)
       if (container.state == ContainerView::State::running)
-        return fmt::format("; the program of {} has ended, but its pod waits for the container {}", m_rules.members[i].name, container.name);
+        return fmt::format("the program of {} has ended, but its pod waits for the container {}", m_rules.members[i].name, container.name);
   }
   return {};
 }

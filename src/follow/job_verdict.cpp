@@ -128,7 +128,8 @@ result::Verdict JobFollower::unexplained_failure() const {
   if (m_gave_up && m_pending) text += "; " + m_pending->what();
   const bool of_a_pod_failure_policy = mentions(m_judgement, "failed with exit code");
   if (m_gave_up || by_restarts(m_judgement) || of_a_pod_failure_policy) return {VerdictClass::user, std::move(text), std::nullopt, false, 0};
-  text += "; no pod is left that shows why, so whether the training program failed cannot be known";
+  text += m_hidden.empty() ? "; no pod is left that shows why, so whether the training program failed cannot be known"
+                           : "; its pods may not be looked at, so whether the training program failed cannot be known";
   return {VerdictClass::system, std::move(text), std::nullopt, true, 0};
 }
 
@@ -162,6 +163,7 @@ result::Verdict JobFollower::failure_verdict() const {
 
 void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
   if (m_verdict) return;
+  remove = remove && !m_job_rules.looks_on;
   const bool cancelled = verdict.verdict_class == VerdictClass::cancelled;
   const bool left = remove && m_job_rules.never_removed && !cancelled;
   if (remove && !left) {  // first of all: there may be only milliseconds

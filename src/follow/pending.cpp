@@ -20,6 +20,8 @@ using result::VerdictClass;
 constexpr Duration at_once{0};
 constexpr Duration minutes_2{120'000};
 constexpr Duration minutes_5{300'000};
+constexpr Duration minutes_15{900'000};
+constexpr Duration minutes_30{1'800'000};
 
 template <std::size_t Size>
 bool any_of(const std::array<std::string_view, Size>& words, std::string_view word) {
@@ -33,14 +35,71 @@ std::string with(std::string text, std::string_view message) {
   return message.empty() ? text : fmt::format("{}: {}", text, message);
 }
 
+// Words of servers and connections that are overloaded, restarting or away: the same may work the next time. Those of net/http, gRPC, etcd, the API
+// server's conflicts, registries (Docker Hub's "toomanyrequests") and container runtimes.
+bool may_pass(std::string_view message) {
+  // Names of images, Secrets and accounts are in the message, too: an answer is one, whatever words it has.
+  constexpr auto answers = std::to_array<std::string_view>({"not found", "manifest unknown", "name unknown", "no such host", "access denied",
+                                                            "is denied", "insufficient_scope", "401 unauthorized", "no match for platform"});
+  constexpr auto signs = std::to_array<std::string_view>({"leader changed",
+                                                          "context canceled",
+                                                          "timed out",
+                                                          "timeout",
+                                                          "deadline exceeded",
+                                                          "deadlineexceeded",
+                                                          "connection refused",
+                                                          "connection reset",
+                                                          "connection error",
+                                                          "broken pipe",
+                                                          "unexpected eof",
+                                                          ": eof",
+                                                          "no route to host",
+                                                          "network is unreachable",
+                                                          "temporary failure",
+                                                          "server misbehaving",
+                                                          "try again",
+                                                          "too many requests",
+                                                          "toomanyrequests",
+                                                          "rate limit",
+                                                          "pull qps exceeded",
+                                                          "object has been modified",
+                                                          "object is being deleted",
+                                                          "already exists",
+                                                          "currently unable",
+                                                          "service unavailable",
+                                                          "internal server error",
+                                                          "internal error occurred",
+                                                          "bad gateway",
+                                                          "http2: ",
+                                                          "rpc error: code = unavailable",
+                                                          "failed calling webhook",
+                                                          "is reserved for",
+                                                          "the server is shutting down",
+                                                          "apiserver not ready",
+                                                          "overloaded"});
+  const auto words = lower(message);
+  if (says(words, "etcdserver:")) return true;
+  if (std::ranges::any_of(answers, [&](std::string_view answer) { return says(words, answer); })) return false;
+  if (std::ranges::any_of(signs, [&](std::string_view sign) { return says(words, sign); })) return true;
+  // "unexpected status code https://…: 503 Service Unavailable", "received unexpected HTTP status: 502", "status: 429"
+  constexpr auto codes = std::to_array<std::string_view>({"429", "500", "502", "503", "504", "529"});
+  const auto status = words.find("status");
+  return status != std::string::npos &&
+         std::ranges::any_of(codes, [&](std::string_view code) { return says(std::string_view(words).substr(status), fmt::format(" {}", code)); });
+}
+
 // The kubelet's words (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
 std::optional<Pending> of_container(const std::string& member, const ContainerView& container) {
-  constexpr std::array<std::string_view, 5> pulls{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError",
-                                                  "RegistryUnavailable"};
+  constexpr std::array<std::string_view, 4> pulls{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "SignatureValidationFailed"};
+  constexpr std::array<std::string_view, 2> busy{"RegistryUnavailable", "ImageInspectError"};
   constexpr std::array<std::string_view, 2> settings{"CreateContainerConfigError", "CreateContainerError"};
   if (container.state != ContainerView::State::waiting) return std::nullopt;
   if (container.reason == "InvalidImageName")
     return Pending{Kind::image_name, member, with(": the image's name is invalid", container.message), at_once};
+  if (any_of(busy, container.reason) || (any_of(pulls, container.reason) && may_pass(container.message)))
+    return Pending{Kind::registry, member, with(": the image cannot be pulled at present", container.message), minutes_30, VerdictClass::system};
+  if (any_of(settings, container.reason) && may_pass(container.message))
+    return Pending{Kind::container, member, with(": the container cannot be made at present", container.message), minutes_30, VerdictClass::system};
   if (any_of(pulls, container.reason))
     return Pending{
         Kind::image, member,
@@ -92,8 +151,11 @@ std::optional<Pending> pending_of(const WarningSeen& warning) {
   if (message.starts_with("Created "))
     return Pending{Kind::quota, warning.object, ": its pods cannot be made, and the operator does not say why; is it a quota?", std::nullopt};
   if (says(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
-  // No answer of a webhook is an answer; a denial ("admission webhook "x" denied the request") is one.
-  if (says(message, "failed calling webhook") || says(message, "Internal error occurred"))
+  // No answer of a webhook is an answer; a denial ("admission webhook "x" denied the request") is one, whatever words it has.
+  if (says(message, "denied the request")) return Pending{Kind::pods_refused, warning.object, with(": its pods are refused", message), minutes_2};
+  if (!says(message, "failed calling webhook") && may_pass(message))
+    return Pending{Kind::control_plane, warning.object, with(": its pods cannot be made at present", message), minutes_15, VerdictClass::system};
+  if (says(message, "failed calling webhook"))
     return Pending{Kind::webhook, warning.object, with(": its pods cannot be made", message), minutes_5, VerdictClass::system};
   return Pending{Kind::pods_refused, warning.object, with(": its pods are refused", message), minutes_2};
 }
@@ -102,13 +164,22 @@ std::optional<Duration> limit_of(const Pending& pending, const plan::Limits& lim
   if (!pending.limit || *pending.limit == at_once) return pending.limit;
   using enum Pending::Kind;
   const auto kind = pending.kind;
-  const auto wanted = kind == image || kind == configuration ? limits.starting : kind == claim ? limits.scheduling : limits.queued;
+  const bool starts = kind == image || kind == configuration || kind == registry || kind == container;
+  const auto wanted = starts ? limits.starting : kind == claim ? limits.scheduling : limits.queued;
   return wanted ? wanted : pending.limit;
 }
 
 void PendingClock::see(const Present& present, Time at) {
+  // A pull, or a container, that fails now for good and now for want of an answer has not worked in between.
+  const auto same = [&](std::size_t kind) {
+    const auto is = [kind](Kind one) { return kind == static_cast<std::size_t>(one); };
+    const auto there = [&](Kind one) { return present.at(static_cast<std::size_t>(one)) != nullptr; };
+    return (is(Kind::image) && there(Kind::registry)) || (is(Kind::registry) && there(Kind::image)) ||
+           (is(Kind::configuration) && there(Kind::container)) || (is(Kind::container) && there(Kind::configuration));
+  };
   for (std::size_t kind = 0; kind < present.size(); ++kind) {
     auto& since = m_since.at(kind);
+    if (present.at(kind) == nullptr && same(kind)) continue;
     if (present.at(kind) == nullptr)
       since.reset();
     else if (!since)

@@ -15,8 +15,22 @@ namespace trainstep::follow {
 
 struct Pending {
   // In the order of what is told when there are several.
-  enum class Kind { refused, image_name, configuration, image, claim, pods_refused, webhook, initializing, unschedulable, quota };
-  static constexpr std::size_t kinds = 10;
+  enum class Kind {
+    refused,
+    image_name,
+    configuration,
+    image,
+    claim,
+    pods_refused,
+    webhook,
+    container,
+    registry,
+    control_plane,
+    initializing,
+    unschedulable,
+    quota
+  };
+  static constexpr std::size_t kinds = 13;
   Kind kind = Kind::quota;
   std::string who;                // who waits: "worker-1", "PyTorchJob train-1"
   std::string cause;              // what for, for people; begins with what joins it to `who`: ": …", " finds no place: …"

@@ -32,7 +32,8 @@ void describe(Io& io, ContainerView& v) {
 template <typename Io>
 void describe(Io& io, PodView& v) {
   io("name", v.name), io("uid", v.uid), io("created", v.created), io("node", v.node), io("phase", v.phase), io("reason", v.reason);
-  io("message", v.message), io("deleting", v.deleting), io("unschedulable", v.unschedulable), io("disruption", v.disruption);
+  io("message", v.message), io("deleting", v.deleting), io("unschedulable", v.unschedulable), io("disruption", v.disruption),
+      io("scheduled", v.scheduled);
   io("init_containers", v.init_containers), io("containers", v.containers);
 }
 template <typename Io>
@@ -67,7 +68,7 @@ template <typename Io>
 void describe(Io& io, JobRules& v) {
   io("job", v.job), io("restarts_are_ours", v.restarts_are_ours), io("needed", v.needed), io("on_eviction", v.on_eviction),
       io("operator_absent", v.operator_absent);
-  io("settle", v.settle), io("log_end", v.log_end);
+  io("settle", v.settle), io("log_end", v.log_end), io("looks_on", v.looks_on);
   io("run", v.run), io("never_removed", v.never_removed), io("at_shell", v.at_shell);
 }
 template <typename Io>
@@ -104,7 +105,7 @@ void describe(Io& io, Told& v) {
 }
 template <typename Io>
 void describe(Io& io, JobFound& v) {
-  io("adopted", v.adopted), io("backoff_is_kept", v.backoff_is_kept);
+  io("adopted", v.adopted), io("backoff_is_kept", v.backoff_is_kept), io("created", v.created), io("clock", v.clock);
 }
 template <typename Io>
 void describe(Io& io, JobSeen& v) {
@@ -122,7 +123,7 @@ void describe(Io& io, PodGone& v) {
 }
 template <typename Io>
 void describe(Io& io, WarningSeen& v) {
-  io("object", v.object), io("reason", v.reason), io("message", v.message), io("version", v.version);
+  io("object", v.object), io("reason", v.reason), io("message", v.message), io("version", v.version), io("last", v.last);
 }
 template <typename Io>
 void describe(Io& io, LogComplete& v) {
@@ -144,6 +145,10 @@ template <typename Io>
 void describe(Io&, PodsListed&) {}
 template <typename Io>
 void describe(Io&, JobKept&) {}
+template <typename Io>
+void describe(Io& io, PodsHidden& v) {
+  io("reason", v.reason);
+}
 // Its text is lent: read_event() takes it from the line itself.
 void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
 void describe(In& io, MemberOutput& v) {
@@ -161,7 +166,7 @@ using What = decltype(Event::what);
 constexpr const char* event_names[] = {"prepared",    "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
                                        "timer",       "told",           "job_found",    "job",          "job_gone",       "pod",
                                        "pod_gone",    "warning",        "log_complete", "cancel",       "eviction",       "server_trouble",
-                                       "pods_listed", "job_kept"};
+                                       "pods_listed", "job_kept",       "pods_hidden"};
 static_assert(std::size(event_names) == std::variant_size_v<What>);
 
 template <std::size_t Index>

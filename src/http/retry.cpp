@@ -52,6 +52,11 @@ Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& 
   return *floor + random_below(std::min(*floor / 4, Duration(5'000)), random);
 }
 
+std::optional<Time> server_time(const Response& response) {
+  const auto header = response.header("Date");
+  return header ? http_date(trim(*header)) : std::nullopt;
+}
+
 std::optional<Duration> retry_after(const Response& response, Time now) {
   const auto header = response.header("Retry-After");
   if (!header) return std::nullopt;

@@ -13,6 +13,9 @@ namespace trainstep::http {
 // added to it at random spreads those who were all told the same.
 Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& random);
 
+// The server's clock, by its Date header (whole seconds); none: it has sent none.
+std::optional<Time> server_time(const Response& response);
+
 // Retry-After in seconds or as an HTTP date, which counts from the answer's own Date if it has one, else from `now`. At most an hour: no server may
 // silence us for good. Absent or unreadable: none.
 std::optional<Duration> retry_after(const Response& response, Time now);

@@ -73,6 +73,7 @@ struct Kind {
   Variables (*environment)(const plan::Plan& plan, const AddressBook& addresses, const std::string& type, int index);
   // What the operator of `resource` would add to the pods of this type; null, or an answer of none: nothing.
   std::optional<Injected> (*injected)(const plan::Plan& plan, const Resource& resource, const std::string& type) = nullptr;
+  std::string_view container = "train";  // the name of the program's container in its pods; a patch may give it another
 };
 
 const std::vector<Kind>& all();

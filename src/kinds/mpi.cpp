@@ -88,7 +88,7 @@ std::optional<Injected> injected(const plan::Plan& plan, const Resource& resourc
 }  // namespace
 
 Kind mpi() {
-  return {"MPI", {{mpi_v2beta1, "MPIJob", "mpijobs"}, {mpi_v1, "MPIJob", "mpijobs"}}, replicas, render, judge, pods, environment, injected};
+  return {"MPI", {{mpi_v2beta1, "MPIJob", "mpijobs"}, {mpi_v1, "MPIJob", "mpijobs"}}, replicas, render, judge, pods, environment, injected, "mpi"};
 }
 
 }  // namespace trainstep::kinds

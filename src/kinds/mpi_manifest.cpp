@@ -58,10 +58,11 @@ PodShape launcher_shape(const plan::Plan& plan, const Replicas& launcher, Words 
           .ranks = false};
 }
 
-PodShape worker_shape(const plan::Plan& plan, const Replicas& worker) {
+// `command` empty: the operator's own: sshd, or sleep for kubectl exec.
+PodShape worker_shape(const plan::Plan& plan, const Replicas& worker, Words command = {}) {
   return {.type = "Worker",
           .container = {"mpi", "default"},
-          .command = {},  // the operator's own: sshd, or sleep for kubectl exec
+          .command = std::move(command),
           .resources = worker.resources,
           .environment = environment_of(plan, "Worker")};
 }
@@ -71,11 +72,55 @@ void set_slots(const plan::Plan& plan, Manifest& object) {
              plan.distribution.slots_per_worker ? "distribution_specification.slots_per_worker" : "default: processes_per_worker");
 }
 
-// Ready means that sshd listens, on whatever port the image has it: 0A is the state LISTEN.
+// Ready means that sshd listens, on whatever port the image has it: a socket in the state LISTEN (0A) that a process of this container holds. In the
+// node's own network others listen, too, the node's sshd among them. Neither `$(` nor `$$`: Kubernetes would expand them.
 void add_readiness(Manifest& object) {
+  constexpr auto probe =
+      R"sh(ls -l /proc/[0-9]*/fd 2>/dev/null | sed -n 's/.*socket:\[\([0-9]*\)\].*/\1/p' | { while read -r inode; do
+  grep -Eqs " 0A ([^ ]+ +){5}$inode " /proc/net/tcp /proc/net/tcp6 && exit 0
+done
+exit 1; })sh";
   object.set("/spec/mpiReplicaSpecs/Worker/template/spec/containers/0/readinessProbe",
-             {{"exec", {{"command", {"sh", "-c", "grep -qs ' 0A ' /proc/net/tcp /proc/net/tcp6"}}}}, {"periodSeconds", 1}},
-             "default: the launcher waits until sshd listens");
+             {{"exec", {{"command", {"sh", "-c", probe}}}}, {"periodSeconds", 1}}, "default: the launcher waits until sshd listens");
+}
+
+// Who the pods of this type run as, if it is known not to be root; empty otherwise: who said so.
+std::string other_user(const plan::Plan& plan, const std::string& type) {
+  const auto options = plan::options_for(plan.options, type);
+  const std::pair<const Json*, const char*> contexts[] = {{&options.security_context, "security_context"},
+                                                          {&options.pod_security_context, "pod_security_context"}};
+  for (const auto& [context, key] : contexts) {
+    if (!context->is_object()) continue;
+    if (const auto* user = trainstep::find(*context, "runAsUser"); user != nullptr && !user->is_null())
+      return *user == Json(0) ? "" : fmt::format("job_options.{}.runAsUser", key);
+  }
+  for (const auto& [context, key] : contexts)
+    if (context->is_object() && context->value("runAsNonRoot", Json()) == Json(true)) return fmt::format("job_options.{}.runAsNonRoot", key);
+  return "";
+}
+
+// Where the operator puts the keys: sshd and ssh look in the home of their user. Images for another user than root are made after mpi-operator's own
+// (build/base/Dockerfile): mpiuser, with an sshd_config of his in his home, as the system's needs root.
+struct SshPlace {
+  plan::Sourced<std::string> keys;
+  Words sshd;  // empty: the operator's default, for root
+};
+SshPlace ssh_place(const plan::Plan& plan) {
+  SshPlace place;
+  auto why = other_user(plan, "Worker");
+  if (why.empty()) why = other_user(plan, "Launcher");
+  const auto& given = plan.distribution.ssh_auth_mount_path;
+  if (!given.empty())
+    place.keys = {given, "distribution_specification.ssh_auth_mount_path"};
+  else if (why.empty())
+    place.keys = {"/root/.ssh", "default"};
+  else
+    place.keys = {"/home/mpiuser/.ssh", why + ": the user of mpi-operator's images"};
+  if (why.empty()) return place;
+  const auto home = place.keys.value.substr(0, place.keys.value.rfind('/'));
+  const auto script = fmt::format("if [ -r {0}/.sshd_config ]; then exec /usr/sbin/sshd -De -f {0}/.sshd_config; fi\nexec /usr/sbin/sshd -De", home);
+  for (const auto& word : {std::string("sh"), std::string("-c"), script}) place.sshd.push_back({word, why + ": sshd is not root's"});
+  return place;
 }
 
 Result<void> check_v2beta1(const plan::Plan& plan) {
@@ -116,11 +161,12 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   object.set("/spec/mpiImplementation", plan.distribution.mpi_implementation,
              is_open_mpi(plan) ? "default" : "distribution_specification.mpi_implementation");
   object.set("/spec/launcherCreationPolicy", "WaitForWorkersReady", "default: mpirun needs all workers");
-  object.set("/spec/sshAuthMountPath", "/root/.ssh", "default");
+  const auto ssh = ssh_place(plan);
+  object.set("/spec/sshAuthMountPath", ssh.keys.value, ssh.keys.source);
   // A launcher that restarts in place would lose its log at the backoff limit (trap 17): retries are new pods.
   object.merge("/spec/mpiReplicaSpecs/Launcher", replica_spec(plan, launcher, "Never", launcher_shape(plan, launcher, std::move(command))));
   object.set("/spec/mpiReplicaSpecs/Launcher/restartPolicy", "Never", "default: retries are new pods, so that the failed one's log stays");
-  object.merge("/spec/mpiReplicaSpecs/Worker", replica_spec(plan, worker, options.run_policy.restart_policy, worker_shape(plan, worker)));
+  object.merge("/spec/mpiReplicaSpecs/Worker", replica_spec(plan, worker, options.run_policy.restart_policy, worker_shape(plan, worker, ssh.sshd)));
   add_readiness(object);
   return object;
 }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "kinds/agent.h"
 #include "kinds/object.h"
@@ -48,12 +50,35 @@ Json env_entry(const plan::EnvironmentVariable& variable) {
   return entry;
 }
 
+// A mesh's sidecar would go on after the program and keep the pod from completing, and with it the job. What keeps it out, by mesh: Istio's webhooks
+// read the label, those before 1.10 the annotation.
+struct Mesh {
+  std::string_view key;
+  std::string_view value;
+  bool label, annotation;
+};
+constexpr std::array<Mesh, 4> meshes{{
+    {"sidecar.istio.io/inject", "false", true, true},
+    {"linkerd.io/inject", "disabled", false, true},
+    {"kuma.io/sidecar-injection", "disabled", true, true},
+    {"consul.hashicorp.com/connect-inject", "false", false, true},
+}};
+
+// Who names a mesh's key, in either place, wants it otherwise.
+void keep_meshes_out(const PodOptions& options, Manifest& pod) {
+  constexpr auto why = "default: a sidecar would keep the pod from ending";
+  for (const auto& mesh : meshes) {
+    if (trainstep::find(options.labels, mesh.key) != nullptr || trainstep::find(options.annotations, mesh.key) != nullptr) continue;
+    if (mesh.label) pod.set_member("/metadata/labels", mesh.key, std::string(mesh.value), why);
+    if (mesh.annotation) pod.set_member("/metadata/annotations", mesh.key, std::string(mesh.value), why);
+  }
+}
+
 void add_metadata(const plan::Plan& plan, const PodOptions& options, const OptionSource& source, Manifest& pod) {
   for (const auto& [key, value] : plan.labels) pod.set_member("/metadata/labels", key, value, "default: to find it by");
   for (const auto& [key, value] : options.labels.items())
     pod.set_member("/metadata/labels", key, scalar_text(value), source.of_member(&PodOptions::labels, "labels", key));
-  // A mesh's sidecar would go on after the training and keep the pod from completing.
-  pod.set_member("/metadata/annotations", "sidecar.istio.io/inject", "false", "default: a sidecar would keep the pod from ending");
+  keep_meshes_out(options, pod);
   for (const auto& [key, value] : options.annotations.items())
     pod.set_member("/metadata/annotations", key, scalar_text(value), source.of_member(&PodOptions::annotations, "annotations", key));
 }

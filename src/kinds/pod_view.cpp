@@ -90,6 +90,7 @@ void read_conditions(const Json* status, PodView& pod) {
     const auto type = text(&condition, "type");
     const auto value = text(&condition, "status");
     if (type == "PodScheduled" && value == "False") pod.unschedulable = text(&condition, "message");
+    if (type == "PodScheduled" && value == "True") pod.scheduled = time(&condition, "lastTransitionTime");
     if (type == "DisruptionTarget" && value == "True") pod.disruption = text(&condition, "reason");
   }
 }

@@ -41,8 +41,9 @@ struct PodView {
   std::string reason;   // of the pod: "Evicted", "NodeLost", "Preempting", …; may be empty
   std::string message;  // of the pod
   bool deleting = false;
-  std::string unschedulable;  // the scheduler's message, while it finds no place ("" otherwise)
-  std::string disruption;     // reason of a true DisruptionTarget condition: "PreemptionByScheduler", "EvictionByEvictionAPI", …
+  std::string unschedulable;      // the scheduler's message, while it finds no place ("" otherwise)
+  std::optional<Time> scheduled;  // when it was given its node
+  std::string disruption;         // reason of a true DisruptionTarget condition: "PreemptionByScheduler", "EvictionByEvictionAPI", …
   std::vector<ContainerView> init_containers, containers;
 
   [[nodiscard]] const ContainerView* container(const std::string& container_name) const;

@@ -96,6 +96,8 @@ std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resou
 
 }  // namespace
 
-Kind pytorch() { return {"PyTorch", {{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"}}, replicas, render, judge_v1, pods, environment, injected}; }
+Kind pytorch() {
+  return {"PyTorch", {{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"}}, replicas, render, judge_v1, pods, environment, injected, "pytorch"};
+}
 
 }  // namespace trainstep::kinds

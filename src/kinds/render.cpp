@@ -9,17 +9,50 @@
 #include "data/yaml.h"
 #include "kinds/patched.h"
 #include "kinds/size.h"
+#include "kinds/templates.h"
+#include "plan/names.h"
 
 namespace trainstep::kinds {
 namespace {
 
-Result<void> check_identity(const Json& before, const Json& after) {
-  for (const auto* pointer : {"/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"}) {
-    const Json::json_pointer place(pointer);
-    const auto value = [&](const Json& json) { return json.contains(place) ? json.at(place) : Json(); };
-    if (value(before) != value(after))
-      return input_error(fmt::format("job_options.patch: {} may not be changed, the job is found by it", std::string_view(pointer).substr(1)));
+Result<void> may_not_change(const std::string& pointer) {
+  return input_error(fmt::format("job_options.patch: {} may not be changed, the job is found by it", pointer.substr(1)));
+}
+
+// Absent and of another type than expected are values, too.
+Json value_at(const Json& json, const std::string& pointer) {
+  const Json::json_pointer place(pointer);
+  return json.contains(place) ? json.at(place) : Json();
+}
+
+Result<void> check_same(const Json& before, const Json& after, const std::string& pointer) {
+  if (value_at(before, pointer) == value_at(after, pointer)) return {};
+  return may_not_change(pointer);
+}
+
+// `metadata`: the pointer to that of the job or of a template.
+Result<void> check_keys(const Json& before, const Json& after, const std::string& metadata) {
+  for (const auto* map : {"/labels", "/annotations"}) {
+    const auto place = metadata + map;
+    for (const auto* json : {&before, &after}) {
+      const auto entries = value_at(*json, place);
+      if (!entries.is_object()) continue;
+      for (const auto& [key, value] : entries.items())
+        if (plan::is_identity_key(key)) TRY(check_same(before, after, place + "/" + escaped(key)));
+    }
   }
+  for (const auto* field : {"/ownerReferences", "/finalizers"}) TRY(check_same(before, after, metadata + field));
+  return {};
+}
+
+// What a job is, whose it is, and which pods are its own.
+Result<void> check_identity(const Json& before, const Json& after) {
+  for (const auto* pointer : {"/apiVersion", "/kind", "/metadata/name", "/metadata/generateName", "/metadata/namespace", "/metadata/uid",
+                              "/metadata/resourceVersion", "/metadata/deletionTimestamp", "/spec/selector", "/spec/manualSelector"})
+    TRY(check_same(before, after, pointer));
+  TRY(check_keys(before, after, "/metadata"));
+  for (const auto* json : {&before, &after})
+    for (const auto& one : pod_templates(*json)) TRY(check_keys(before, after, one.pointer + "/metadata"));
   return {};
 }
 

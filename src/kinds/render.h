@@ -13,8 +13,8 @@ namespace trainstep::kinds {
 // The candidate of that group and version ("kubeflow.org/v1"), or the best one when `group_version` is empty. Errors: input (lists the candidates).
 Result<Resource> choose_resource(const Kind& kind, std::string_view group_version);
 
-// The job as `group_version` wants it, job_options.patch applied last. Errors: input; a patch may not change what the job is found by (apiVersion,
-// kind, name, namespace).
+// The job as `group_version` wants it, job_options.patch applied last. Errors: input; a patch may not change what the job and its pods are
+// found by and belong to (apiVersion, kind, name, namespace, owners, finalizers, plan::is_identity_key).
 Result<Manifest> render(const plan::Plan& plan, std::string_view group_version = {});
 
 std::string to_yaml(const Manifest& manifest);

@@ -62,6 +62,6 @@ Variables environment(const plan::Plan& plan, const AddressBook& addresses, cons
 
 }  // namespace
 
-Kind tf() { return {"TF", {{"kubeflow.org/v1", "TFJob", "tfjobs"}}, replicas, render, judge_v1, pods, environment}; }
+Kind tf() { return {"TF", {{"kubeflow.org/v1", "TFJob", "tfjobs"}}, replicas, render, judge_v1, pods, environment, nullptr, "tensorflow"}; }
 
 }  // namespace trainstep::kinds

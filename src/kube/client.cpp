@@ -102,6 +102,7 @@ Answer Client::read(const std::string& what, const Result<http::Response>& respo
 void Client::answered(CallId id, const Result<http::Response>& response) {
   auto& call = *m_calls.at(id);
   call.exchange = 0;
+  if (const auto time = response ? http::server_time(*response) : std::nullopt) m_clock = *time - m_loop.now();
   auto answer = read(call.what, response);
   const auto status = answer ? 200 : answer.error().status;
   const auto again = status == 401 && !call.refused;

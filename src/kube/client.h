@@ -96,6 +96,8 @@ class Client {
   // A stream's end that was no 2xx, as an error; a 401 names how we authenticate.
   [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response) const;
   [[nodiscard]] Loop& loop() { return m_loop; }
+  // How much the API server's clock is ahead of ours, by its last answer; unset: it does not tell.
+  [[nodiscard]] std::optional<Duration> clock() const { return m_clock; }
   [[nodiscard]] const Credentials& credentials() const { return *m_credentials; }
 
  private:
@@ -119,6 +121,7 @@ class Client {
   std::mt19937_64 m_random;
   Troubles m_troubles;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
+  std::optional<Duration> m_clock;
   bool m_worked = false;  // the server has let us in once
   CallId m_next = 1;
   std::set<http::Transport::Id> m_streams;                // under way

@@ -48,7 +48,9 @@ Result<void> check_applies(const Fields& fields, const std::string& type, std::i
 }
 
 Result<void> check_kind(const Fields& fields, const Distribution& d) {
-  TRY(check_applies(fields, d.type, {"launcher_cpus", "launcher_memory", "slots_per_worker", "mpi_implementation", "mpirun_arguments"}, {"MPI"}));
+  TRY(check_applies(fields, d.type,
+                    {"launcher_cpus", "launcher_memory", "slots_per_worker", "mpi_implementation", "mpirun_arguments", "ssh_auth_mount_path"},
+                    {"MPI"}));
   TRY(check_applies(fields, d.type, {"number_of_parameter_servers", "parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"},
                     {"TF"}));
   TRY(check_applies(fields, d.type, {"processes_per_worker"}, {"MPI", "PyTorch", "TrainJob"}));
@@ -88,6 +90,10 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   d.mpi_implementation = fields.choice("mpi_implementation", {"OpenMPI", "Intel", "MPICH"}).value_or("OpenMPI");
   d.mpirun_arguments = fields.texts("mpirun_arguments").value_or(std::vector<std::string>{});
   check_arguments(fields.list("mpirun_arguments").value_or(Json::array()), fields);
+  d.ssh_auth_mount_path = fields.text("ssh_auth_mount_path").value_or("");
+  if (!d.ssh_auth_mount_path.empty() && !d.ssh_auth_mount_path.starts_with('/'))
+    fields.fail(input_error(fmt::format("{}: \"{}\" is not an absolute path; write one such as /home/mpiuser/.ssh",
+                                        fields.path("ssh_auth_mount_path"), d.ssh_auth_mount_path)));
   d.elastic = read_elastic(fields);
   d.indexed = fields.boolean("indexed").value_or(false);
   d.workers = workers.value_or(d.elastic ? d.elastic->min : 1);

@@ -32,6 +32,7 @@ struct Distribution {
   std::optional<int> slots_per_worker;
   std::string mpi_implementation = "OpenMPI";  // OpenMPI, Intel, MPICH
   std::vector<std::string> mpirun_arguments;
+  std::string ssh_auth_mount_path;  // MPI v2beta1: where the operator puts the keys; empty: follows the pods' user
   std::optional<Elastic> elastic;
   bool indexed = false;
 };

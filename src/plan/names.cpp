@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "data/digest.h"
@@ -65,6 +66,12 @@ Result<void> check_run_id(std::string_view run_id) {
   return input_error(
       fmt::format("run_id: \"{}\" cannot be a label: letters, digits, dashes, dots and underscores, first and last a letter or digit, at most {}",
                   run_id.substr(0, 100), longest_label));
+}
+
+bool is_identity_key(std::string_view key) {
+  constexpr std::array<std::string_view, 3> domains{"trainstep.dev", "training.kubeflow.org", "batch.kubernetes.io"};
+  constexpr std::array<std::string_view, 3> keys{"app.kubernetes.io/managed-by", "job-name", "controller-uid"};
+  return std::ranges::find(domains, key.substr(0, key.find('/'))) != domains.end() || std::ranges::find(keys, key) != keys.end();
 }
 
 std::string job_name(std::string_view model_name, std::string_view run_id) {

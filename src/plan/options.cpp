@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "data/fields.h"
 #include "plan/memory.h"
+#include "plan/names.h"
 #include "plan/pod_options.h"
 
 namespace trainstep::plan {
@@ -21,6 +22,8 @@ Result<Duration> parse_duration(std::string_view text, std::string_view what) {
   const auto wrong = [&] { return input_error(fmt::format("{}: \"{}\" is no duration; write seconds, or 90s, 10m, 2h, 1h30m, 3d", what, text)); };
   auto rest = trim(text);
   double seconds = 0;
+  constexpr std::size_t longest_text = 64;
+  if (rest.size() > longest_text) return input_error(fmt::format("{}: {}… is no duration", what, rest.substr(0, longest_text)));
   if (rest.empty()) return wrong();
   while (!rest.empty()) {
     double number = 0;
@@ -140,7 +143,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.checkpoint_dir = fields.text("checkpoint_dir").value_or("");
   if (!options.checkpoint_dir.empty() && !options.checkpoint_dir.starts_with('/'))
     fields.fail(input_error(fmt::format("{}: \"{}\" is not an absolute path; write one such as /train/checkpoints", fields.path("checkpoint_dir"),
-                                        options.checkpoint_dir)));
+                                        options.checkpoint_dir.substr(0, 100))));
   options.agent_image = fields.text("agent_image").value_or("");
   options.patch = fields.any("patch").value_or(Json(nullptr));
   if (is_blank(options.patch)) options.patch = nullptr;

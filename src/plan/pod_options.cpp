@@ -96,10 +96,10 @@ Result<Json> read_volume(const Json& volume, const std::string& place) {
   if (auto name = fields.text("name")) read["name"] = std::move(*name);
   const auto mount_path = fields.text("mount_path");
   if (mount_path) read["mount_path"] = *mount_path;
+  TRY(volume.is_object() ? read_source(fields, volume, place, read) : fields.fits());
   for (const auto* key : {"sub_path", "sub_path_expr"})
     if (auto path = fields.text(key)) read[key] = std::move(*path);
   if (fields.boolean("read_only").value_or(false)) read["read_only"] = true;
-  TRY(volume.is_object() ? read_source(fields, volume, place, read) : fields.fits());
   TRY(fields.done());
   if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: wants an absolute path in the container");
   if (mount_path->find(':') != std::string::npos || has_control_character(*mount_path))
@@ -161,6 +161,13 @@ Json in_one_form(Fields& fields, std::string_view key, std::optional<Json> value
   return otherwise;
 }
 
+// Of labels and annotations.
+Result<Json> read_keys(const Json& entries, const std::string& where) {
+  for (const auto& [key, value] : entries.items())
+    if (is_identity_key(key)) return input_error(fmt::format("{}: \"{}\" may not be set: jobs and pods are found by it", where, key));
+  return read_texts(entries, where);
+}
+
 std::string object_name(Fields& fields, std::string_view key) {
   auto name = fields.text(key).value_or("");
   if (!name.empty())
@@ -197,8 +204,8 @@ PodOptions read_pod_options(Fields& fields) {
   pod.priority_class = object_name(fields, "priority_class");
   pod.scheduler = object_name(fields, "scheduler");
   pod.runtime_class = object_name(fields, "runtime_class");
-  pod.labels = object("labels", read_texts);
-  pod.annotations = object("annotations", read_texts);
+  pod.labels = object("labels", read_keys);
+  pod.annotations = object("annotations", read_keys);
   pod.pod_security_context = fields.object("pod_security_context").value_or(Json(nullptr));
   pod.security_context = fields.object("security_context").value_or(Json(nullptr));
   pod.requests = object("requests", read_quantities);

@@ -49,6 +49,8 @@ std::string suggestion(std::string_view number, std::string_view unit) {
 
 Result<Quantity> parse_quantity(std::string_view text, std::string_view what) {
   const auto trimmed = trim(text);
+  constexpr std::size_t longest = 64;
+  if (trimmed.size() > longest) return not_a_quantity(std::string(trimmed.substr(0, longest)) + "…", what);
   double number = 0;
   // from_chars reads exponents as well; a plain "E" (exa) must not be taken for one, and it is not: an exponent needs digits.
   const auto [end, code] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);

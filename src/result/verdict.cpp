@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "base/printable.h"
+
 namespace trainstep::result {
 namespace {
 
@@ -88,7 +90,7 @@ std::string describe(const Verdict& verdict) {
   if (!verdict.message.empty()) text += ": " + verdict.message;
   if (verdict.first_failure) text += "; first failure: " + describe(*verdict.first_failure);
   if (verdict.retry_can_help) text += "; trying again may help";
-  return text;
+  return printable(text);
 }
 
 std::string signal_name(int signal) {

@@ -52,7 +52,7 @@ Verdict from_error(const Error& error);
 Verdict lost_outputs(const Error& error);
 
 // A short text for people, without the last lines: "failed (user): 1 of 3 replicas failed; first failure: worker-1 was killed by SIGKILL (9):
-// OOMKilled".
+// OOMKilled". One line: what was said by others is spelled out (base/printable.h).
 std::string describe(const Verdict& verdict);
 
 // "worker-1 exited with code 3", "worker-1 was killed by SIGKILL (9): OOMKilled"

@@ -82,7 +82,7 @@ Result<void> check_members(const Item& item, std::initializer_list<std::string_v
 }
 
 Result<void> add_environment(const Item& item, const std::string& key, const std::string& source, const std::string& source_key, Json& options) {
-  TRY(check_members(item, {"optional", "keyToEnv", key, key + "Parameter"}));
+  TRY(check_members(item, {"optional", "keyToEnv", "componentInputParameter", "taskOutputParameter", key, key + "Parameter"}));
   ASSIGN(const auto optional, is_optional(item));
   ASSIGN(const auto owner, name(item, key, key + "Parameter"));
   const auto* pairs = find(item.json, "keyToEnv");

@@ -69,7 +69,8 @@ std::optional<Target> ApiServer::target(Call request) const {
     result.name_space = parts[at + 1];
     at += 2;
   }
-  result.resource = m_store.resource(group_version, parts[at]);
+  const auto other = m_options.also_served.find(fmt::format("{} {}", group_version, parts[at]));
+  result.resource = m_store.resource(other == m_options.also_served.end() ? group_version : other->second, parts[at]);
   if (parts.size() > at + 1) result.name = parts[at + 1];
   if (parts.size() > at + 2) result.subresource = parts[at + 2];
   return result;
@@ -81,6 +82,13 @@ std::optional<Reply> ApiServer::refused(Call request) const {
   const bool bearer = authorization.starts_with("Bearer ");
   if (bearer && m_tokens.contains(std::string(authorization.substr(7)))) return std::nullopt;
   return unauthorized();
+}
+
+bool ApiServer::may(Call request, const std::string& what) const {
+  if (m_denied.contains(what)) return false;
+  const auto authorization = header_of(request, "Authorization");
+  const auto own = m_denied_to.find(std::string(authorization.substr(std::min<std::size_t>(authorization.size(), 7))));
+  return own == m_denied_to.end() || !own->second.contains(what);
 }
 
 Reply ApiServer::discovery(std::string_view group_version) const {
@@ -116,7 +124,7 @@ void ApiServer::handle(Call request, const WirePtr& wire) {
   }
   const auto verb = verb_of(request, *to);
   const auto of = to->subresource == "log" ? to->resource->plural + "/log" : to->resource->plural;
-  if (m_denied.contains(fmt::format("{} {}", verb, of)) || m_denied.contains(fmt::format("{} {}/{}", verb, of, to->name)))
+  if (!may(request, fmt::format("{} {}", verb, of)) || m_denied.contains(fmt::format("{} {}/{}", verb, of, to->name)))
     return reply(wire, forbidden(*to->resource, to->name,
                                  fmt::format("User \"{}\" cannot {} resource \"{}\" in API group \"{}\" in the namespace \"{}\"", m_options.user,
                                              verb, of, to->resource->group(), to->name_space)));

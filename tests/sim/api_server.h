@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,7 +50,8 @@ class ApiServer {
     std::string user = "system:serviceaccount:lab:pipeline-runner";
     Duration bookmarks{60'000};
     Duration longest_watch{3'600'000};
-    bool expired_as_http = false;  // 410 as the answer, not as an ERROR event
+    bool expired_as_http = false;                         // 410 as the answer, not as an ERROR event
+    std::map<std::string, std::string> also_served = {};  // "kubeflow.org/v1 mpijobs" → the version whose objects are shown there
   };
 
   ApiServer(Store& store, PodLogs& logs, Collector& collector, Options options);
@@ -62,6 +64,8 @@ class ApiServer {
   void admit(Admission admission) { m_admissions.push_back(std::move(admission)); }
   // Refused with 403: "list events", "get workflows", "create pytorchjobs".
   void deny(std::string what) { m_denied.insert(std::move(what)); }
+  // The same for whoever has this token.
+  void deny(const std::string& token, std::string what) { m_denied_to[token].insert(std::move(what)); }
   // Tokens that are good; empty: any is.
   std::set<std::string>& tokens() { return m_tokens; }
   // The server goes down: every stream ends without a word.
@@ -81,6 +85,7 @@ class ApiServer {
 
   std::optional<Target> target(Call request) const;
   std::optional<Reply> refused(Call request) const;
+  [[nodiscard]] bool may(Call request, const std::string& what) const;
   Reply discovery(std::string_view group_version) const;
   Reply answer(Call request, const Target& target, bool metadata_only);
   Reply get(const Target& target, bool metadata_only) const;
@@ -103,6 +108,7 @@ class ApiServer {
   Options m_options;
   std::vector<Admission> m_admissions;
   std::set<std::string> m_denied, m_tokens;
+  std::map<std::string, std::set<std::string>> m_denied_to;
   std::list<std::shared_ptr<Watcher>> m_watchers;
 };
 

@@ -27,6 +27,7 @@ Cluster::Cluster(SimLoop& loop, Random random, const Installed& installed, Kubel
   store.serve({"kubeflow.org/v1", "pytorchjobs", "PyTorchJob", false});
   store.serve({"kubeflow.org/v1", "tfjobs", "TFJob", false});
   store.serve({installed.mpi_v2beta1 ? "kubeflow.org/v2beta1" : "kubeflow.org/v1", "mpijobs", "MPIJob", false});
+  if (installed.mpi_in_both_versions) server.options().also_served["kubeflow.org/v1 mpijobs"] = "kubeflow.org/v2beta1";
   if (!installed.operators_run) return;
   training = std::make_unique<TrainingOperator>(store, collector, random.split());
   if (installed.mpi_v2beta1) mpi = std::make_unique<MpiOperator>(store, collector, random.split());
@@ -43,6 +44,13 @@ void Cluster::refuse_pods(const Controller::Refusal& refusal) {
   jobs.refuse_pods(refusal);
   if (training) training->refuse_pods(refusal);
   if (mpi) mpi->refuse_pods(refusal);
+}
+
+void Cluster::inject_sidecars() {
+  const auto inject = [](Json& pod) { pod["spec"]["containers"].push_back({{"name", sidecar_name}, {"image", "proxy"}}); };
+  jobs.change_pods(inject);
+  if (training) training->change_pods(inject);
+  if (mpi) mpi->change_pods(inject);
 }
 
 void Cluster::compact_regularly() {

@@ -15,10 +15,11 @@ namespace trainstep::sim {
 
 // What an administrator has installed.
 struct Installed {
-  bool kubeflow = true;       // the custom resources PyTorchJob, TFJob, MPIJob
-  bool mpi_v2beta1 = true;    // MPIJob v2beta1 and its operator; false: v1
-  bool operators_run = true;  // false: resources, but nobody who looks at them
-  bool workflows = true;      // Argo's
+  bool kubeflow = true;               // the custom resources PyTorchJob, TFJob, MPIJob
+  bool mpi_v2beta1 = true;            // MPIJob v2beta1 and its operator; false: v1
+  bool mpi_in_both_versions = false;  // the same MPIJobs are served as v1, too; the operator is that of v2beta1
+  bool operators_run = true;          // false: resources, but nobody who looks at them
+  bool workflows = true;              // Argo's
 };
 
 class Cluster {
@@ -31,6 +32,8 @@ class Cluster {
   // Operators, job controller and garbage collector do nothing until then.
   void stop_controllers(Time until);
   void refuse_pods(const Controller::Refusal& refusal);
+  // Each pod gets a second container, as a webhook of a service mesh adds it.
+  void inject_sidecars();
   [[nodiscard]] VersionPtr find(std::string_view group_version, std::string_view plural, std::string_view name) const;
   // The pods of the namespace, without the step's own.
   [[nodiscard]] std::vector<VersionPtr> training_pods() const;

@@ -15,4 +15,8 @@ std::string replica_of(const Json& pod);
 // A v1 Event about `object`.
 void write_event(Store& store, const Version& object, std::string_view type, std::string_view reason, const std::string& message);
 
+// The same about an object that is not there any more.
+void write_event(Store& store, std::string_view kind, std::string_view name_space, std::string_view name, std::string_view uid,
+                 std::string_view reason, const std::string& message);
+
 }  // namespace trainstep::sim

@@ -2,12 +2,24 @@
 #include "sim/exchange.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
 
 namespace trainstep::sim {
 namespace {
 
 // Nobody waits for ever: at last the kernel gives a connection up.
 constexpr Duration kernel_patience{930'000};
+
+std::string http_date(Time time) {
+  const auto seconds = std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 64> text{};
+  const auto size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return {text.data(), size};
+}
 
 }  // namespace
 
@@ -60,6 +72,7 @@ void Network::Exchange::open(int code, std::vector<http::Header> headers) {
   http::Response head;
   head.status = code;
   head.headers = std::move(headers);
+  head.headers.push_back({"Date", http_date(m_network.m_loop.now())});
   piece().head = std::move(head);
 }
 

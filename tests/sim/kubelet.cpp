@@ -28,11 +28,41 @@ void set_condition(Json& pod, Json wanted) {
   conditions.push_back(std::move(wanted));
 }
 
+// Kubelets sort by name.
 Json& container_status(Json& pod, const std::string& container) {
   auto& statuses = pod["status"]["containerStatuses"];
-  if (!statuses.is_array() || statuses.empty())
-    statuses = Json::array({{{"name", container}, {"state", Json::object()}, {"lastState", Json::object()}, {"ready", false}, {"restartCount", 0}}});
-  return statuses[0];
+  if (!statuses.is_array()) statuses = Json::array();
+  const auto found = std::find_if(statuses.begin(), statuses.end(), [&](const Json& status) { return status.at("name") == container; });
+  if (found != statuses.end()) return *found;
+  Json status = {{"name", container}, {"state", Json::object()}, {"lastState", Json::object()}, {"ready", false}, {"restartCount", 0}};
+  return *statuses.insert(container == sidecar_name ? statuses.begin() : statuses.end(), std::move(status));
+}
+
+// What the kubelet says of a start that it tries again: first its cause, then that it waits.
+struct Trouble {
+  std::string reason, message, afterwards;
+};
+
+Trouble trouble_of(PodFate::Start start) {
+  using enum PodFate::Start;
+  switch (start) {
+    case image_pull:
+      return {"ErrImagePull", "failed to pull and unpack image: not found", "ImagePullBackOff"};
+    case invalid_image:
+      return {"InvalidImageName", "couldn't parse image name: invalid reference format", ""};
+    case registry_busy:
+      return {"ErrImagePull",
+              "failed to pull and unpack image \"registry.example/train:1\": failed to copy: httpReadSeeker: failed open: unexpected status code "
+              "https://registry.example/v2/train/manifests/1: 429 Too Many Requests - Server message: toomanyrequests: You have reached your pull "
+              "rate limit.",
+              "ImagePullBackOff"};
+    case runtime_busy:
+      return {"CreateContainerError", "context deadline exceeded", "CreateContainerError"};
+    case config_missing:
+    case runs:
+      break;
+  }
+  return {"CreateContainerConfigError", "secret \"keys\" not found", ""};
 }
 
 }  // namespace
@@ -51,6 +81,7 @@ void Kubelet::heard(const Happening& happening) {
     auto life = std::make_shared<Life>();
     life->who = {std::string(pod.name()), uid, replica_of(pod.object), 0};
     life->container = text_at(containers->front(), {"name"});
+    life->sidecar = containers->size() > 1;
     m_lives.emplace(uid, life);
     draw(life);
     later(m_random.between(Duration{10}, Duration{200}), life, [this, life] { schedule(life); });
@@ -106,24 +137,39 @@ void Kubelet::bound(const LifePtr& life) {
     changed["status"]["phase"] = "Pending";
     set_condition(changed, condition("PodScheduled", true, "", "", now));
     container_status(changed, life->container)["state"] = {{"waiting", {{"reason", "ContainerCreating"}}}};
+    if (life->sidecar) container_status(changed, sidecar_name)["state"] = {{"waiting", {{"reason", "ContainerCreating"}}}};
   });
   if (pod == nullptr) return;
-  if (life->fate.start == PodFate::Start::runs) return later(life->fate.pulling, life, [this, life] { start(life); });
-  const auto [reason, message] =
-      life->fate.start == PodFate::Start::image_pull      ? std::pair{"ErrImagePull", "failed to pull and unpack image: not found"}
-      : life->fate.start == PodFate::Start::invalid_image ? std::pair{"InvalidImageName", "couldn't parse image name: invalid reference format"}
-                                                          : std::pair{"CreateContainerConfigError", "secret \"keys\" not found"};
-  const auto waiting = [this, life](const std::string& why, const std::string& what) {
-    report(life, [container = life->container, why, what](Json& changed) {
-      container_status(changed, container)["state"] = {{"waiting", {{"reason", why}, {"message", what}}}};
+  using enum PodFate::Start;
+  const auto wanted = life->fate.start;
+  if (wanted == runs) return later(life->fate.pulling, life, [this, life] { start(life); });
+  later(life->fate.pulling, life, [this, life] { try_in_vain(life); });
+  if (wanted == registry_busy || wanted == runtime_busy)
+    later(life->fate.pulling + life->fate.starts_after, life, [this, life] {
+      ++life->turn;
+      start(life);
     });
-  };
-  later(life->fate.pulling, life, [this, life, waiting, why = std::string(reason), what = std::string(message)] {
-    waiting(why, what);
-    if (const auto live = m_store.by_uid(life->who.uid)) write_event(m_store, *live, "Warning", "Failed", "Error: " + why + ": " + what);
-    if (why != "ErrImagePull") return;
-    later(Duration{12'000}, life, [waiting] { waiting("ImagePullBackOff", "Back-off pulling image"); });
+}
+
+void Kubelet::tell_waiting(const LifePtr& life, const std::string& reason, const std::string& message) {
+  report(life, [container = life->container, reason, message](Json& changed) {
+    container_status(changed, container)["state"] = {{"waiting", {{"reason", reason}, {"message", message}}}};
   });
+}
+
+void Kubelet::try_in_vain(const LifePtr& life) {
+  const auto [reason, message, afterwards] = trouble_of(life->fate.start);
+  tell_waiting(life, reason, message);
+  if (const auto live = m_store.by_uid(life->who.uid)) write_event(m_store, *live, "Warning", "Failed", "Error: " + reason + ": " + message);
+  if (afterwards.empty()) return;
+  if (life->fate.start == PodFate::Start::runtime_busy)
+    later(Duration{30'000}, life, [this, life] {
+      tell_waiting(life, "CreateContainerError", R"(failed to reserve container name "train_0": name "train_0" is reserved for "0123abcd")");
+    });
+  else
+    later(Duration{12'000}, life, [this, life, afterwards] { tell_waiting(life, afterwards, "Back-off pulling image"); });
+  if (life->fate.start != PodFate::Start::image_pull)
+    later(m_random.between(Duration{40'000}, Duration{300'000}), life, [this, life] { try_in_vain(life); });
 }
 
 void Kubelet::start(const LifePtr& life) {
@@ -142,6 +188,13 @@ void Kubelet::start(const LifePtr& life) {
     status["ready"] = true;
     status["restartCount"] = restarts;
   });
+  if (life->sidecar && restarts == 0) {
+    const LogKey key{life->who.uid, sidecar_name, 0};
+    m_logs.write(key, {life->started, 0, fmt::format("{} try {} of the proxy\n", life->who.replica, life->who.attempt)});
+    report(life, [now = life->started](Json& changed) {
+      container_status(changed, sidecar_name)["state"] = {{"running", {{"startedAt", to_rfc3339(now)}}}};
+    });
+  }
   write_lines(life);
   const auto& fate = life->fate;
   if (fate.rotated)
@@ -197,7 +250,9 @@ void Kubelet::report_end(const LifePtr& life, PodFate::End how, int code, Time f
                      {"startedAt", to_rfc3339(life->started)},
                      {"finishedAt", to_rfc3339(finished)}};
   if (!life->fate.message.empty()) terminated["message"] = life->fate.message;
-  report(life, [container = life->container, terminated, restarts, evicted, code, finished](Json& changed) {
+  const std::string phase = code == 0 && !evicted ? "Succeeded" : "Failed";
+  const bool waits = life->sidecar && !restarts && !evicted && !pod->deleting();  // for the sidecar
+  report(life, [container = life->container, terminated, restarts, evicted, waits, phase, finished](Json& changed) {
     set_condition(changed, condition("Ready", false, "ContainersNotReady", "", finished));
     auto& status = container_status(changed, container);
     status["ready"] = false;
@@ -206,7 +261,7 @@ void Kubelet::report_end(const LifePtr& life, PodFate::End how, int code, Time f
       status["lastState"] = {{"terminated", terminated}};
       return;
     }
-    changed["status"]["phase"] = code == 0 && !evicted ? "Succeeded" : "Failed";
+    if (!waits) changed["status"]["phase"] = phase;
     if (evicted) {
       changed["status"]["reason"] = "Evicted";
       changed["status"]["message"] = "The node was low on resource: memory.";
@@ -216,7 +271,18 @@ void Kubelet::report_end(const LifePtr& life, PodFate::End how, int code, Time f
       status["state"] = {{"terminated", terminated}};
     }
   });
+  if (waits) later(m_random.between(Duration{100}, Duration{4'000}), life, [this, life, phase] { sidecar_ends(life, phase); });
   if (restarts) again(life);
+}
+
+void Kubelet::sidecar_ends(const LifePtr& life, const std::string& phase) {
+  m_logs.end({life->who.uid, sidecar_name, 0});
+  const Json terminated = {
+      {"exitCode", 0}, {"reason", "Completed"}, {"startedAt", to_rfc3339(life->started)}, {"finishedAt", to_rfc3339(m_store.loop().now())}};
+  report(life, [phase, terminated](Json& changed) {
+    changed["status"]["phase"] = phase;
+    container_status(changed, sidecar_name)["state"] = {{"terminated", terminated}};
+  });
 }
 
 // In place: after a pause that doubles from 10 s to 5 minutes; the first time at once.

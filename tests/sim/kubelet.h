@@ -23,8 +23,11 @@ struct PodIdentity {
   int attempt = 0;      // containers of this replica that were started before, in this pod or in others
 };
 
+// Of the container that a webhook adds; kubelets sort by name.
+inline constexpr auto sidecar_name = "aaa-proxy";
+
 struct PodFate {
-  enum class Start { runs, image_pull, invalid_image, config_missing };
+  enum class Start { runs, image_pull, invalid_image, config_missing, registry_busy, runtime_busy };
   enum class End { exits, oom, evicted, node_lost };
   struct Line {
     Duration after;  // the start
@@ -33,6 +36,7 @@ struct PodFate {
   std::optional<Duration> schedulable{Duration{0}};  // no node before; unset: never
   Duration pulling{500};
   Start start = Start::runs;
+  Duration starts_after{0};                           // of the busy ones: so long it is tried in vain
   std::optional<Duration> runs_for{Duration{1'000}};  // unset: until somebody ends it
   End end = End::exits;
   int exit_code = 0;
@@ -72,6 +76,7 @@ class Kubelet {
     PodIdentity who;
     PodFate fate;
     std::string container;
+    bool sidecar = false;
     bool running = false;
     bool unreported = false;  // has ended, and nobody was told yet
     int restarts = 0;         // in place
@@ -84,9 +89,12 @@ class Kubelet {
   void later(Duration delay, const LifePtr& life, std::function<void()> task);
   void schedule(const LifePtr& life);
   void bound(const LifePtr& life);
+  void tell_waiting(const LifePtr& life, const std::string& reason, const std::string& message);
+  void try_in_vain(const LifePtr& life);
   void start(const LifePtr& life);
   void write_lines(const LifePtr& life);
   void end(const LifePtr& life, PodFate::End how, int code);
+  void sidecar_ends(const LifePtr& life, const std::string& phase);
   void report_end(const LifePtr& life, PodFate::End how, int code, Time finished);
   void again(const LifePtr& life);
   void lose_node(const LifePtr& life);

@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   }
   const Live live = [](std::uint64_t seed, bool story) {
     World world(seed, {.wishes = {}, .story = story});
-    auto violations = world.run(real_step);
+    auto violations = world.run(real_step, real_visitor);
     return Lived{std::move(violations), world.story()};
   };
   return run_seeds(words, live, "tools/sim.sh");

@@ -97,6 +97,7 @@ bool Controller::create_pod(const VersionPtr& job, const std::string& name, cons
     try_again(std::string(job->uid()), Duration{1'000});  // an old one of that name has not gone yet
     return false;
   }
+  if (m_change) m_change(pod);
   m_store.create(*pods, std::move(pod));
   return true;
 }
@@ -149,12 +150,12 @@ std::string_view phase_of(const Version& pod) { return text_at(pod.object, {"sta
 
 std::int64_t exit_code_of(const Version& pod) {
   const auto* statuses = dig(pod.object, {"status", "containerStatuses"});
-  return statuses == nullptr || statuses->empty() ? -1 : number_at((*statuses)[0], {"state", "terminated", "exitCode"}, -1);
+  return statuses == nullptr || statuses->empty() ? -1 : number_at(statuses->back(), {"state", "terminated", "exitCode"}, -1);
 }
 
 std::int64_t restarts_of(const Version& pod) {
   const auto* statuses = dig(pod.object, {"status", "containerStatuses"});
-  return statuses == nullptr || statuses->empty() ? 0 : number_at((*statuses)[0], {"restartCount"});
+  return statuses == nullptr || statuses->empty() ? 0 : number_at(statuses->back(), {"restartCount"});
 }
 
 std::int64_t seconds_of(std::string_view time) {

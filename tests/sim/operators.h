@@ -25,6 +25,8 @@ class Controller {
   Controller& operator=(const Controller&) = delete;
 
   void refuse_pods(Refusal refusal) { m_refusal = std::move(refusal); }
+  // What webhooks make of each pod that is to be created.
+  void change_pods(std::function<void(Json& pod)> change) { m_change = std::move(change); }
   // Down until then: it does nothing, and looks at everything afterwards.
   void stop_until(Time time) { m_down_until = time; }
 
@@ -53,6 +55,7 @@ class Controller {
   void resync(const std::string& uid);
   void try_again(const std::string& uid, Duration pause);
   Refusal m_refusal;
+  std::function<void(Json& pod)> m_change;
   Time m_down_until;
   std::set<std::string> m_awake, m_waiting;  // jobs that are looked at soon; whose pods could not be created
 };
@@ -65,7 +68,7 @@ bool has_condition(const Json& status, std::string_view type);
 
 Json controller_reference(const VersionPtr& owner);
 std::string_view phase_of(const Version& pod);
-// Of the only container; -1: it has no status.
+// Of the program's container, whose name comes last; -1: it has no status.
 std::int64_t exit_code_of(const Version& pod);
 std::int64_t restarts_of(const Version& pod);
 // Seconds since the epoch of an RFC 3339 time as this world writes them; 0 for "".

@@ -30,6 +30,8 @@ std::set<Class> Oracle::by_fate() const {
     case Fate::webhook_down_a_while:
     case Fate::suspended:
     case Fate::preempted:
+    case Fate::pull_fails_a_while:
+    case Fate::operator_restarts:
       return {Class::succeeded};
     case Fate::user_error:
     case Fate::out_of_memory:
@@ -95,6 +97,51 @@ void Oracle::check_verdict(std::vector<std::string>& violations) const {
   }
   if (verdict->verdict_class == Class::succeeded && !any_job_succeeded()) violations.emplace_back("the step says succeeded, but no job has");
   check_first_failure(*verdict, violations);
+  check_limit(violations);
+}
+
+// However often the step was started again, the limit of 20 minutes is one. A clock that jumps, and whoever is away, may make it longer.
+void Oracle::check_limit(std::vector<std::string>& violations) const {
+  const auto& scenario = m_world.m_scenario;
+  if (scenario.fate != Fate::hangs || !scenario.clock_jumps.empty() || m_world.m_jobs.size() != 1) return;
+  const auto& job = m_world.m_jobs.front();
+  if (!job.began || !job.removed || !job.deleted_by_step || m_world.m_lives.back().verdict->verdict_class != Class::timeout) return;
+  Duration longest = std::chrono::minutes(23);
+  for (const auto& absence : scenario.absences) longest += absence.length;
+  const auto ran = std::chrono::duration_cast<Duration>(*job.removed - *job.began);
+  if (ran > longest || ran < std::chrono::minutes(20) - Duration{3'000})
+    violations.push_back(fmt::format("the limit is 20 minutes for running, the job was deleted after {}", trainstep::describe(ran)));
+}
+
+void Oracle::check_visit(std::vector<std::string>& violations) const {
+  if (!m_world.m_visitor) return;
+  const auto& visitor = *m_world.m_visitor;
+  for (const auto& request : visitor.network->requests())
+    if (!request.what.starts_with("GET ")) violations.push_back("who only attaches has sent: " + request.what);
+  for (const auto& line : visitor.life.lines)
+    if (line.text.find("of the proxy") != std::string::npos) violations.push_back("attach shows another container's log: " + line.text);
+  const auto& verdict = visitor.life.verdict;
+  const auto& jobs = m_world.m_jobs;
+  const auto job = std::ranges::find(jobs, visitor.job, &JobRecord::uid);
+  const bool over = job->gone || job->succeeded || job->failed;
+  if (!verdict) {
+    const bool stays =
+        m_world.m_scenario.visit->looks_for > std::chrono::hours(24 * 19) && m_world.m_loop.now() - visitor.came > std::chrono::minutes(30);
+    if (stays && over && !m_world.api_server_away(m_world.m_loop.now() - std::chrono::minutes(30)))
+      violations.emplace_back("the job is over, and attach does not end");
+    return;
+  }
+  const auto its = verdict->verdict_class;
+  if (its == Class::interrupted) return;  // it found no job
+  if (its != Class::succeeded && its != Class::user && its != Class::system && its != Class::capacity)
+    violations.push_back("attach has no limits and no patience of its own, but says: " + result::describe(*verdict));
+  if (its == Class::succeeded && !any_job_succeeded()) violations.emplace_back("attach says succeeded, but no job has");
+  const auto failed = [](const JobRecord& one) { return one.failed; };
+  if ((its == Class::user || its == Class::capacity) && std::ranges::none_of(jobs, failed))
+    violations.push_back("attach says that the job failed, but none has: " + result::describe(*verdict));
+  const auto gone = [](const JobRecord& one) { return one.gone || one.failed; };
+  if (its == Class::system && std::ranges::none_of(jobs, gone))
+    violations.push_back("the job is there and well, but attach says: " + result::describe(*verdict));
 }
 
 void Oracle::check_first_failure(const result::Verdict& verdict, std::vector<std::string>& violations) const {

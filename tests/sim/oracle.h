@@ -21,6 +21,8 @@ class Oracle {
   void check_requests(std::vector<std::string>& violations) const;
   // The moment before another job is made: why it may not be; empty: it may.
   [[nodiscard]] std::string why_not_another() const;
+  // Of whoever attached: it has only looked on, and told the truth.
+  void check_visit(std::vector<std::string>& violations) const;
   // Some time after the step's end, everybody being well again.
   void check_leaks(std::vector<std::string>& violations) const;
   // After the Workflow has gone, too.
@@ -30,6 +32,7 @@ class Oracle {
   [[nodiscard]] std::set<result::VerdictClass> by_fate() const;
   [[nodiscard]] bool any_job_succeeded() const;
   [[nodiscard]] bool last_life_found_its_job() const;
+  void check_limit(std::vector<std::string>& violations) const;
   void check_first_failure(const result::Verdict& verdict, std::vector<std::string>& violations) const;
   const World& m_world;
 };

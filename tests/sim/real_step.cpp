@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "cluster/attach.h"
+#include "cluster/jobs.h"
 #include "cluster/session.h"
 #include "kinds/kind.h"
 #include "plan/plan.h"
@@ -56,7 +58,40 @@ class RealStep : public Step, run::Listener {
   cluster::Session m_session;
 };
 
+class RealVisitor : public Step, run::Listener {
+ public:
+  explicit RealVisitor(const Surroundings& around) : m_around(around), m_client(around.loop, around.transport, around.credentials, around.seed) {}
+
+  void begin() override {
+    cluster::find_jobs(m_client, m_around.name_space, [this](Result<cluster::Found> found) {
+      if (!found || found->jobs.empty()) return m_around.exit({result::VerdictClass::interrupted, "no job is seen", std::nullopt, false, 0});
+      const auto run = found->jobs.front().object.at("metadata").at("labels").at("trainstep.dev/run").get<std::string>();
+      auto job = cluster::choose(std::move(*found), run, m_around.name_space);
+      if (!job) return m_around.exit(result::from_error(job.error()));
+      look_on(std::move(*job));
+    });
+  }
+  void signal(int /*number*/) override {}
+  void say(Time /*at*/, const std::string& text) override { m_around.say(text); }
+  void output(Time /*at*/, const std::string& member, std::string_view lines) override { m_around.output(member, lines); }
+
+ private:
+  void look_on(cluster::Submitted job) {
+    const auto plan = cluster::plan_of(job);
+    m_attachment = std::make_unique<cluster::Attachment>(m_around.loop, m_around.transport, m_around.credentials,
+                                                         cluster::Place{m_around.name_space, "simulated", m_around.seed}, *plan, std::move(job),
+                                                         std::vector<run::Listener*>{this});
+    m_attachment->begin([this](const cluster::Session::Done& done) { m_around.exit(done.outcome.verdict); });
+  }
+
+  const Surroundings m_around;
+  kube::Client m_client;
+  std::unique_ptr<cluster::Attachment> m_attachment;
+};
+
 }  // namespace
+
+std::unique_ptr<Step> real_visitor(const Surroundings& surroundings) { return std::make_unique<RealVisitor>(surroundings); }
 
 std::unique_ptr<Step> real_step(const Surroundings& surroundings) { return std::make_unique<RealStep>(surroundings); }
 

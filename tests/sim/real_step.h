@@ -10,5 +10,7 @@
 namespace trainstep::sim {
 
 std::unique_ptr<Step> real_step(const Surroundings& surroundings);
+// `trainstep attach`, as the command line wires it.
+std::unique_ptr<Step> real_visitor(const Surroundings& surroundings);
 
 }  // namespace trainstep::sim

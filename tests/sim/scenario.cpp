@@ -29,7 +29,9 @@ constexpr std::array<std::string_view, fates> fate_names = {"succeeds",
                                                             "suspended, then resumed",
                                                             "preempted, then resumed",
                                                             "deleted by somebody",
-                                                            "name taken by a stranger"};
+                                                            "name taken by a stranger",
+                                                            "image cannot be pulled for a while",
+                                                            "operator restarts"};
 
 Duration seconds(std::int64_t count) { return Duration{count * 1000}; }
 
@@ -69,8 +71,13 @@ void draw_job(Scenario& scenario, Random& random, const Wishes& wishes) {
   scenario.victim = replicas[static_cast<std::size_t>(random.next() % replicas.size())];
 }
 
-void draw_fate(Scenario& scenario, Random& random, const Wishes& wishes) {
-  scenario.fate = wishes.fate.value_or(random.chance(0.25) ? Fate::succeeds : static_cast<Fate>(random.between(0, fates - 1)));
+// What came to the world later is drawn from a chance of its own, so that the other seeds stay what they were.
+constexpr int first_fates = 21;
+
+void draw_fate(Scenario& scenario, Random& random, Random& later, const Wishes& wishes) {
+  const auto drawn = random.chance(0.25) ? Fate::succeeds : static_cast<Fate>(random.between(0, first_fates - 1));
+  const bool new_fate = later.chance(0.08);
+  scenario.fate = wishes.fate.value_or(!new_fate ? drawn : later.chance(0.6) ? Fate::pull_fails_a_while : Fate::operator_restarts);
   if (scenario.kind == "Job" && scenario.fate == Fate::operator_absent) scenario.fate = Fate::user_error;
   scenario.installed.operators_run = scenario.fate != Fate::operator_absent;
   scenario.exit_code = static_cast<int>(random.chance(0.7) ? random.between(1, 3) : random.between(4, 127));
@@ -78,6 +85,8 @@ void draw_fate(Scenario& scenario, Random& random, const Wishes& wishes) {
   scenario.length = wishes.length.value_or(scenario.length);
   scenario.acts_at = random.between(Duration{0}, scenario.length);
   scenario.acts_for = some_time(random);
+  if (scenario.fate == Fate::pull_fails_a_while) scenario.acts_for = later.between(seconds(30), seconds(1'500));
+  if (scenario.fate == Fate::operator_restarts) scenario.acts_for = later.between(seconds(60), seconds(300));
   if (scenario.fate == Fate::webhook_down_a_while) scenario.acts_for = random.between(seconds(1), seconds(120));
   if (scenario.fate == Fate::deleted_by_somebody) scenario.acts_at = random.between(seconds(1), scenario.length / 2);
   if (scenario.fate == Fate::restarts) scenario.options["run_policy"] = {{"restart_policy", "OnFailure"}, {"backoff_limit", 3}};
@@ -148,6 +157,33 @@ void draw_hardships(Scenario& scenario, Random random, const Wishes& wishes) {
   scenario.first_create = random.pick({FirstCreate::lost, FirstCreate::swallowed, FirstCreate::gateway, FirstCreate::late});
 }
 
+// Of what an account that is no step's may often not do; jobs it may see.
+void draw_visit(Scenario& scenario, Random& random) {
+  auto& visit = scenario.visit.emplace();
+  visit.at = random.chance(0.7) ? random.between(Duration{0}, scenario.length) : random.between(Duration{0}, scenario.length * 3);
+  visit.looks_for = random.chance(0.7) ? std::chrono::hours(24 * 20) : random.between(Duration{0}, scenario.length);
+  const std::vector<std::vector<std::string>> lots = {{},
+                                                      {},
+                                                      {"list pods", "watch pods"},
+                                                      {"watch pods"},
+                                                      {"get pods/log"},
+                                                      {"list events", "watch events"},
+                                                      {"get pods", "list pods", "watch pods", "get pods/log", "list events", "watch events"}};
+  visit.denied = lots[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(lots.size()) - 1))];
+  for (const auto* verb : {"create", "patch", "delete"})
+    if (random.chance(0.5)) visit.denied.push_back(fmt::format("{} {}", verb, scenario.kind == "Job" ? "jobs" : "mpijobs"));
+}
+
+void draw_surroundings(Scenario& scenario, Random& random, const Wishes& wishes) {
+  scenario.namesake = random.chance(0.15);
+  scenario.sidecars = random.chance(0.15);
+  scenario.installed.mpi_in_both_versions = scenario.kind == "MPI" && scenario.installed.mpi_v2beta1 && random.chance(0.3);
+  if (wishes.visited.value_or(random.chance(0.25))) draw_visit(scenario, random);
+  if (scenario.fate == Fate::hangs && scenario.step_fate == StepFate::lives && random.chance(0.6))
+    for (auto at = random.between(seconds(10), seconds(600)); at < seconds(1'100); at += random.between(seconds(60), seconds(600)))
+      scenario.kills.push_back(at);
+}
+
 // Unique in its world, so that each can be counted.
 void add_lines(PodFate& fate, Random& random, const PodIdentity& who, Duration until) {
   const auto count = random.between(1, 8);
@@ -184,6 +220,10 @@ void harm(const Scenario& scenario, Random& random, const PodIdentity& who, PodF
     fate.end = PodFate::End::node_lost;
   }
   if (scenario.fate == Fate::image_pull) fate.start = PodFate::Start::image_pull;
+  if (scenario.fate == Fate::pull_fails_a_while) {
+    fate.start = random.chance(0.7) ? PodFate::Start::registry_busy : PodFate::Start::runtime_busy;
+    fate.starts_after = scenario.acts_for;
+  }
   if (scenario.fate == Fate::invalid_image) fate.start = PodFate::Start::invalid_image;
   if (scenario.fate == Fate::config_missing) fate.start = PodFate::Start::config_missing;
   if (scenario.fate == Fate::unschedulable) fate.schedulable.reset();
@@ -226,6 +266,9 @@ std::string Scenario::describe() const {
   add(own_pod == OwnPod::cut, ", the pod's name is cut");
   add(own_pod == OwnPod::unreadable, ", the pod may not be read");
   add(calm, ", calm");
+  add(visit.has_value(), ", visited");
+  add(sidecars, ", sidecars");
+  add(namesake, ", namesake");
   return fmt::format("seed {}: {}{} of {}, {} ({}), the step {}{}", seed, kind, kind == "MPI" ? installed.mpi_v2beta1 ? " v2beta1" : " v1" : "",
                      workers, sim::name(fate), victim, sim::name(step_fate), more);
 }
@@ -235,10 +278,12 @@ Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
   Scenario scenario;
   scenario.seed = seed;
   draw_job(scenario, random, wishes);
-  draw_fate(scenario, random, wishes);
+  Random later(seed * 0xd1342543de82ef95U + 3);
+  draw_fate(scenario, random, later, wishes);
   draw_step(scenario, random, wishes);
   draw_faults(scenario, random, wishes);
   draw_hardships(scenario, Random(seed * 0x9e3779b97f4a7c15U + 5), wishes);
+  draw_surroundings(scenario, later, wishes);
   if (scenario.calm) scenario.token_kept = false;
   if (wishes.token_life) std::tie(scenario.token_life, scenario.token_kept) = std::pair(*wishes.token_life, true);
   return scenario;

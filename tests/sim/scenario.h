@@ -36,9 +36,11 @@ enum class Fate {
   suspended,  // at first, as a queue does it; resumed later
   preempted,  // suspended while it runs, resumed later
   deleted_by_somebody,
-  stranger,  // the name is taken by somebody else's job
+  stranger,            // the name is taken by somebody else's job
+  pull_fails_a_while,  // a registry that is overloaded, a runtime that does not answer in time
+  operator_restarts,   // nobody looks at the job for the first minutes of its life
 };
-inline constexpr int fates = 21;
+inline constexpr int fates = 23;
 std::string_view name(Fate fate);
 
 // What becomes of the step's process.
@@ -81,6 +83,13 @@ struct Absence {
   Duration at, length;
 };
 
+// Somebody at a shell who attaches to the run, and may not see everything.
+struct Visit {
+  Duration at;                           // after the job's creation
+  Duration looks_for;                    // then Ctrl-C
+  std::vector<std::string> denied = {};  // "list pods", as ApiServer::deny() has it
+};
+
 struct Scenario {
   std::uint64_t seed = 0;
   std::string kind = "Job";  // distribution_type
@@ -116,8 +125,12 @@ struct Scenario {
   Duration skew{0};                                        // the step's clock against the cluster's
   std::vector<std::pair<Duration, Duration>> clock_jumps;  // when, by how much
   Duration token_life{3'600'000};
-  bool token_kept = false;  // the step reads its token again only when it is refused
-  Duration death{300};      // SIGTERM → SIGKILL
+  bool token_kept = false;      // the step reads its token again only when it is refused
+  Duration death{300};          // SIGTERM → SIGKILL
+  std::vector<Duration> kills;  // SIGKILL so long after the job's creation
+  bool namesake = false;        // of a deleted job of this name events are still there
+  bool sidecars = false;        // a webhook gives each pod a second container, whose name comes first; it ends after the program
+  std::optional<Visit> visit;
   [[nodiscard]] std::string describe() const;
 };
 
@@ -133,7 +146,8 @@ struct Wishes {
   std::optional<Duration> token_life = {};        // the step reads its token again only when it is refused
   std::optional<std::pair<int, int>> act = {};    // cancelled, evicted, stopped: at this call; and the next life cancelled at that one; 0: not
   std::optional<FirstCreate> first_create = {};
-  bool simple = false;  // no first create, own pod, quota, cause or policy that makes it hard
+  bool simple = false;               // no first create, own pod, quota, cause or policy that makes it hard
+  std::optional<bool> visited = {};  // somebody attaches
 };
 
 Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "sim/events.h"
 #include "sim/oracle.h"
 
 namespace trainstep::sim {
@@ -75,6 +76,7 @@ void World::set_up_cluster() {
                    : happening.sort == Happening::Sort::deleted ? "deleted"
                                                                 : "changed",
                    happening.now->resource->plural, happening.now->name(), summary(*happening.now));
+    if (happening.now->resource->plural == "pods") pod_heard(*happening.now);
     if (is_job(*happening.now->resource) && !is_stranger(*happening.now)) job_heard(happening);
   });
   if (m_scenario.workflow)
@@ -111,6 +113,7 @@ void World::set_up_accidents() {
     });
   m_network.on_arrival([this](const http::Request& request) { return accident(request); });
   m_network.delay_watch("/workflows", m_scenario.workflow_lag);
+  if (m_scenario.sidecars) m_cluster.inject_sidecars();
   m_cluster.server.options().expired_as_http = m_random.chance(0.3);
   if (m_scenario.fate == Fate::quota_a_while)
     m_cluster.refuse_pods([this](const Json&) -> std::optional<std::string> {
@@ -130,6 +133,7 @@ void World::rotate_token() {
 
 std::optional<Reply> World::admit(const Resource& resource, Json& object) {
   if (!is_job(resource)) return std::nullopt;
+  if (m_scenario.namesake && m_jobs.empty()) leave_traces_of_namesake(resource, text_at(object, {"metadata", "name"}));
   if (m_scenario.fate == Fate::webhook_denies) return webhook_denied("validator.example.org", "spec.template: team label is missing");
   if (m_scenario.fate == Fate::webhook_down_a_while && m_loop.now() < m_began + m_scenario.acts_for)
     return webhook_unreachable("validator.example.org");
@@ -172,6 +176,22 @@ Accident World::accident(const http::Request& request) {
   return Accident::none;
 }
 
+// Events outlive their objects by an hour.
+void World::leave_traces_of_namesake(const Resource& resource, std::string_view name) {
+  const auto launcher = std::string(name) + "-launcher";
+  const std::string denied = "Error creating: admission webhook \"policy.example.org\" denied the request: no";
+  write_event(m_cluster.store, resource.kind, "lab", name, "gone-1", "FailedCreatePod", denied);
+  write_event(m_cluster.store, resource.kind, "lab", name, "gone-1", "ValidationError", "spec is not valid");
+  write_event(m_cluster.store, "Job", "lab", launcher, "gone-2", "FailedCreate", denied);
+  // Other objects may have the name of a job.
+  write_event(m_cluster.store, "Service", "lab", name, "other-1", "FailedCreate", denied);
+}
+
+void World::pod_heard(const Version& pod) {
+  if (m_jobs.empty() || m_jobs.back().began || phase_of(pod) != "Running" || replica_of(pod.object) != m_scenario.primary) return;
+  m_jobs.back().began = m_loop.now();
+}
+
 void World::job_heard(const Happening& happening) {
   const auto& job = *happening.now;
   if (happening.sort == Happening::Sort::added) return job_created(happening.now);
@@ -189,6 +209,7 @@ void World::job_heard(const Happening& happening) {
   const bool deleted_now = happening.sort == Happening::Sort::deleted || (job.deleting() && !happening.before->deleting());
   if (!deleted_now || record->deleted_by_world || record->deleted_by_step) return;
   (m_world_deletes ? record->deleted_by_world : record->deleted_by_step) = true;
+  record->removed = m_loop.now();
 }
 
 void World::job_created(const VersionPtr& job) {
@@ -198,6 +219,9 @@ void World::job_created(const VersionPtr& job) {
   // The queue has each job wait for its turn; all else befalls the first one alone.
   if (m_scenario.fate == Fate::suspended) m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
   if (m_jobs.size() > 1) return;
+  for (const auto at : m_scenario.kills) m_loop.after(at, [this] { die(); });
+  if (m_scenario.visit && m_visit) m_loop.after(m_scenario.visit->at, [this] { begin_visit(); });
+  if (m_scenario.fate == Fate::operator_restarts) m_cluster.stop_controllers(m_loop.now() + m_scenario.acts_for);
   const auto act = m_scenario.acts_at;
   if (m_scenario.fate == Fate::preempted)
     m_loop.after(act, [this, uid] {

@@ -61,6 +61,8 @@ struct JobRecord {
   bool lapsed = false;                     // it was kept for another attempt, for as long as it was to be
   bool succeeded = false, failed = false;  // as the operator has decided; found out without the code under test
   std::optional<Time> ended = {};          // when that was decided
+  std::optional<Time> began = {};          // when its primary replica first ran
+  std::optional<Time> removed = {};        // when somebody deleted it
   bool reported = false;                   // the step has told its pipeline of a failure, and noted that on the job
   bool deleted_by_world = false;
   bool deleted_by_step = false;
@@ -82,8 +84,8 @@ class World {
   World& operator=(const World&) = delete;
 
   // Runs the step, as many lives as its fate gives it, then lets things settle and takes the Workflow away. Returns what was promised and not kept;
-  // empty: all is well. Call it once.
-  std::vector<std::string> run(const Factory& factory);
+  // empty: all is well. Call it once. `visitor`: one who attaches to the run, where the scenario has one.
+  std::vector<std::string> run(const Factory& factory, const Factory& visitor = nullptr);
 
   [[nodiscard]] const Scenario& scenario() const { return m_scenario; }
   [[nodiscard]] const std::vector<Life>& lives() const { return m_lives; }
@@ -111,6 +113,7 @@ class World {
   std::optional<Reply> admit(const Resource& resource, Json& object);
   std::optional<Reply> refuse_second(const Resource& resource, const Json& object);
   void job_heard(const Happening& happening);
+  void pod_heard(const Version& pod);
   void job_created(const VersionPtr& job);
   void set_suspended(const std::string& uid, bool suspended);
   void rotate_token();
@@ -129,6 +132,10 @@ class World {
   [[nodiscard]] bool lives(const JobRecord& job) const;
   void send_signal(int number = 15);
   void settle();
+  [[nodiscard]] std::shared_ptr<kube::Credentials> credentials(std::unique_ptr<kube::TokenSource> token) const;
+  void begin_visit();
+  void end_visit();
+  void leave_traces_of_namesake(const Resource& resource, std::string_view name);
   void make_pod();
   [[nodiscard]] bool api_server_away(Time at, Duration at_least = {}) const;
   [[nodiscard]] bool is_job(const Resource& resource) const;
@@ -144,6 +151,17 @@ class World {
   int m_tokens = 0;
   Time m_began, m_ended;  // m_ended: the last life
   VersionPtr m_workflow;
+  // Who attaches to the run: a process of its own, with a connection of its own.
+  struct Visitor {
+    std::unique_ptr<Network> network;
+    std::unique_ptr<StepLoop> loop;
+    std::unique_ptr<Step> step;
+    Life life;
+    std::string job;  // uid of the one that there was
+    Time came;
+  };
+  Factory m_visit;
+  std::unique_ptr<Visitor> m_visitor;
   Pod m_pod;
   std::vector<JobRecord> m_jobs;
   std::string m_stranger;  // its uid

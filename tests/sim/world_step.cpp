@@ -111,6 +111,17 @@ void World::ended(const result::Verdict& verdict) {
     if (lives(job) && !job.succeeded && !job.failed) m_violations.push_back(fmt::format("cancelled without a word of {}, which is there", job.name));
 }
 
+std::shared_ptr<kube::Credentials> World::credentials(std::unique_ptr<kube::TokenSource> token) const {
+  auto result = std::make_shared<kube::Credentials>();
+  result->server.scheme = "https";
+  result->server.host = "kubernetes.default.svc";
+  result->endpoint = std::make_shared<http::Endpoint>();
+  result->token = std::move(token);
+  result->name_space = "lab";
+  result->description = "in-cluster";
+  return result;
+}
+
 void World::begin_life(const Factory& factory) {
   m_lives.push_back({.number = static_cast<int>(m_lives.size()), .lines = {}, .verdict = {}});
   m_story.tell("step", "life {} begins", m_lives.size() - 1);
@@ -120,20 +131,13 @@ void World::begin_life(const Factory& factory) {
   m_calls_before = m_network.calls();
   m_network.on_call([this](int number, const http::Request& request) { return called(number, request); }, [this] { die(); });
   m_step_loop = std::make_unique<StepLoop>(m_loop, m_scenario.skew);
-  auto credentials = std::make_shared<kube::Credentials>();
-  credentials->server.scheme = "https";
-  credentials->server.host = "kubernetes.default.svc";
-  credentials->endpoint = std::make_shared<http::Endpoint>();
-  credentials->token = std::make_unique<WorldToken>(*this, m_scenario.token_kept);
-  credentials->name_space = "lab";
-  credentials->description = "in-cluster";
   // What a dead step says is not heard: after its death its functions may still run to their end.
   const auto alive = [this, life = m_lives.size() - 1] { return !m_dying && !m_exited && life == m_lives.size() - 1; };
   const Surroundings surroundings{
       .scenario = m_scenario,
       .loop = *m_step_loop,
       .transport = m_network,
-      .credentials = std::move(credentials),
+      .credentials = credentials(std::make_unique<WorldToken>(*this, m_scenario.token_kept)),
       .name_space = "lab",
       .pod = m_workflow ? m_pod.name.substr(0, 63) : "",
       .node_id = m_workflow ? fmt::format("wf-{}", m_lives.size() - 1) : "",
@@ -269,7 +273,8 @@ void World::stop_step() {
   });
 }
 
-std::vector<std::string> World::run(const Factory& factory) {
+std::vector<std::string> World::run(const Factory& factory, const Factory& visitor) {
+  m_visit = visitor;
   const auto last = m_loop.now() + m_options.longest;
   begin_life(factory);
   for (int tasks = 0;; ++tasks) {
@@ -300,6 +305,8 @@ void World::settle() {
   // What is kept for another attempt that never comes is there for some time; an operator may look at it only when it looks at everything.
   const bool kept = m_lives.back().verdict && m_lives.back().verdict->verdict_class == result::VerdictClass::interrupted;
   m_loop.run_for(kept ? std::chrono::hours(13) : std::chrono::minutes(30));
+  end_visit();
+  oracle.check_visit(m_violations);
   oracle.check_leaks(m_violations);
   m_world_deletes = true;
   if (m_workflow != nullptr)

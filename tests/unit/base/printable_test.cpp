@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/printable.h"
 
+#include <algorithm>
+#include <array>
+#include <random>
+
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -52,3 +56,27 @@ TEST_CASE("a program's line keeps its colours and nothing that moves a cursor") 
 }
 
 TEST_CASE("a line in plain text has no colours") { CHECK(plain("\r\x1b[31mValueError\x1b[0m: no") == "ValueError: no"); }
+
+TEST_CASE("whatever bytes come, no line is broken and nothing is left that a terminal obeys but colours") {
+  constexpr std::array<std::string_view, 14> pieces{"a",  "\x1b", "[",  "31m",  "0m",   "2J",           "\x1b]",
+                                                    "\a", "\r",   "\n", "\xc2", "\x9b", "\xe2\x80\xa8", "\xff"};
+  std::mt19937 random(1);
+  const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f'; };
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    for (auto n = random() % 12; n > 0; --n) text += pieces[random() % pieces.size()];
+    CAPTURE(text);
+    CHECK(std::ranges::none_of(printable(text), is_control));
+    CHECK(std::ranges::none_of(plain(text), is_control));
+    CHECK(plain(text).find("\xc2\x9b") == std::string::npos);
+    auto line = shown(text);
+    for (auto at = line.find("\x1b["); at != std::string::npos; at = line.find("\x1b[")) {
+      const auto end = line.find_first_not_of("0123456789;:", at + 2);
+      REQUIRE(end != std::string::npos);
+      CHECK(line[end] == 'm');
+      line.erase(at, end + 1 - at);
+    }
+    CHECK(std::ranges::none_of(line, is_control));
+    if (is_plain(text)) CHECK(std::ranges::none_of(text, [&](char c) { return c != '\n' && is_control(c); }));
+  }
+}

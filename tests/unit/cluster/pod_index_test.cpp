@@ -94,3 +94,15 @@ TEST_CASE("whatever the object looks like, there is an answer") {
     CHECK_FALSE(index.member_of(Json::parse(text), "uid"));
   }
 }
+
+TEST_CASE("a pod that is older than the job is an earlier one's, whoever owns it") {
+  const auto index = index_of(example("MPI", 1), 0);
+  auto launcher = pod({{"training.kubeflow.org/operator-name", "mpi-operator"},
+                       {"training.kubeflow.org/job-name", job},
+                       {"training.kubeflow.org/job-role", "launcher"}},
+                      Json::array({{{"kind", "Job"}, {"name", job + "-launcher"}, {"uid", "its-own"}}}));
+  launcher["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z";
+  CHECK(index.member_of(launcher, "uid", "2026-11-21T08:00:00Z") == 0U);
+  CHECK(index.member_of(launcher, "uid", "") == 0U);
+  CHECK_FALSE(index.member_of(launcher, "uid", "2026-11-21T08:00:01Z"));
+}

@@ -31,6 +31,15 @@ TEST_CASE("a step in a Workflow looks at it; one in a pod looks at that") {
   CHECK(asks_for(rights_of(pytorch, facts), "watch", "workflows"));
 }
 
+TEST_CASE("an MPI launcher is a Job, which may be looked at to tell its events from others'; it need not be") {
+  for (const auto* version : {"kubeflow.org/v2beta1", "kubeflow.org/v1"}) {
+    const auto rights = rights_of({version, "MPIJob", "mpijobs"}, Facts{});
+    const auto found = std::ranges::find_if(rights, [](const Right& right) { return right.group == "batch" && right.resource == "jobs"; });
+    REQUIRE((found != rights.end()) == (version == std::string_view("kubeflow.org/v2beta1")));
+    if (found != rights.end()) CHECK_FALSE(found->needed);
+  }
+}
+
 TEST_CASE("a review names group, resource, subresource and verb apart") {
   const auto review = access_review({"", "pods/log", "get"}, "team-a");
   const Json expected = {{"namespace", "team-a"}, {"verb", "get"}, {"group", ""}, {"resource", "pods"}, {"subresource", "log"}};

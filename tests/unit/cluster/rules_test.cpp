@@ -49,6 +49,29 @@ TEST_CASE("a patch may put containers before ours, or rename it: the program's i
   CHECK(members(plan).front().container == "mine");
 }
 
+TEST_CASE("of a job that is there, its own templates name the program's container, for every kind") {
+  struct Row {
+    const char *kind, *spec, *name;
+  };
+  for (const auto& row :
+       {Row{"Job", R"({"template": {"spec": {"containers": [{"name": "aaa-proxy"}, {"name": "train"}]}}})", "train"},
+        Row{"Job", R"({"template": {"spec": {"containers": [{"name": "mine"}, {"name": "other"}]}}})", "mine"},
+        Row{"PyTorch", R"({"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": [{"name": "aaa"}, {"name": "pytorch"}]}}}}})",
+            "pytorch"},
+        Row{"TF", R"({"tfReplicaSpecs": {"Chief": {"template": {"spec": {"containers": [{"name": "aaa"}, {"name": "tensorflow"}]}}}}})",
+            "tensorflow"},
+        Row{"MPI", R"({"mpiReplicaSpecs": {"Launcher": {"template": {"spec": {"containers": [{"name": "aaa"}, {"name": "mpi"}]}}}}})", "mpi"}}) {
+    CAPTURE(row.kind);
+    plan::Plan plan;  // as plan_of() reads it from a job: without a program
+    plan.kind = row.kind;
+    CHECK(rules_of(plan, {{"spec", Json::parse(row.spec)}}).members.front().container == row.name);
+  }
+  plan::Plan plan;
+  plan.kind = "Job";
+  for (const auto* odd : {"null", "{}", R"({"spec": 3})", R"({"spec": {"template": {"spec": {"containers": "x"}}}})"})
+    CHECK(rules_of(plan, Json::parse(odd)).members.front().container.empty());
+}
+
 TEST_CASE("logs: the primary's unless others are wanted") {
   auto plan = example("Job", 1);
   CHECK(rules_of(plan).logs == std::vector<std::string>{"primary"});

@@ -180,6 +180,120 @@ TEST_CASE("operator absent: no status, no pods, no event for two minutes") {
   }
 }
 
+TEST_CASE("an operator may restart: its absence is told after two minutes, and final after ten") {
+  Story story(single(), {.job = "pytorchjobs/digits"});
+  story.found();
+  story.pass(119s);
+  CHECK_FALSE(story.said("nobody cares"));
+  story.pass(1s);
+  CHECK(story.said("nobody cares for pytorchjobs/digits yet"));
+  story.pass(8min - 1s);
+  CHECK_FALSE(story.removed());
+  SECTION("it comes back") {
+    story.job(Judged::pending);
+    story.pass(24h);
+    CHECK_FALSE(story.removed());
+  }
+  SECTION("it does not") {
+    story.pass(1s);
+    CHECK(exit_code(story.verdict_after_removal()) == 3);
+    CHECK(story.times_said("nobody cares for pytorchjobs/digits yet") == 1);
+  }
+}
+
+TEST_CASE("a warning is of the past when a pod was made after it, or the pod that it names is there") {
+  const auto etcd = [](Story& story, const std::string& message, Duration at) {
+    story.event(WarningSeen{"MPIJob digits", "MPIJobFailed", message, "rv-1", start + at});
+  };
+  const std::string denied = "worker pod created failed: admission webhook \"w\" denied the request: no";
+  const auto with_pod = [](Story& story, MemberIndex member, Duration at) {
+    auto pod = story.view(member, unscheduled(), "", "");
+    pod.created = start + at;
+    story.event(PodSeen{member, std::move(pod)});
+  };
+  Story story(gang(2));
+  story.found();
+  SECTION("a pod was made later") {
+    etcd(story, denied, 10s);
+    with_pod(story, 1, 11s);
+    story.pass(24h);
+    CHECK_FALSE(story.removed());
+  }
+  SECTION("one was made before: it tells nothing of those that are missing") {
+    with_pod(story, 1, 9s);
+    etcd(story, denied, 10s);
+    story.pass(2min);
+    CHECK(story.removed());
+  }
+  SECTION("the one that it names") {
+    with_pod(story, 1, 9s);
+    etcd(story, R"(worker pod created failed: pods "digits-worker-0" is forbidden: violates PodSecurity)", 10s);
+    story.pass(24h);
+    CHECK_FALSE(story.removed());
+  }
+  SECTION("another one whose name begins like that") {
+    with_pod(story, 1, 9s);
+    etcd(story, R"(worker pod created failed: pods "digits-worker-01" is forbidden: violates PodSecurity)", 10s);
+    story.pass(2min);
+    CHECK(story.removed());
+  }
+}
+
+TEST_CASE("a registry that is overloaded has half an hour, a control plane that cannot make pods a quarter; neither is the user's fault") {
+  struct Row {
+    std::function<void(Story&)> trouble;
+    Duration limit;
+  };
+  for (const auto& row :
+       {Row{[](Story& story) { story.pod(0, waits("ErrImagePull", "toomanyrequests: You have reached your pull rate limit")); }, 30min},
+        Row{[](Story& story) { story.pod(0, waits("CreateContainerError", "context deadline exceeded")); }, 30min},
+        Row{[](Story& story) { story.warning("FailedCreatePod", "Error creating: etcdserver: leader changed"); }, 15min}}) {
+    Story story(single());
+    story.found();
+    row.trouble(story);
+    story.pass(row.limit - 1s);
+    CHECK_FALSE(story.removed());
+    story.pass(1s);
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 3);
+    CHECK(verdict.retry_can_help);
+  }
+}
+
+TEST_CASE("a pull that fails for good keeps its clock while the registry also fails for want of an answer") {
+  Story story(single());
+  story.found();
+  for (int i = 0; i < 5; ++i) {
+    story.pod(0, waits("ErrImagePull", "not found"));
+    story.pass(40s);
+    story.pod(0, waits("ErrImagePull", "503 Service Unavailable"));
+    story.pass(20s);
+  }
+  CHECK_FALSE(story.removed());
+  story.pod(0, waits("ErrImagePull", "not found"));
+  CHECK(exit_code(story.verdict_after_removal()) == 2);
+}
+
+TEST_CASE("a clock that jumps makes no trouble last longer") {
+  Story story(single());
+  story.found();
+  story.pod(0, waits("ErrImagePull", "not found"));
+  story.pass(1min);
+  story.now += 10h;  // no timer fires
+  story.pod(0, waits("ErrImagePull", "not found"));
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("between two tries of an overloaded registry the kubelet only says that it waits: it stays the registry's fault") {
+  Story story(single());
+  story.found();
+  story.pod(0, waits("ErrImagePull", "unexpected status code https://registry.example/v2/: 503 Service Unavailable"));
+  story.pass(10s);
+  story.pod(0, waits("ImagePullBackOff", "Back-off pulling image \"registry.example/train:1\""));
+  story.pass(29min);
+  CHECK_FALSE(story.removed());
+}
+
 TEST_CASE("before a job is ended because of what is known of it, it is looked at again: watches may be silent") {
   struct Row {
     std::string what;
@@ -281,4 +395,22 @@ TEST_CASE("while the API server cannot be reached nothing is held against anybod
   CHECK_FALSE(pulling.removed());
   pulling.pass(1s);
   CHECK(pulling.removed());
+}
+
+TEST_CASE("a pod that waits for another container after the program's end is told of within a minute, whatever the end was") {
+  for (const int code : {0, 1}) {
+    Story story(single());
+    story.all_run();
+    story.pod(0, status("Running", Json::array({container(running(), 0, Json::object(), "istio-proxy"), container(terminated(code))})));
+    story.pass(59s);
+    CHECK_FALSE(story.said("waits for the container"));
+    story.pass(1s);
+    CHECK(story.said("the program of main has ended, but its pod waits for the container istio-proxy"));
+  }
+  Story story(single());
+  story.all_run();
+  story.pod(0, status("Running", Json::array({container(running(), 0, Json::object(), "istio-proxy"), container(terminated(0))})));
+  story.pod(0, succeeded());
+  story.pass(1h);
+  CHECK_FALSE(story.said("waits for the container"));
 }

@@ -131,6 +131,62 @@ TEST_CASE("warnings about pods that do not exist") {
   }
 }
 
+TEST_CASE("what may pass is told from what is an answer, by the words of registries, runtimes and the control plane") {
+  const std::pair<const char*, const char*> pass[] = {
+      {"ErrImagePull", "rpc error: code = Unavailable desc = error reading from server: EOF"},
+      {"ErrImagePull",
+       "failed to resolve reference \"r/a:1\": unexpected status from HEAD request to https://r/v2/a/manifests/1: 503 Service Unavailable"},
+      {"ErrImagePull", "failed to pull and unpack image: httpReadSeeker: failed open: unexpected status code https://r/v2/a: 429 Too Many Requests"},
+      {"ErrImagePull", "toomanyrequests: You have reached your unauthenticated pull rate limit."},
+      {"ErrImagePull", "failed to authorize: failed to fetch oauth token: unexpected status: 502 Bad Gateway"},
+      {"ErrImagePull", "dial tcp 10.0.0.1:443: i/o timeout"},
+      {"ErrImagePull", "net/http: TLS handshake timeout"},
+      {"ErrImagePull", "dial tcp: lookup r on 10.0.0.10:53: server misbehaving"},
+      {"ErrImagePull", "pull QPS exceeded"},
+      {"RegistryUnavailable", ""},
+      {"ImageInspectError", "rpc error: code = DeadlineExceeded"},
+      {"CreateContainerError", "context deadline exceeded"},
+      {"CreateContainerError", "failed to reserve container name \"train_0\": name \"train_0\" is reserved for \"0123\""},
+      {"CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition"},
+  };
+  for (const auto& [reason, message] : pass) {
+    CAPTURE(reason, message);
+    const auto pending = of_pod(waits(reason, message));
+    REQUIRE(pending);
+    CHECK(pending->limit == 30min);
+    CHECK(pending->verdict_class == VerdictClass::system);
+  }
+  const std::pair<const char*, const char*> stay[] = {
+      {"ErrImagePull", "failed to resolve reference \"r/timeout:1\": r/timeout:1: not found"},
+      {"ErrImagePull", "pull access denied, repository does not exist or may require authorization: server message: insufficient_scope"},
+      {"ErrImagePull", "failed to fetch anonymous token: unexpected status: 401 Unauthorized"},
+      {"ErrImagePull", "dial tcp: lookup regstry.example: no such host"},
+      {"ErrImagePull", "no match for platform in manifest: not found"},
+      {"CreateContainerConfigError", "secret \"timeout\" not found"},
+      {"SignatureValidationFailed", "SignatureValidationFailed"},
+  };
+  for (const auto& [reason, message] : stay) {
+    CAPTURE(reason, message);
+    CHECK(of_pod(waits(reason, message))->verdict_class == VerdictClass::input);
+  }
+  for (const auto* message :
+       {"Error creating: etcdserver: leader changed", "worker pod created failed: etcdserver: request timed out",
+        "Error creating: Operation cannot be fulfilled on resourcequotas \"q\": the object has been modified",
+        "Error creating: context deadline exceeded", "Error creating: Post \"https://10.0.0.1:443/\": net/http: TLS handshake timeout",
+        "Error creating: pods \"digits-0\" already exists", "Error creating: the server is currently unable to handle the request",
+        "Error creating: Internal error occurred: resource quota evaluation timed out"}) {
+    CAPTURE(message);
+    const auto pending = of_event("FailedCreate", message);
+    REQUIRE(pending);
+    CHECK(pending->kind == Kind::control_plane);
+    CHECK(pending->limit == 15min);
+    CHECK(pending->verdict_class == VerdictClass::system);
+  }
+  CHECK(of_event("FailedCreate", "Error creating: admission webhook \"w\" denied the request: timeout is not set")->kind == Kind::pods_refused);
+  CHECK(of_event("FailedCreate", "Error creating: error looking up service account lab/timeout: serviceaccount \"timeout\" not found")->kind ==
+        Kind::pods_refused);
+}
+
 TEST_CASE("other warnings are of no concern") {
   for (const auto* reason : {"BackoffLimitExceeded", "ExitedWithCode", "SettedPodTemplateRestartPolicy", "PyTorchJobRestarting", ""})
     CHECK_FALSE(of_event(reason, "pods exceeded quota"));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/pod_template.h"
 
+#include <fmt/format.h>
+
 #include "unit/kinds/example.h"
 
 using namespace trainstep;
@@ -184,7 +186,9 @@ TEST_CASE("the options of a type count above those of all, and each says where i
   CHECK(at(launcher.json(), std::string(container) + "/image") == "launcher:1");
   CHECK(at(worker.json(), std::string(container) + "/image") == "registry.example/train:1");
   CHECK(to_text(at(worker.json(), std::string(container) + "/securityContext")) == R"({"runAsUser":0})");
-  CHECK(to_text(at(launcher.json(), "/metadata/labels")) == R"({"trainstep.dev/run":"run-1","team":"vision","role":"launcher"})");
+  CHECK(
+      to_text(at(launcher.json(), "/metadata/labels")) ==
+      R"({"trainstep.dev/run":"run-1","team":"vision","role":"launcher","sidecar.istio.io/inject":"false","kuma.io/sidecar-injection":"disabled"})");
 }
 
 TEST_CASE("a pod on its node's network still resolves the names of the others") {
@@ -195,11 +199,22 @@ TEST_CASE("a pod on its node's network still resolves the names of the others") 
   CHECK(at(pod(plan).json(), "/spec/dnsPolicy").is_null());
 }
 
-TEST_CASE("no sidecar is injected, unless somebody says otherwise") {
+TEST_CASE("no mesh injects a sidecar, in whichever form its webhook asks, unless somebody says otherwise") {
   auto plan = example("Job", 1);
-  CHECK(at(pod(plan).json(), "/metadata/annotations/sidecar.istio.io~1inject") == "false");
-  plan.options = options(R"({"annotations": {"sidecar.istio.io/inject": "true"}})");
-  CHECK(at(pod(plan).json(), "/metadata/annotations/sidecar.istio.io~1inject") == "true");
+  const auto json = pod(plan).json();
+  CHECK(at(json, "/metadata/annotations/sidecar.istio.io~1inject") == "false");
+  CHECK(at(json, "/metadata/labels/sidecar.istio.io~1inject") == "false");
+  CHECK(at(json, "/metadata/annotations/linkerd.io~1inject") == "disabled");
+  CHECK(at(json, "/metadata/labels/kuma.io~1sidecar-injection") == "disabled");
+  CHECK(at(json, "/metadata/annotations/consul.hashicorp.com~1connect-inject") == "false");
+  for (const auto* place : {"annotations", "labels"}) {  // the label would count above the annotation
+    plan.options = options(fmt::format(R"({{"{}": {{"sidecar.istio.io/inject": "true"}}}})", place).c_str());
+    const auto wanted = pod(plan).json();
+    const bool label = place == std::string("labels");
+    CHECK(at(wanted, "/metadata/labels/sidecar.istio.io~1inject") == (label ? Json("true") : Json()));
+    CHECK(at(wanted, "/metadata/annotations/sidecar.istio.io~1inject") == (label ? Json() : Json("true")));
+    CHECK(at(wanted, "/metadata/annotations/linkerd.io~1inject") == "disabled");
+  }
 }
 
 TEST_CASE("the grace between SIGTERM and SIGKILL is written when it is not Kubernetes' own") {

@@ -309,3 +309,95 @@ TEST_CASE("logs may be asked of replicas only, however many there are") {
     CHECK(checked.error().message == fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as worker-0", bad));
   }
 }
+
+TEST_CASE("by a patch nothing is changed by which jobs and pods are found, or to whom they belong") {
+  struct Row {
+    const char *kind, *patch, *place;
+  };
+  for (const auto& row : {
+           Row{"Job", R"({"metadata": {"labels": {"trainstep.dev/run": "other"}}})", "metadata/labels/trainstep.dev~1run"},
+           Row{"Job", R"({"metadata": {"labels": null}})", "metadata/labels/trainstep.dev~1run"},
+           Row{"Job", R"({"metadata": {"labels": "text"}})", "metadata/labels/trainstep.dev~1run"},
+           Row{"Job", R"({"metadata": null})", "metadata/name"},
+           Row{"Job", R"({"metadata": {"labels": {"app.kubernetes.io/managed-by": "helm"}}})", "metadata/labels/app.kubernetes.io~1managed-by"},
+           Row{"Job", R"({"metadata": {"annotations": {"trainstep.dev/outcome": "user"}}})", "metadata/annotations/trainstep.dev~1outcome"},
+           Row{"Job", R"({"metadata": {"annotations": {"trainstep.dev/spec-hash": null}}})", "metadata/annotations/trainstep.dev~1spec-hash"},
+           Row{"Job", R"([{"op": "replace", "path": "/metadata/labels/trainstep.dev~1run", "value": "x"}])", "metadata/labels/trainstep.dev~1run"},
+           Row{"Job", R"([{"op": "remove", "path": "/metadata/labels"}])", "metadata/labels/trainstep.dev~1run"},
+           Row{"Job", R"([{"op": "move", "from": "/metadata/labels/trainstep.dev~1run", "path": "/metadata/labels/x"}])",
+               "metadata/labels/trainstep.dev~1run"},
+           Row{"Job", R"([{"op": "replace", "path": "", "value": {"apiVersion": "batch/v1", "kind": "Job"}}])", "metadata/name"},
+           Row{"Job", R"({"metadata": {"ownerReferences": [{"kind": "ConfigMap", "name": "c", "uid": "u"}]}})", "metadata/ownerReferences"},
+           Row{"Job", R"({"metadata": {"finalizers": ["example.org/keep"]}})", "metadata/finalizers"},
+           Row{"Job", R"({"metadata": {"generateName": "x-"}})", "metadata/generateName"},
+           Row{"Job", R"({"metadata": {"uid": "x"}})", "metadata/uid"},
+           Row{"Job", R"({"spec": {"manualSelector": true, "selector": {"matchLabels": {"a": "b"}}}})", "spec/selector"},
+           Row{"Job", R"({"spec": {"template": {"metadata": {"labels": {"batch.kubernetes.io/job-name": "x"}}}}})",
+               "spec/template/metadata/labels/batch.kubernetes.io~1job-name"},
+           Row{"Job", R"({"spec": {"template": {"metadata": {"labels": {"job-name": "x"}}}}})", "spec/template/metadata/labels/job-name"},
+           Row{"Job", R"({"spec": {"template": {"metadata": {"finalizers": ["a/b"]}}}})", "spec/template/metadata/finalizers"},
+           Row{"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": {"template": {"metadata": {"labels": {"trainstep.dev/run": "x"}}}}}}})",
+               "spec/pytorchReplicaSpecs/Worker/template/metadata/labels/trainstep.dev~1run"},
+           Row{"MPI",
+               R"([{"op": "add", "path": "/spec/mpiReplicaSpecs/Worker/template/metadata/labels/training.kubeflow.org~1job-role", "value": "x"}])",
+               "spec/mpiReplicaSpecs/Worker/template/metadata/labels/training.kubeflow.org~1job-role"},
+           Row{"TF", R"({"spec": {"tfReplicaSpecs": {"Evaluator": {"template": {"metadata": {"labels": {"trainstep.dev/run": "x"}}}}}}})",
+               "spec/tfReplicaSpecs/Evaluator/template/metadata/labels/trainstep.dev~1run"},
+       }) {
+    CAPTURE(row.patch);
+    auto plan = example(row.kind, row.kind == std::string("Job") ? 1 : 2);
+    plan.options.patch = Json::parse(row.patch);
+    CHECK(refusal(plan) == fmt::format("job_options.patch: {} may not be changed, the job is found by it", row.place));
+  }
+}
+
+TEST_CASE("a patch may change other labels, or write again what is there") {
+  auto plan = example("Job", 1);
+  for (const auto* patch : {R"({"metadata": {"labels": {"team": "vision", "trainstep.dev/run": "run-1"}}})",
+                            R"([{"op": "test", "path": "/metadata/labels/trainstep.dev~1run", "value": "run-1"}])",
+                            R"({"spec": {"template": {"metadata": {"annotations": {"prometheus.io/scrape": "true"}}}}})"}) {
+    plan.options.patch = Json::parse(patch);
+    CHECK(refusal(plan).empty());
+  }
+}
+
+TEST_CASE("MPI's keys lie where the pods' user looks for them, and sshd is started as this user can") {
+  auto plan = example("MPI", 2);
+  const auto path = [&] { return at(rendered(plan), "/spec/sshAuthMountPath"); };
+  const auto sshd = [&] { return at(rendered(plan), "/spec/mpiReplicaSpecs/Worker/template/spec/containers/0/command"); };
+  CHECK(path() == "/root/.ssh");
+  CHECK(sshd().is_null());  // the operator's own
+  SECTION("another user") {
+    const auto user = Json{{"runAsUser", 1000}};
+    SECTION("of the containers") { plan.options.all.security_context = user; }
+    SECTION("of the pods") { plan.options.all.pod_security_context = user; }
+    SECTION("of the workers alone") { plan.options.replicas["Worker"].security_context = user; }
+    SECTION("of the launcher alone") { plan.options.replicas["Launcher"].pod_security_context = user; }
+    SECTION("whoever it is, but not root") { plan.options.all.pod_security_context = {{"runAsNonRoot", true}}; }
+    CHECK(path() == "/home/mpiuser/.ssh");
+    CHECK(words(sshd()).find("exec /usr/sbin/sshd -De -f /home/mpiuser/.sshd_config; fi\nexec /usr/sbin/sshd -De") != std::string::npos);
+  }
+  SECTION("root by name") {
+    plan.options.all.pod_security_context = {{"runAsUser", 1000}};
+    plan.options.all.security_context = {{"runAsUser", 0}};
+    CHECK(path() == "/root/.ssh");
+  }
+  SECTION("as it is said") {
+    plan.distribution.ssh_auth_mount_path = "/opt/mpi/.ssh";
+    CHECK(path() == "/opt/mpi/.ssh");
+    CHECK(sshd().is_null());
+    plan.options.all.security_context = {{"runAsUser", 7}};
+    CHECK(words(sshd()).find("-f /opt/mpi/.sshd_config") != std::string::npos);
+  }
+}
+
+// On a machine where others listen: it is run by a shell, as the kubelet does.
+TEST_CASE("a worker is ready when a process of its own container listens") {
+  auto plan = example("MPI", 2);
+  const auto probe = at(rendered(plan), "/spec/mpiReplicaSpecs/Worker/template/spec/containers/0/readinessProbe/exec/command");
+  REQUIRE(probe.size() == 3);
+  const auto script = probe.at(2).get<std::string>();
+  CHECK(script.find("/proc/[0-9]*/fd") != std::string::npos);  // whose the socket is, not only that there is one: the node's sshd listens, too
+  CHECK(script.find("$(") == std::string::npos);               // Kubernetes would expand it
+  CHECK(script.find("$$") == std::string::npos);
+}

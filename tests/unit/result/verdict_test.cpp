@@ -67,3 +67,13 @@ TEST_CASE("signals have their names") {
   CHECK(signal_name(SIGSEGV) == "SIGSEGV (11)");
   CHECK(signal_name(63) == "signal 63");
 }
+
+TEST_CASE("a verdict is one line, whatever a server or a program has said") {
+  Verdict verdict;
+  verdict.verdict_class = VerdictClass::input;
+  verdict.message = "the image cannot be pulled: no\nsucceeded";
+  verdict.first_failure = FirstFailure{"worker-0", 1, std::nullopt, "\x1b[2JOOMKilled", {}};
+  const auto text = describe(verdict);
+  CHECK(text.find_first_of("\n\x1b") == std::string::npos);
+  CHECK(text.find("no\\nsucceeded") != std::string::npos);
+}

@@ -1,0 +1,37 @@
+// Looking on at a job that somebody else's step runs, to its end. Nothing is ever written.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/session.h"
+#include "http/read_only_transport.h"
+
+namespace trainstep::cluster {
+
+struct Place {
+  std::string name_space;
+  std::string where;  // "in-cluster", "context x": for the story
+  std::uint64_t seed = 0;
+};
+
+// Neither limits nor patience: it ends with the job, or when nothing more of it can be seen. What may not be seen is said. Its session stands on a
+// transport that can only read.
+class Attachment {
+ public:
+  // References must outlive it. `plan`: plan_of(job).
+  Attachment(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, Place place, const plan::Plan& plan,
+             Submitted job, std::vector<run::Listener*> listeners);
+  void hold_output(Pressure pressure) { m_session.hold_output(pressure); }
+  void begin(std::function<void(Session::Done)> done) { m_session.begin(std::move(done)); }
+
+ private:
+  http::ReadOnlyTransport m_transport;
+  Session m_session;
+};
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http/read_only_transport.h"
+
+#include <utility>
+
+namespace trainstep::http {
+
+ReadOnlyTransport::~ReadOnlyTransport() {
+  for (const auto& [id, timer] : m_refused) m_loop.cancel(timer);
+}
+
+Transport::Id ReadOnlyTransport::start(Request request, Handler handler) {
+  if (request.method == "GET") return m_beneath.start(std::move(request), std::move(handler));
+  constexpr auto own = Id{1} << 62U;  // no transport comes that far
+  const auto id = own | m_next++;
+  m_refused[id] = m_loop.after(Duration(0), [this, id, done = std::move(handler.done), method = std::move(request.method)] {
+    m_refused.erase(id);
+    done(internal_error(method + " is not sent: this command only looks on"));  // last: it may destroy this
+  });
+  return id;
+}
+
+void ReadOnlyTransport::cancel(Id id) {
+  if (const auto refused = m_refused.extract(id); !refused.empty()) return m_loop.cancel(refused.mapped());
+  m_beneath.cancel(id);
+}
+
+}  // namespace trainstep::http

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""list, logs, attach and stop before a scripted API server: who only looks never writes, whatever goes wrong, and an empty RUN chooses no job."""
+import http.server
+import json
+import re
+import signal
+import subprocess
+import threading
+
+import pytest
+from conftest import PROGRAM, ROOT
+from waiting import until
+
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {
+        "name": "digits-1",
+        "namespace": "lab",
+        "uid": "u-1",
+        "resourceVersion": "5",
+        "creationTimestamp": "2026-11-21T08:00:00Z",
+        "labels": {"trainstep.dev/run": "r", "app.kubernetes.io/managed-by": "trainstep"},
+    },
+    "spec": {"template": {"spec": {"containers": [{"name": "train"}]}}},
+    "status": {"active": 1, "ready": 1},
+}
+POD = {
+    "metadata": {
+        "name": "digits-1-x",
+        "uid": "p-1",
+        "creationTimestamp": "2026-11-21T08:00:01Z",
+        "labels": {"batch.kubernetes.io/job-name": "digits-1"},
+        "ownerReferences": [{"kind": "Job", "name": "digits-1", "uid": "u-1"}],
+    },
+    "spec": {"nodeName": "node-1"},
+    "status": {"phase": "Running", "containerStatuses": []},
+}
+
+
+def container(name, **state):
+    return {"name": name, "restartCount": 0, "state": state}
+
+
+def pod(*containers, phase="Running"):
+    return POD | {"status": {"phase": phase, "containerStatuses": list(containers)}}
+
+
+RUNS = pod(container("aaa-proxy", running={}), container("train", running={}))
+ENDED = pod(container("aaa-proxy", terminated={"exitCode": 0}), container("train", terminated={"exitCode": 0}), phase="Succeeded")
+
+
+class Api:
+    """Answers by the kind of what is asked for; what is not served is 404. A watch is held open and tells nothing."""
+
+    def __init__(self):
+        self.jobs, self.pods, self.events = [JOB], [RUNS], []
+        self.forbidden = set()  # "list pods", "watch pods", "log pods"
+        self.also_v1 = None  # plural that is served with the same objects
+        self.requests = []
+        self.over = threading.Event()
+        api = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def answer(self):
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                api.requests.append(f"{self.command} {self.path}")
+                code, body, held = api.answer(self.command, self.path)
+                body = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Transfer-Encoding", "chunked") if held else self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                if held:
+                    self.wfile.flush()
+                    api.over.wait()
+                    return
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = answer
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self):
+        self.over.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, method, path):
+        """(status, body, held open)"""
+        found = re.fullmatch(r"/api(?:s/[^/]+)?/[^/]+/namespaces/lab/([a-z]+)(?:/([^/?]+))?(/log)?(?:\?(.*))?", path)
+        if not found:
+            return self.refuse(404, path)
+        plural, name, log, query = found.groups()
+        watch = "watch=true" in (query or "")
+        verb = "log" if log else "watch" if watch else "get" if name else "list"
+        if method == "DELETE":
+            self.jobs = []
+            return 200, {"kind": "Status", "status": "Success"}, False
+        if f"{verb} {plural}" in self.forbidden or f"* {plural}" in self.forbidden:
+            return self.refuse(403, f'{plural} is forbidden: User "me" cannot {verb} resource "{plural}"')
+        if watch:
+            return 200, b"", True
+        if log:
+            container = re.search(r"container=([^&]*)", query).group(1)
+            return 200, f"2026-11-21T08:00:06Z I am {container}\n".encode(), False
+        items = {"pods": self.pods, "events": self.events, "jobs" if "/batch/" in path else self.also_v1: self.jobs}.get(plural)
+        if items is None:
+            return self.refuse(404, path)
+        if name:
+            one = [item for item in items if item["metadata"]["name"] == name]
+            return (200, one[0], False) if one else self.refuse(404, name)
+        return 200, {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "9"}, "items": items}, False
+
+    @staticmethod
+    def refuse(code, message):
+        return code, {"kind": "Status", "status": "Failure", "code": code, "message": message, "reason": ""}, False
+
+    def written(self):
+        return [request for request in self.requests if not request.startswith("GET ")]
+
+
+@pytest.fixture
+def api():
+    api = Api()
+    yield api
+    api.close()
+
+
+@pytest.fixture
+def environment(api, tmp_path):
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "lab"}}],
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{api.server.server_port}"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    (tmp_path / "config").write_text(json.dumps(config))
+    return {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "NO_COLOR": "1"}
+
+
+def trainstep(environment, *words):
+    return subprocess.run([PROGRAM, *words], env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def event(reason, message):
+    about = {"kind": "Job", "name": "digits-1", "uid": "u-1"}
+    return {"metadata": {"name": "e", "resourceVersion": "3"}, "reason": reason, "message": message, "involvedObject": about}
+
+
+FAULTS = {
+    "pods may not be seen": (lambda api: api.forbidden.update({"* pods"}), "its pods may not be looked at"),
+    "pods may not be watched": (lambda api: api.forbidden.add("watch pods"), "its pods may not be looked at"),
+    "logs may not be read": (lambda api: api.forbidden.add("log pods"), "log of digits-1-x"),
+    "events may not be read": (lambda api: api.forbidden.update({"* events"}), "events may not be read"),
+    "the image's name is invalid": (
+        lambda api: setattr(api, "pods", [pod(container("train", waiting={"reason": "InvalidImageName"}), phase="Pending")]),
+        "the image's name is invalid",
+    ),
+    "the operator refuses it": (lambda api: vars(api).update(pods=[], events=[event("ValidationError", "no")]), "its operator refuses it"),
+    "nothing": (lambda api: None, "I am train"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_attach_never_writes_and_waits_with_the_job(api, environment, fault, tmp_path):
+    harm, words = FAULTS[fault]
+    harm(api)
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        attached = subprocess.Popen([PROGRAM, "attach", "r"], env=environment, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    until(lambda: words in log.read_text() or attached.poll() is not None, words)
+    assert attached.poll() is None, log.read_text()
+    attached.send_signal(signal.SIGINT)
+    assert attached.wait(timeout=60) == 75
+    assert "detached; the job runs on" in log.read_text()
+    assert log.read_text().count(words) == 1
+    assert "I am aaa-proxy" not in log.read_text()
+    assert api.written() == []
+
+
+def test_attach_to_a_job_that_may_not_be_watched_leaves_it(api, environment):
+    api.forbidden.add("watch jobs")
+    done = trainstep(environment, "attach", "r")
+    assert done.returncode == 3
+    assert "cannot be followed any more, it is left as it is" in done.stdout + done.stderr
+    assert api.written() == []
+
+
+@pytest.mark.parametrize("words", [["list"], ["logs", "r"], ["logs", "r", "worker-7"], ["logs", "nobody"], ["attach", "nobody"]])
+def test_who_looks_on_sends_nothing_but_get(api, environment, words):
+    api.pods = [ENDED]
+    for forbidden in (set(), {"* pods"}, {"log pods"}, {"* pytorchjobs", "* mpijobs"}, {"* jobs"}):
+        api.forbidden = forbidden
+        trainstep(environment, *words)
+    assert api.written() == []
+    assert len(api.requests) > 5
+
+
+def test_logs_are_those_of_the_program(api, environment):
+    api.pods = [ENDED]
+    done = trainstep(environment, "logs", "r")
+    assert done.returncode == 0, done.stderr
+    assert "I am train" in done.stdout
+    assert "I am aaa-proxy" not in done.stdout
+
+
+@pytest.mark.parametrize("run", ["", " ", "\n", "a,b", "a=b", "*", "r/", "r "])
+@pytest.mark.parametrize("command", ["stop", "logs", "attach"])
+def test_what_cannot_be_a_run_chooses_no_job(api, environment, command, run):
+    done = trainstep(environment, command, run)
+    assert done.returncode == 2, done.stdout
+    assert "trainstep list shows them" in done.stderr
+    assert api.requests == []
+
+
+def test_with_rights_on_one_kind_its_jobs_are_listed_and_stopped(api, environment):
+    api.forbidden = {"* pytorchjobs", "* tfjobs", "* mpijobs", "* pods", "* events"}
+    listed = trainstep(environment, "list")
+    assert listed.returncode == 0
+    assert listed.stdout.splitlines()[1].split()[:4] == ["r", "Job", "digits-1", "running"]
+    assert listed.stderr.count("not all kinds of jobs could be looked at") == 1
+    stopped = trainstep(environment, "stop", "r")
+    assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 and its pods are deleted\n"), stopped.stderr
+    assert len(api.written()) == 1
+
+
+def test_a_job_that_is_served_twice_is_one(api, environment):
+    api.also_v1 = "mpijobs"  # by both versions, and as batch/v1: the same uid
+    assert len(trainstep(environment, "list").stdout.splitlines()) == 2
+    assert trainstep(environment, "stop", "r").returncode == 0
+
+
+def test_a_job_whose_labels_somebody_has_taken_is_listed_and_found_by_its_name(api, environment):
+    api.jobs = [JOB | {"metadata": JOB["metadata"] | {"labels": {"app.kubernetes.io/managed-by": "trainstep"}}}]
+    assert trainstep(environment, "list").stdout.splitlines()[1].split()[:3] == ["<none>", "Job", "digits-1"]
+    assert trainstep(environment, "stop", "digits-1").returncode == 0
+
+
+@pytest.mark.parametrize("call", ["stop('')", "stop(' ')", "stop('--help')", "stop(None)", "logs('')", "logs('r', '--help')", "attach('', bar=False)", "stop('r\\n')"])
+def test_python_sends_no_name_that_is_none(api, environment, call, tmp_path):
+    paths = {"PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(PROGRAM)}
+    words = ["/usr/bin/python3", "-B", "-c", f"import trainstep\ntrainstep.{call}"]
+    done = subprocess.run(words, env=environment | paths, cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert "InputError: " in done.stderr
+    assert "expected the name of one" in done.stderr
+    assert api.requests == []
+
+
+def test_python_lists_a_job_without_a_run(api, environment, tmp_path):
+    api.jobs = [JOB | {"metadata": JOB["metadata"] | {"labels": {"app.kubernetes.io/managed-by": "trainstep"}}}]
+    paths = {"PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(PROGRAM)}
+    words = ["/usr/bin/python3", "-B", "-c", "import trainstep\nfor job in trainstep.list_jobs(): print([job.run_id, job.name])"]
+    done = subprocess.run(words, env=environment | paths, cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.stdout == "['', 'digits-1']\n", done.stderr

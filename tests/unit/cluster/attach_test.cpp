@@ -1,0 +1,197 @@
+// Who attaches sees what may be seen, and changes nothing, whatever goes wrong.
+#include "cluster/attach.h"
+
+#include <algorithm>
+
+#include "cluster/jobs.h"
+#include "support/catch.h"
+#include "support/pods.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Json job_object(const std::string& condition = "") {
+  Json object = Json::parse(R"({"apiVersion": "batch/v1", "kind": "Job",
+      "metadata": {"name": "digits-1", "namespace": "ns", "uid": "u", "resourceVersion": "5", "creationTimestamp": "2026-11-21T08:00:00Z",
+                   "labels": {"trainstep.dev/run": "r", "app.kubernetes.io/managed-by": "trainstep"},
+                   "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "wf", "uid": "w"}]},
+      "spec": {"template": {"spec": {"containers": [{"name": "proxy"}, {"name": "train"}]}}}, "status": {"active": 1}})");
+  if (!condition.empty()) object["status"]["conditions"] = Json::array({{{"type", condition}, {"status", "True"}}});
+  return object;
+}
+
+Json pod_object(Json status) {
+  auto pod = trainstep::test::pod("digits-1-x", "p", std::move(status), "node-1");
+  pod["metadata"]["labels"] = {{"batch.kubernetes.io/job-name", "digits-1"}};
+  pod["metadata"]["ownerReferences"] = Json::array({{{"kind", "Job"}, {"name", "digits-1"}, {"uid", "u"}, {"controller", true}}});
+  return pod;
+}
+
+Reply list_of(const std::vector<Json>& items) {
+  return Reply::text(to_text(Json{{"kind", "List"}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "9"}}}, {"items", items}}));
+}
+
+Reply forbidden(const std::string& what) { return refusal(403, "Forbidden", what + R"( is forbidden: User "me" cannot do that)"); }
+
+struct Visit : run::Listener {
+  VirtualLoop loop;
+  FakeTransport server{loop};
+  std::function<Reply(const FakeTransport::Asked&)> jobs, pods, events, log;
+  Json job = job_object();
+  std::vector<std::string> said, printed;
+  std::optional<result::Verdict> verdict;
+  std::unique_ptr<Attachment> attachment;
+
+  Visit() {
+    jobs = [this](const FakeTransport::Asked& request) {
+      if (request.query("watch") == "true") return Reply{.end = Reply::End::open};
+      return request.request.url.path.ends_with("digits-1") ? Reply::text(to_text(job)) : list_of({job});
+    };
+    pods = [](const FakeTransport::Asked& request) {
+      return request.query("watch") == "true" ? Reply{.end = Reply::End::open} : list_of({pod_object(trainstep::test::runs())});
+    };
+    events = [](const FakeTransport::Asked& request) { return request.query("watch") == "true" ? Reply{.end = Reply::End::open} : list_of({}); };
+    log = [](const FakeTransport::Asked&) { return Reply::text("2026-11-21T08:00:06Z loss=1\n"); };
+    server.serve([this](const FakeTransport::Asked& request) {
+      const auto& path = request.request.url.path;
+      if (path.ends_with("/log")) return log(request);
+      if (path.find("/jobs") != std::string::npos) return jobs(request);
+      return path.find("/pods") != std::string::npos ? pods(request) : events(request);
+    });
+  }
+
+  void begin() {
+    auto credentials = std::make_shared<kube::Credentials>();
+    credentials->server = {"https", "api", 6443, "/base", {}};
+    credentials->token = std::make_unique<CountingTokens>();
+    credentials->name_space = "ns";
+    const Submitted submitted{kinds::find("Job").resources.front(), job, true};
+    attachment = std::make_unique<Attachment>(loop, server, std::move(credentials), Place{"ns", "here", 1}, *plan_of(submitted), submitted,
+                                              std::vector<run::Listener*>{this});
+    attachment->begin([this](const Session::Done& done) { verdict = done.outcome.verdict; });
+  }
+  void say(Time /*at*/, const std::string& text) override { said.push_back(text); }
+  void output(Time /*at*/, const std::string& member, std::string_view lines) override { printed.push_back(member + ": " + std::string(lines)); }
+  std::ptrdiff_t times(const std::string& words) const {
+    return std::ranges::count_if(said, [&](const std::string& line) { return line.find(words) != std::string::npos; });
+  }
+  std::vector<std::string> written() const {
+    std::vector<std::string> lines;
+    for (const auto& asked : server.asked())
+      if (asked.request.method != "GET") lines.push_back(asked.line());
+    return lines;
+  }
+};
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_METHOD(Visit, "attach never writes and has no patience of its own, whatever goes wrong") {
+  std::string word;
+  SECTION("pods may not be listed") {
+    pods = [](const FakeTransport::Asked&) { return forbidden("pods"); };
+    word = "its pods may not be looked at";
+  }
+  SECTION("pods may not be watched") {
+    pods = [](const FakeTransport::Asked& request) {
+      return request.query("watch") == "true" ? forbidden("pods") : list_of({pod_object(trainstep::test::runs())});
+    };
+    word = "its pods may not be looked at";
+  }
+  SECTION("the image cannot be pulled") {
+    pods = [](const FakeTransport::Asked& request) {
+      const Json state = trainstep::test::waiting("ImagePullBackOff", "not found");
+      return request.query("watch") == "true"
+                 ? Reply{.end = Reply::End::open}
+                 : list_of({pod_object(trainstep::test::status("Pending", Json::array({trainstep::test::container(state)})))});
+    };
+    word = "the image cannot be pulled";
+  }
+  SECTION("no operator") {
+    job.erase("status");
+    pods = events;
+    word = "nobody cares for jobs/digits-1 yet";
+  }
+  SECTION("events may not be read") {
+    events = [](const FakeTransport::Asked&) { return forbidden("events"); };
+    word = "events may not be read";
+  }
+  SECTION("the operator refuses it") {
+    pods = events;  // there are none
+    events = [](const FakeTransport::Asked& request) {
+      const Json event = Json::parse(R"({"metadata": {"name": "e", "resourceVersion": "3"}, "reason": "ValidationError", "message": "no",
+                                         "involvedObject": {"kind": "Job", "name": "digits-1", "uid": "u"}})");
+      return request.query("watch") == "true" ? Reply{.end = Reply::End::open} : list_of({event});
+    };
+    word = "its operator refuses it";
+  }
+  SECTION("a log may not be read") {
+    log = [](const FakeTransport::Asked&) { return forbidden("pods/log"); };
+    word = "log of digits-1-x";
+  }
+  SECTION("nothing goes wrong") { word = "found again"; }
+  begin();
+  loop.run(24h);
+  CAPTURE(word, said);
+  CHECK(written() == Words{});
+  CHECK_FALSE(verdict);
+  CHECK(times(word) == 1);
+}
+
+TEST_CASE_METHOD(Visit, "where the job itself may not be watched attach ends, and leaves it") {
+  jobs = [](const FakeTransport::Asked&) { return forbidden("jobs"); };
+  begin();
+  loop.run(24h);
+  REQUIRE(verdict);
+  CHECK(result::exit_code(*verdict) == 3);
+  CHECK_THAT(verdict->message, Contains("cannot be followed any more, it is left as it is"));
+  CHECK(written() == Words{});
+}
+
+TEST_CASE_METHOD(Visit, "the program's log is shown, not that of a container that a webhook has put before it") {
+  pods = [](const FakeTransport::Asked& request) {
+    auto status = trainstep::test::runs();
+    auto& containers = status["containerStatuses"];
+    containers.insert(containers.begin(), trainstep::test::container(trainstep::test::running(), 0, Json::object(), "aaa-proxy"));
+    return request.query("watch") == "true" ? Reply{.end = Reply::End::open} : list_of({pod_object(status)});
+  };
+  begin();
+  loop.run(10s);
+  const auto& asked = server.asked();
+  const auto log_request = std::ranges::find_if(asked, [](const auto& one) { return one.request.url.path.ends_with("/log"); });
+  REQUIRE(log_request != asked.end());
+  CHECK(log_request->query("container") == "train");
+  REQUIRE_FALSE(printed.empty());
+  CHECK(printed.front() == "main: loss=1\n");
+}
+
+TEST_CASE_METHOD(Visit, "with rights on jobs only, attach ends with the job's own word") {
+  pods = events = log = [](const FakeTransport::Asked&) { return forbidden("pods"); };
+  std::string condition;
+  int code = 0;
+  SECTION("it has succeeded") { condition = "Complete"; }
+  SECTION("it has failed, and why cannot be seen") {
+    condition = "Failed";
+    code = 3;
+  }
+  jobs = [this, look = jobs, condition](const FakeTransport::Asked& request) {
+    if (request.query("watch") != "true") return look(request);
+    job = job_object(condition);
+    auto changed = job;
+    changed["metadata"]["resourceVersion"] = "10";
+    return Reply{.pieces = {{Duration(2min), to_text(Json{{"type", "MODIFIED"}, {"object", changed}}) + "\n"}}, .end = Reply::End::open};
+  };
+  begin();
+  loop.run(1min);
+  CHECK_FALSE(verdict);
+  loop.run(10min);
+  REQUIRE(verdict);
+  CHECK(result::exit_code(*verdict) == code);
+  CHECK(written() == Words{});
+}

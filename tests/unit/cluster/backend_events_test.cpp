@@ -1,0 +1,101 @@
+// Whose events count: those of this very job, and of the Job that its launcher is.
+#include "cluster/backend.h"
+#include "support/catch.h"
+#include "unit/kinds/example.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+
+namespace {
+
+const std::string name = "digits-0123456789";
+
+Json event(const std::string& kind, const std::string& of, const std::string& uid, const std::string& created = "2026-11-21T08:00:10Z") {
+  return {{"metadata", {{"name", of + uid}, {"resourceVersion", "7"}, {"creationTimestamp", created}}},
+          {"involvedObject", {{"kind", kind}, {"name", of}, {"uid", uid}}},
+          {"reason", "FailedCreate"},
+          {"lastTimestamp", created},
+          {"message", uid}};
+}
+
+Reply list_of(const std::vector<Json>& items) {
+  return Reply::text(to_text(Json{{"kind", "List"}, {"metadata", {{"resourceVersion", "9"}}}, {"items", items}}));
+}
+
+struct Following {
+  Harness h;
+  plan::Plan plan = kinds::test::example("MPI", 1);
+  Facts facts;
+  std::vector<Json> events;
+  Reply launcher = refusal(404, "NotFound", "gone");
+  std::vector<std::string> heard;  // messages
+  std::optional<Time> last;
+  std::unique_ptr<ClusterBackend> backend;
+
+  void follow() {
+    h.server.serve([this](const FakeTransport::Asked& request) {
+      const auto& path = request.request.url.path;
+      if (path.ends_with("/jobs/" + name + "-launcher")) return launcher;
+      if (!path.ends_with("/events") || request.query("watch") == "true") return Reply::silent();
+      std::vector<Json> its;
+      for (const auto& one : events)
+        if (request.query("fieldSelector").starts_with("involvedObject.name=" + one.at("involvedObject").at("name").get<std::string>() + ","))
+          its.push_back(one);
+      return list_of(its);
+    });
+    const Json job = {{"apiVersion", "kubeflow.org/v2beta1"},
+                      {"kind", "MPIJob"},
+                      {"metadata", {{"name", name}, {"uid", "ours"}, {"resourceVersion", "5"}, {"creationTimestamp", "2026-11-21T08:00:00Z"}}}};
+    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("MPI").resources.front(), job, true});
+    backend->prepare([this](const follow::Event& what) {
+      if (const auto* warning = std::get_if<follow::WarningSeen>(&what.what)) {
+        heard.push_back(warning->message);
+        last = warning->last;
+      }
+    });
+    h.loop.run(5s);
+  }
+  static Reply job(const std::string& uid, const std::string& owner) {
+    return Reply::text(
+        to_text(Json{{"metadata", {{"name", name + "-launcher"}, {"uid", uid}, {"ownerReferences", {{{"kind", "MPIJob"}, {"uid", owner}}}}}}}));
+  }
+};
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_METHOD(Following, "only events of this very job count: others have, or had, its name") {
+  events = {event("MPIJob", name, "ours"), event("MPIJob", name, "earlier"), event("Service", name, "service"), event("Pod", name, "pod"),
+            event("MPIJob", name, "")};
+  follow();
+  CHECK(heard == Words{"ours"});
+  CHECK(last == from_rfc3339("2026-11-21T08:00:10Z"));
+}
+
+TEST_CASE_METHOD(Following, "the launcher's Job is known by its owner") {
+  events = {event("Job", name + "-launcher", "now"), event("Job", name + "-launcher", "earlier")};
+  SECTION("it is this job's") {
+    launcher = job("now", "ours");
+    follow();
+    CHECK(heard == Words{"now"});
+  }
+  SECTION("it is an earlier job's, which is being deleted") {
+    launcher = job("earlier", "another");
+    follow();
+    CHECK(heard == Words{});
+  }
+  SECTION("it is gone") {
+    follow();
+    CHECK(heard == Words{});
+  }
+}
+
+TEST_CASE_METHOD(Following, "where Jobs may not be looked at, events from before this job's time do not count") {
+  launcher = refusal(403, "Forbidden", "jobs is forbidden");
+  events = {event("Job", name + "-launcher", "earlier", "2026-11-21T07:59:59Z"), event("Job", name + "-launcher", "later", "2026-11-21T08:00:00Z")};
+  follow();
+  CHECK(heard == Words{"later"});
+}

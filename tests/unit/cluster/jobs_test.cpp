@@ -1,0 +1,110 @@
+// The jobs of a namespace, found again for people at a shell.
+#include "cluster/jobs.h"
+
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Json job(const std::string& name, const std::string& run, const std::string& uid) {
+  return {{"metadata", {{"name", name}, {"uid", uid}, {"labels", {{"trainstep.dev/run", run}}}}}};
+}
+
+struct Cluster {
+  Harness h;
+  std::map<std::string, Reply> answers;  // by the end of the path; all others: 404
+
+  Cluster() {
+    h.server.serve([this](const FakeTransport::Asked& request) {
+      const auto& path = request.request.url.path;
+      for (const auto& [end, reply] : answers)
+        if (path.ends_with(end)) return reply;
+      return refusal(404, "NotFound", "the server could not find the requested resource");
+    });
+  }
+  void serves(const std::string& path, const std::vector<Json>& items) {
+    answers[path] = Reply::text(to_text(Json{{"kind", "List"}, {"metadata", {{"resourceVersion", "1"}}}, {"items", items}}));
+  }
+  void hides(const std::string& path) { answers[path] = refusal(403, "Forbidden", path + R"( is forbidden: User "me" cannot list resource)"); }
+  Result<Found> find() {
+    Result<Found> found = internal_error("no answer");
+    find_jobs(*h.client, "ns", [&](Result<Found> result) { found = std::move(result); });
+    h.loop.run(5min);
+    return found;
+  }
+};
+
+std::vector<std::string> names(const Found& found) {
+  std::vector<std::string> names;
+  for (const auto& one : found.jobs)
+    names.push_back(std::string(one.resource.group_version) + " " + one.object.at("metadata").at("name").get<std::string>());
+  return names;
+}
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_METHOD(Cluster, "a job that is served in two versions is one, of the better version") {
+  serves("kubeflow.org/v2beta1/namespaces/ns/mpijobs", {job("digits-1", "r", "u1")});
+  serves("kubeflow.org/v1/namespaces/ns/mpijobs", {job("digits-1", "r", "u1"), job("digits-2", "r2", "u2")});
+  const auto found = find();
+  REQUIRE(found);
+  CHECK(names(*found) == Words{"kubeflow.org/v2beta1 digits-1", "kubeflow.org/v1 digits-2"});
+  CHECK(choose(*found, "r", "ns"));
+}
+
+TEST_CASE_METHOD(Cluster, "with rights on jobs only, those are found, and what may not be seen is said once") {
+  serves("batch/v1/namespaces/ns/jobs", {job("digits-1", "r", "u1")});
+  for (const auto* plural : {"pytorchjobs", "tfjobs", "v1/namespaces/ns/mpijobs", "v2beta1/namespaces/ns/mpijobs"}) hides(plural);
+  const auto found = find();
+  REQUIRE(found);
+  CHECK(names(*found) == Words{"batch/v1 digits-1"});
+  CHECK_THAT(found->what_is_hidden(), Contains("pytorchjobs") && Contains("tfjobs"));
+  CHECK(choose(*found, "digits-1", "ns"));
+  const auto other = choose(*found, "other", "ns");
+  REQUIRE_FALSE(other);
+  CHECK(other.error().kind == ErrorKind::denied);  // it may be one of those
+  CHECK_THAT(other.error().message, Contains("no job of run \"other\" in namespace ns; not all kinds of jobs could be looked at"));
+}
+
+TEST_CASE_METHOD(Cluster, "one kind whose versions cannot be converted does not hide the others") {
+  serves("batch/v1/namespaces/ns/jobs", {job("digits-1", "r", "u1")});
+  answers["mpijobs"] = refusal(500, "InternalError", "conversion webhook for kubeflow.org/v1 failed");
+  const auto found = find();
+  REQUIRE(found);
+  CHECK(names(*found) == Words{"batch/v1 digits-1"});
+  CHECK_THAT(found->what_is_hidden(), Contains("conversion webhook"));
+}
+
+TEST_CASE_METHOD(Cluster, "who may look at nothing is told so") {
+  for (const auto* plural : {"pytorchjobs", "tfjobs", "mpijobs", "v1/namespaces/ns/jobs"}) hides(plural);
+  const auto found = find();
+  REQUIRE_FALSE(found);
+  CHECK(found.error().kind == ErrorKind::denied);
+}
+
+TEST_CASE("RUN must be one: nothing else chooses a job, however few there are") {
+  const Found all{{{kinds::find("Job").resources.front(), job("digits-1", "r", "u1"), true}}, {}};
+  for (const auto& run : std::vector<std::string>{"", " ", "\t\n", "*", "a,b", "a=b", "run in (a)", "!r", "digits-1/", "../digits-1", "--all", "r\n",
+                                                  std::string(254, 'a')}) {
+    CAPTURE(run);
+    const auto chosen = choose(all, run, "ns");
+    REQUIRE_FALSE(chosen);
+    CHECK(chosen.error().kind == (run == "--all" ? ErrorKind::not_found : ErrorKind::usage));
+  }
+  CHECK_THAT(check_run("").error().message, Contains("RUN is empty"));
+  CHECK(choose(all, "r", "ns"));
+  CHECK(choose(all, "digits-1", "ns"));
+}
+
+TEST_CASE("a job without a run's id is not that of the empty run") {
+  const Found all{{{kinds::find("Job").resources.front(), Json::parse(R"({"metadata": {"name": "x", "uid": "u"}})"), true}}, {}};
+  CHECK_FALSE(choose(all, "", "ns"));
+  CHECK(choose(all, "x", "ns"));
+}

@@ -1,0 +1,143 @@
+// A limit counts all time in its phase: over restarts of pods, and over attempts of the step.
+#include "job_story.h"
+
+using namespace trainstep;
+using namespace trainstep::follow;
+using namespace trainstep::follow::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The running container says since when.
+Json runs_since(Time since, int restarts = 0, Json last = Json::object()) {
+  return status("Running", Json::array({container(running(to_rfc3339(since)), restarts, std::move(last))}));
+}
+
+// Adopted by a step whose clock is as far behind the cluster's as `behind` says.
+struct Adopted : Story {
+  explicit Adopted(Rules rules, Duration age, Duration behind = {}) : Story(std::move(rules)) {
+    now += 1h;
+    event(JobFound{true, true, now + behind - age, behind == Duration{} ? std::nullopt : std::optional(behind)});
+  }
+};
+
+kinds::PodView made_at(kinds::PodView pod, Time at) {
+  pod.created = pod.scheduled = at;
+  return pod;
+}
+
+Rules running_for(Duration limit) {
+  auto rules = single();
+  rules.limits.running = limit;
+  return rules;
+}
+
+}  // namespace
+
+TEST_CASE("a pod that is replaced does not begin the limit for running anew") {
+  Story story(running_for(10min));
+  story.all_run();
+  story.pass(6min);
+  story.pod(0, failed(1), "a");
+  story.pod(0, creating(), "b");
+  story.pass(30min);  // is none of its time
+  story.pod(0, runs(), "b");
+  story.pass(4min - 1s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK(exit_code(story.verdict_after_removal()) == 4);
+}
+
+TEST_CASE("the limit for a queue counts each time in it") {
+  auto rules = single();
+  rules.limits.queued = 10min;
+  Story story(rules);
+  story.found();
+  story.job(Judged::suspended);
+  story.pass(9min);
+  story.job(Judged::running);
+  story.pod(0, runs());
+  story.pass(5h);
+  story.job(Judged::suspended);
+  story.pass(1min - 1s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK(exit_code(story.verdict_after_removal()) == 5);
+}
+
+TEST_CASE("an attempt that adopts goes on counting from the cluster's own times, whatever its clock says") {
+  for (const auto behind : {Duration{0}, Duration{2h}, Duration{-2h}}) {
+    CAPTURE(behind);
+    Adopted story(running_for(20min), 18min, behind);
+    const auto cluster = story.now + behind;
+    story.pod(0, runs_since(cluster - 15min));
+    story.pass(5min - 1s);
+    CHECK_FALSE(story.removed());
+    story.pass(1s);
+    CHECK(exit_code(story.verdict_after_removal()) == 4);
+  }
+}
+
+TEST_CASE("what ran before a restart in place, and in an earlier pod, counts, and what lay between does not") {
+  Adopted story(running_for(20min), 60min);
+  const auto now = story.now;
+  const auto earlier = made_at(story.view(0, failed(1), "a"), now - 59min);
+  auto ended = earlier;
+  ended.containers.front().termination->started = now - 50min;
+  ended.containers.front().termination->finished = now - 45min;  // 5 min
+  story.event(PodSeen{0, ended});
+  const auto last = terminated(1, "Error", to_rfc3339(now - 10min), to_rfc3339(now - 17min));  // 7 min
+  story.pod(0, runs_since(now - 4min, 1, last), "b");                                          // 4 min
+  story.pass(4min - 1s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK(story.removed());
+}
+
+TEST_CASE("an adopted job that still waits has waited before") {
+  auto rules = gang(1);
+  rules.limits.scheduling = 30min;
+  Adopted story(rules, 25min);
+  auto placed = made_at(story.view(0, creating()), story.now - 19min);
+  placed.created = story.now - 20min;
+  story.event(PodSeen{0, std::move(placed)});
+  auto waits = story.view(1, unscheduled(), "", "");
+  waits.created = story.now - 20min;
+  story.event(PodSeen{1, std::move(waits)});
+  story.pass(10min - 1s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK(exit_code(story.verdict_after_removal()) == 5);
+}
+
+TEST_CASE("all phases together: from the adopted job's creation") {
+  auto rules = single();
+  rules.limits.total = 2h;
+  Adopted story(rules, 90min);
+  story.pod(0, runs_since(story.now - 10min));
+  story.pass(30min - 1s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK(exit_code(story.verdict_after_removal()) == 4);
+}
+
+TEST_CASE("a job that this attempt made has no past") {
+  Story story(running_for(20min));
+  story.event(JobFound{false, true, story.now - 1h, Duration{1h}});
+  story.pod(0, runs_since(story.now - 30min));
+  story.pass(20min - 1s);
+  CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("a create that takes its time takes nothing from the limit for a queue") {
+  auto rules = single();
+  rules.limits.queued = 10min;
+  Story story(rules);
+  story.pass(1h);
+  story.found();
+  story.job(Judged::suspended);
+  story.pass(10min - 1s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK(story.removed());
+}

@@ -1,0 +1,89 @@
+// Somebody else's job, looked at from a shell (attach): nothing that happens makes an order to it.
+#include "job_story.h"
+
+using namespace trainstep;
+using namespace trainstep::follow;
+using namespace trainstep::follow::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+namespace {
+
+JobRules onlooker() {
+  auto rules = job_rules();
+  rules.looks_on = true;
+  return rules;
+}
+
+Rules limited(Rules rules) {
+  rules.limits = {1min, 1min, 1min, 1min, 1min, 1min};
+  rules.policy.restart_policy = "OnFailure";
+  return rules;
+}
+
+}  // namespace
+
+TEST_CASE("whatever keeps a job from running, who looks on waits with it, and says so") {
+  struct Row {
+    std::string what;
+    std::function<void(Story&)> happens;
+  };
+  for (const auto& row : {Row{"the image cannot be pulled", [](Story& story) { story.pod(0, waits("ErrImagePull", "not found")); }},
+                          Row{"the image's name is invalid", [](Story& story) { story.pod(0, waits("InvalidImageName", "bad")); }},
+                          Row{"its operator refuses it", [](Story& story) { story.warning("ValidationError", "no"); }},
+                          Row{"its pods are refused",
+                              [](Story& story) { story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request"); }},
+                          Row{"nobody cares for", [](Story&) {}}, Row{"finds no place", [](Story& story) { story.pod(0, unscheduled(), "", ""); }},
+                          Row{"", [](Story& story) { story.pod(0, runs()); }}, Row{"starts again", [](Story& story) {
+                                                                                     for (int i = 1; i < 20; ++i) story.pod(0, crash_loop(i, 1));
+                                                                                   }}}) {
+    CAPTURE(row.what);
+    Story story(limited(single()), onlooker());
+    story.found(true);
+    row.happens(story);
+    story.pass(24h);
+    CHECK_FALSE(story.removed());
+    CHECK_FALSE(story.verdict());
+    CHECK(story.said(row.what));
+    CHECK_FALSE(story.said("waiting"));
+  }
+}
+
+TEST_CASE("a signal, a cancel, a server that refuses: who looks on ends, and the job does not") {
+  struct Row {
+    decltype(Event::what) what;
+    int code;
+  };
+  for (const auto& row :
+       {Row{StopRequested{SIGTERM}, 143}, Row{CancelSeen{"stopped"}, 143}, Row{BackendFailed{{ErrorKind::denied, "list jobs: forbidden"}}, 3}}) {
+    Story story(single(), onlooker());
+    story.all_run();
+    story.event(row.what);
+    CHECK_FALSE(story.removed());
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == row.code);
+  }
+}
+
+TEST_CASE("pods that may not be seen are said once; the job's own word goes on counting") {
+  Story story(gang(1), onlooker());
+  story.found(true);
+  story.job(Judged::running);
+  story.event(PodsHidden{"list pods: forbidden"});
+  story.event(PodsHidden{"list pods: forbidden"});
+  CHECK(story.times_said("its pods may not be looked at (list pods: forbidden)") == 1);
+  CHECK(story.phase() == Phase::running);
+  story.pass(24h);
+  CHECK_FALSE(story.verdict());
+  SECTION("it succeeds") {
+    story.job(Judged::succeeded);
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == 0);
+  }
+  SECTION("it fails: whose fault that is cannot be known") {
+    story.job(Judged::failed, "PyTorchJobFailed", "a replica failed");
+    REQUIRE(story.verdict());
+    check(*story.verdict(), VerdictClass::system, 3, "its pods may not be looked at");
+  }
+  CHECK_FALSE(story.removed());
+}
