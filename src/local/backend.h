@@ -17,7 +17,7 @@ namespace trainstep::local {
 
 struct LocalOptions {
   std::filesystem::path run_dir;                                // the run's own place; is made
-  std::filesystem::path scratch;                                // make_scratch() of scratch.h: goes with the run; empty: one is made
+  std::filesystem::path scratch{};                              // make_scratch() of scratch.h: goes with the run; empty: one is made
   std::string python;                                           // interpreter: path or name; empty: python3 as the PATH has it
   process::Variables environment = process::own_environment();  // what the replicas inherit from
   std::optional<std::vector<std::string>> gpus;                 // CUDA ids of the machine; absent: looked up (gpus.h)
