@@ -181,7 +181,7 @@ void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
 
 // Who wants it kept whatever comes has said so; else it is for a while.
 void JobFollower::keep_for_next(result::Verdict verdict, Time at) {
-  const bool for_a_while = m_job_rules.on_eviction != "keep";
+  const bool for_a_while = m_job_rules.on_eviction != "keep" && !m_job_rules.looks_on;
   m_keeping = for_a_while;
   if (for_a_while) m_actions.emplace_back(KeepJob{});
   m_verdict = std::move(verdict);

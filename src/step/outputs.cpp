@@ -49,8 +49,8 @@ bool is_to_stay(const OwnFile& own, const OutputTarget& target) {
 }
 
 Json merged_metrics(const OwnFile& own, const std::vector<result::Metric>& metrics) {
-  auto object = own.text ? result::members_besides_metrics(*own.text) : Json::object();
-  object.update(metrics_object(metrics));
+  auto object = metrics_object(metrics);
+  if (own.text) object.update(result::members_besides_metrics(*own.text));
   return object;
 }
 

@@ -99,8 +99,9 @@ class NaiveStep : public Step {
     ask("GET", path(), nullptr, [this](int code, const std::string& body) {
       if (code == 404) return exit(result::VerdictClass::system);
       using enum kinds::Judgement::State;
-      m_uid = text_at(Json::parse(body), {"metadata", "uid"});
-      const auto state = kinds::find(m_plan.kind).judge(Json::parse(body)).state;
+      const auto job = Json::parse(body);
+      m_uid = text_at(job, {"metadata", "uid"});
+      const auto state = kinds::find(m_plan.kind).judge(job).state;
       if (state == succeeded || state == failed) return finish(state == succeeded || m_sins.lies);
       if (m_sins.leaves_job) return exit(result::VerdictClass::system);
       m_pause = std::min(Duration{300'000}, m_pause + m_pause / 8);

@@ -290,6 +290,6 @@ TEST_CASE("whatever the pod looks like, facts come out") {
     const auto facts = read_facts(Json::parse(text));
     CHECK_FALSE(facts.workflow);
     CHECK(facts.mounts.empty());
-    CHECK_FALSE(facts.retried);
+    CHECK(facts.retry == Retry::none);
   }
 }

@@ -60,6 +60,7 @@ TEST_CASE("a signal, a cancel, a server that refuses: who looks on ends, and the
     story.all_run();
     story.event(row.what);
     CHECK_FALSE(story.removed());
+    CHECK(story.all<KeepJob>().empty());
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == row.code);
   }

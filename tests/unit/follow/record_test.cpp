@@ -21,6 +21,7 @@ kinds::PodView full_pod() {
   pod.message = "low on memory";
   pod.deleting = true;
   pod.unschedulable = "0/3 nodes";
+  pod.scheduled = t0;
   pod.disruption = "TerminationByKubelet";
   kinds::ContainerView container;
   container.name = "train";
@@ -52,17 +53,19 @@ std::vector<Event> one_of_each() {
   add(StopRequested{15});
   add(TimerFired{4});
   add(Told{"text"});
-  add(JobFound{true});
+  add(JobFound{true, true, t0, Duration{-5}});
   add(JobSeen{{kinds::Judgement::State::failed, "r", "m"}});
   add(JobGone{});
   add(PodSeen{1, full_pod()});
   add(PodGone{0, "u"});
-  add(WarningSeen{"o", "r", "m"});
+  add(WarningSeen{"o", "r", "m", "v", t0});
   add(LogComplete{0, "u/0"});
   add(CancelSeen{"what"});
   add(EvictionSeen{"what", true});
   add(ServerTrouble{""});
   add(PodsListed{});
+  add(JobKept{});
+  add(PodsHidden{"no"});
   return events;
 }
 

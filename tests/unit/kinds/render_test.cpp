@@ -317,7 +317,6 @@ TEST_CASE("by a patch nothing is changed by which jobs and pods are found, or to
   for (const auto& row : {
            Row{"Job", R"({"metadata": {"labels": {"trainstep.dev/run": "other"}}})", "metadata/labels/trainstep.dev~1run"},
            Row{"Job", R"({"metadata": {"labels": null}})", "metadata/labels/trainstep.dev~1run"},
-           Row{"Job", R"({"metadata": {"labels": "text"}})", "metadata/labels/trainstep.dev~1run"},
            Row{"Job", R"({"metadata": null})", "metadata/name"},
            Row{"Job", R"({"metadata": {"labels": {"app.kubernetes.io/managed-by": "helm"}}})", "metadata/labels/app.kubernetes.io~1managed-by"},
            Row{"Job", R"({"metadata": {"annotations": {"trainstep.dev/outcome": "user"}}})", "metadata/annotations/trainstep.dev~1outcome"},
