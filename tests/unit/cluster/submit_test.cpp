@@ -1,0 +1,192 @@
+// Exactly one job, whatever the answers are.
+#include "cluster/submit.h"
+
+#include "support/catch.h"
+#include "unit/kinds/example.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Words = std::vector<std::string>;
+const std::string discovery = R"({"kind": "APIResourceList", "resources": [{"name": "jobs"}]})";
+
+// An API server with one name in it. A create that is answered otherwise may have had its effect, or not yet.
+struct Server {
+  Harness h;
+  plan::Plan plan = kinds::test::example("Job", 1);
+  Facts facts;
+  Json job;                   // as it is there; null: it is not
+  std::deque<Reply> creates;  // answers to creates, in order; then 201
+  bool takes_effect = true;   // those answers come although the job was made
+  std::optional<Reply> dry_run;
+  Words asked, told;
+  std::optional<Result<Submitted>> result;
+  std::unique_ptr<Submission> submission;
+
+  Reply answer(const FakeTransport::Asked& request) {
+    const auto& path = request.request.url.path;
+    if (path.ends_with("/batch/v1")) return Reply::text(discovery);
+    const bool dry = request.query("dryRun") == "All";
+    asked.push_back(request.request.method + (dry ? " dry" : ""));
+    const auto missing = [] { return refusal(404, "NotFound", "not found"); };
+    if (request.request.method == "GET") return job.is_null() ? missing() : Reply::text(to_text(job));
+    if (request.request.method == "DELETE") {
+      job = nullptr;
+      return Reply::text("{}");
+    }
+    if (request.request.method == "PATCH") {
+      patches.push_back(Json::parse(request.request.body));
+      return Reply::text(to_text(job));
+    }
+    if (dry) return dry_run ? *dry_run : Reply::text(request.request.body, 201);
+    auto made = Json::parse(request.request.body);
+    made["metadata"]["uid"] = "u-1";
+    if (creates.empty()) {
+      job = made;
+      return Reply::text(to_text(made), 201);
+    }
+    if (takes_effect && job.is_null()) job = made;
+    auto reply = creates.front();
+    creates.pop_front();
+    return reply;
+  }
+  void submit(Duration longest = 30min) {
+    h.server.serve([this](const FakeTransport::Asked& request) { return answer(request); });
+    submission = std::make_unique<Submission>(
+        *h.client, plan, facts, "ns", "attempt-1",
+        Submission::Sink{[this](const std::string& line) { told.push_back(line); }, [this](Result<Submitted> done) { result = std::move(done); }});
+    h.loop.run(longest);
+  }
+  Json of_an_earlier_attempt() {
+    return {{"apiVersion", "batch/v1"},
+            {"kind", "Job"},
+            {"metadata",
+             {{"name", plan.job_name},
+              {"uid", "u-0"},
+              {"labels", {{"trainstep.dev/run", plan.run_id}}},
+              {"annotations", {{"trainstep.dev/created-by", "attempt-0"}, {"trainstep.dev/spec-hash", plan.spec_hash}}}}}};
+  }
+  std::vector<Json> patches;
+};
+
+const auto quota = [] { return refusal(403, "Forbidden", "jobs.batch \"x\" is forbidden: exceeded quota: jobs"); };
+
+}  // namespace
+
+TEST_CASE_METHOD(Server, "the name is looked up before the dry run, which a quota could refuse because of the job that is there") {
+  job = of_an_earlier_attempt();
+  dry_run = quota();
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).adopted);
+  CHECK(asked == Words{"GET"});
+}
+
+TEST_CASE_METHOD(Server, "a create whose answer was lost has made the job, whatever would be said to a second one") {
+  SECTION("lost") { creates = {Reply::lost(), quota()}; }
+  SECTION("a proxy's 504") { creates = {Reply::text("<html>504</html>", 504), quota()}; }
+  SECTION("etcd's time-out") { creates = {refusal(500, "InternalError", "etcdserver: request timed out"), quota()}; }
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+  CHECK(asked == Words{"GET", "POST dry", "POST", "GET"});
+}
+
+TEST_CASE_METHOD(Server, "a refusal after a create whose answer was lost is believed when that one can take effect no more") {
+  takes_effect = false;
+  creates = {Reply::lost(), quota()};
+  SECTION("it never does") {
+    submit();
+    REQUIRE(result);
+    REQUIRE_FALSE(*result);
+    CHECK_THAT(result->error().message, Contains("exceeded quota"));
+    CHECK(asked.size() > 30);
+  }
+  SECTION("it does late") {
+    h.loop.after(20s, [this] {
+      job = of_an_earlier_attempt();
+      job["metadata"]["annotations"]["trainstep.dev/created-by"] = "attempt-1";
+    });
+    submit();
+    REQUIRE(result);
+    REQUIRE(*result);
+    CHECK_FALSE((**result).adopted);
+  }
+}
+
+TEST_CASE_METHOD(Server, "a refusal of the first create, or of the dry run, is believed at once") {
+  takes_effect = false;
+  SECTION("the create") {
+    creates = {quota()};
+    submit();
+    CHECK(asked == Words{"GET", "POST dry", "POST", "GET"});
+  }
+  SECTION("the dry run") {
+    dry_run = quota();
+    submit();
+    CHECK(asked == Words{"GET", "POST dry", "GET"});
+  }
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::input);
+}
+
+TEST_CASE_METHOD(Server, "creates that are answered 5xx are tried for five minutes; then the job is looked for once more") {
+  takes_effect = false;
+  for (int i = 0; i < 500; ++i) creates.push_back(refusal(503, "ServiceUnavailable", "later"));
+  submit();
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::unavailable);
+  CHECK(asked.back() == "GET");
+}
+
+TEST_CASE_METHOD(Server, "a job that was left for a while is taken up for good") {
+  job = of_an_earlier_attempt();
+  job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
+  job["spec"]["activeDeadlineSeconds"] = 3600;
+  SECTION("without a deadline of its own") {
+    submit();
+    REQUIRE(patches.size() == 1);
+    CHECK(patches[0] == Json::parse(R"({"metadata": {"uid": "u-0", "annotations": {"trainstep.dev/kept-until": null}},
+                                        "spec": {"activeDeadlineSeconds": null}})"));
+  }
+  SECTION("with one") {
+    plan.options.run_policy.active_deadline = 2h;
+    submit();
+    REQUIRE(patches.size() == 1);
+    CHECK(patches[0]["spec"]["activeDeadlineSeconds"] == 7200);
+  }
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).adopted);
+}
+
+TEST_CASE_METHOD(Server, "a job that waited in vain for this attempt is deleted and made anew") {
+  job = of_an_earlier_attempt();
+  job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
+  job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}, {"reason", "DeadlineExceeded"}}});
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+  CHECK(asked == Words{"GET", "DELETE", "GET", "POST dry", "POST"});
+  CHECK_THAT(told.back(), Contains("its time has passed"));
+}
+
+TEST_CASE_METHOD(Server, "with reattach: never a job of an earlier attempt is made anew") {
+  plan.options.reattach = "never";
+  job = of_an_earlier_attempt();
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+  CHECK(asked == Words{"GET", "DELETE", "GET", "POST dry", "POST"});
+}
