@@ -48,6 +48,7 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_settled(client.loop()) {}
 
 ClusterBackend::~ClusterBackend() {
+  m_client.forget(this);
   m_client.cancel(m_call);
   for (const auto call : m_asked) m_client.cancel(call);
   m_client.loop().cancel(m_timer);

@@ -246,6 +246,7 @@ void Session::request_stop(int signal) {
                          m_plan ? fmt::format("a job of an earlier attempt may still be there: trainstep stop {}", m_plan->run_id)
                                 : "a job of an earlier attempt may still be there",
                          std::nullopt, false, signal});
+  if (m_early && !m_runner) return;  // it is on its way
   const auto go_on = [this, signal](std::optional<OwnLife::Eviction> eviction) {
     if (m_runner) return stop_runner(signal, std::move(eviction));
     stop_early(signal, std::move(eviction), "");
