@@ -153,14 +153,18 @@ class Story {
       if (output.to.in_store() && before.at(output.name).written()) to_send.push_back(output);
     std::optional<staging::Delivery> delivery;
     bool stopped = false;
+    const auto try_once_more = [this] { m_loop.after(last_try, [this] { m_loop.stop(); }); };
     const auto listening = m_with.signals([&](int signal) {
-      const Error why{ErrorKind::cancelled,
-                      fmt::format("the training ended well, but {} came before its outputs were complete", result::signal_name(signal))};
-      if (delivery) return delivery->stop(why);
-      if (!std::exchange(stopped, true)) m_loop.after(last_try, [this] { m_loop.stop(); });
+      const bool again = std::exchange(stopped, true);
+      if (delivery)
+        delivery->stop({ErrorKind::cancelled,
+                        fmt::format("the training ended well, but {} came before its outputs were complete", result::signal_name(signal))});
+      else if (!again)
+        try_once_more();
     });
     if (!to_send.empty()) TRY(deliver(report, std::move(to_send), delivery));
     delivery.reset();
+    if (stopped) try_once_more();
     ASSIGN(const auto told, commit_outputs(m_pending, report.outputs));
     for (const auto& line : told) m_with.tell(line);
     return keep_record(report, limit, stopped);
