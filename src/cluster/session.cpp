@@ -297,7 +297,10 @@ void Session::wind_down() {
       m_early->eviction = std::move(eviction);
       wind_down();
     });
-  if (m_data) make_data();  // what was under way is cancelled
+  if (m_data) {
+    m_brought = m_data->has_uploaded();
+    make_data();  // what was under way is cancelled
+  }
   run();
   if (!m_early->what.empty()) return m_runner->tell(follow::CancelSeen{m_early->what});
   stop_runner(m_early->signal, std::move(m_early->eviction));
@@ -318,34 +321,45 @@ void Session::finish_early(result::Verdict verdict) {
   });
 }
 
-// The step has ended before there was a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier
-// one is there.
-void Session::leave_upload(const result::Verdict& verdict) {
+// The step has ended without a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier one is
+// there. `whole`: all that lies in the prefix.
+void Session::leave_data(const result::Verdict& verdict, bool whole) {
+  using enum result::VerdictClass;
   const bool retried = m_facts.retry != Retry::none && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
-  const bool follows = retried && verdict.verdict_class != result::VerdictClass::cancelled;
-  const bool goes = m_data && m_data->has_uploaded() && !follows && m_plan->options.cleanup != "never";
+  const bool follows = verdict.verdict_class == interrupted || (retried && verdict.verdict_class != cancelled);
+  const bool brought = m_data && (m_brought || m_data->has_uploaded());
+  const bool goes = (whole || brought) && !follows && m_plan->options.cleanup != "never";
   if (!goes)
     return m_loop.post([this, alive = m_alive] {
       if (*alive) concluded("");
     });
-  m_search =
-      std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, [this](const JobSearch::Answer& found) {
-        const auto stay = [this](const Error& error) { concluded(fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message)); };
-        if (!found) return stay(found.error().error);
-        if (*found) return concluded("");
-        m_data->remove_inputs([this, stay](const Result<void>& removed) { removed ? concluded("") : stay(removed.error()); });
-      });
+  m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt,
+                                         [this, whole, brought](const JobSearch::Answer& found) {
+                                           const auto stay = [this, whole](const Error& error) {
+                                             concluded(whole ? "the job's data could not be removed: " + error.message
+                                                             : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
+                                           };
+                                           if (!found) return stay(found.error().error);
+                                           if (*found) return concluded("");
+                                           const auto removed = [this, stay](const Result<void>& done) { done ? concluded("") : stay(done.error()); };
+                                           const auto rest = [this, whole, removed](const Result<void>& inputs) {
+                                             if (!whole || !inputs) return removed(inputs);
+                                             m_data->remove_prefix(removed);
+                                           };
+                                           brought ? m_data->remove_inputs(rest) : rest({});
+                                         });
 }
 
 void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
   m_concluded = std::move(done);
-  if (!m_backend) return leave_upload(verdict);
+  if (!m_backend) return leave_data(verdict, false);
   using enum result::VerdictClass;
   // A retry of the step is a new job of the same name: it goes on from the checkpoints.
   const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
   // What was delivered, but could not be fetched, is all that there is of the training.
   const bool unfetched = m_trained && verdict.verdict_class != succeeded;
   const bool keep = !m_data || resumes || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
+  if (!m_backend->exists()) return leave_data(verdict, !keep);
   m_backend->conclude(verdict, [this, keep](std::string problem) {
     if (keep) return concluded(std::move(problem));
     m_data->remove_prefix([this, problem = std::move(problem)](Result<void> removed) {

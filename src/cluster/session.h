@@ -88,7 +88,7 @@ class Session {
   void concluded(std::string problem);
   void make_data();
   void finish_early(result::Verdict verdict);
-  void leave_upload(const result::Verdict& verdict);
+  void leave_data(const result::Verdict& verdict, bool whole);
   void say(const std::string& text);
 
   Loop& m_loop;
@@ -127,6 +127,7 @@ class Session {
   int m_stops = 0;
   bool m_known = false;  // the facts are
   bool m_uploading = false;
+  bool m_brought = false;  // inputs, before a stop came
   bool m_over = false;
   bool m_trained = false;     // the training has succeeded, whatever becomes of its outputs
   bool m_collecting = false;  // outputs are fetched, after the job's end

@@ -25,14 +25,17 @@ minio:
   default: {endpoint: "store:9000", region: minio, disableSSL: true, forcePathStyle: true, credentials: {fromEnv: true}}
 )";
 
-// A job with an output in a bucket, before an API server that lets nobody create one.
+// A job with an output in a bucket, before an API server that lets nobody create one; `there`: one of an earlier attempt.
 struct Refused : staging::test::StoreOfPod {
   std::unique_ptr<Session> session;
   std::optional<result::Verdict> verdict;
-  std::string job;  // its name
+  std::string job;    // its name
+  std::string there;  // what its name leads to, in an answer
 
   Refused() {
     transport.serve([this](const FakeTransport::Asked& asked) {
+      if (asked.request.url.path.find("/namespaces/team-a/jobs/") != std::string::npos)
+        return there.empty() ? kube::test::refusal(404, "NotFound", "no such job") : Reply::text(there);
       if (asked.request.url.host == "api") return kube::test::refusal(403, "Forbidden", "no");
       if (fault)
         if (auto reply = fault(asked)) return *reply;
@@ -99,6 +102,13 @@ TEST_CASE_METHOD(Refused, "at the end of a step the data of its job goes, and an
   CHECK(conclude().empty());
   CHECK_FALSE(objects.contains(data()));
   CHECK(objects.contains("run/model/weights"));
+}
+
+TEST_CASE_METHOD(Refused, "the data of a job that an earlier attempt has left running stays") {
+  live();
+  there = R"({"metadata": {"name": "j", "uid": "u", "labels": {"trainstep.dev/run": "run-1"}}})";
+  CHECK(conclude().empty());
+  CHECK(objects.contains(data()));
 }
 
 TEST_CASE_METHOD(Refused, "data of a job that could not be removed is told with the store's reason") {

@@ -34,6 +34,7 @@ struct Step : FakeStore {
   std::optional<std::string> problem;
   std::string stuck_at = "PUT /bkt/jobs/";  // the second of them is not answered
   int stuck_after = 1;
+  Json job_options = Json::object();
   Reply job = FakeStore::refusal(404, "NotFound");
 
   Step() {
@@ -51,6 +52,7 @@ struct Step : FakeStore {
           "inputs: [{name: data, type: Dataset}]\nimplementation: {container: {image: i, command: [train, {inputPath: data}]}}";
       request.inputs.push_back({.name = "train_dataset_dir", .path = folder.path() / "data", .uri = "", .type = ""});
       request.train_parameters["data"] = "train_dataset_dir";
+      request.job_options = job_options;
       request.run_id = "run-1";
       return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
     };
@@ -100,6 +102,20 @@ TEST_CASE_METHOD(Step, "inputs that were brought before a cancel go again") {
   CHECK(problem->empty());
   CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
   CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Step, "inputs that were brought before a cancel go even where checkpoints stay") {
+  job_options = {{"checkpoint_dir", "/saved"}};
+  begin();
+  REQUIRE(objects.size() == 1);
+  const auto brought = objects.begin()->first;
+  objects[brought.substr(0, brought.find("/inputs/")) + "/checkpoints/step-1"] = "weights";
+  session->request_stop(SIGTERM);
+  loop.run(10s);
+  REQUIRE(problem);
+  CHECK(problem->empty());
+  REQUIRE(objects.size() == 1);
+  CHECK(objects.begin()->first.find("/checkpoints/") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Step, "inputs that were brought before a failure go again, unless another attempt follows") {
