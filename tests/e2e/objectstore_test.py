@@ -125,7 +125,16 @@ def test_a_tree_comes_in_and_goes_out_byte_for_byte_whatever_its_names_are(job):
     assert job.left() == []
 
 
-@pytest.mark.parametrize("size", [0, 1, 8 << 20, (8 << 20) + 1, (16 << 20) + 5])
+def test_an_empty_file_is_an_input_but_no_output(job):
+    job.put({"": b""})
+    done = job.run(check=0)
+    assert job.data.read_bytes() == b""
+    assert not job.delivered.exists()
+    assert not any("present" in output for output in json.loads(job.record.read_text())["outputs"])
+    assert "trainstep: outputs: " not in done.stderr
+
+
+@pytest.mark.parametrize("size", [1, 8 << 20, (8 << 20) + 1, (16 << 20) + 5])
 def test_a_single_file_is_an_input_and_an_output(job, size):
     content = os.urandom(size)
     job.put({"": content})
