@@ -333,21 +333,21 @@ void Session::leave_data(const result::Verdict& verdict, bool whole) {
     return m_loop.post([this, alive = m_alive] {
       if (*alive) concluded("");
     });
-  m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt,
-                                         [this, whole, brought](const JobSearch::Answer& found) {
-                                           const auto stay = [this, whole](const Error& error) {
-                                             concluded(whole ? "the job's data could not be removed: " + error.message
-                                                             : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
-                                           };
-                                           if (!found) return stay(found.error().error);
-                                           if (*found) return concluded("");
-                                           const auto removed = [this, stay](const Result<void>& done) { done ? concluded("") : stay(done.error()); };
-                                           const auto rest = [this, whole, removed](const Result<void>& inputs) {
-                                             if (!whole || !inputs) return removed(inputs);
-                                             m_data->remove_prefix(removed);
-                                           };
-                                           brought ? m_data->remove_inputs(rest) : rest({});
-                                         });
+  const auto looked = [this, whole, brought](const JobSearch::Answer& found) {
+    const auto stay = [this, whole](const Error& error) {
+      concluded(whole ? "the job's data could not be removed: " + error.message
+                      : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
+    };
+    if (!found) return stay(found.error().error);
+    if (*found) return concluded("");
+    const auto removed = [this, stay](const Result<void>& done) { done ? concluded("") : stay(done.error()); };
+    const auto rest = [this, whole, removed](const Result<void>& inputs) {
+      if (!whole || !inputs) return removed(inputs);
+      m_data->remove_prefix(removed);
+    };
+    brought ? m_data->remove_inputs(rest) : rest({});
+  };
+  m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked);
 }
 
 void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
