@@ -53,7 +53,7 @@ Result<agent::ProgramEnd> Training::go(const agent::Outlived& outlived) {
 agent::ProgramEnd Training::write_on(const agent::Outlived& outlived) {
   if (outlived) outlived();
   for (const auto& output : m_task.outputs)
-    if (output.type == spec::Type::artifact) write_at(below(output.path, "more"), "late", m_loop.now());
+    if (output.type == spec::Type::artifact) write_at(below(output.path, fs::is_regular_file(output.path) ? "" : "more"), "late", m_loop.now());
   return {m_run.code, "7 (saver)", true};
 }
 
@@ -143,8 +143,11 @@ void Training::write() {
       continue;
     }
     m_writes.emplace_back([&] { fs::remove_all(output.path); });  // of a container before
-    auto& tree = m_run.wrote[output.name] = m_truth.scenario.written(output.name, m_read, m_run.number);
-    for (const auto& [path, content] : tree) m_writes.emplace_back([&] { write_at(below(output.path, path), content, m_loop.now()); });
+    const auto tree = m_truth.scenario.written(output.name, m_read, m_run.number);
+    for (const auto& file : tree)
+      m_writes.emplace_back([this, &output, file] { write_at(below(output.path, file.first), file.second, m_loop.now()); });
+    if (std::ranges::all_of(tree, [](const auto& file) { return file.second.empty(); })) continue;  // empty files are no artifact
+    m_run.wrote[output.name] = tree;
     if (m_truth.scenario.links && !tree.contains("")) link(output, m_run.linked[output.name]);
   }
   if (m_run.end == End::fails) m_writes.resize(m_writes.size() / 2);
