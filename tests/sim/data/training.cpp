@@ -139,7 +139,10 @@ void Training::write() {
     }
     if (m_run.end == End::no_model) continue;
     if (m_run.end == End::only_folders) {
-      m_writes.emplace_back([&] { fs::create_directories(fs::path(output.path) / "variables"); });
+      m_writes.emplace_back([&] {
+        std::error_code ignored;  // a file, where a container before has written one
+        fs::create_directories(fs::path(output.path) / "variables", ignored);
+      });
       continue;
     }
     m_writes.emplace_back([&] { fs::remove_all(output.path); });  // of a container before

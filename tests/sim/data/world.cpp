@@ -90,6 +90,7 @@ void World::leave_stale() {
         const auto place = where(output.to) + (path.empty() ? "" : "/" + path);
         m_store.put(place, content);
         objects.push_back({path, ""});
+        m_truth.foreign.erase(place);
         if (!m_scenario.through_prefix && !m_scenario.stale_manifest) m_truth.foreign[place] = content;
       }
       outputs.push_back({{"uri", output.to.uri}, {"objects", objects}});
