@@ -139,7 +139,7 @@ def test_metadata_alone_are_no_model(step):
 
 
 def fail(step):
-    step.code, step.log = 7, "loss=3\nValueError: out of luck\n"
+    step.code, step.log = 7, 'loss=3\nTraceback (most recent call last):\n  File "train.py", line 1, in <module>\nValueError: out of luck\n'
     return step.fails()
 
 
@@ -154,7 +154,7 @@ def test_a_failed_steps_report_is_at_its_address_and_the_log_says_so(step):
 def test_a_report_that_could_not_be_put_at_its_address_is_said_to_be_nowhere(step):
     step.cluster.refused["PUT /mlpipeline"] = 403
     failed = fail(step)
-    assert "the report could not be put at minio://" in failed.log and "AccessDenied" in failed.log and "report: " not in failed.log
+    assert "the report could not be put at minio://" in failed.log and "AccessDenied" in failed.log and "  report: " not in failed.log
 
 
 def test_the_verdict_is_the_containers_termination_message(step):
