@@ -114,7 +114,7 @@ bool sounds_secret(std::string_view name) {
                                                    "accesskey",  "privatekey", "signingkey", "encryptionkey",    "deploykey",    "accountkey",
                                                    "storagekey", "masterkey",  "authkey",    "connectionstring", "authorization"};
   const auto parts = segments(name);
-  if (parts.empty()) return false;
+  if (parts.empty() || name == "PWD") return false;  // PWD: where a shell is at work
   if (parts.back() == "file" || parts.back() == "path" || parts.back() == "dir") return false;
   const auto whole = folded(name);
   if (std::ranges::any_of(words, [&](std::string_view word) { return whole.find(word) != std::string::npos; })) return true;

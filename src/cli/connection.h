@@ -11,8 +11,8 @@
 #include "cli/cluster_place.h"
 #include "http/curl_transport.h"
 #include "http/observed_transport.h"
-#include "http/waiting.h"
 #include "http/read_only_transport.h"
+#include "http/waiting.h"
 #include "kube/client.h"
 
 namespace trainstep::cli {

@@ -23,8 +23,8 @@ Result<void> check_run_id(std::string_view run_id);
 // 1 … 253 of [a-z0-9.-], first and last a letter or digit (DNS-1123): a claim, a namespace. Error (input): begins with `key`.
 Result<void> check_object_name(std::string_view key, std::string_view name);
 
-// Whether jobs and pods are found, and told from others, by this label or annotation: trainstep's own, and those that operators and the Job controller
-// select pods by. No input may set one.
+// Whether jobs and pods are found, and told from others, by this label or annotation: trainstep's own, and those that operators and the Job
+// controller select pods by. No input may set one.
 bool is_identity_key(std::string_view key);
 
 // The same run always gets the same name: "<model>-<10 hexadecimal digits of run_id's digest>", a DNS-1035 label.

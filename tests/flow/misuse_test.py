@@ -146,12 +146,14 @@ def test_an_output_that_nobody_asked_for_is_told_as_missing(run):
     assert "picture: the program wrote nothing" in done.stdout.decode()
 
 
-def test_old_files_beside_the_model_stay(run, tmp_path):
+def test_a_model_takes_the_place_of_files_that_no_run_has_made_and_these_stay_beside_it(run, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model/notes").write_text("mine")
-    done = run(*component("echo w >$0/weights", model_dir="Model"), "--model-dir", "model")
+    done = run(*component("mkdir $0; echo w >$0/weights", model_dir="Model"), "--model-dir", "model")
     assert done.returncode == 0, done.stdout
-    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["notes", "weights"]
+    assert b"model.~1~" in done.stdout
+    assert [path.name for path in (tmp_path / "model").iterdir()] == ["weights"]
+    assert (tmp_path / "model.~1~/notes").read_text() == "mine"
 
 
 def test_binary_output_becomes_a_readable_log_and_page(run, tmp_path):
@@ -230,7 +232,8 @@ def test_a_gang_of_many_ends_when_one_fails(run):
 
 
 def test_a_command_line_that_the_kernel_refuses(run, tmp_path):
-    (tmp_path / "specification").write_text(json.dumps({"image": "none", "command": ["echo", "x" * 200_000]}))
-    done = run("--train-specification", "@specification")
+    """One that would do elsewhere: with a small stack Linux takes less."""
+    (tmp_path / "specification").write_text(json.dumps({"image": "none", "command": ["echo", *["x" * 100_000] * 4]}))
+    done = run("--train-specification", "@specification", wrapper='ulimit -s 1024; exec "$@"')
     assert done.returncode == 2
     assert b"arguments are too long" in done.stdout

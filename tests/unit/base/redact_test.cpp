@@ -36,7 +36,7 @@ TEST_CASE("names tell whether they hold a secret") {
     CHECK(sounds_secret(name));
   }
   for (const auto* name : {"tokenizer", "TOKENIZERS_PARALLELISM", "key_column", "sort_key", "key", "KEY", "max_tokens", "epochs",
-                           "AWS_WEB_IDENTITY_TOKEN_FILE", "MONKEY", "KEYBOARD", "PATH", "", "_", "42"}) {
+                           "AWS_WEB_IDENTITY_TOKEN_FILE", "MONKEY", "KEYBOARD", "PATH", "PWD", "OLDPWD", "", "_", "42"}) {
     INFO(name);
     CHECK_FALSE(sounds_secret(name));
   }
