@@ -9,6 +9,7 @@
 #include "cluster/data.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
+#include "follow/reasons.h"
 #include "kinds/kind.h"
 
 namespace trainstep::cluster {
@@ -165,7 +166,10 @@ void ClusterBackend::look_at_job(const Json& object) {
   if (uid_of(object) != m_uid || m_gone) return;
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
-  emit(follow::JobSeen{kinds::find(m_plan.kind).judge(object)});
+  auto judged = kinds::find(m_plan.kind).judge(object);
+  m_kept = m_kept || is_leased(object);
+  if (m_kept && is_overdue(judged)) judged.reason = follow::kept_in_vain;
+  emit(follow::JobSeen{std::move(judged)});
 }
 
 void ClusterBackend::look_at_pod(const Json& object) {

@@ -134,6 +134,7 @@ class ClusterBackend : public run::Backend {
   bool m_gone = false;
   bool m_removal_wanted = false;  // also before it is known whether there is a job
   bool m_keep_wanted = false;
+  bool m_kept = false;  // it was left to another attempt before it was found
   bool m_only_end = false;
 };
 

@@ -29,9 +29,9 @@ bool is_owned_by(const Json& object, const std::string& uid) {
 
 bool is_leased(const Json& job) { return !kept_until(job).empty(); }
 
-bool has_lapsed(const Json& job, const kinds::Kind& kind) {
-  if (!is_leased(job)) return false;
-  const auto judged = kind.judge(job);
+bool has_lapsed(const Json& job, const kinds::Kind& kind) { return is_leased(job) && is_overdue(kind.judge(job)); }
+
+bool is_overdue(const kinds::Judgement& judged) {
   const auto says = [&](std::string_view words) {
     return judged.reason.find(words) != std::string::npos || judged.message.find(words) != std::string::npos;
   };

@@ -18,6 +18,8 @@ namespace trainstep::cluster {
 inline constexpr std::string_view kept_annotation = "trainstep.dev/kept-until";
 
 bool is_leased(const Json& job);
+// A deadline has ended it.
+bool is_overdue(const kinds::Judgement& judged);
 // It was kept, and has ended by that deadline.
 bool has_lapsed(const Json& job, const kinds::Kind& kind);
 // activeDeadlineSeconds, which counts from the job's start, for a job that is to end `length` after `now`; `started`: unset, it has not yet.

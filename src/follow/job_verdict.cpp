@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "follow/job_follower.h"
+#include "follow/reasons.h"
 #include "follow/triage.h"
 
 namespace trainstep::follow {
@@ -134,12 +135,11 @@ result::Verdict JobFollower::unexplained_failure() const {
 }
 
 result::Verdict JobFollower::failure_verdict() const {
-  if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline")) {
-    if (m_rules.policy.active_deadline)
-      return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
+  if (m_judgement.reason == kept_in_vain && !m_rules.policy.active_deadline)
     return {VerdictClass::capacity, "no attempt of this step took the job up in time, and it ended by the deadline that it was left with",
             std::nullopt, true, 0};
-  }
+  if (m_judgement.reason == kept_in_vain || mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
+    return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
   const auto first = first_to_fail();
   if (!first) return unexplained_failure();
   auto verdict = failed_verdict(failure_of(m_rules, m_members, first->member, *first->state), first->state->attempts - 1);

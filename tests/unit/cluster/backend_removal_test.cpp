@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/backend.h"
+#include "cluster/lease.h"
+#include "follow/reasons.h"
 #include "support/catch.h"
 #include "unit/kinds/example.h"
 #include "unit/kube/harness.h"
@@ -148,4 +150,24 @@ TEST_CASE_METHOD(Removal, "a server that is away is waited for") {
   remove(true);
   CHECK(gone == 1);
   CHECK_FALSE(failed);
+}
+
+TEST_CASE("of a job that was kept for another attempt, the deadline is that of the keeping") {
+  const bool kept = GENERATE(true, false);
+  auto object = job("u", "5", "Failed");
+  object["status"]["conditions"][0]["reason"] = "DeadlineExceeded";
+  if (kept) object["metadata"]["annotations"][std::string(kept_annotation)] = "2026-11-21T09:00:00Z";
+  Harness h;
+  h.server.serve([](const FakeTransport::Asked&) { return Reply::silent(); });
+  const auto plan = kinds::test::example("Job", 1);
+  const Facts facts;
+  std::optional<kinds::Judgement> judged;
+  ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), object, true});
+  backend.prepare([&](const follow::Event& event) {
+    if (const auto* seen = std::get_if<follow::JobSeen>(&event.what)) judged = seen->judgement;
+  });
+  h.loop.run(1s);
+  REQUIRE(judged);
+  CHECK(judged->state == kinds::Judgement::State::failed);
+  CHECK(judged->reason == (kept ? follow::kept_in_vain : "DeadlineExceeded"));
 }

@@ -1,0 +1,12 @@
+// Reasons of a Judgement that no controller writes: what is known beyond the job's own status.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace trainstep::follow {
+
+// It was kept for the next attempt of its step (KeepJob), and its deadline passed before one came.
+inline constexpr std::string_view kept_in_vain = "KeptInVain";
+
+}  // namespace trainstep::follow
