@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <string>
 
 #include "process/descendants.h"
 #include "run_until.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
 namespace trainstep::process {
 namespace {
@@ -154,7 +156,15 @@ TEST_CASE("what outlives a task is told, and killed when it does not end by itse
 
 TEST_CASE("what ends soon after a task is told, and not killed") {
   Fixture fixture;
-  fixture.start("(while kill -0 $$; do :; done) >/dev/null 2>&1 & exit 0");
+  const TempDir folder;
+  const auto told = (folder.path() / "told").string();
+  fixture.start("(until test -e '" + told + "'; do :; done) >/dev/null 2>&1 & exit 0");
+  fixture.task().on_rest(
+      [&](const auto& rest) {
+        fixture.outlived += describe(rest);
+        std::ofstream(told) << "go";
+      },
+      [&](const auto& rest) { fixture.killed += describe(rest); });
   fixture.until_ended();
   CHECK_FALSE(fixture.outlived.empty());
   CHECK(fixture.killed.empty());
