@@ -140,7 +140,8 @@ class Upload : public Transfer {
     return true;
   }
 
-  // Parts of uploads that are never completed would stay, unseen and paid for.
+  // Parts of uploads that are never completed would stay, unseen and paid for. Keys are copied: an upload that was being completed is no longer among
+  // those that were begun when the answers come.
   void undo(const std::function<void()>& done) override {
     if (m_begun.empty()) return done();
     const auto left = std::make_shared<std::size_t>(m_begun.size());
@@ -150,9 +151,9 @@ class Upload : public Transfer {
       };
       // A part that was on its way when we cancelled it may arrive after the upload was given up, and bring it back (Amazon S3 API Reference,
       // AbortMultipartUpload): so there is a second look.
-      const auto twice = [this, &key, one_less] {
-        give_up_others(key, [this, &key, one_less] {
-          m_second_looks.push_back(m_client.loop().after(second_look, [this, &key, one_less] { give_up_others(key, one_less); }));
+      const auto twice = [this, key, one_less] {
+        give_up_others(key, [this, key, one_less] {
+          m_second_looks.push_back(m_client.loop().after(second_look, [this, key, one_less] { give_up_others(key, one_less); }));
         });
       };
       const auto known = m_parts.find(key);
@@ -167,7 +168,7 @@ class Upload : public Transfer {
   // list them leaves them there.
   void give_up_others(const std::string& key, const std::function<void()>& then) {
     auto& looks = m_looks.emplace_back();
-    looks = std::make_unique<UploadListing>(m_client, address(key), [this, &key, then](const Answer<std::vector<Pending>>& found) {
+    looks = std::make_unique<UploadListing>(m_client, address(key), [this, key, then](const Answer<std::vector<Pending>>& found) {
       std::vector<std::string> uploads;
       for (const auto& pending : found.value_or(std::vector<Pending>()))
         if (pending.key == address(key).key) uploads.push_back(pending.upload);

@@ -122,6 +122,18 @@ TEST_CASE_METHOD(Trees, "a single file is a tree too") {
   CHECK(read("") == long_text);
 }
 
+TEST_CASE_METHOD(Trees, "a file that changes at the very end of its upload is an error, and no upload is left open") {
+  write("large", long_text);
+  fault = [this](const FakeTransport::Asked& asked) {
+    if (asked.request.method == "HEAD") write("large", long_text + "!");
+    return std::nullopt;
+  };
+  const auto sent = up();
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().kind == ErrorKind::input);
+  CHECK(uploads.empty());
+}
+
 TEST_CASE_METHOD(Trees, "what is the same on both sides does not travel again") {
   write("a", "1");
   write("b", long_text);
