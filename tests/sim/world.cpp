@@ -203,6 +203,8 @@ void World::job_heard(const Happening& happening) {
     record->succeeded = true;
   if (final && (has_condition(status, "Failed") || has_condition(status, "FailureTarget"))) record->failed = true;
   if ((record->succeeded || record->failed) && !record->ended) record->ended = m_loop.now();
+  if (record->failed && by_deadline(status) && !text_at(job.object, {"metadata", "annotations", "trainstep.dev/kept-until"}).empty())
+    record->lapsed = true;
   const auto outcome = text_at(job.object, {"metadata", "annotations", "trainstep.dev/outcome"});
   if (!outcome.empty() && outcome != "succeeded") record->reported = true;
   if (happening.sort == Happening::Sort::deleted) record->gone = true;
