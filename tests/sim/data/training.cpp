@@ -19,6 +19,15 @@ std::string text_of_value(const plan::TaskOutput& output, const Scenario& scenar
   return output.name == "run" ? std::to_string(run) : std::string(scenario.value_size, static_cast<char>('a' + run % 26));
 }
 
+// Those with a checkpoint there, or the beginning of one.
+std::set<int> epochs_in(const fs::path& folder) {
+  std::set<int> epochs;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (const auto name = entry.path().filename().string(); name.starts_with("epoch-") && !fs::is_empty(entry))
+      epochs.insert(std::atoi(name.c_str() + 6));
+  return epochs;
+}
+
 }  // namespace
 
 std::uint64_t Truth::read() const {
@@ -83,8 +92,10 @@ void Training::look_at_checkpoints() {
       if (!wanted.contains(name) || wanted.at(name) != content)
         m_truth.violated("run {}: epoch-{}/{} is not what was saved", m_run.number, epoch, name);
   }
-  if (static_cast<int>(epochs.size()) > m_truth.scenario.keep + 1)
-    m_truth.violated("run {}: {} checkpoints come back, of which the program had removed some", m_run.number, epochs.size());
+  std::set<int> there;
+  for (const auto& [epoch, tree] : epochs) there.insert(epoch);
+  if (!there.empty() && !m_truth.saved_at_once.contains(there))
+    m_truth.violated("run {}: the checkpoints of {} epochs come back, and were never there together", m_run.number, there.size());
   if (const auto latest = found.find("latest"); latest != found.end()) m_epoch = std::atoi(latest->second.c_str());
   if (m_epoch > 0)
     if (const auto wrong = differences(epochs[m_epoch], m_truth.scenario.checkpoint(m_read, m_epoch)); !wrong.empty())
@@ -126,6 +137,7 @@ void Training::save() {
   if (m_saves.empty()) return go_on();
   m_saves.front()();
   m_saves.pop_front();
+  m_truth.saved_at_once.insert(epochs_in(m_task.checkpoints.path));
   then(m_truth.scenario.between_files, &Training::save);
 }
 

@@ -37,6 +37,7 @@ struct Truth {
   std::deque<Run> runs;
   std::map<std::string, std::string> foreign;  // objects of others where outputs belong, by "bucket/key"
   std::set<std::string> foreign_uploads;       // by id
+  std::set<std::set<int>> saved_at_once{{1}};  // epochs whose checkpoints lay in the folder at one moment; the first may be an earlier version's
   int lives = 0;                               // of agents
   [[nodiscard]] std::uint64_t read() const;    // what a program knows that has read its inputs
   std::vector<std::string> violations;
