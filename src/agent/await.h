@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -11,17 +12,24 @@
 
 namespace trainstep::agent {
 
-// `begin` gets the callback for the answer. When the loop is stopped without one (a signal), the error is `cancelled`.
+// `begin` gets the callback for the answer. When the loop is stopped without one (a signal), the error is `cancelled`; an answer that comes later is
+// nobody's.
 template <typename T>
 Result<T> await(RunningLoop& loop, const std::function<void(std::function<void(Result<T>)>)>& begin) {
-  std::optional<Result<T>> answer;
-  begin([&](Result<T> result) {
-    answer.emplace(std::move(result));
+  struct Waiting {
+    std::optional<Result<T>> answer;
+    bool over = false;
+  };
+  const auto waiting = std::make_shared<Waiting>();
+  begin([waiting, &loop](Result<T> result) {
+    if (waiting->over) return;
+    waiting->answer.emplace(std::move(result));
     loop.stop();
   });
-  if (!answer) loop.run();
-  if (!answer) return Error{ErrorKind::cancelled, "stopped by a signal"};
-  return std::move(*answer);
+  if (!waiting->answer) loop.run();
+  waiting->over = true;
+  if (!waiting->answer) return Error{ErrorKind::cancelled, "stopped by a signal"};
+  return std::move(*waiting->answer);
 }
 
 }  // namespace trainstep::agent

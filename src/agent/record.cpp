@@ -64,10 +64,10 @@ Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task&
   address.key += ".probe";
   TRY(in_context("outputs could not be delivered", put(loop, stores, task.record, address, "")));
   // Not worth an error: it is empty and goes with the job's prefix.
-  const auto ignored = await<std::monostate>(loop, [&](const auto& done) {
+  const auto removed = await<std::monostate>(loop, [&](const auto& done) {
     stores.of(task.record).remove(address, [done](auto answer) { done(without_status<std::monostate>(std::move(answer))); });
   });
-  static_cast<void>(ignored);
+  if (!removed && removed.error().kind == ErrorKind::cancelled) return removed.error();
   return {};
 }
 

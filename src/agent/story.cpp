@@ -70,12 +70,18 @@ class Story {
 
   // Whoever wants to stop us then has no program to stop.
   Result<std::optional<Footprints>> until_stopped(const std::function<Result<std::optional<Footprints>>()>& work) {
+    constexpr Duration soon{100};
     int received = 0;
-    const auto listening = m_with.signals([&](int signal) {
-      received = signal;
+    Loop::TimerId timer = 0;
+    const std::function<void()> stop = [&] {
       m_loop.stop();
+      timer = m_loop.after(soon, stop);  // an answer may have come with the signal: what is awaited next ends, too
+    };
+    const auto listening = m_with.signals([&](int signal) {
+      if (std::exchange(received, signal) == 0) stop();
     });
     auto done = work();
+    m_loop.cancel(timer);
     if (received == 0 || (done && !*done)) return done;
     return Error{ErrorKind::cancelled, fmt::format("stopped by {} before the program began", result::signal_name(received))};
   }

@@ -1,0 +1,35 @@
+// Linear code over a loop: what waits gets its own answer, or none.
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/await.h"
+
+#include <chrono>
+
+#include "base/poll_loop.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::agent;
+using namespace std::chrono_literals;
+
+TEST_CASE("an answer ends the waiting, now or later") {
+  PollLoop loop;
+  CHECK(await<int>(loop, [](const auto& done) { done(1); }).value() == 1);
+  CHECK(await<int>(loop, [&](const auto& done) { loop.after(1ms, [done] { done(2); }); }).value() == 2);
+}
+
+TEST_CASE("an answer that comes when the waiting was stopped is nobody's") {
+  PollLoop loop;
+  std::function<void(Result<int>)> late;
+  loop.post([&] { loop.stop(); });
+  const auto stopped = await<int>(loop, [&](const auto& done) { late = done; });
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().kind == ErrorKind::cancelled);
+  bool went_on = false;
+  loop.post([&] { late(1); });
+  loop.after(1ms, [&] {
+    went_on = true;
+    loop.stop();
+  });
+  loop.run();
+  CHECK(went_on);
+}
