@@ -200,7 +200,9 @@ void ClusterBackend::look_at_pods(const std::vector<Json>& items) {
   for (const auto& uid : lost) pod_gone(uid);
 }
 
+// A create whose answer was lost may still come after it: who removes looks for that (removed()).
 void ClusterBackend::job_gone() {
+  if (m_removal_wanted && create_may_come()) return;
   if (!std::exchange(m_gone, true)) emit(follow::JobGone{});
 }
 

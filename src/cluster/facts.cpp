@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
 
 #include "cluster/objects.h"
@@ -162,8 +163,8 @@ Facts read_facts(const Json& pod) {
   facts.image = text(own_container(at(&pod, "spec")), "image");
   facts.mounts = mounts_of(at(&pod, "spec"));
   facts.launcher = has_launcher(own_container(at(&pod, "spec")));
-  if (const auto* grace = at(at(&pod, "spec"), "terminationGracePeriodSeconds"); grace != nullptr && grace->is_number_unsigned())
-    facts.grace = std::chrono::seconds(std::min<std::uint64_t>(grace->get<std::uint64_t>(), 86'400));
+  if (const auto* grace = at(at(&pod, "spec"), "terminationGracePeriodSeconds"); grace != nullptr && grace->is_number_integer())
+    facts.grace = std::chrono::seconds(std::clamp<std::int64_t>(grace->get<std::int64_t>(), 0, 86'400));
   find_retries(at(&pod, "spec"), from_rfc3339(text(metadata, "creationTimestamp")), facts);
   return facts;
 }
@@ -182,13 +183,13 @@ Facts facts_without_pod(const std::string& name_space, const std::string& why) {
   return facts;
 }
 
+std::string node_id_of(const Json& pod) { return text(at(metadata_of(pod), "annotations"), "workflows.argoproj.io/node-id"); }
+
 // The kubelet cuts a host name that is too long, and takes dashes and dots from its end.
 bool may_be(const Json& candidate, const OwnPod& pod) {
-  const auto* metadata = metadata_of(candidate);
-  const auto name = text(metadata, "name");
-  const auto id = text(at(metadata, "annotations"), "workflows.argoproj.io/node-id");
-  if (!pod.node_id.empty() && id == pod.node_id) return true;
-  if (!pod.node_id.empty() && !id.empty()) return false;
+  const auto name = text(metadata_of(candidate), "name");
+  const auto id = node_id_of(candidate);
+  if (!pod.node_id.empty() && !id.empty()) return id == pod.node_id;
   return name == pod.name || (name.size() > longest_host_name && pod.name.size() + 2 >= longest_host_name && name.starts_with(pod.name));
 }
 
@@ -202,6 +203,8 @@ void look_among_all(kube::Client& client, const std::string& name_space, const O
                 std::vector<const Json*> found;
                 for (const auto& candidate : list(&*answer, "items"))
                   if (metadata_of(candidate) != nullptr) found.push_back(&candidate);
+                const auto is_its_node = [&pod](const Json* candidate) { return !pod.node_id.empty() && node_id_of(*candidate) == pod.node_id; };
+                if (std::ranges::any_of(found, is_its_node)) std::erase_if(found, std::not_fn(is_its_node));
                 if (found.size() != 1) return done(facts_without_pod(name_space, why));
                 done(read_facts(*found.front()));
               },

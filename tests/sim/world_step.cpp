@@ -29,7 +29,7 @@ class WorldToken : public kube::TokenSource {
 
 // Argo makes a new pod for each attempt; its node's name tells which. Under KFP v2, whose launcher dies at once, the step has less than a second.
 void World::make_pod() {
-  const auto number = m_lives.size();
+  const auto number = m_lives.size() - 1;
   const bool launcher = m_scenario.death < Duration{1'000};
   const auto cut = m_scenario.own_pod == OwnPod::cut ? std::string(60, 'w') + "-" : std::string();
   Json metadata = {{"name", fmt::format("{}step-{}", cut, number)}, {"namespace", "lab"}};
@@ -265,10 +265,10 @@ void World::stop_step() {
   m_acted = true;
   send_signal(SIGINT);
   m_loop.after(Duration{60'000}, [this, life = m_lives.size()] {
-    if (life != m_lives.size() || m_exited) return;
+    if (life != m_lives.size() || m_exited || m_step == nullptr) return;
     send_signal(SIGINT);
     m_loop.after(Duration{100}, [this, life] {
-      if (life == m_lives.size() && !m_exited) m_violations.emplace_back("told to stop a second time, the step goes on");
+      if (life == m_lives.size() && !m_exited && m_step != nullptr) m_violations.emplace_back("told to stop a second time, the step goes on");
     });
   });
 }
