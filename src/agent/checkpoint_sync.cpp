@@ -16,6 +16,12 @@ using objectstore::LocalFile;
 constexpr int most_rounds = 5;  // of one look: then the program writes faster than we read
 constexpr int restless = 4;     // looks in which a file was never at rest: then an older state of it has to do
 
+// Each try has a key of its own: problems that differ in numbers only are the same.
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
 // The folder as it was at one moment: read again until nothing has changed meanwhile.
 Result<objectstore::LocalTree> snapshot(const std::string& folder) {
   constexpr int most_reads = 10;
@@ -222,15 +228,15 @@ void CheckpointSync::give_up_uploads() {
   });
 }
 
-// The same problem is told once, until there is another or none.
 void CheckpointSync::fail(const std::string& what) {
   m_problem = what;
   end_look();
 }
 
+// The same problem is told once, until there is another or none.
 void CheckpointSync::end_look() {
   if (m_problem.empty() && !m_told.empty()) m_tell("checkpoints: kept again");
-  if (!m_problem.empty() && m_problem != m_told) m_tell(fmt::format("checkpoints: {}", m_problem));
+  if (!m_problem.empty() && without_digits(m_problem) != without_digits(m_told)) m_tell(fmt::format("checkpoints: {}", m_problem));
   m_told = m_problem;
   m_timer = m_loop.after(m_done ? Duration(0) : m_between_looks, [this] {
     if (m_done) return m_done();
