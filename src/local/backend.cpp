@@ -56,6 +56,11 @@ follow::Ending ending_of(int wait_status) {
   return ending;
 }
 
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  const auto inside = path.lexically_normal().lexically_relative(folder);
+  return !inside.empty() && *inside.begin() != "..";
+}
+
 std::vector<pid_t> own_children() {
   std::vector<pid_t> pids;
   for (const auto& process : process::descendants(::getpid())) pids.push_back(process.pid);
@@ -352,7 +357,11 @@ Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   for (auto& output : *outputs) {
     if (m_scratch && m_scratch->holds(output.path)) m_scratch->keep();
     const auto pending = m_pending.find(output.name);
-    if (pending == m_pending.end() || output.path != pending->second.path()) continue;
+    if (pending == m_pending.end() || !lies_in(output.path, pending->second.path().parent_path())) continue;
+    if (output.path != pending->second.path()) {  // the program names another place there: below its path it is the output, beside it nothing stays
+      output.earlier = !m_before_attempt.at(output.name).written();
+      output.present = !output.earlier || !output.metadata.empty();
+    }
     const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &plan::BoundOutput::name);
     output.path = fs::absolute(bound->path->path).lexically_normal().string();
     if (!output.present || output.earlier) continue;

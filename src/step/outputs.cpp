@@ -159,6 +159,12 @@ Error missing_error(const Story& story, const std::vector<std::string>& missing)
                                  join(missing, ", "), known.empty() ? "no values" : join(known, ", ")));
 }
 
+// After an error (input) the outputs tell of it.
+Result<void> nothing_written(Result<void> written) {
+  if (!written && written.error().kind == ErrorKind::input) return Error{ErrorKind::internal, written.error().message};
+  return written;
+}
+
 // The step fails because of `error`, and its outputs say so.
 Result<void> write_as_failed(const Story& story, Error error, const FileReader& read_file) {
   auto outcome = story.outcome;
@@ -169,7 +175,7 @@ Result<void> write_as_failed(const Story& story, Error error, const FileReader& 
                      .replicas = story.replicas,
                      .metrics = story.metrics,
                      .report_place = story.report_place};
-  TRY(write_together(render_outputs(failed, read_file, render_report(failed)).files));
+  TRY(nothing_written(write_together(render_outputs(failed, read_file, render_report(failed)).files)));
   return error;
 }
 
@@ -183,9 +189,11 @@ Result<void> write_outputs(const Story& story, const FileReader& read_file, cons
   if (auto checked = check_model(story); !checked) return write_as_failed(story, checked.error(), read_file);
   const auto rendered = render_outputs(story, read_file, render_report(story));
   if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
-  TRY(write_together(rendered.files, story.succeeded() ? commit : nullptr));
-  if (story.succeeded()) TRY(make_model_folder(story));
-  return {};
+  if (!story.succeeded()) return nothing_written(write_together(rendered.files));
+  auto written = write_together(rendered.files, commit);
+  if (!written && written.error().kind == ErrorKind::input) return write_as_failed(story, written.error(), read_file);
+  TRY(std::move(written));
+  return make_model_folder(story);
 }
 
 }  // namespace trainstep::step

@@ -183,6 +183,29 @@ TEST_CASE("what the primary wrote is collected, what others wrote is not") {
   CHECK(rank == "1");
 }
 
+TEST_CASE("a place below its path that the program names is its output, one beside it is none") {
+  const auto [named, present] = GENERATE(table<std::string, bool>({{"$0/weights", true}, {"$0.bin", false}}));
+  CAPTURE(named);
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  const auto script = "named=" + named + R"(
+    case "$named" in */weights) mkdir "$0" ;; esac
+    echo w >"$named"
+    echo '{"artifacts": {"model_dir": {"artifacts": [{"name": "model_dir", "uri": "'"$named"'"}]}}}' >executor_output.json)";
+  plan::Request request;
+  request.train_specification = to_text(Json{{"image", "any"}, {"command", {"sh", "-c", script, Json{{"outputPath", "model_dir"}}}}});
+  auto plan = make_plan(request);
+  plan.binding.outputs.front().path = plan::StepPath{"model_dir", model.string(), "", "", Json::object()};
+  Fixture fixture(std::move(plan));
+  fixture.until_ended(1);
+  const auto outputs = fixture.backend().collect();
+  REQUIRE(outputs.has_value());
+  CHECK(outputs->front().present == present);
+  CHECK(outputs->front().path == model);
+  REQUIRE(fixture.backend().commit().has_value());
+  CHECK(fs::exists(model / "weights") == present);
+}
+
 // Packages: `python3` is a script that knows what is missing, and what it was asked to install.
 class Packages {
  public:

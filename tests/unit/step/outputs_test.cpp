@@ -372,10 +372,19 @@ TEST_CASE("The program's own outputs are committed last, and not when the step f
     REQUIRE_FALSE(written.has_value());
     CHECK(folder.names().empty());
   }
+  SECTION("when it cannot be committed because of what it is, the files tell of it") {
+    a.target("report", folder / "report");
+    const auto written = write_outputs(a.story(), from_disk, [] { return Result<void>(input_error("the model is a file")); });
+    REQUIRE_FALSE(written.has_value());
+    CHECK(written.error().kind == ErrorKind::input);
+    CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("the model is a file") && !Contains("Succeeded"));
+  }
   SECTION("when another file cannot be written") {
     std::filesystem::create_directory(folder / "report");
     a.target("report", folder / "report");
-    CHECK_FALSE(write_outputs(a.story(), from_disk, commit).has_value());
+    const auto written = write_outputs(a.story(), from_disk, commit);
+    REQUIRE_FALSE(written.has_value());
+    CHECK(written.error().kind == ErrorKind::internal);  // no file tells of it
     CHECK(commits == 0);
   }
   SECTION("after a failure") {
