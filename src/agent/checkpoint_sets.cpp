@@ -86,7 +86,9 @@ void NewestSet::read_next() {
   if (m_sets.empty()) return told(std::move(m_found));
   const auto object = std::move(m_sets.back());
   m_sets.pop_back();
-  m_call = m_client.get(m_at.child(object.key), std::nullopt, object.etag, [this, object](objectstore::Answer<std::string> text) {
+  // As a range: what is cut short on the way comes again.
+  const auto all = object.size > 0 ? std::optional(objectstore::Range{0, object.size}) : std::nullopt;
+  m_call = m_client.get(m_at.child(object.key), all, object.etag, [this, object](objectstore::Answer<std::string> text) {
     m_call = 0;
     const auto done = m_done;
     if (!text && text.error().status != 404 && text.error().status != 412) return done(std::move(text.error().error));

@@ -202,6 +202,17 @@ TEST_CASE_METHOD(Checkpoints, "a set of which something is missing does not coun
   }
 }
 
+TEST_CASE_METHOD(Checkpoints, "a set that is cut short on its way is asked for again") {
+  const std::string set = R"({"files": [["x", ".trainstep/files/a-1/x", 3, 5]]})";
+  objects = {{"jobs/job/checkpoints/.trainstep/sets/0000000001-a.json", set}, {"jobs/job/checkpoints/.trainstep/files/a-1/x", "old"}};
+  fault = [&, first = true](const FakeTransport::Asked& asked) mutable -> std::optional<Reply> {
+    if (asked.line().find("/sets/") == std::string::npos || !std::exchange(first, false)) return std::nullopt;
+    return Reply::text(set.substr(0, 20), 206);
+  };
+  REQUIRE(restore());
+  CHECK(read(in_pod("saved/x")) == "old");
+}
+
 TEST_CASE_METHOD(Checkpoints, "a file that changes whenever it is read holds up the others for a minute, not for ever, and is told") {
   save("step-1", "one");
   save("log", "a");
