@@ -93,7 +93,7 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   d.ssh_auth_mount_path = fields.text("ssh_auth_mount_path").value_or("");
   if (!d.ssh_auth_mount_path.empty() && !d.ssh_auth_mount_path.starts_with('/'))
     fields.fail(input_error(fmt::format("{}: \"{}\" is not an absolute path; write one such as /home/mpiuser/.ssh",
-                                        fields.path("ssh_auth_mount_path"), d.ssh_auth_mount_path)));
+                                        fields.path("ssh_auth_mount_path"), d.ssh_auth_mount_path.substr(0, 100))));
   d.elastic = read_elastic(fields);
   d.indexed = fields.boolean("indexed").value_or(false);
   d.workers = workers.value_or(d.elastic ? d.elastic->min : 1);

@@ -36,9 +36,10 @@ TEST_CASE("a patch that takes a manifest its form is refused by the place") {
            {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": 1}}})", "spec.pytorchReplicaSpecs.Worker must be an object"},
            {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": {"template": []}}}})",
             "spec.pytorchReplicaSpecs.Worker.template must be an object"},
-           {"Job", R"([{"op": "remove", "path": "/metadata/annotations"}])", ""},
-           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": null}])", ""},
-           {"Job", R"({"metadata": {"annotations": {"note": "x"}}, "spec": {"template": {"metadata": {"labels": null}}}})", ""},
+           {"Job", R"([{"op": "remove", "path": "/metadata/annotations"}])", "may not be changed, the job is found by it"},
+           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": null}])", "may not be changed, the job is found by it"},
+           {"Job", R"({"spec": {"template": {"metadata": {"labels": null}}}})", "may not be changed, the job is found by it"},
+           {"Job", R"({"metadata": {"annotations": {"note": "x"}}, "spec": {"template": {"metadata": {"labels": {"team": "x"}}}}})", ""},
        }) {
     CAPTURE(row.kind, row.patch);
     auto plan = example(row.kind, row.kind == std::string("Job") ? 1 : 2);
