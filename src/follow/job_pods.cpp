@@ -17,6 +17,8 @@ using State = kinds::Judgement::State;
 
 namespace {
 
+constexpr std::string_view back_off = "Back-off pulling image";
+constexpr Duration cause_unknown{900'000};  // the kubelet tries again every five minutes
 constexpr Duration beside_is_told{60'000};  // a sidecar may need a moment to notice that it is alone
 
 std::string attempt_name(const kinds::PodView& pod, const ContainerView& container) { return fmt::format("{}/{}", pod.uid, container.restarts); }
@@ -214,9 +216,11 @@ void JobFollower::look_at_pending(MemberIndex member) {
   auto pending = pending_of(m_rules.members[member], *slot.pod);
   // Between two tries the kubelet only says that it waits; what it said of the try tells more.
   const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
-  const bool only_waits =
-      pending && of_a_pull && pending->kind == Pending::Kind::image && pending->cause.find("Back-off pulling image") != std::string::npos;
-  if (!only_waits) slot.pending = std::move(pending);
+  const auto waits = pending && pending->kind == Pending::Kind::image ? pending->cause.find(back_off) : std::string::npos;
+  if (waits != std::string::npos && of_a_pull) return;
+  // Nobody has seen why, it may be an overloaded registry: one of the next tries tells.
+  if (waits != std::string::npos && pending->cause.find(": ", waits) == std::string::npos) pending->limit = cause_unknown;
+  slot.pending = std::move(pending);
 }
 
 void JobFollower::open_log(MemberIndex member) {

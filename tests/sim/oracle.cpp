@@ -62,6 +62,8 @@ std::set<Class> Oracle::allowed() const {
   auto result = by_fate();
   const auto& life = m_world.m_lives.back();
   if (life.signalled || m_world.m_cancelled) result.insert(Class::cancelled);
+  // With its Workflow the job goes, too, and which of the two is seen first is chance.
+  if (m_world.m_cancelled && m_world.m_scenario.cancel == Cancel::workflow_deleted) result.insert(Class::system);
   // Nobody comes back for it, which the step cannot know.
   const auto& scenario = m_world.m_scenario;
   if (scenario.step_fate == StepFate::evicted && m_world.m_acted && !scenario.followed && m_world.m_lives.size() == 1 &&
@@ -183,7 +185,7 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   }
   const auto& verdict = m_world.m_lives.back().verdict;
   if (!verdict || (verdict->verdict_class != Class::succeeded && verdict->verdict_class != Class::user)) return;
-  if (m_world.m_lives.back().signalled) return;  // whoever must end does not wait for logs
+  if (m_world.m_lives.back().signalled || m_world.m_cancelled) return;  // whoever must end does not wait for logs
   const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_fate == StepFate::lives;
   // What is written after the job's end, by those that have not been stopped yet, may come or not.
   const auto end = m_world.m_jobs.empty() ? Time::max() : m_world.m_jobs.back().ended.value_or(m_world.m_ended);

@@ -81,6 +81,22 @@ TEST_CASE("the cause that the registry gave stays while the kubelet only waits f
   CHECK_THAT(story.verdict_after_removal().message, Contains("pull access denied"));
 }
 
+TEST_CASE("while nobody has seen why an image cannot be pulled, the next tries are waited for") {
+  Story story(single());
+  story.found(true);
+  story.pod(0, waits("ImagePullBackOff", "Back-off pulling image \"registry.example/train:1\""));
+  story.pass(14min);
+  CHECK_FALSE(story.removed());
+  SECTION("they tell") {
+    story.pod(0, waits("ErrImagePull", "pull access denied"));
+    CHECK_THAT(story.verdict_after_removal().message, Contains("pull access denied"));
+  }
+  SECTION("they do not") {
+    story.pass(1min);
+    CHECK_THAT(story.verdict_after_removal().message, Contains("Back-off pulling image"));
+  }
+}
+
 TEST_CASE("a registry that answers each try in other words is no news") {
   Story story(single());
   story.found();
