@@ -217,9 +217,11 @@ void JobFollower::look_at_pending(MemberIndex member) {
   // Between two tries the kubelet only says that it waits; what it said of the try tells more.
   const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
   const auto waits = pending && pending->kind == Pending::Kind::image ? pending->cause.find(back_off) : std::string::npos;
-  if (waits != std::string::npos && of_a_pull) return;
+  // Kubelets since 1.32 repeat it behind these words.
+  const bool says_why = waits != std::string::npos && pending->cause.find(": ", waits) != std::string::npos;
+  if (waits != std::string::npos && !says_why && of_a_pull) return;
   // Nobody has seen why, it may be an overloaded registry: one of the next tries tells.
-  if (waits != std::string::npos && pending->cause.find(": ", waits) == std::string::npos) pending->limit = cause_unknown;
+  if (waits != std::string::npos && !says_why) pending->limit = cause_unknown;
   slot.pending = std::move(pending);
 }
 

@@ -167,7 +167,9 @@ void Kubelet::try_in_vain(const LifePtr& life) {
       tell_waiting(life, "CreateContainerError", R"(failed to reserve container name "train_0": name "train_0" is reserved for "0123abcd")");
     });
   else
-    later(Duration{12'000}, life, [this, life, afterwards] { tell_waiting(life, afterwards, "Back-off pulling image"); });
+    later(Duration{12'000}, life, [this, life, afterwards, why = fmt::format("{}: {}", reason, message)] {
+      tell_waiting(life, afterwards, "Back-off pulling image \"registry.example/train:1\": " + why);  // as kubelets do since 1.32
+    });
   if (life->fate.start != PodFate::Start::image_pull)
     later(m_random.between(Duration{40'000}, Duration{300'000}), life, [this, life] { try_in_vain(life); });
 }
