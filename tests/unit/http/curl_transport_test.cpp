@@ -461,7 +461,7 @@ TEST_CASE("a proxy is asked where the endpoint names one, and its refusal is sai
 
 TEST_CASE("an exchange that is held takes no more of its body, and no silence counts, until it goes on") {
   Net net;
-  const std::string body(std::size_t{1} << 18U, 'x');
+  const std::string body(std::size_t{4} << 20U, 'x');
   ScriptedServer server(net.loop, [&](Connection& c, const std::string&) { c.send(answer(body)); });
   Story story;
   std::size_t seen = 0;
