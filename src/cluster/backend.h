@@ -87,6 +87,7 @@ class ClusterBackend : public run::Backend {
   void try_to_remove(int tries);
   void look_before_removal(int tries);
   void removed();
+  void remove_when_settled(std::function<void(std::string)> done);
   void remove_found(std::function<void(std::optional<kube::ApiError>)> done);
   void await_gone(std::function<void(std::string)> done);
   void mark(const result::Verdict& verdict, std::function<void(std::string)> done);

@@ -198,6 +198,15 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   if (m_removal_wanted && m_gone) return await_gone(std::move(done));
   const bool owner_cleans = m_facts.workflow && cleanup == "default";
   if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
+  remove_when_settled(std::move(done));
+}
+
+// While a create whose answer was lost may still take effect, the job keeps the name that it would take.
+void ClusterBackend::remove_when_settled(std::function<void(std::string)> done) {
+  if (create_may_come()) {
+    m_timer = m_client.loop().after(look_for_create, [this, done = std::move(done)] { remove_when_settled(done); });
+    return;
+  }
   remove_found([this, done = std::move(done)](const std::optional<kube::ApiError>& problem) {
     if (problem) return done(fmt::format("the job could not be deleted: {}", problem->error.message));
     m_removal_ends.set(cleanup_patience);

@@ -124,8 +124,8 @@ void JobFollower::on(const StopRequested& request, Time at) {
     return;
   }
   if (m_over) return conclude_now(at);
-  // While the API server is away nobody knows what has become of the workflow: in doubt it is a cancel.
-  const bool keep = m_eviction && !m_unreachable && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
+  // An eviction was read from the API server after the signal, whatever other requests have met; in doubt it is a cancel.
+  const bool keep = m_eviction && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
                     (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
   if (keep)
     return keep_for_next(

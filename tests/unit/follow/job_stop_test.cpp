@@ -193,13 +193,21 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
   }
 }
 
-TEST_CASE("a SIGTERM while the API server is away is a cancel: what is known of the workflow is old") {
+TEST_CASE("a SIGTERM while the API server is away is a cancel: nobody could read why it came") {
   Story story(single());
   story.all_run();
   story.event(ServerTrouble{"connection refused"});
-  story.event(EvictionSeen{"this step's pod is evicted", true});
   story.event(StopRequested{SIGTERM});
   CHECK(removal_comes_first(story));
+}
+
+TEST_CASE("an eviction that was read after the signal counts, although another request is refused") {
+  Story story(single());
+  story.all_run();
+  story.event(ServerTrouble{"webhook.example.org: no endpoints available"});
+  story.event(EvictionSeen{"this step's pod is evicted", true});
+  story.event(StopRequested{SIGTERM});
+  CHECK_FALSE(story.removed());
 }
 
 TEST_CASE("a SIGTERM of which nothing is known is a cancel") {
