@@ -43,6 +43,7 @@ void World::begin_visit() {
       .credentials = credentials(std::make_unique<FixedToken>()),
       .name_space = "lab",
       .pod = "",
+      .node_id = "",
       .attempt = "visitor",
       .seed = 77,
       .say = [this](std::string_view text) { m_story.tell("visitor", "{}", text); },
