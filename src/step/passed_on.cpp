@@ -35,10 +35,19 @@ bool names_a_file(std::string_view name, std::string_view value) {
          scheme == "sqlite";
 }
 
+std::string files_stay(const std::vector<std::string_view>& names) {
+  const auto* text =
+      names.size() == 1
+          ? R"({} is not passed on: it names a file of this machine; if the pods have it, too, say job_options {{"pass_environment": ["{}"]}})"
+          : R"({} are not passed on: they name files of this machine; if the pods have them, too, say job_options {{"pass_environment": ["{}"]}})";
+  return fmt::format(fmt::runtime(text), fmt::join(names, ", "), fmt::join(names, R"(", ")"));
+}
+
 }  // namespace
 
 PassedOn passed_on(const std::map<std::string, std::string>& environment, const std::vector<std::string>& further) {
   PassedOn result;
+  std::vector<std::string_view> files;
   for (const auto& [name, value] : environment) {
     const bool named = std::find(further.begin(), further.end(), name) != further.end();
     const bool wanted = is_usual(name) || std::any_of(further.begin(), further.end(), [&, &n = name](const std::string& pattern) {
@@ -52,10 +61,9 @@ PassedOn passed_on(const std::map<std::string, std::string>& environment, const 
           R"({0} is not passed on: it holds a secret, which whoever may read the job could see; put it into a Secret, and say job_options {{"environment": {{"{0}": {{"secret": NAME, "key": KEY}}}}}})",
           name));
     else
-      result.left_out.push_back(fmt::format(
-          R"({0} is not passed on: {1} is a file of this machine; if the pods have it, too, say job_options {{"pass_environment": ["{0}"]}})", name,
-          value));
+      files.push_back(name);
   }
+  if (!files.empty()) result.left_out.push_back(files_stay(files));
   return result;
 }
 

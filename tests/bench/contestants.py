@@ -5,14 +5,17 @@ The pods are fake: what becomes of them and what they print stands in their anno
 """
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from surroundings import clean_environment  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 IMAGE = "localhost/trainstep-tests:1"
-PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))} | {"NO_COLOR": "1"}
+PLAIN = clean_environment() | {"NO_COLOR": "1"}
 PYTORCH = "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs"
 TRAINER = "/apis/trainer.kubeflow.org/v1alpha1/{}"
 RIGHTS = {"apiGroups": ["trainer.kubeflow.org"], "resources": ["*"], "verbs": ["create", "get", "list", "watch"]}

@@ -8,14 +8,17 @@ deny: an admission policy made by the test does. MPIJob v1 is served instead of 
 import concurrent.futures
 import dataclasses
 import json
-import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from surroundings import clean_environment  # noqa: E402
 
 PROGRAM = {"image": "localhost/trainstep-tests:1", "command": ["train"]}
 DISTRIBUTIONS = {
@@ -53,7 +56,7 @@ class Step:
         ]
 
     def start(self, fates=None, distribution=None, options=None):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))}
+        environment = clean_environment()
         environment |= {"KUBECONFIG": str(self.space.kubeconfig), "HOME": str(self.tmp), "NO_COLOR": "1"}
         return subprocess.Popen(
             [*MORTAL, *self.words("run", fates, distribution, options), "--cluster", "kubernetes"],

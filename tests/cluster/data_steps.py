@@ -16,6 +16,7 @@ from control_plane import NODE_ADDRESS
 from image_file import write_image
 from real_node import import_image
 from steps import IN_POD
+from surroundings import clean_environment
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "s3"))
 from server import programs  # noqa: E402
@@ -94,9 +95,10 @@ class Store:
         cluster.wait_for("s3", 20, lambda: cluster.answers(f"{self.url}/healthz"))
 
     def forget(self, space):
-        """What a namespace's steps have put there, and its data set."""
+        """What a namespace's steps have put there and at their own output paths, and its data set."""
         for key in f"v2/artifacts/{space.name}", f"sets/{space.name}":
             shutil.rmtree(self.files / key, ignore_errors=True)
+        shutil.rmtree(own_place(space), ignore_errors=True)
 
     def configure(self, space):
         """What KFP puts into a profile's namespace."""
@@ -108,6 +110,11 @@ class Store:
             "credentials": {"fromEnv": False, "secretRef": {"secretName": "mlpipeline-minio-artifact", "accessKeyKey": "accesskey", "secretKeyKey": "secretkey"}},
         }  # fmt: skip
         self.cluster.api.create(f"{path}/configmaps", {"metadata": {"name": "kfp-launcher"}, "data": {"providers": json.dumps({"minio": {"default": default}})}})
+
+
+def own_place(space):
+    """The folder of all output paths of the steps of that namespace, on the machine of the steps."""
+    return pathlib.Path("/minio", BUCKET, "v2/artifacts", space.name)
 
 
 def release() -> pathlib.Path:
@@ -137,7 +144,7 @@ class DataStep:
     def begin(self, arguments):
         """The step as a process; `arguments`: flags and their values."""
         flags = [word for name, value in (arguments | self.flags).items() for word in (f"--{name}", value if isinstance(value, str) else json.dumps(value))]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))}
+        environment = clean_environment()
         environment |= {"HOME": str(self.tmp), "NO_COLOR": "1"} | self.environment
         words = [*MORTAL, *self.words, str(self.program), "run", "--cluster", "kubernetes", *flags]
         output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
@@ -197,6 +204,11 @@ class DataStep:
     @property
     def model(self):
         return self.store.files / self.run_key / "model_dir"
+
+    def own_paths(self):
+        """What lies at the step's own output paths, for KFP's launcher to upload: path → content, None of a folder."""
+        place = own_place(self.space) / "train"
+        return {str(path.relative_to(place)): None if path.is_dir() else path.read_bytes() for path in place.rglob("*")}
 
     def pods(self):
         return self.cluster.api.get(f"/api/v1/namespaces/{self.space.name}/pods")["items"]

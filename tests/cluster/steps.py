@@ -10,6 +10,7 @@ import subprocess
 
 from cluster import STEP_RULES
 from cluster_cells import MORTAL, RESOURCES, Step
+from surroundings import clean_environment
 
 WORKFLOW_RULES = [*STEP_RULES, {"apiGroups": ["argoproj.io"], "resources": ["workflows"], "verbs": ["get", "list", "watch"]}]
 WORKFLOWS = "/apis/argoproj.io/v1alpha1/namespaces/{}/workflows"
@@ -108,8 +109,7 @@ class ProxiedStep(Step):
     def arguments(self, **how):
         """(words, environment)"""
         words = self.words("run", *(how.get(name) for name in ("fates", "distribution", "options")))
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO"))}
-        kept |= {"HOME": str(self.tmp), "NO_COLOR": "1"}
+        kept = clean_environment() | {"HOME": str(self.tmp), "NO_COLOR": "1"}
         if self.pod is None:
             return [*words, "--cluster", "kubernetes"], kept | {"KUBECONFIG": str(self.space.kubeconfig)}
         words, environment = self.pod.command(without(words, "--run-id"), self.tmp / f"account-{self.pod.name}", self.proxy.port)

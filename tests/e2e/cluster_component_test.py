@@ -124,7 +124,8 @@ def test_the_role_gives_nothing_that_the_program_does_not_ask_for(cluster, built
     asked = rights(yaml.safe_load(done.stdout[done.stdout.index("apiVersion:") :])["rules"]) | rights([OWN_POD])
     given = rights(rules_of(built("standalone")))
     others = {right for right in given for other in RESOURCES.values() if other != RESOURCES[kind] and f"{right[1]}.{right[0]}" == other}
-    assert asked - DATA == given - DATA - others
+    assert asked - DATA <= given
+    assert given - DATA - asked <= others  # the launcher of an MPIJob is a Job
 
 
 @pytest.mark.parametrize("kind", RESOURCES)

@@ -25,7 +25,7 @@ def test_artifacts_go_from_the_bucket_to_the_pods_and_back_and_not_through_the_s
     assert results["model"] == f"minio://{BUCKET}/{training.run_key}/model_dir"
     assert training.left() == [], training.output
     assert "accuracy=0.97" in training.output
-    assert not pathlib.Path(f"/minio/{BUCKET}/{training.run_key}").exists(), "the step's own output path is left alone"
+    assert training.own_paths() == {"model_dir": None}, "an empty folder: nothing is uploaded over the model"
 
 
 def test_input_that_is_one_file_stays_one_file(data_step, store):

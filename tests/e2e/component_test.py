@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """component/component.yaml in both SDKs: loaded, called and compiled by the real ones, and what they compiled run as the backends do (tests/kfp)."""
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -11,6 +10,7 @@ import jsonschema
 import pytest
 import yaml
 from conftest import ROOT, read_json
+from surroundings import clean_environment
 from waiting import until
 
 KFP = ROOT / "tests/kfp"
@@ -59,8 +59,7 @@ def rendering(program):
 
 @pytest.fixture
 def environment(tmp_path):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
-    return {**kept, "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "NO_COLOR": "1"}
+    return {**clean_environment(), "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "NO_COLOR": "1"}
 
 
 @pytest.fixture

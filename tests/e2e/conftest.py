@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 # A real control plane, for tests that ask for it.
 import data_steps  # noqa: E402
 from fixtures import cluster, namespace  # noqa: E402, F401
+from surroundings import clean_environment  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +48,7 @@ def trainstep(program, tmp_path):
 
     The environment is the caller's without a cluster, and pip finds nothing: what is there needs no installation.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
+    environment = clean_environment()
     environment.update({"HOME": str(tmp_path), "PIP_NO_INDEX": "1", "NO_COLOR": "1"})
 
     def call(*arguments, timeout=300, env=None, check=None):
@@ -79,3 +80,4 @@ def data_step(cluster, store, program, tmp_path):
     with cluster.namespace(data_steps.RULES) as space:
         store.configure(space)
         yield lambda kind: data_steps.DataStep(cluster, store, space, program, tmp_path, kind)
+        store.forget(space)

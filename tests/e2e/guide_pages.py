@@ -13,6 +13,7 @@ import re
 
 import pytest
 from conftest import ROOT
+from surroundings import clean_environment
 
 DOCS = ROOT / "docs"
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("*.md"))}
@@ -50,6 +51,6 @@ def environment(program, tmp_path):
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "trainstep").symlink_to(program)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
+    kept = clean_environment()
     own = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(program), "HOME": str(tmp_path)}
     return {**kept, **own, "PIP_NO_INDEX": "1", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """samples/notebook.ipynb runs from its first cell to its last on a machine that has its environments and the wheel, and says what it is to show."""
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -9,6 +8,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT, SAMPLES
+from surroundings import clean_environment
 
 NOTEBOOK = SAMPLES / "notebook.ipynb"
 KEPT = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def executed(python_of, tmp_path_factory):
     for name in ("mpi", "tf", "pytorch"):
         (folder / "build/venv" / name).symlink_to(environments / name)
     new_environment(folder / "build/venv/notebook", environments / "notebook")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("TRAINSTEP", "KUBERNETES_", "KUBECONFIG", "ARGO_", "JUPYTER"))}
+    clean = clean_environment()
     own = {"HOME": str(folder), "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_COLOR": "1"}
     (command,) = re.findall(r"^    (cd samples && .*)$", (SAMPLES / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     done = subprocess.run(["sh", "-c", command], cwd=folder, env={**clean, **own}, capture_output=True, text=True, timeout=400, check=False)

@@ -13,6 +13,7 @@ import sys
 import pytest
 import yaml
 from conftest import ROOT
+from surroundings import clean_environment
 
 sys.path.insert(0, str(ROOT / "tests/kfp"))
 
@@ -34,7 +35,7 @@ def images(program, python_of):
 @pytest.fixture(scope="module")
 def environment(python_of, tmp_path_factory):
     (pip,) = pathlib.Path(python_of("uv")).parents[1].glob("lib/python3*/site-packages")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
+    kept = clean_environment()
     path = f"{pathlib.Path(python_of('pytorch')).parent}:{os.environ['PATH']}"
     own = {"PATH": path, "PYTHONPATH": f"{ROOT}/tests/kfp/executor:{pip}", "HOME": str(tmp_path_factory.mktemp("home"))}
     return {**kept, **own, "PIP_NO_INDEX": "1", "NO_COLOR": "1"}

@@ -10,6 +10,7 @@ import zipfile
 import pytest
 import yaml
 from conftest import ROOT, read_json
+from surroundings import clean_environment
 
 KFP = ROOT / "tests/kfp"
 sys.path.insert(0, str(KFP))
@@ -44,8 +45,7 @@ def made(package, tmp_path_factory, python_of):
 
 @pytest.fixture
 def environment(tmp_path):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_"))}
-    return {**kept, "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "NO_COLOR": "1"}
+    return {**clean_environment(), "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "NO_COLOR": "1"}
 
 
 @pytest.fixture

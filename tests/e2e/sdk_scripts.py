@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the Python package share: scripts that import it, run by an interpreter that has it (fixture `interpreter` of the module)."""
-import os
 import subprocess
 import textwrap
 
 import pytest
+from surroundings import clean_environment
 
 
 @pytest.fixture
 def environment(tmp_path):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "KUBECONFIG", "ARGO_", "TRAINSTEP", "PYTHON"))}
-    return {**kept, "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "SDK_TEST": str(tmp_path)}
+    return {**clean_environment(), "HOME": str(tmp_path), "PIP_NO_INDEX": "1", "SDK_TEST": str(tmp_path)}
 
 
 @pytest.fixture

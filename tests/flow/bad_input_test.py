@@ -10,6 +10,7 @@ import time
 
 import pytest
 from conftest import PROGRAM, ROOT
+from surroundings import clean_environment
 
 RELEASE = ROOT / "build/release/trainstep"
 PLAIN = json.dumps({"image": "none", "command": ["true"]})
@@ -229,7 +230,7 @@ def call(program, folder, words):
             file.write_bytes(text if isinstance(text, bytes) else text.encode())
             text = f"@{file}"
         argv.append(text)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "ARGO_"))}
+    environment = clean_environment()
     begun = time.monotonic()
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         process = subprocess.Popen(argv, cwd=here, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
@@ -329,7 +330,7 @@ def test_what_holds_a_secret_or_names_a_file_is_not_sent_and_it_is_said(tmp_path
     assert ended.code == 0
     assert "hunter22" not in ended.out + ended.err and "corp.pem" not in ended.out and "pypi.example.com" in ended.out
     assert "trainstep: HTTPS_PROXY is not passed on: it holds a secret" in ended.err
-    assert "trainstep: REQUESTS_CA_BUNDLE is not passed on: /home/me/corp.pem is a file of this machine" in ended.err
+    assert "trainstep: REQUESTS_CA_BUNDLE is not passed on: it names a file of this machine" in ended.err
     assert "trainstep: job_options.environment: the value of HF_TOKEN stands in the job" in ended.err and "hf-12345678" not in ended.err
 
 

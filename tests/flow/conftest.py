@@ -16,6 +16,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
+from surroundings import clean_environment  # noqa: E402
 from waiting import until  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/dev/trainstep")).resolve()
@@ -34,7 +35,7 @@ class Gang:
     def start(self, script, distribution=None, options=None, after=(), path=os.environ["PATH"], **how):
         """`after`: further words of the command behind `sh -c script`."""
         name, _, value = self.mark.partition("=")
-        environment = {key: text for key, text in os.environ.items() if not key.startswith(("KUBERNETES_", "ARGO_"))}
+        environment = clean_environment()
         words = [PROGRAM, "run", "--cluster", "local", "--run-dir", self.folder / "run"]
         words += ["--train-specification", json.dumps({"image": "none", "command": ["sh", "-c", script, *after]})]
         words += ["--distribution-specification", json.dumps(distribution or {}), "--job-options", json.dumps(options or {})]

@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 from conftest import PROGRAM, ROOT, until
+from surroundings import clean_environment
 
 HOSTILE = ROOT / "tests/hostile"
 RESTART = {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 1}}
@@ -64,7 +65,7 @@ def step(gang, tmp_path):
         words += ["--train-specification", json.dumps({"image": "none", "command": command})]
         words += ["--distribution-specification", json.dumps(distribution or {}), "--job-options", json.dumps(options or {})]
         name, _, value = gang.mark.partition("=")
-        environment = {key: text for key, text in os.environ.items() if not key.startswith(("KUBERNETES_", "ARGO_"))}
+        environment = clean_environment()
         environment |= {name: value, "NO_COLOR": "1", "HOME": str(home), "TMPDIR": str(temporary or tmp_path)}
         gang.log = tmp_path / f"{run_dir}.log"
         gang.process = subprocess.Popen(

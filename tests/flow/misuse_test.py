@@ -12,8 +12,9 @@ import termios
 
 import pytest
 from conftest import PROGRAM, ROOT, until
+from surroundings import clean_environment
 
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("KUBERNETES_", "ARGO_"))}
+ENVIRONMENT = clean_environment()
 EPOCHS = "for i in 1 2 3; do echo epoch=$i/3 loss=0.$i; sleep 0.3; done"
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A step of Kubeflow Pipelines 2 to its end, before a cluster in small: what lies in the object store then, what KFP is told, what the log says."""
 import json
-import os
 import sys
 
 import pytest
 from conftest import PROGRAM, ROOT
+from surroundings import clean_environment
 
 sys.path.insert(0, str(ROOT / "tests/kfp"))
 
@@ -43,7 +43,7 @@ class Step:
         self.cluster = SmallCluster(self.backend.store, self.train)
         self.termination_log = folder / "termination-log"
         self.termination_log.touch()
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "ARGO_", "AWS_", "TRAINSTEP"))}
+        kept = clean_environment()
         self.backend.environment = {**kept, **self.cluster.environment(folder), "NO_COLOR": "1", "TRAINSTEP_TERMINATION_LOG": str(self.termination_log)}
 
     def place(self, output):

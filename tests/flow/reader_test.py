@@ -17,6 +17,7 @@ import threading
 
 import pytest
 from conftest import PROGRAM, until
+from surroundings import clean_environment
 
 PYTORCH = {"distribution_type": "PyTorch", "number_of_workers": 2}
 FLOOD = "echo ready; exec yes 0123456789012345678901234567890123456789"
@@ -270,7 +271,7 @@ def kubeconfig(folder, port):
         "users": [{"name": "u", "user": {}}],
     }
     (folder / "config").write_text(json.dumps(config))
-    return {**{key: text for key, text in os.environ.items() if not key.startswith("KUBERNETES_")}, "KUBECONFIG": str(folder / "config")}
+    return {**clean_environment(), "KUBECONFIG": str(folder / "config")}
 
 
 @pytest.mark.parametrize("command", ["run", "list"])

@@ -376,11 +376,12 @@ TEST_CASE("What holds a secret or names a file of this machine is passed on only
       Row{"PIP_EXTRA_INDEX_URL", "https://a/simple https://u:p@b/simple", "it holds a secret"},
       Row{"MLFLOW_TRACKING_URI", "https://me:hunter22@mlflow", "it holds a secret"}, Row{"MLFLOW_TRACKING_PASSWORD", "hunter22", "it holds a secret"},
       Row{"MLFLOW_TRACKING_URI", "https://mlflow/?token=hunter22", "it holds a secret"},
-      Row{"REQUESTS_CA_BUNDLE", "/home/me/corp.pem", "is a file of this machine"}, Row{"SSL_CERT_FILE", "./ca.pem", "is a file of this machine"},
-      Row{"PIP_CERT", "~/ca.pem", "is a file of this machine"}, Row{"PIP_INDEX_URL", "file:///srv/pip", "is a file of this machine"},
-      Row{"MLFLOW_TRACKING_URI", "sqlite:///mlflow.db", "is a file of this machine"},
-      Row{"MLFLOW_TRACKING_URI", "/home/me/mlruns", "is a file of this machine"},
-      Row{"MLFLOW_TRACKING_SERVER_CERT_PATH", "/etc/ca.pem", "is a file of this machine"});
+      Row{"REQUESTS_CA_BUNDLE", "/home/me/corp.pem", "it names a file of this machine"},
+      Row{"SSL_CERT_FILE", "./ca.pem", "it names a file of this machine"}, Row{"PIP_CERT", "~/ca.pem", "it names a file of this machine"},
+      Row{"PIP_INDEX_URL", "file:///srv/pip", "it names a file of this machine"},
+      Row{"MLFLOW_TRACKING_URI", "sqlite:///mlflow.db", "it names a file of this machine"},
+      Row{"MLFLOW_TRACKING_URI", "/home/me/mlruns", "it names a file of this machine"},
+      Row{"MLFLOW_TRACKING_SERVER_CERT_PATH", "/etc/ca.pem", "it names a file of this machine"});
   const Surroundings around{.environment = {{row.name, row.value}, {"HOSTNAME", "pod"}}, .read_file = files({})};
   const auto by_default = read({program}, around);
   CHECK(by_default.request.environment == Json::object());
@@ -391,7 +392,16 @@ TEST_CASE("What holds a secret or names a file of this machine is passed on only
   CHECK(asked.not_passed_on.empty());
 }
 
-TEST_CASE("A pattern passes on no secrets, an experiment's name is no file") {
+TEST_CASE("Files of this machine are told of in one line, however many variables name some") {
+  const Surroundings around{.environment = {{"SSL_CERT_FILE", "/etc/ca.pem"}, {"PIP_CERT", "/etc/ca.pem"}, {"CURL_CA_BUNDLE", "/etc/ca.pem"}},
+                            .read_file = files({})};
+  const std::vector<std::string> expected{
+      "CURL_CA_BUNDLE, PIP_CERT, SSL_CERT_FILE are not passed on: they name files of this machine; if the pods have them, too, say job_options "
+      R"({"pass_environment": ["CURL_CA_BUNDLE", "PIP_CERT", "SSL_CERT_FILE"]})"};
+  CHECK(read({program}, around).not_passed_on == expected);
+}
+
+TEST_CASE("A pattern passes on no secrets, and an experiment's name is no file") {
   const Surroundings around{.environment = {{"WANDB_API_KEY", "hunter22"}, {"WANDB_DIR", "/wandb"}, {"MLFLOW_EXPERIMENT_NAME", "/Shared/digits"}},
                             .read_file = files({})};
   const auto inputs = read({program, {"job-options", R"({"pass_environment": ["WANDB_*", ""]})"}}, around);
