@@ -15,6 +15,7 @@ import shutil
 import subprocess
 
 from kubelet import expanded
+from surroundings import clean_environment
 
 _KNOWN = re.compile(r"\{\{((?:inputs|tasks|workflow)\.[^{}]+)\}\}")
 
@@ -37,7 +38,7 @@ class Task:
 class Argo:
     def __init__(self, folder: pathlib.Path, images: dict, environment=None):
         """`images`: a container's first word → the words that stand for it here."""
-        self.folder, self.images, self.environment = folder, images, environment
+        self.folder, self.images, self.environment = folder, images, environment or clean_environment()
 
     def run(self, workflow: dict, arguments: dict | None = None) -> dict:
         spec = workflow["spec"]

@@ -18,6 +18,7 @@ import v2_task_config
 import v2_words
 import yaml
 from kubelet import expanded
+from surroundings import clean_environment
 from v2_outputs import download, read_outputs, upload
 
 GENERATIONS = v2_words.GENERATIONS
@@ -51,7 +52,7 @@ class Backend:
     def __init__(self, folder: pathlib.Path, generation: str, images: dict, environment=None, seed=0):
         """`images`: a container's first word → the words that stand for it here."""
         assert generation in GENERATIONS
-        self.folder, self.generation, self.images, self.environment = folder, generation, images, environment
+        self.folder, self.generation, self.images, self.environment = folder, generation, images, environment or clean_environment()
         self.random = random.Random(seed)
         self.store: dict[str, bytes] = {}  # "bucket/key" → content
         folder.mkdir(parents=True, exist_ok=True)
