@@ -17,6 +17,11 @@ namespace {
 // An API server that does not answer before there is a job is waited for so long.
 constexpr Duration patience{300'000};
 
+// `problem`: what else could not be done.
+std::string data_stays(std::string_view problem, const Error& error) {
+  return fmt::format("{}{}the job's data could not be removed: {}", problem, problem.empty() ? "" : "; ", error.message);
+}
+
 }  // namespace
 
 Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, SessionOptions options,
@@ -335,8 +340,7 @@ void Session::leave_data(const result::Verdict& verdict, bool whole) {
     });
   const auto looked = [this, whole, brought](const JobSearch::Answer& found) {
     const auto stay = [this, whole](const Error& error) {
-      concluded(whole ? "the job's data could not be removed: " + error.message
-                      : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
+      concluded(whole ? data_stays("", error) : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
     };
     if (!found) return stay(found.error().error);
     if (*found) return concluded("");
@@ -362,10 +366,8 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   if (!m_backend->exists()) return leave_data(verdict, !keep);
   m_backend->conclude(verdict, [this, keep](std::string problem) {
     if (keep) return concluded(std::move(problem));
-    m_data->remove_prefix([this, problem = std::move(problem)](Result<void> removed) {
-      if (removed) return concluded(problem);
-      concluded(fmt::format("{}{}the job's data could not be removed: {}", problem, problem.empty() ? "" : "; ", removed.error().message));
-    });
+    m_data->remove_prefix(
+        [this, problem = std::move(problem)](Result<void> removed) { concluded(removed ? problem : data_stays(problem, removed.error())); });
   });
 }
 

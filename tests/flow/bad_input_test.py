@@ -218,7 +218,7 @@ class Ended:
         self.code, self.out, self.err, self.seconds, self.megabytes = code, out, err, seconds, megabytes
 
 
-def call(program, folder, words):
+def call(program, folder, words, environment=None):
     """Runs a program in the empty folder `folder`/here. What does not fit into an argument comes from a file."""
     here = folder / "here"
     here.mkdir()
@@ -230,7 +230,7 @@ def call(program, folder, words):
             file.write_bytes(text if isinstance(text, bytes) else text.encode())
             text = f"@{file}"
         argv.append(text)
-    environment = clean_environment()
+    environment = clean_environment() | (environment or {})
     begun = time.monotonic()
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         process = subprocess.Popen(argv, cwd=here, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
@@ -322,11 +322,12 @@ def test_record_that_cannot_be_written_is_said_and_ends_no_training(tmp_path):
     assert ended.out.count("--record: /dev/full cannot be written: No space left on device; the record is not complete") == 1
 
 
-def test_what_holds_a_secret_or_names_a_file_is_not_sent_and_it_is_said(tmp_path, monkeypatch):
-    monkeypatch.setenv("HTTPS_PROXY", "http://me:hunter22@proxy:3128")
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/home/me/corp.pem")
-    monkeypatch.setenv("PIP_INDEX_URL", "https://pypi.example.com/simple")
-    ended = call(PROGRAM, tmp_path, ["render", *options(environment={"HF_TOKEN": "hf-12345678"})])
+def test_what_holds_a_secret_or_names_a_file_is_not_sent_and_it_is_said(tmp_path):
+    around = {
+        "HTTPS_PROXY": "http://me:hunter22@proxy:3128", "REQUESTS_CA_BUNDLE": "/home/me/corp.pem",
+        "PIP_INDEX_URL": "https://pypi.example.com/simple",
+    }  # fmt: skip
+    ended = call(PROGRAM, tmp_path, ["render", *options(environment={"HF_TOKEN": "hf-12345678"})], around)
     assert ended.code == 0
     assert "hunter22" not in ended.out + ended.err and "corp.pem" not in ended.out and "pypi.example.com" in ended.out
     assert "trainstep: HTTPS_PROXY is not passed on: it holds a secret" in ended.err
