@@ -59,6 +59,7 @@ OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(co
     };
   };
   const auto ignored = [](const kube::ApiError&) {};
+  const auto blind = [this](const kube::ApiError&) { m_blind = true; };
   const auto pod = [this](const Json& object) { look_at_pod(object); };
   m_pod = std::make_unique<kube::Watch>(client, options(pods(facts), facts.pod), kube::Watch::Sink{all(pod), pod, pod, ignored});
   if (!facts.workflow) return;
@@ -67,7 +68,7 @@ OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(co
                                     each(items);
                                     if (items.empty()) workflow_gone();
                                   },
-                                  workflow, [this](const Json&) { workflow_gone(); }, ignored};
+                                  workflow, [this](const Json&) { workflow_gone(); }, blind};
   m_workflow = std::make_unique<kube::Watch>(client, options(workflows(facts), facts.workflow->name), std::move(workflow_sink));
 }
 
@@ -105,7 +106,7 @@ void OwnLife::cancel(const std::string& what) {
 void OwnLife::ask_why(Why done) {
   if (m_why) return;
   m_why = std::move(done);
-  if (m_facts.pod.empty() || !m_facts.workflow || m_done) return answer(std::nullopt);
+  if (m_facts.pod.empty() || !m_facts.workflow || m_done || m_blind) return answer(std::nullopt);
   m_timer = m_client.loop().after(patience_of(m_facts), [this] { answer(std::nullopt); });
   look();
 }

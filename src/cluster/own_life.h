@@ -26,8 +26,8 @@ class OwnLife {
   };
   // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on. Both are read after the signal:
   // whatever caused it was there before. What is not to be seen yet is waited for, a third of the pod's grace and 10 s at most; under KFP's launcher,
-  // which leaves a second at most, 30 ms. In doubt it is a cancel. `done` is called once; at once if it is known. While one question is open others
-  // are not asked.
+  // which leaves a second at most, 30 ms; and not at all if the Workflow may not be seen. In doubt it is a cancel. `done` is called once; at once if
+  // it is known. While one question is open others are not asked.
   using Why = std::function<void(std::optional<Eviction> eviction)>;
   void ask_why(Why done);
   // A question that is open is answered: in doubt. False: none is.
@@ -51,6 +51,7 @@ class OwnLife {
   std::unique_ptr<kube::Watch> m_pod, m_workflow;
   std::optional<Eviction> m_eviction;  // of the pod, as it was seen last
   bool m_workflow_lives = false;       // it was read after the signal
+  bool m_blind = false;                // it may not be seen, so that no SIGTERM is ever known to be an eviction
   bool m_done = false;
 };
 

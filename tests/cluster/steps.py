@@ -67,16 +67,18 @@ class Workflow:
 
 
 class Pod:
-    """A step's: `node_name` is that of Argo's node. Deleted, it lingers, as its containers take their time to end."""
+    """A step's: `node_name` is that of Argo's node, `command` what it says that its container runs. Deleted, it lingers, as its containers take their
+    time to end."""
 
-    def __init__(self, workflow, node_name, name="step", linger_ms=20000):
+    def __init__(self, workflow, node_name, name="step", linger_ms=20000, command=()):
         self.cluster, self.space, self.name = workflow.cluster, workflow.space, name
         self.path = f"/api/v1/namespaces/{self.space.name}/pods/{name}"
         annotations = {"workflows.argoproj.io/node-name": node_name, "fate/run-ms": "forever", "fate/linger-ms": str(linger_ms)}
         labels = {"workflows.argoproj.io/workflow": workflow.name, "workflows.argoproj.io/completed": "false", "pipeline/runid": "run-1"}
+        container = {"name": "main", "image": "step", "command": list(command)}
         body = {
             "metadata": {"name": name, "annotations": annotations, "labels": labels, "ownerReferences": [workflow.owner()]},
-            "spec": {"nodeName": "fake-0", "serviceAccountName": "step", "containers": [{"name": "main", "image": "step"}], "restartPolicy": "Never"},
+            "spec": {"nodeName": "fake-0", "serviceAccountName": "step", "containers": [container], "restartPolicy": "Never"},
         }
         self.cluster.api.create(self.path.rpartition("/")[0], body)
 

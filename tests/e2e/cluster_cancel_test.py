@@ -16,6 +16,7 @@ CLUSTER = {}
 CANCELS = 100
 WATCHED = 20
 SIDE_BY_SIDE = 4
+UNDER_LAUNCHER = ["/var/run/argo/argoexec", "emissary", "--", "/kfp-launcher/launch"]
 NOTICE = 1.0  # seconds from Argo's label to its first signal
 
 
@@ -32,7 +33,7 @@ class Cancelled:
     def __init__(self, cluster, program, folder, rules, at_the_end):
         with contextlib.ExitStack() as stack:
             space, self.proxy = stack.enter_context(cluster.namespace(rules)), stack.enter_context(FaultProxy(cluster))
-            self.pod = steps.Pod(steps.Workflow(cluster, space), "flow(0).train(0)")
+            self.pod = steps.Pod(steps.Workflow(cluster, space), "flow(0).train(0)", command=UNDER_LAUNCHER)
             step = steps.ProxiedStep(cluster, program, space, "Job", pathlib.Path(tempfile.mkdtemp(dir=folder)), self.proxy, self.pod)
             self.launched = Launched(*step.arguments(fates={"run-ms": "forever"}), step.tmp)
             at_the_end.callback(self.launched.kill)

@@ -20,6 +20,7 @@ struct Life {
   Json workflow = {{"metadata", {{"name", "wf"}, {"uid", "w"}, {"resourceVersion", "5"}}}};
   Reply answer = Reply::silent();  // to a GET of our pod, from the first SIGTERM on
   bool workflow_silent = false;    // … to a list of Workflows
+  std::string refused;             // what may not be listed, nor watched
   bool asking = false;
   std::vector<std::string> cancels;
   std::unique_ptr<OwnLife> life;
@@ -35,6 +36,7 @@ struct Life {
     h.server.serve([this](const FakeTransport::Asked& asked) {
       if (asked.request.url.path.ends_with("/step-1")) return answer;
       if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
+      if (!refused.empty() && asked.request.url.path.ends_with(refused)) return refusal(403, "Forbidden", "no");
       if (asking && workflow_silent && asked.request.url.path.ends_with("/workflows")) return Reply::silent();
       const auto& item = asked.request.url.path.ends_with("/pods") ? pod : workflow;
       const auto items = item.is_null() ? Json::array() : Json::array({item});
@@ -140,10 +142,23 @@ TEST_CASE_METHOD(Life, "a Workflow that has ended meanwhile has had its pods del
   CHECK(cancels.size() == 1);
 }
 
-TEST_CASE_METHOD(Life, "in doubt a SIGTERM is a cancel: after a third of the pod's grace, 10 s at most, and under KFP's launcher after 30 ms") {
+TEST_CASE_METHOD(Life,
+                 "in doubt a SIGTERM is a cancel: after a third of the pod's grace, 10 s at most, under KFP's launcher after 30 ms, and at once if "
+                 "nothing can be seen") {
   Duration expected{10'000};
   SECTION("nobody answers") {}
   SECTION("the pod may not be read") { answer = refusal(403, "Forbidden", "no"); }
+  SECTION("the Workflow may not be watched") {
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    answer = Reply::text(to_text(pod));
+    refused = "/workflows";
+    expected = 0ms;
+  }
+  SECTION("pods may not be watched") {
+    refused = "/pods";
+    expected = 0ms;
+  }
+  SECTION("the API server is overloaded") { answer = refusal(503, "ServiceUnavailable", "no"); }
   SECTION("nothing is to be seen") { answer = Reply::text(to_text(pod)); }
   SECTION("whether the Workflow lives is not known") {
     pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
