@@ -12,7 +12,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Optional, Union
 
-from .errors import SpecificationError
+from ._values import plain_value
+from .errors import InputError, SpecificationError
 
 TYPES: dict[Any, str] = {str: "String", int: "Integer", float: "Float", bool: "Boolean", dict: "JsonObject", list: "JsonArray"}
 _GENERIC: dict[Any, Any] = { collections.abc.Mapping: dict, collections.abc.MutableMapping: dict, collections.abc.Sequence: list}
@@ -137,13 +138,12 @@ def _input(function: str, parameter: inspect.Parameter, annotation: Any) -> Port
 
 def _default(value: Any) -> Optional[str]:
     """For whoever reads the component; None where text does not say it: Python's own default applies."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value or None
     try:
-        return str(value) if isinstance(value, (bool, int, float)) else json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
+        said = plain_value("default", value)
+        if said is None or isinstance(said, str):
+            return said or None
+        return json.dumps(said, allow_nan=False) if isinstance(said, (dict, list)) else str(said)
+    except (InputError, ValueError):
         return None
 
 

@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from .errors import SpecificationError
+from ._values import for_struct
+from .errors import InputError, SpecificationError
 
 Function = Callable[..., Any]
 
@@ -50,12 +51,23 @@ def _check_indentation(functions: list[Function]) -> None:
             )
 
 
+def _check_defaults(interface: Any) -> None:
+    """Numbers are doubles in what the SDK 2 writes."""
+    for name, declared in (interface.inputs or {}).items():
+        default = getattr(declared, "default", None)
+        try:
+            for_struct(name, 0 if default is None else default)
+        except InputError as problem:
+            raise SpecificationError(f"{interface.name}: the default of {problem}") from None
+
+
 def component_text(component: Any) -> str:
     """Of a component: what @dsl.component (SDK 2), create_component_from_func (SDK 1.8) and load_component_from_… of either return."""
     if hasattr(component.component_spec, "to_dict"):
         import json
 
         return json.dumps(component.component_spec.to_dict())
+    _check_defaults(component.component_spec)
     from kfp import compiler
 
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,7 @@ import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 
-from .errors import error
+from .errors import InputError, error
 
 
 @functools.lru_cache(maxsize=None)
@@ -66,8 +66,17 @@ def call(*words: str) -> str:
 
 
 def flags(values: Sequence[tuple[str, str]]) -> list[str]:
-    """("base_image", "x") → --base-image=x. An empty text is "not given"."""
-    return [f"--{name.replace('_', '-')}={value}" for name, value in values if value]
+    """("base_image", "x") → --base-image=x. An empty text is "not given". InputError: it cannot stand on a command line."""
+    return [f"--{name.replace('_', '-')}={_word(name, value)}" for name, value in values if value]
+
+
+def _word(name: str, value: str) -> str:
+    try:
+        if b"\0" not in os.fsencode(value):
+            return value
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise InputError(f"{name}: expected a text without NUL and halves of characters; got {value!a}", 2)
 
 
 def plain(text: str) -> str:

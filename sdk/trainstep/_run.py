@@ -204,7 +204,8 @@ def _start(
     if dies_with_us:
         words.append(f"--run-dir={place / 'processes'}")
     with contextlib.ExitStack() as files:
-        given = [(name, files.enter_context(_unnamed(text(value)))) for name, value in values if text(value)]
+        texts = [(name, text(name, value)) for name, value in values]
+        given = [(name, files.enter_context(_unnamed(said))) for name, said in texts if said]
         words += flags([(name, f"@/proc/self/fd/{file.fileno()}") for name, file in given])
         return Run(spawn(words, place, dies_with_us, [file.fileno() for _, file in given]), run_id, place, model)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 from collections.abc import Mapping
 from typing import Any, TypedDict, Union
+
+from ._values import plain_value, refused
 
 Object = Mapping[str, Any]
 Path = Union[str, "os.PathLike[str]"]
@@ -30,10 +33,17 @@ class Inputs(TypedDict, total=False):
     job_options: Object  # everything else: environment, volumes, limits, …
 
 
-def text(value: Any) -> str:
-    """A value as the program reads it. None and {} are "not given"."""
-    if value is None or value == {}:
+def text(name: str, value: Any) -> str:
+    """A value as the program reads it. None and {} are "not given". InputError: the program would get another value, or none."""
+    plain = plain_value(name, os.fsdecode(value) if isinstance(value, os.PathLike) else value)
+    if plain is None or plain == {}:
         return ""
-    if isinstance(value, os.PathLike):
-        return str(os.fspath(value))
-    return value if isinstance(value, str) else json.dumps(value)
+    return plain if isinstance(plain, str) else json.dumps(plain)
+
+
+def path(name: str, value: Path) -> pathlib.Path:
+    """Absolute. InputError: it is none."""
+    try:
+        return pathlib.Path(value).resolve()
+    except (TypeError, ValueError) as problem:
+        raise refused(name, f"expected a path; got {value!a} ({problem})") from None

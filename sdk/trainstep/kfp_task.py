@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from ._kfp import sdk_version
+from ._values import for_struct, is_exact, plain_value, refused
 from .specification import Function, Specification, specification_text
 
 # What the way through a pipeline would change in a text (docs/pipelines.md); $(mktemp) is ours, and no variable is called so. KFP's database may take no
@@ -79,8 +80,8 @@ def train_task(
     text = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     given = {
         "train_specification": "base64:" + base64.b64encode(text.encode()).decode() if _is_changed(text) else text,
-        "train_parameters": dict(train_parameters or {}),
-        "distribution_specification": dict(distribution_specification or {}),
+        "train_parameters": _parameters(train_parameters or {}),
+        "distribution_specification": _argument("distribution_specification", distribution_specification or {}),
         **{name: _argument(name, value) for name, value in inputs.items() if value is not None},
     }
     task = component(image=image, task_config=task_config)(**given)
@@ -100,12 +101,37 @@ def _is_changed(text: str) -> bool:
     return not text.isascii() or _CHANGED.search(text) is not None
 
 
+def _parameters(given: Mapping[str, Any]) -> Any:
+    """train_parameters: the program reads numbers from texts, too, and so gets those that a dictionary of SDK 2 would change."""
+    parameters = plain_value("train_parameters", given, _is_of_kfp)
+    if sdk_version() < 2 or not isinstance(parameters, dict):
+        return parameters
+    sent = {name: value if is_exact(value) else str(value) for name, value in parameters.items()}
+    for_struct("train_parameters", sent)
+    return sent
+
+
 def _argument(name: str, value: Any) -> Any:
     """As the component's types want it: the SDKs refuse 8 for a text and "2" for a number. What only the run will know stays as it is."""
-    if name == "gpus" and isinstance(value, str):
-        return int(value)
-    if name in _TEXTS and isinstance(value, Mapping):
-        return json.dumps(value)
-    if name in _TEXTS and isinstance(value, (int, float)):
-        return str(value)
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    if _is_of_kfp(value):
+        return value
+    plain = plain_value(name, os.fsdecode(value) if isinstance(value, os.PathLike) else value, _is_of_kfp)
+    if name == "gpus" and isinstance(plain, str):
+        return _number(name, plain)
+    if name in _TEXTS:
+        return plain if isinstance(plain, str) else json.dumps(plain, default=str) if isinstance(plain, dict) else str(plain)
+    if sdk_version() >= 2:
+        for_struct(name, plain)
+    return plain
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise refused(name, f"expected a whole number, got {text!r}") from None
+
+
+def _is_of_kfp(value: Any) -> bool:
+    """Outputs of other tasks, parameters of the pipeline, placeholders."""
+    return any(kind.__module__.partition(".")[0] == "kfp" for kind in type(value).__mro__)

@@ -15,6 +15,7 @@ from typing import Any, Optional, Union
 from . import _main
 from ._interface import InputPath, Interface, OutputPath, interface_of, is_of_kfp, resolved
 from ._source import source_of
+from ._values import plain_value
 from .errors import SpecificationError
 
 __all__ = ["InputPath", "OutputPath", "Specification", "specification_text", "train_specification"]
@@ -86,7 +87,16 @@ def function_text(
     described = inspect.getdoc(func)
     if described:
         component["description"] = described.partition("\n")[0]
-    return json.dumps(component, indent=1, ensure_ascii=False) + "\n"
+    return _unicode(func.__name__, json.dumps(component, indent=1, ensure_ascii=False) + "\n")
+
+
+def _unicode(name: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        near = ascii(text[max(0, problem.start - 30) : problem.end])
+        raise SpecificationError(f"{name}: {near} ends in half of a character (a surrogate), which no text can have; write the character itself") from None
+    return text
 
 
 def specification_text(
@@ -97,7 +107,9 @@ def specification_text(
         _refuse_more(None, packages_to_install, additional_funcs)
         if isinstance(specification, os.PathLike):
             return pathlib.Path(specification).read_bytes().decode()
-        return _decoded(specification) if isinstance(specification, str) else json.dumps(specification)
+        if isinstance(specification, str):
+            return _unicode("train_specification", _decoded(specification))
+        return json.dumps(plain_value("train_specification", specification))
     if hasattr(specification, "component_spec"):
         base_image = None  # the input of that name replaces the component's own
     return function_text(specification, base_image, packages_to_install, additional_funcs)

@@ -3,6 +3,7 @@
 
 Specifications of one function, by the package and by the SDK, and pipelines with `train_task`; $(HOME) and $$ stand in it to be changed on the way.
 """
+import json
 import pathlib
 import sys
 from typing import NamedTuple
@@ -52,6 +53,42 @@ def cached():
     trainstep.train_task({"image": "none", "command": ["true"]}, caching=True)
 
 
+def exact(whole: int, number: float, best: float, text: str) -> str:
+    return repr((whole, number, best, text))
+
+
+@dsl.pipeline(name="numbers")
+def numbers():
+    trainstep.train_task(exact, {"whole": 2**53 + 1, "number": 0.1 + 0.2, "best": float("-inf"), "text": "x"})
+
+
+# Whole numbers that are no doubles, or whose shortest text is that of others, and what a dictionary of the SDK 2 cannot have.
+STRANGE = {
+    "train_parameters": {"more": {"seeds": [2**53 + 1]}},
+    "distribution_specification": {"number_of_workers": 2**60},
+    "job_options": {"environment": {"A": float("nan")}},
+    "cpus": b"1",
+    "gpus": "two",
+    "node_selector": {1: "a"},
+}
+
+
+def refusals():
+    """Why `train_task` does not take what is strange, each by itself; None where it does."""
+    for name, value in STRANGE.items():
+
+        def strange():
+            trainstep.train_task({"image": "none", "command": ["true"]}, **{name: value})
+
+        try:
+            compiler.Compiler().compile(dsl.pipeline(name="strange")(strange), str(FOLDER / "strange.yaml"))
+            yield name, None
+        except trainstep.InputError as refused:
+            yield name, str(refused)
+
+
+compiler.Compiler().compile(numbers, str(FOLDER / "numbers.yaml"))
+(FOLDER / "refusals").write_text(json.dumps(dict(refusals())))
 compiler.Compiler().compile(chain, str(FOLDER / "chain.yaml"))
 compiler.Compiler().compile(cached, str(FOLDER / "cached.yaml"))
 (FOLDER / "ours").write_text(trainstep.train_specification(train, base_image="python:3.11"))
@@ -75,6 +112,14 @@ else:
         metrics.log_metric("epochs", epochs)
 
     (FOLDER / "artifacts").write_text(trainstep.train_specification(with_artifacts))
+
+    def with_seed(data: dsl.Input[dsl.Dataset], seed: int = 2**53 + 1):
+        pass
+
+    try:
+        trainstep.train_specification(with_seed)
+    except trainstep.SpecificationError as refused:
+        (FOLDER / "seed").write_text(str(refused))
 
     @dsl.pipeline
     def settings():

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What JSON can say exactly, of what somebody gives in Python; all else is refused by its place, such as train_parameters.rates[2]."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .errors import InputError
+
+_DEEPEST = 100
+_LONGEST = 120
+_WHOLE = range(-(2**63), 2**64)  # of the program
+_EXACT = 2**53  # of a double
+
+
+def plain_value(where: str, value: Any, known_later: Callable[[Any], bool] = lambda value: False) -> Any:
+    """`value` of dict, list, str, int, float, bool and None alone. `known_later`: what stays as it is, as only a pipeline's run will know it.
+
+    InputError: it has something else in it, which the program would get as another value or not at all.
+    """
+    return _plain(where, value, known_later, 0)
+
+
+def _plain(where: str, value: Any, known_later: Callable[[Any], bool], depth: int) -> Any:
+    if value is None or isinstance(value, bool) or known_later(value):
+        return value
+    if isinstance(value, str):
+        return _text(where, str.__str__(value))
+    if isinstance(value, int):
+        return _whole_number(where, int(value))
+    if isinstance(value, float):
+        return float(value)
+    if depth > _DEEPEST:
+        raise refused(where, f"expected at most {_DEEPEST} dictionaries and lists inside each other; got more, or one that contains itself")
+    if isinstance(value, Mapping):
+        members = ((_key(where, key), member) for key, member in value.items())
+        return {key: _plain(f"{where}.{key}", member, known_later, depth + 1) for key, member in members}
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return [_plain(f"{where}[{at}]", member, known_later, depth + 1) for at, member in enumerate(value)]
+    raise refused(where, f"expected str, int, float, bool, dict, list or None; got {type_name(value)}")
+
+
+def refused(where: str, message: str) -> InputError:
+    return InputError(f"{where if len(where) <= _LONGEST else where[:_LONGEST] + '…'}: {message}", 2)
+
+
+def type_name(value: Any) -> str:
+    """As one finds it: "numpy.int64", "bytes"."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _key(where: str, key: Any) -> str:
+    if not isinstance(key, str):
+        raise refused(where, f"expected keys that are str, as JSON has no others; got {key!r}, {type_name(key)}")
+    return _text(where, str.__str__(key))
+
+
+def _text(where: str, value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as problem:
+        raise refused(where, f"expected Unicode; got {ascii(value[problem.start])}, which is half of a character (a surrogate)") from None
+    return value
+
+
+def _whole_number(where: str, value: int) -> int:
+    if value not in _WHOLE:
+        raise refused(where, f"expected a whole number of at most 64 bits; got one of {value.bit_length()}; a str parameter takes it as a text")
+    return value
+
+
+def for_struct(where: str, value: Any) -> None:
+    """KFP's backend of SDK 2 keeps the numbers of a dictionary as doubles, and writes them with as few digits as tell a double from its neighbours.
+
+    `value`: a plain one. InputError: one of its numbers would be another one at its arrival, or it has what such a dictionary cannot have.
+    """
+    if isinstance(value, dict):
+        for key, member in value.items():
+            for_struct(f"{where}.{key}", member)
+    elif isinstance(value, list):
+        for at, member in enumerate(value):
+            for_struct(f"{where}[{at}]", member)
+    elif value is None:
+        raise refused(where, "expected a value: with KFP's SDK 2 there is no None in a dictionary; leave it out")
+    elif not is_exact(value):
+        raise refused(
+            where,
+            f"{value} would arrive as another number: KFP's SDK 2 has doubles only, finite ones, and whole numbers up to 2**53; "
+            'give it as a text, or the whole parameter that it is in as JSON, json.dumps(…)',
+        )
+
+
+def is_exact(value: Any) -> bool:
+    """Whether a number, or anything else, is the same behind a double and its shortest text."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return True
+    if isinstance(value, int):
+        return abs(value) <= _EXACT
+    if not math.isfinite(value):
+        return False
+    import decimal
+
+    # As the backend writes it from 1e21 on, a float stays one; before, it is a whole number, whose last digits may be others.
+    return abs(value) <= _EXACT or abs(value) >= 1e21 or decimal.Decimal(repr(value)) == decimal.Decimal(value)
