@@ -2,8 +2,10 @@
 """What a person sees of a running step: its lines as they come and, where tqdm is installed, a bar of its epochs."""
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
+from collections.abc import Callable
 from typing import Any, Optional
 
 _NAMED = re.compile(r"(?:^|[\s,;])([A-Za-z]\w*)\s*[=:]\s*([-+]?\d[\w.+-]*)")
@@ -11,21 +13,27 @@ _SHOWN = 4
 
 
 class Display:
-    """bar: False shows lines only. Without tqdm there is no bar; the program itself tells the progress twice a minute, as a line."""
+    """bar: False shows lines only. Without tqdm there is no bar; the program itself tells the progress twice a minute, as a line.
 
-    def __init__(self, bar: bool) -> None:
+    Whatever the streams of this interpreter do – closed, of a narrow encoding, a notebook's that raises –, no call of these fails: who cannot show a
+    training is not to end it. `where` the whole log is: standard error says so once.
+    """
+
+    def __init__(self, bar: bool, where: str = "") -> None:
         self._wanted = bar
+        self._where = where
         self._bar: Optional[Any] = None
 
     def line(self, source: str, message: str) -> None:
         text = f"[{source}] {message}" if source else message
-        if self._bar is None:
-            print(text, flush=True)
+        try:
+            self._write(text)
+        except Exception as problem:
+            self._tell(problem)
             return
-        self._bar.write(text, file=sys.stdout)
         metrics = {name: value for name, value in _NAMED.findall(message) if name not in ("epoch", "step")}
-        if source != "trainstep" and metrics:
-            self._bar.set_postfix(dict(list(metrics.items())[:_SHOWN]), refresh=False)
+        if self._bar is not None and source != "trainstep" and metrics:
+            self._of_bar(lambda bar: bar.set_postfix(dict(list(metrics.items())[:_SHOWN]), refresh=False))
 
     def progress(self, done: int, of: int) -> None:
         """Epochs done, of all."""
@@ -34,22 +42,56 @@ class Display:
         if self._bar is None:
             self._bar = _new_bar(of)
             self._wanted = self._bar is not None
-        if self._bar is not None:
-            self._bar.total = of
-            self._bar.update(done - self._bar.n)
+        self._of_bar(lambda bar: _move(bar, done, of))
 
     def close(self) -> None:
+        self._of_bar(lambda bar: bar.close())
+
+    def _write(self, text: str) -> None:
+        try:
+            self._put(text)
+        except UnicodeEncodeError:
+            encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+            self._put(text.encode(encoding, "backslashreplace").decode(encoding))
+
+    def _put(self, text: str) -> None:
+        """As a whole: of a line that cannot be written nothing is left in between."""
         if self._bar is not None:
-            self._bar.close()
+            self._bar.write(text, file=sys.stdout)
+        else:
+            print(f"{text}\n", end="", flush=True)
+
+    def _of_bar(self, use: Callable[[Any], object]) -> None:
+        """Without a bar from then on where it fails: the lines go on."""
+        try:
+            if self._bar is not None:
+                use(self._bar)
+        except Exception as problem:
+            self._bar, self._wanted = None, False
+            self._tell(problem)
+
+    def _tell(self, problem: Exception) -> None:
+        if not self._where:
+            return
+        where, self._where = self._where, ""
+        with contextlib.suppress(Exception):
+            print(f"trainstep: cannot be shown here ({type(problem).__name__}: {problem}); the training goes on, its log is {where}", file=sys.stderr)
+
+
+def _move(bar: Any, done: int, of: int) -> None:
+    bar.total = of
+    bar.update(done - bar.n)
 
 
 def _new_bar(of: int) -> Optional[Any]:
+    """None: there is no tqdm, or it does not work here."""
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # in a notebook without ipywidgets it says so, and shows a bar of text
         try:
             from tqdm.auto import tqdm
-        except ImportError:
+
+            return tqdm(total=of, unit="epoch", desc="training", dynamic_ncols=True)
+        except Exception:
             return None
-        return tqdm(total=of, unit="epoch", desc="training", dynamic_ncols=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 import re
+import secrets
 from typing import Optional
 
+from ._folder import new_path
 from ._program import call, flags, program
 from ._result import FILES, Result
-from ._run import Run, followed, prepared, spawn
-from .errors import InputError
-from .inputs import Path
+from ._run import Run, followed, spawn
+from .errors import InputError, error
+from .inputs import Path, path
 
 _NAME = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,251}[A-Za-z0-9])?")  # a run's id, a job's or a replica's name
 
@@ -33,8 +34,19 @@ def _place(namespace: Optional[str], context: Optional[str]) -> list[str]:
 
 def list_jobs(*, namespace: Optional[str] = None, context: Optional[str] = None) -> list[Job]:
     """The jobs that steps have made in a namespace."""
-    rows = call("list", *_place(namespace, context)).split("\n")[1:]
-    return [Job(*("" if word == "<none>" else word for word in row.split())) for row in rows if row]
+    return jobs_of(call("list", *_place(namespace, context)))
+
+
+def jobs_of(table: str) -> list[Job]:
+    """Its rows. No id, name, state or time has a blank in it; where a row does not have the header's columns, nobody can say which is which.
+
+    InfrastructureError: the table is not the program's of this version.
+    """
+    rows = [row.split() for row in table.split("\n") if row]
+    for row in rows:
+        if len(row) != len(dataclasses.fields(Job)):
+            raise error(3, f"trainstep list: expected RUN, KIND, JOB, STATE and SINCE; got {' '.join(row)}")
+    return [Job(*("" if word == "<none>" else word for word in row)) for row in rows[1:]]
 
 
 def _name(what: str, value: str) -> str:
@@ -62,7 +74,7 @@ def attach(
     KeyboardInterrupt only looks away. TrainstepError: the run did not succeed, or is not there.
     """
     _name("run_id", run_id)
-    place = prepared(folder or pathlib.Path("trainstep-runs", f"attach-{run_id}"))
+    place = path("folder", folder or new_path(f"attach-{run_id}", secrets.token_hex(4)))
     outputs = flags([(name, str(place / FILES[name])) for name in ("metrics", "report")])
-    attached = Run(spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True), run_id, place, place / "model")
-    return followed(attached, bar)
+    process, claimed = spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True)
+    return followed(Run(process, run_id, place, place / "model"), claimed, bar)

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any, Optional
 
 from ._display import Display
+from ._folder import Folder, apart, new_path
 from ._program import flags, plain, program
 from ._result import FILES, Result, read_result
 from .errors import error
-from .inputs import Object, Path, text
+from .inputs import Object, Path, path, text
 from .specification import Function, Specification, specification_text
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Run:
 
         TrainstepError: the step did not succeed.
         """
-        display = Display(bar)
+        display = Display(bar, str(self.folder / "log.jsonl"))
         try:
             while self._process.poll() is None:
                 self.show(display)
@@ -93,23 +94,27 @@ class Run:
         """All lines so far."""
         return "".join(f"[{source}] {message}\n" if source else f"{message}\n" for source, message in map(_parsed, lines(self._log())))
 
-    def _log(self) -> bytes:
-        return (self.folder / "log.jsonl").read_bytes()
+    def _log(self, start: int = 0) -> bytes:
+        """From a byte on. b"": there is no more, or somebody has taken it away, which is no reason to end a training."""
+        try:
+            with (self.folder / "log.jsonl").open("rb") as file:
+                file.seek(start)
+                return file.read()
+        except OSError:
+            return b""
 
     def show(self, display: Display) -> None:
         """What has come since the last time."""
-        with (self.folder / "log.jsonl").open("rb") as file:
-            file.seek(self._read)
-            new = file.read()
+        new = self._log(self._read)
         whole = new[: new.rfind(b"\n") + 1] if self._process.returncode is None else new
         self._read += len(whole)
         for line in lines(whole):
             display.line(*_parsed(line))
         try:
             done, _, of = (self.folder / "progress").read_text(encoding="ascii").partition("/")
-        except FileNotFoundError:
+            display.progress(int(done), int(of))
+        except (OSError, ValueError):  # there is none yet, or it is not the program's
             return
-        display.progress(int(done), int(of))
 
 
 def run(
@@ -137,9 +142,9 @@ def run(
     TrainstepError: the step did not succeed. KeyboardInterrupt ends the training, and nothing of it is left.
     """
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
-    more = ["--cluster=local", f"--python={os.fspath(python or sys.executable)}"]
-    started = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, None, dies_with_us=True)
-    return followed(started, bar)
+    more = ["--cluster=local", *flags([("python", os.fspath(python or sys.executable))])]
+    started, claimed = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, None, dies_with_us=True)
+    return followed(started, claimed, bar)
 
 
 def submit(
@@ -164,17 +169,21 @@ def submit(
     """
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=kubernetes", *flags([("namespace", namespace or ""), ("context", context or "")])]
-    return _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, run_id, dies_with_us=False)
+    started, claimed = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, run_id, dies_with_us=False)
+    claimed.leave()
+    return started
 
 
-def followed(started: Run, bar: bool) -> Result:
-    """To the end; whatever ends the following also ends what is followed, and shows what it said then."""
+def followed(started: Run, folder: Folder, bar: bool) -> Result:
+    """To the end; whatever ends the following also ends what is followed, and shows what it said then. The folder is given back when all is read."""
     try:
         return started.follow(bar=bar)
     except BaseException:
         started.stop()
         started.show(Display(bar=False))
         raise
+    finally:
+        folder.give_back()
 
 
 def _start(
@@ -187,60 +196,59 @@ def _start(
     model_dir: Optional[Path],
     run_id: Optional[str],
     dies_with_us: bool,
-) -> Run:
-    new = secrets.token_hex(8)
-    place = prepared(folder or pathlib.Path("trainstep-runs", f"{run_id or inputs.get('model_name', 'my-model')}-{new}"))
-    run_id = run_id or new
-    model = pathlib.Path(model_dir or place / "model").resolve()
+) -> tuple[Run, Folder]:
     values: list[tuple[str, Any]] = [
         ("train_specification", specification),
         ("train_parameters", train_parameters),
         ("distribution_specification", distribution_specification),
         *inputs.items(),
     ]
-    outputs: dict[str, Path] = {"model_dir": model, **FILES}
-    words = [str(program()), "run", "--log-format=json", f"--run-id={run_id}", *more]
-    words += flags([(name, str(place / path)) for name, path in outputs.items()])
+    texts = [(name, text(name, value)) for name, value in values]
+    new = secrets.token_hex(8)
+    place = path("folder", folder or new_path(str(run_id or inputs.get("model_name") or "my-model"), new))
+    run_id = run_id or new
+    model = path("model_dir", model_dir or place / "model")
+    outputs: dict[str, Path] = {"model_dir": model, **{name: place / file for name, file in FILES.items()}}
+    words = [str(program()), "run", "--log-format=json", *flags([("run_id", run_id)]), *more]
+    words += flags([(name, str(file)) for name, file in outputs.items()])
     if dies_with_us:
         words.append(f"--run-dir={place / 'processes'}")
     with contextlib.ExitStack() as files:
-        texts = [(name, text(name, value)) for name, value in values]
         given = [(name, files.enter_context(_unnamed(said))) for name, said in texts if said]
         words += flags([(name, f"@/proc/self/fd/{file.fileno()}") for name, file in given])
-        return Run(spawn(words, place, dies_with_us, [file.fileno() for _, file in given]), run_id, place, model)
+        process, claimed = spawn(words, place, dies_with_us, [file.fileno() for _, file in given])
+        return Run(process, run_id, place, model), claimed
 
 
 def _unnamed(value: str) -> IO[bytes]:
     """A file that has no name, and goes with whoever has it open: what an input says – it may be a secret, or longer than a word of a command line can
     be – is in no process's command line and environment, nothing is left of it whatever ends this interpreter, and no text in it is taken for a file."""
-    file = tempfile.TemporaryFile()
+    file = apart(tempfile.TemporaryFile())
     file.write(value.encode())
     file.flush()
     return file
 
 
-def prepared(folder: Path) -> pathlib.Path:
-    """A folder for a run, without what an earlier run left there."""
-    place = pathlib.Path(folder).resolve()
-    place.mkdir(parents=True, exist_ok=True)
-    for name in (*FILES.values(), "progress"):
-        (place / name).unlink(missing_ok=True)
-    return place
-
-
-def spawn(words: list[str], place: pathlib.Path, dies_with_us: bool, files: Sequence[int] = ()) -> subprocess.Popen[bytes]:
-    """`files`: descriptors that it gets. In a session of its own: a notebook's interrupt goes to the kernel's whole group, and it is for us to pass it on."""
-    with (place / "log.jsonl").open("wb") as log:
-        return subprocess.Popen(
+def spawn(words: list[str], place: pathlib.Path, dies_with_us: bool, files: Sequence[int] = ()) -> tuple[subprocess.Popen[bytes], Folder]:
+    """`place` becomes its folder, and it alone writes there. `files`: descriptors that it gets. In a session of its own: a notebook's interrupt goes
+    to the kernel's whole group, and it is for us to pass it on. InputError: another run is at work in the folder."""
+    ending = _ending_with(os.getpid()) if dies_with_us else None
+    folder = Folder(place)
+    try:
+        process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=folder.log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "ARGO_PROGRESS_FILE": str(place / "progress")},
             pass_fds=files,
             start_new_session=True,
-            preexec_fn=_ending_with(os.getpid()) if dies_with_us else None,
+            preexec_fn=ending,
         )
+    except BaseException:
+        folder.give_back()
+        raise
+    return process, folder
 
 
 def _ending_with(parent: int) -> Any:

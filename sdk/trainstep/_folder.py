@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's folder: it belongs to one run at a time."""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import re
+from typing import IO
+
+from ._result import FILES
+from .errors import InputError
+from .inputs import Path
+
+_STRANGE = re.compile(r"[^-._A-Za-z0-9]|^\.+")
+
+
+class Folder:
+    """One that is claimed, with the open log of the run and without what an earlier run left there.
+
+    It is claimed until `give_back`, or, after `leave`, until the process that writes the log ends: the lock is the open log's. What comes while a run
+    is at work changes nothing in it. InputError: another run is at work.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = pathlib.Path(path).resolve()
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.log = apart((self.path / "log.jsonl").open("ab"))  # truncated when it is ours
+        try:
+            fcntl.flock(self.log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.log.close()
+            raise InputError(f"folder: another run is at work in {self.path}; choose another folder or wait for its end", 2) from None
+        except OSError:
+            pass  # a file system without locks
+        self.log.truncate(0)
+        for name in (*FILES.values(), "progress"):
+            (self.path / name).unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        """To the process that writes the log."""
+        self.log.close()
+
+    def give_back(self) -> None:
+        """To whoever comes next, even where a copy of this interpreter has the log open."""
+        if not self.log.closed:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self.log, fcntl.LOCK_UN)
+            self.log.close()
+
+
+def apart(file: IO[bytes]) -> IO[bytes]:
+    """Not under the number of a standard stream that this interpreter has closed: what is printed would go into the file."""
+    if file.fileno() > 2:
+        return file
+    with file:
+        return os.fdopen(fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3), str(file.mode))
+
+
+def new_path(name: str, unique: str) -> pathlib.Path:
+    """One below trainstep-runs; what no name may have in it, as the program will say, leads to no other place."""
+    return pathlib.Path("trainstep-runs", f"{_STRANGE.sub('-', name)[:100]}-{unique}")

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What somebody gives in Python arrives as it is, or is refused by its name before anything starts."""
+import collections
+import decimal
+import enum
+import pathlib
+import sys
+import types
+
+import pytest
+from conftest import ROOT
+from sdk_scripts import environment, script, start  # noqa: F401
+
+sys.path.insert(0, str(ROOT / "sdk"))
+
+import trainstep as sdk  # noqa: E402
+from trainstep._jobs import jobs_of  # noqa: E402
+from trainstep._values import for_struct, is_exact, plain_value  # noqa: E402
+
+
+@pytest.fixture
+def interpreter(program):
+    return ["env", f"PYTHONPATH={ROOT}/sdk", f"TRAINSTEP={program}", "/usr/bin/python3", "-B"]
+
+
+def circle():
+    inside = {}
+    inside["again"] = inside
+    return inside
+
+
+@pytest.mark.parametrize("value, message", [
+    (10**20, r"^train_parameters\.x: expected a whole number of at most 64 bits; got one of 67; "),
+    ({"a": [1, -(2**63) - 1]}, r"^train_parameters\.x\.a\[1\]: expected a whole number of at most 64 bits"),
+    ({"a": {1}}, r"^train_parameters\.x\.a: expected str, .*; got set$"),
+    (b"x", r"^train_parameters\.x: expected str, .*; got bytes$"),
+    (decimal.Decimal(1), r"^train_parameters\.x: .*; got decimal\.Decimal$"),
+    (pathlib.PurePosixPath("x"), r"^train_parameters\.x: .*; got pathlib\.PurePosixPath$"),
+    ({1: "a"}, r"^train_parameters\.x: expected keys that are str, as JSON has no others; got 1, int$"),
+    ({"a": "b\ud800"}, r"^train_parameters\.x\.a: expected Unicode; got '\\ud800', "),
+    ({"\udfff": 1}, r"^train_parameters\.x: expected Unicode; got '\\udfff', "),
+    (circle(), r"^train_parameters\.x\.again.*…: expected at most 100 dictionaries and lists inside each other"),
+])
+def test_what_the_program_would_not_get_as_it_is_is_refused_by_its_place(tmp_path, value, message):
+    def train(x: dict):
+        print(x)
+
+    for call in (sdk.run, sdk.submit):
+        with pytest.raises(sdk.InputError, match=message):
+            call(train, {"x": value}, folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name, value", [
+    ("cpus", b"1"), ("base_image", 3j), ("job_options", {"environment": {"A": object()}}), ("train_dataset_dir", "x\udc80"),
+    ("node_selector", {"a": {1}}),
+    ("folder", "a\0b"), ("model_dir", "a\0b"), ("python", "a\0b"), ("python", "\ud800"), ("folder", b"x"),
+])
+def test_inputs_and_places_are_refused_by_their_names(name, value):
+    with pytest.raises((sdk.InputError, sdk.SpecificationError), match=f"^{name}(\\.environment\\.A|\\.a)?: expected "):
+        sdk.run({"image": "none", "command": ["true"]}, **{name: value})
+
+
+def test_numbers_and_dictionaries_arrive_as_they_are(script):
+    output = script("""
+        import types
+
+        def train(whole: int, number: float, more: dict, names: list = [1]) -> str:
+            return repr((whole, number, more, names))
+
+        more = types.MappingProxyType({"a": (2**53 + 1, -(2**63), 2**64 - 1), "b": {"c": 1e-320}, "text": "{{inputs.parameters.x}}"})
+        given = {"whole": 2**63 - 1, "number": 0.1 + 0.2, "more": more}
+        print(trainstep.run(train, given).results["Output"] == repr((given["whole"], given["number"], {**more, "a": list(more["a"])}, [1])))
+    """)
+    assert output.endswith("True\n")
+
+
+def test_subclasses_of_what_json_has_are_what_they_are_made_of():
+    class Color(str, enum.Enum):
+        RED = "red"
+
+    class Size(enum.IntEnum):
+        LARGE = 3
+
+    given = collections.OrderedDict(z=Color.RED, a=(Size.LARGE, types.MappingProxyType({"b": True})))
+    assert plain_value("x", given) == {"z": "red", "a": [3, {"b": True}]}
+    assert [type(value) for value in plain_value("x", [Color.RED, Size.LARGE])] == [str, int]
+
+
+@pytest.mark.parametrize("default", ['{1: "a"}', "10**30", r'"\ud800"', '{"a": 10**30}', '("x", {2: 3})', 'float("inf")'])
+def test_default_that_text_does_not_say_is_pythons_own(script, default):
+    kind = {"{": "dict", "1": "int", '"': "str", "(": "list", "f": "float"}[default[0]]
+    output = script(f"""
+        def train(x: {kind} = {default}) -> str:
+            return ascii(x)
+
+        print(trainstep.run(train).results["Output"] == ascii({default}))
+    """)
+    assert output.endswith("True\n")
+
+
+def test_half_of_a_character_in_a_specification_is_refused(tmp_path):
+    (tmp_path / "program.py").write_text('def train(x: str):\n    "half \\ud800"\n', encoding="utf-8")
+    sys.path.insert(0, str(tmp_path))
+    import program
+
+    with pytest.raises(sdk.SpecificationError, match=r"^train: .*half \\ud800' ends in half of a character"):
+        sdk.train_specification(program.train)
+    with pytest.raises(sdk.SpecificationError, match="^train_specification: .* half of a character"):
+        sdk.run("image: \ud800")
+
+
+def test_placeholders_of_the_sdks_are_refused_and_those_of_templates_are_texts(script):
+    output = script("""
+        def train(text: str) -> str:
+            return text
+
+        for text in ("{{inputs.parameters.x}} {{workflow.name}}", "{{$.inputs.parameters['x']}}"):
+            assert trainstep.run(train, {"text": text}).results["Output"] == text
+        for text in ("a {{channel:task=a;name=b;type=String;}}", "{{$.inputs.parameters['pipelinechannel--x']}}", "{{pipelineparam:op=a;name=b}}"):
+            try:
+                trainstep.run(train, {"text": text})
+            except trainstep.InputError as refused:
+                print("refused", "was not replaced by a value" in str(refused))
+    """)
+    assert output.count("refused True\n") == 3
+
+
+@pytest.mark.parametrize("value, exact", [
+    (2**53, True), (2**53 + 1, False), (-(2**53) - 1, False), (2**60, False), (True, True), ("x", True), (0.1, True), (1e-320, True), (1e18, True),
+    (1e21, True), (2.0**60, False), (1e300, True), (float("nan"), False), (float("-inf"), False),
+])
+def test_numbers_that_are_the_same_behind_a_double_and_its_shortest_text(value, exact):
+    assert is_exact(value) == exact
+    if exact:
+        for_struct("x", {"a": [value]})
+    else:
+        with pytest.raises(sdk.InputError, match=r"^x\.a\[0\]: .* would arrive as another number: .*give it as a text"):
+            for_struct("x", {"a": [value]})
+
+
+def test_rows_of_jobs_have_the_columns_of_their_header():
+    header = f"{'RUN':<24} {'KIND':<10} {'JOB':<40} {'STATE':<11} SINCE\n"
+    long = "a" * 60
+    assert jobs_of(header + f"{long:<24} {'PyTorch':<10} {long:<40} {'running':<11} <none>\n") == [sdk.Job(long, "PyTorch", long, "running", "")]
+    assert jobs_of(header) == [] and jobs_of("") == []
+    for row in ("a b PyTorch job running 2026-01-01T00:00:00Z", "PyTorch job running 2026-01-01T00:00:00Z"):
+        with pytest.raises(sdk.InfrastructureError, match=f"expected RUN, KIND, JOB, STATE and SINCE; got {row}"):
+            jobs_of(f"{header}{row}\n")
