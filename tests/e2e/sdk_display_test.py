@@ -135,7 +135,7 @@ def test_folder_of_a_run_at_work_is_left_alone(script):
 
         ended = []
         go = str(pathlib.Path("go").resolve())
-        thread = threading.Thread(target=lambda: ended.append(trainstep.run(first, {"go": go}, folder="same")))
+        thread = threading.Thread(target=lambda: ended.append(trainstep.run(first, {"go": go}, folder="same")), daemon=True)
         thread.start()
         log = pathlib.Path("same/log.jsonl")
         while not log.exists() or b"loss=1" not in log.read_bytes():
@@ -167,7 +167,7 @@ def test_folder_is_free_again_though_a_copy_of_the_interpreter_lives(script):
             import time
             time.sleep(1)
 
-        thread = threading.Thread(target=lambda: trainstep.run(slow, folder="same"))
+        thread = threading.Thread(target=lambda: trainstep.run(slow, folder="same"), daemon=True)
         thread.start()
         while not os.path.exists("same/log.jsonl") or not os.path.getsize("same/log.jsonl"):
             time.sleep(0.02)
