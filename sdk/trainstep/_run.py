@@ -142,7 +142,7 @@ def run(
     TrainstepError: the step did not succeed. KeyboardInterrupt ends the training, and nothing of it is left.
     """
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
-    more = ["--cluster=local", *flags([("python", os.fspath(python or sys.executable))])]
+    more = ["--cluster=local", *flags([("python", os.fspath(python) if isinstance(python, os.PathLike) else python or sys.executable)])]
     started, claimed = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, None, dies_with_us=True)
     return followed(started, claimed, bar)
 

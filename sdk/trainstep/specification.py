@@ -9,13 +9,14 @@ import os
 import pathlib
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Optional, Union
 
 from . import _main
 from ._interface import InputPath, Interface, OutputPath, interface_of, is_of_kfp, resolved
 from ._source import source_of
-from ._values import plain_value
+from ._values import plain_value, type_name
 from .errors import SpecificationError
 
 __all__ = ["InputPath", "OutputPath", "Specification", "specification_text", "train_specification"]
@@ -64,7 +65,8 @@ def function_text(
     """As train_specification; `known`: parameter → its annotation, where the function has none."""
     if hasattr(func, "component_spec"):
         return _component_text(func, base_image, packages_to_install, additional_funcs)
-    packages = [packages_to_install] if isinstance(packages_to_install, str) else list(packages_to_install)
+    packages = [packages_to_install] if isinstance(packages_to_install, str) else _members("packages_to_install", packages_to_install, str)
+    additional_funcs = _members("additional_funcs", additional_funcs, types.FunctionType)
     helpers = frozenset(helper.__name__ for helper in additional_funcs)
     if _needs_sdk(func):
         from . import _kfp
@@ -90,6 +92,16 @@ def function_text(
     return _unicode(func.__name__, json.dumps(component, indent=1, ensure_ascii=False) + "\n")
 
 
+def _members(name: str, given: Any, kind: type) -> list[Any]:
+    if not isinstance(given, Iterable):
+        raise SpecificationError(f"{name}: expected a list, got {type_name(given)}")
+    members = list(given)
+    for at, member in enumerate(members):
+        if not isinstance(member, kind):
+            raise SpecificationError(f"{name}[{at}]: expected a {kind.__name__}, got {type_name(member)}")
+    return members
+
+
 def _unicode(name: str, text: str) -> str:
     try:
         text.encode()
@@ -106,7 +118,7 @@ def specification_text(
     if isinstance(specification, (str, os.PathLike, Mapping)):
         _refuse_more(None, packages_to_install, additional_funcs)
         if isinstance(specification, os.PathLike):
-            return pathlib.Path(specification).read_bytes().decode()
+            return _utf8(str(specification), pathlib.Path(specification).read_bytes())
         if isinstance(specification, str):
             return _unicode("train_specification", _decoded(specification))
         return json.dumps(plain_value("train_specification", specification))
@@ -132,10 +144,21 @@ def _refuse_more(base_image: Optional[str], packages_to_install: Sequence[str], 
 def _decoded(text: str) -> str:
     """base64:… as the program reads it. @FILE belongs to command lines: a text that came from elsewhere is to open no file here."""
     if text.startswith("base64:"):
-        return base64.b64decode(text[len("base64:") :]).decode()
+        try:
+            said = base64.b64decode("".join(text[len("base64:") :].split()), validate=True)
+        except ValueError as problem:
+            raise SpecificationError(f"train_specification: expected base64 behind base64: ({problem})") from None
+        return _utf8("train_specification", said)
     if text.startswith("@"):
         raise SpecificationError(f'a text is no file here; for the content of one give pathlib.Path("{text[1:].partition(chr(10))[0]}")')
     return text
+
+
+def _utf8(name: str, text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError as problem:
+        raise SpecificationError(f"{name}: expected UTF-8, got byte {text[problem.start]:#04x} at {problem.start}") from None
 
 
 def _needs_sdk(func: Function) -> bool:

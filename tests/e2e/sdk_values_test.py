@@ -54,7 +54,7 @@ def test_what_the_program_would_not_get_as_it_is_is_refused_by_its_place(tmp_pat
 @pytest.mark.parametrize("name, value", [
     ("cpus", b"1"), ("base_image", 3j), ("job_options", {"environment": {"A": object()}}), ("train_dataset_dir", "x\udc80"),
     ("node_selector", {"a": {1}}),
-    ("folder", "a\0b"), ("model_dir", "a\0b"), ("python", "a\0b"), ("python", "\ud800"), ("folder", b"x"),
+    ("folder", "a\0b"), ("model_dir", "a\0b"), ("python", "a\0b"), ("python", "\ud800"), ("python", 5), ("folder", b"x"),
 ])
 def test_inputs_and_places_are_refused_by_their_names(name, value):
     with pytest.raises((sdk.InputError, sdk.SpecificationError), match=f"^{name}(\\.environment\\.A|\\.a)?: expected "):
@@ -108,6 +108,23 @@ def test_half_of_a_character_in_a_specification_is_refused(tmp_path):
         sdk.train_specification(program.train)
     with pytest.raises(sdk.SpecificationError, match="^train_specification: .* half of a character"):
         sdk.run("image: \ud800")
+
+
+def test_what_a_specification_is_made_of_is_refused_by_its_name(tmp_path):
+    def train():
+        pass
+
+    (tmp_path / "latin").write_bytes(b"image: \xe9")
+    for message, call in {
+        r"additional_funcs\[1\]: expected a function, got int": lambda: sdk.run(train, additional_funcs=[train, 5]),
+        "additional_funcs: expected a list, got function": lambda: sdk.run(train, additional_funcs=train),
+        r"packages_to_install\[0\]: expected a str, got int": lambda: sdk.run(train, packages_to_install=[5]),
+        r"train_specification: expected base64 behind base64: \(.*\)": lambda: sdk.run("base64:%%%"),
+        "train_specification: expected UTF-8, got byte 0xff at 0": lambda: sdk.run("base64:/w=="),
+        ".*latin: expected UTF-8, got byte 0xe9 at 7": lambda: sdk.run(tmp_path / "latin"),
+    }.items():
+        with pytest.raises(sdk.SpecificationError, match=f"^{message}$"):
+            call()
 
 
 def test_placeholders_of_the_sdks_are_refused_and_those_of_templates_are_texts(script):
