@@ -30,6 +30,16 @@ std::optional<Time> last_time(const Json& event) {
   return std::nullopt;
 }
 
+// What keeps an object that is deleted.
+std::string finalizers_of(const Json& object) {
+  std::string all;
+  const auto* finalizers = at(metadata_of(object), "finalizers");
+  if (finalizers == nullptr || !finalizers->is_array()) return all;
+  for (const auto& one : *finalizers)
+    if (one.is_string()) all += fmt::format("{}{}", all.empty() ? "" : ", ", one.get_ref<const std::string&>());
+  return all;
+}
+
 bool is_owned_by(const Json& object, const std::string& uid) {
   const auto* owners = at(metadata_of(object), "ownerReferences");
   return owners != nullptr && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
@@ -52,7 +62,9 @@ ClusterBackend::~ClusterBackend() {
   m_client.forget(this);
   m_client.cancel(m_call);
   for (const auto call : m_asked) m_client.cancel(call);
-  m_client.loop().cancel(m_timer);
+  m_client.cancel(m_question);
+  m_client.cancel(m_pods_call);
+  for (const auto timer : {m_timer, m_question_timer, m_end_timer, m_look_timer, m_pods_timer}) m_client.loop().cancel(timer);
 }
 
 kube::Path ClusterBackend::job_path() const {
@@ -111,7 +123,7 @@ void ClusterBackend::watch_all() {
   kube::Watch::Sink job_sink;
   job_sink.synced = [this](const std::vector<Json>& items) {
     for (const auto& item : items) look_at_job(item);
-    if (std::ranges::none_of(items, [this](const Json& item) { return uid_of(item) == m_uid; })) job_gone();
+    if (std::ranges::none_of(items, [this](const Json& item) { return uid_of(item) == m_uid; })) ask_for_job();
   };
   job_sink.changed = [this](const Json& object) { look_at_job(object); };
   job_sink.deleted = [this](const Json& object) {
@@ -127,7 +139,9 @@ void ClusterBackend::watch_all() {
   pods.label_selector = kind.pods(m_plan.job_name, m_resource, "", -1);
   pods.trim = kinds::trim_pod;
   kube::Watch::Sink pod_sink;
-  pod_sink.synced = [this](const std::vector<Json>& items) { look_at_pods(items); };
+  pod_sink.synced = [this](const std::vector<Json>& items) {
+    if (!look_at_pods(items)) list_pods_soon();
+  };
   pod_sink.changed = [this](const Json& object) { look_at_pod(object); };
   pod_sink.deleted = [this](const Json& object) {
     look_at_pod(object);
@@ -167,8 +181,13 @@ void ClusterBackend::look_at_job(const Json& object) {
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   auto judged = kinds::find(m_plan.kind).judge(object);
-  m_kept = m_kept || is_leased(object);
-  if (m_kept && is_overdue(judged)) judged.reason = follow::kept_in_vain;
+  const auto own = m_plan.options.run_policy.active_deadline;
+  // Without a deadline of its own it is the keeping's, even if that was taken away meanwhile.
+  m_kept = m_kept || (!own && is_leased(object));
+  if (is_overdue(judged) && (m_kept || is_cut_short(object, own))) judged.reason = follow::kept_in_vain;
+  m_over = judged.state == kinds::Judgement::State::succeeded || judged.state == kinds::Judgement::State::failed;
+  if (!m_over && at(metadata_of(object), "deletionTimestamp") != nullptr)
+    judged = {judged.state, std::string(follow::being_deleted), finalizers_of(object)};
   emit(follow::JobSeen{std::move(judged)});
 }
 
@@ -177,6 +196,8 @@ void ClusterBackend::look_at_pod(const Json& object) {
   if (!member) return;
   auto pod = kinds::read_pod(object);
   m_pods[pod.uid] = *member;
+  m_missing.erase(pod.uid);
+  if (pod.over()) pod_over();
   if (m_plan.data.has_agent()) look_for_report(pod);
   emit(follow::PodSeen{*member, std::move(pod)});
 }
@@ -186,55 +207,6 @@ void ClusterBackend::look_for_report(const kinds::PodView& pod) {
     auto report = container.termination ? result::read_pod_report(container.termination->message) : std::nullopt;
     if (report && report->primary && report->verdict_class == result::VerdictClass::succeeded) m_report = std::move(report);
   }
-}
-
-void ClusterBackend::look_at_pods(const std::vector<Json>& items) {
-  std::set<std::string> there;
-  for (const auto& item : items) {
-    there.insert(uid_of(item));
-    look_at_pod(item);
-  }
-  std::vector<std::string> lost;
-  for (const auto& [uid, member] : m_pods)
-    if (!there.contains(uid)) lost.push_back(uid);
-  for (const auto& uid : lost) pod_gone(uid);
-}
-
-// A create whose answer was lost may still come after it: who removes looks for that (removed()).
-void ClusterBackend::job_gone() {
-  if (m_removal_wanted && create_may_come()) return;
-  if (!std::exchange(m_gone, true)) emit(follow::JobGone{});
-}
-
-// The job first: what its pods say is then at least as new.
-void ClusterBackend::look_again() {
-  const auto turn = ++m_look;
-  m_call = m_client.get(job_path(), {}, {}, [this, turn](kube::Answer answer) {
-    if (turn != m_look) return;
-    if (!answer && answer.error().status != 404) return emit(follow::BackendFailed{std::move(answer.error().error)});
-    if (answer && uid_of(*answer) == m_uid)
-      look_at_job(*answer);
-    else
-      job_gone();
-    if (turn == m_look) look_at_pods_again(turn);  // its end may have made us begin anew
-  });
-}
-
-void ClusterBackend::look_at_pods_again(int turn) {
-  const kube::Path pods{"v1", "pods", m_name_space, "", ""};
-  const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_resource, "", -1);
-  m_call = m_client.list(pods, {{"labelSelector", selector}}, {},
-                         [this, turn](kube::Answer answer) {
-                           if (turn != m_look) return;
-                           if (!answer && m_looks_on && answer.error().status == 403) {
-                             pods_hidden(answer.error());
-                             return emit(follow::PodsListed{});
-                           }
-                           if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
-                           look_at_pods((*answer)["items"].get_ref<const Json::array_t&>());
-                           emit(follow::PodsListed{});
-                         },
-                         {.trim = kinds::trim_pod});
 }
 
 void ClusterBackend::pod_gone(const std::string& uid) {
@@ -296,6 +268,7 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
   const auto attempt = order.attempt;
   sink.lines = [this, member, attempt](std::string_view lines) { emit(follow::MemberOutput{member, lines, attempt}); };
   sink.lost = [this, pod = order.pod](const std::string& what) { emit(follow::Told{fmt::format("log of {}: {}", pod, what), true}); };
+  sink.ended = [this] { expect_end(); };
   sink.complete = [this, member, attempt] { emit(follow::LogComplete{member, attempt}); };
   auto& kin = m_log_kin[{order.pod, order.container}];
   if (!kin) kin = std::make_shared<kube::LogKin>();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,9 +65,16 @@ class ClusterBackend : public run::Backend {
   void watch_events(const std::string& object);
   void look_at_job(const Json& object);
   void look_at_pod(const Json& object);
-  void look_at_pods(const std::vector<Json>& items);
+  bool look_at_pods(const std::vector<Json>& items);
+  void list_pods_soon();
+  void list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done);
   void look_for_report(const kinds::PodView& pod);
   void look_at_pods_again(int turn);
+  void ask_for_job();
+  void ask_again();
+  void expect_end();
+  void pod_over();
+  void look_again_later(kube::Answer& answer);
   void job_gone();
   void pod_gone(const std::string& uid);
   void look_at_event(const Json& object);
@@ -132,6 +140,18 @@ class ClusterBackend : public run::Backend {
   std::optional<Time> m_started, m_ends_since;
   std::string m_version;  // resourceVersion of the job as it was seen last
   int m_look = 0;         // which look_again() is the last
+  // Of the job by its name, beside its watch: whether it is gone, whether it has ended.
+  kube::Client::CallId m_question = 0;
+  Loop::TimerId m_question_timer = 0;
+  Loop::TimerId m_end_timer = 0, m_look_timer = 0;
+  std::set<std::string> m_missing;  // uids of pods that the last list does not hold
+  kube::Client::CallId m_pods_call = 0;
+  Loop::TimerId m_pods_timer = 0;
+  int m_questions = 0;      // that brought no answer
+  int m_vain_looks = 0;     // in a row
+  int m_end_looks = 0;      // since something of it has ended
+  bool m_pod_over = false;  // one of them
+  bool m_over = false;      // its status is final
   bool m_gone = false;
   bool m_removal_wanted = false;  // also before it is known whether there is a job
   bool m_keep_wanted = false;

@@ -29,7 +29,18 @@ bool is_owned_by(const Json& object, const std::string& uid) {
 
 bool is_leased(const Json& job) { return !kept_until(job).empty(); }
 
-bool has_lapsed(const Json& job, const kinds::Kind& kind) { return is_leased(job) && is_overdue(kind.judge(job)); }
+// What stands on the job is the smaller of the two (deadline_seconds).
+bool is_cut_short(const Json& job, std::optional<Duration> own) {
+  if (!is_leased(job) || !own) return is_leased(job);
+  const auto* spec = at(&job, "spec");
+  const auto* policy = at(spec, "runPolicy");
+  const auto* seconds = at(policy != nullptr ? policy : spec, "activeDeadlineSeconds");
+  return seconds != nullptr && seconds->is_number_integer() && seconds->get<std::int64_t>() < ceil<Seconds>(*own).count();
+}
+
+bool has_lapsed(const Json& job, const kinds::Kind& kind, std::optional<Duration> own) {
+  return is_cut_short(job, own) && is_overdue(kind.judge(job));
+}
 
 bool is_overdue(const kinds::Judgement& judged) {
   const auto says = [&](std::string_view words) {

@@ -20,8 +20,10 @@ inline constexpr std::string_view kept_annotation = "trainstep.dev/kept-until";
 bool is_leased(const Json& job);
 // A deadline has ended it.
 bool is_overdue(const kinds::Judgement& judged);
-// It was kept, and has ended by that deadline.
-bool has_lapsed(const Json& job, const kinds::Kind& kind);
+// It is kept, and that deadline comes before the one that it was made with (`own`; unset: none), which counts on.
+bool is_cut_short(const Json& job, std::optional<Duration> own);
+// It was kept, and has ended by that deadline, not by its own.
+bool has_lapsed(const Json& job, const kinds::Kind& kind, std::optional<Duration> own);
 // activeDeadlineSeconds, which counts from the job's start, for a job that is to end `length` after `now`; `started`: unset, it has not yet.
 // `own`: what the job was made with; the earlier one counts. Pure.
 std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration length, std::optional<Duration> own);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/objects.h"
+#include "cluster/presence.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr Duration launcher_patience{30};
 constexpr Duration longest_patience{10'000};
 constexpr Duration between_looks{300};
+constexpr int lists_believed = 3;
 
 Duration patience_of(const Facts& facts) {
   return facts.launcher ? launcher_patience : std::clamp(facts.grace / 3, launcher_patience, longest_patience);
@@ -64,17 +66,20 @@ OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(co
   m_pod = std::make_unique<kube::Watch>(client, options(pods(facts), facts.pod), kube::Watch::Sink{all(pod), pod, pod, ignored});
   if (!facts.workflow) return;
   const auto workflow = [this](const Json& object) { look_at_workflow(object); };
-  kube::Watch::Sink workflow_sink{[this, each = all(workflow)](const std::vector<Json>& items) {
-                                    each(items);
-                                    if (items.empty()) workflow_gone();
-                                  },
-                                  workflow, [this](const Json&) { workflow_gone(); }, blind};
+  kube::Watch::Sink workflow_sink{
+      [this, each = all(workflow)](const std::vector<Json>& items) {
+        each(items);
+        if (items.empty()) ask_for_workflow();
+      },
+      workflow, [this](const Json& object) { uid_of(object) == m_facts.workflow->uid ? workflow_gone() : ask_for_workflow(); }, blind};
   m_workflow = std::make_unique<kube::Watch>(client, options(workflows(facts), facts.workflow->name), std::move(workflow_sink));
 }
 
 OwnLife::~OwnLife() {
   m_client.cancel(m_pod_call);
   m_client.cancel(m_workflow_call);
+  m_client.cancel(m_question);
+  m_client.loop().cancel(m_question_timer);
   m_client.loop().cancel(m_timer);
   m_client.loop().cancel(m_next_look);
 }
@@ -90,9 +95,50 @@ void OwnLife::look_at_pod(const Json& pod) {
 
 void OwnLife::look_at_workflow(const Json& workflow) {
   const auto* metadata = metadata_of(workflow);
-  if (text(metadata, "uid") != m_facts.workflow->uid) return workflow_gone();
+  if (text(metadata, "uid") != m_facts.workflow->uid) return ask_for_workflow();
   if (completed(metadata)) cancel("the workflow has ended");
   if (deleting(metadata)) cancel("the workflow is being deleted");
+}
+
+// It is missing from a list, or another one has its name there. A list may be a stale one: only the answer to who asks for it by its name counts.
+void OwnLife::ask_for_workflow() {
+  if (m_done || m_question != 0 || m_question_timer != 0) return;
+  auto path = workflows(m_facts);
+  path.name = m_facts.workflow->name;
+  m_question = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
+    m_question = 0;
+    const auto presence = presence_of(answer, m_facts.workflow->name, m_facts.workflow->uid);
+    if (presence == Presence::there) return seen_again(*answer);
+    if (presence == Presence::gone) return workflow_gone();
+    if (!answer && answer.error().status == 403) return list_workflow();
+    ask_later([this] { ask_for_workflow(); });
+  });
+}
+
+void OwnLife::ask_later(std::function<void()> ask) {
+  m_question_timer = m_client.loop().after(m_client.pause(++m_questions), [this, ask = std::move(ask)] {
+    m_question_timer = 0;
+    ask();
+  });
+}
+
+// Who may only list believes what several lists in a row say.
+void OwnLife::list_workflow() {
+  const auto name = "metadata.name=" + m_facts.workflow->name;
+  const auto looked = [this](const kube::Answer& answer) {
+    m_question = 0;
+    if (!answer) return ask_later([this] { list_workflow(); });
+    for (const auto& item : (*answer)["items"])
+      if (uid_of(item) == m_facts.workflow->uid) return seen_again(item);
+    if (++m_lists_without >= lists_believed) return workflow_gone();
+    ask_later([this] { list_workflow(); });
+  };
+  m_question = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, looked, {.metadata_only = true});
+}
+
+void OwnLife::seen_again(const Json& workflow) {
+  m_questions = m_lists_without = 0;
+  look_at_workflow(workflow);
 }
 
 void OwnLife::workflow_gone() { cancel("the workflow was deleted"); }
@@ -125,8 +171,8 @@ void OwnLife::look() {
   m_pod_call = m_client.get(pod, {}, {}, [this](const kube::Answer& answer) {
     m_pod_call = 0;
     if (answer) look_at_pod(*answer);
-    const bool replaced = answer && uid_of(*answer) != m_facts.pod_uid;
-    if (replaced || (!answer && answer.error().status == 404)) m_eviction = Eviction{"this step's pod is gone, its workflow goes on", std::nullopt};
+    const bool gone = presence_of(answer, m_facts.pod, m_facts.pod_uid) == Presence::gone;
+    if (gone) m_eviction = Eviction{"this step's pod is gone, its workflow goes on", std::nullopt};
     look_at_both();
   });
   const auto name = "metadata.name=" + m_facts.workflow->name;
@@ -135,12 +181,26 @@ void OwnLife::look() {
                                     m_workflow_call = 0;
                                     if (!answer) return look_at_both();  // it may not be seen: in doubt it is a cancel
                                     const auto& items = (*answer)["items"].get_ref<const Json::array_t&>();
-                                    if (items.empty()) return workflow_gone();
+                                    if (items.empty() || uid_of(items.front()) != m_facts.workflow->uid) return confirm_by_name();
                                     look_at_workflow(items.front());
                                     m_workflow_lives = !m_done;
                                     look_at_both();
                                   },
                                   {.metadata_only = true});
+}
+
+// A signal has come, and the list does not hold the Workflow. Whoever may not get it by its name: in doubt it is gone.
+void OwnLife::confirm_by_name() {
+  auto path = workflows(m_facts);
+  path.name = m_facts.workflow->name;
+  m_workflow_call = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
+    m_workflow_call = 0;
+    const auto presence = presence_of(answer, m_facts.workflow->name, m_facts.workflow->uid);
+    if (presence == Presence::gone || (!answer && answer.error().status == 403)) return workflow_gone();
+    if (presence == Presence::there) look_at_workflow(*answer);
+    m_workflow_lives = presence == Presence::there && !m_done;
+    look_at_both();
+  });
 }
 
 void OwnLife::look_at_both() {

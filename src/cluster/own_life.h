@@ -38,6 +38,11 @@ class OwnLife {
   void look_at_both();
   void look_at_pod(const Json& pod);
   void look_at_workflow(const Json& workflow);
+  void ask_for_workflow();
+  void ask_later(std::function<void()> ask);
+  void list_workflow();
+  void seen_again(const Json& workflow);
+  void confirm_by_name();
   void workflow_gone();
   void cancel(const std::string& what);
   void answer(std::optional<Eviction> eviction);
@@ -47,6 +52,10 @@ class OwnLife {
   Why m_why;
   kube::Client::CallId m_pod_call = 0, m_workflow_call = 0;
   Loop::TimerId m_timer = 0, m_next_look = 0;
+  kube::Client::CallId m_question = 0;  // whether the Workflow is gone
+  Loop::TimerId m_question_timer = 0;
+  int m_questions = 0;      // without an answer
+  int m_lists_without = 0;  // in a row, of who may only list
   std::function<void(const std::string&)> m_cancelled;
   std::unique_ptr<kube::Watch> m_pod, m_workflow;
   std::optional<Eviction> m_eviction;  // of the pod, as it was seen last

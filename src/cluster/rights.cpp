@@ -28,7 +28,7 @@ std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts
   // mpi-operator's launcher is a Job: its uid tells its events from those of an earlier one of that name.
   if (resource.group_version == "kubeflow.org/v2beta1") rights.push_back({"batch", "jobs", "get", false});
   if (facts.workflow)
-    for (const auto* verb : {"list", "watch"}) rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false});
+    for (const auto* verb : {"get", "list", "watch"}) rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false});
   return rights;
 }
 

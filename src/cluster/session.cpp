@@ -274,7 +274,7 @@ void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction)
 void Session::seen_cancel(const std::string& what) {
   if (m_over) return;
   if (m_runner) return m_runner->tell(follow::CancelSeen{what});
-  stop_early(SIGTERM, std::nullopt, what);
+  stop_early(0, std::nullopt, what);
 }
 
 // An earlier attempt may have made a job: what is needed to know its name goes on, an upload does not.
@@ -283,7 +283,8 @@ void Session::stop_early(int signal, std::optional<OwnLife::Eviction> eviction, 
   m_early = EarlyStop{signal, std::move(eviction), what, signal == SIGTERM && !m_own_life};
   if (!m_known) return;
   if (const auto plan = m_options.make_plan(m_facts, m_job_name_space); plan && plan->fresh_run)
-    return finish_early({result::VerdictClass::cancelled, "before there was a job", std::nullopt, false, signal});
+    return finish_early(
+        {result::VerdictClass::cancelled, what.empty() ? "before there was a job" : what + " before there was a job", std::nullopt, false, signal});
   if (m_uploading)
     m_loop.post([this, alive = m_alive] {
       if (*alive && std::exchange(m_uploading, false)) wind_down();

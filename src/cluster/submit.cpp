@@ -27,6 +27,9 @@ bool serves(const Json& list, std::string_view plural) {
          std::ranges::any_of(*resources, [&](const Json& resource) { return resource.is_object() && resource.value("name", "") == plural; });
 }
 
+// Answered well, but with nothing that an API server would say. A create may have been done.
+kube::ApiError no_object(const std::string& what) { return {{ErrorKind::unavailable, what + ": the answer is no object"}, 502, {}, {}, {}}; }
+
 std::string candidates(const kinds::Kind& kind) {
   std::string text;
   for (const auto& resource : kind.resources) text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", resource.plural, resource.group_version);
@@ -102,6 +105,7 @@ void Submission::discover(std::size_t candidate) {
 void Submission::look() {
   m_call = m_client.get(object_path(), {}, patient(), [this](kube::Answer answer) {
     m_call = 0;
+    if (answer && uid_of(*answer).empty()) answer = tl::unexpected(no_object("get " + shown_name()));
     if (answer) return decide_on(std::move(*answer));
     const bool may_not_look = m_depth == Depth::dry_run && answer.error().status == 403;
     if (answer.error().status == 404 || may_not_look) return absent();
@@ -140,6 +144,7 @@ void Submission::create() {
     m_call = 0;
     m_creating = false;
     if (!answer) return create_failed(std::move(answer.error()));
+    if (uid_of(*answer).empty()) return create_failed(no_object("create " + shown_name()));
     m_client.works(this);
     m_sink.done(Submitted{m_resource, std::move(*answer), false});
   });

@@ -51,14 +51,15 @@ bool belongs_to_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c 
 // nlohmann's SAX interface; a method that returns false ends the parse.
 class Handler {
  public:
-  Handler(std::string_view text, std::string_view what, const ReadLimits& limits) : m_text(text), m_what(what), m_tree(limits), m_read(text.data()) {}
+  Handler(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big)
+      : m_text(text), m_what(what), m_tree(limits), m_read(text.data()), m_big(big) {}
 
   bool null() { return add(Json()); }
   bool boolean(bool value) { return add(Json(value)); }
   bool number_integer(std::int64_t value) { return add_number(Json(value)); }
   bool number_unsigned(std::uint64_t value) { return add_number(Json(value)); }
   bool number_float(double value, const std::string& written) {
-    if (written.find_first_of(".eE") != std::string::npos) return add_number(Json(value));
+    if (m_big == BigIntegers::rounded || written.find_first_of(".eE") != std::string::npos) return add_number(Json(value));
     auto big = big_integer(written);
     if (big) return add_number(std::move(*big));
     return end_number(), fail_at(last_number(), big_integer_problem(written));
@@ -149,6 +150,7 @@ class Handler {
   std::string_view m_what;
   TreeBuilder m_tree;
   const char* m_read;
+  BigIntegers m_big;
   JsonStop m_stop;
   Error m_error;
   JsonFault m_fault = JsonFault::rule;
@@ -161,19 +163,31 @@ std::string written(const Json& json, int indent) {
 
 }  // namespace
 
-JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits) {
-  Handler handler(text, what, limits);
+JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big) {
+  Handler handler(text, what, limits, big);
   const CountingIterator first(text.begin(), handler.read_mark());
   const CountingIterator last(text.end(), handler.read_mark());
   const bool parsed = Json::sax_parse(first, last, &handler);
   return handler.reading(parsed);
 }
 
-Result<Json> parse_json(std::string_view text, std::string_view what, const ReadLimits& limits) {
+namespace {
+
+Result<Json> read(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big) {
   ASSIGN(const auto checked, check_text(text, what, limits));
-  auto reading = read_json(checked, what, limits);
+  auto reading = read_json(checked, what, limits, big);
   if (!reading.json) return std::move(reading.error);
   return std::move(*reading.json);
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view what, const ReadLimits& limits) {
+  return read(text, what, limits, BigIntegers::refused);
+}
+
+Result<Json> read_answer(std::string_view text, std::string_view what, const ReadLimits& limits) {
+  return read(text, what, limits, BigIntegers::rounded);
 }
 
 std::string to_text(const Json& json) { return written(json, -1); }

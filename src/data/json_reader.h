@@ -25,8 +25,17 @@ struct JsonReading {
   JsonFault fault = JsonFault::rule;
 };
 
+// Of integers with more digits than a number can keep.
+enum class BigIntegers {
+  refused,
+  rounded,  // to a double
+};
+
 // `text` has passed check_text.
-JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits);
+JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big = BigIntegers::refused);
+
+// parse_json for what a server answers: nobody can write a number there in another way, and one that is of no use to us must not hide all the rest.
+Result<Json> read_answer(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
 // Where a JSON parser stopped.
 struct JsonStop {

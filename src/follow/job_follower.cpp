@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "follow/reasons.h"
+
 namespace trainstep::follow {
 
 using Life = MemberState::Life;
@@ -58,11 +60,38 @@ void JobFollower::on(const JobSeen& seen, Time at) {
     return conclude_when_settled(at);
   }
   if (m_over) return;  // the first final word counts
+  if (seen.judgement.reason == being_deleted && !m_verdict) going(seen.judgement.message);
   const bool was_suspended = m_judgement.state == State::suspended;
   m_judgement = seen.judgement;
   if (m_judgement.state == State::suspended && !was_suspended) suspended();
   if (was_suspended && m_judgement.state != State::suspended) say("resumed");
   evaluate(at);
+}
+
+// Its pods may end well while it goes, and its status may tell.
+void JobFollower::going(const std::string& finalizers) {
+  const auto before = std::exchange(m_finalizers, finalizers);
+  const bool first = !std::exchange(m_deleting, true);
+  if (!first && before == finalizers) return;
+  warn(fmt::format("{} is being deleted by somebody else; waiting for {}", m_job_rules.job,
+                   finalizers.empty() ? "its end" : fmt::format("its finalizers ({})", finalizers)));
+  if (first) start_timer(deletion_over, m_job_rules.deletion);
+}
+
+void JobFollower::deleted(Time at, const std::string& more) {
+  decide({result::VerdictClass::system,
+          fmt::format("{} was deleted by somebody else before its end was seen; whether the training succeeded cannot be known{}", m_job_rules.job,
+                      more),
+          std::nullopt, true, 0},
+         at, false);
+}
+
+void JobFollower::check_deletion(Time at) {
+  if (m_verdict || m_over) return;
+  m_deletion_is_due = !m_fresh;
+  if (!m_fresh) return look_again();
+  deleted(at, fmt::format("; after {} it is still there{}", describe(m_job_rules.deletion),
+                          m_finalizers.empty() ? "" : fmt::format(", held by its finalizers ({})", m_finalizers)));
 }
 
 // All pods are deleted and will be made anew: neither their ends nor what happened to them before mean anything.
@@ -79,10 +108,7 @@ void JobFollower::suspended() {
 void JobFollower::on(const JobGone&, Time at) {
   if (m_verdict) return finish();
   if (m_over || !m_found) return;
-  decide({result::VerdictClass::system,
-          fmt::format("{} was deleted by somebody else before its end was seen; whether the training succeeded cannot be known", m_job_rules.job),
-          std::nullopt, true, 0},
-         at, false);
+  deleted(at, "");
 }
 
 void JobFollower::on(const WarningSeen& seen, Time at) {
@@ -112,7 +138,7 @@ void JobFollower::on(const LogComplete& complete, Time at) {
 void JobFollower::on(const CancelSeen& seen, Time at) {
   if (m_verdict) return;
   if (m_over) return conclude_now(at);
-  decide({result::VerdictClass::cancelled, seen.what, std::nullopt, false, SIGTERM}, at, true);
+  decide({result::VerdictClass::cancelled, seen.what, std::nullopt, false, 0}, at, true);
 }
 
 void JobFollower::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
@@ -156,7 +182,7 @@ void JobFollower::on(const BackendFailed& failed, Time at) {
 void JobFollower::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
-    warn(fmt::format("the API server cannot be reached ({}); {}trying again", trouble.reason, m_found && !m_verdict ? "the job runs on, " : ""));
+    warn(fmt::format("{}; {}trying again", trouble.reason, m_found && !m_verdict ? "the job runs on, " : ""));
     if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count all the same
     return;
   }
@@ -179,6 +205,8 @@ void JobFollower::on(const TimerFired& fired, Time at) {
     case pending_over:
       m_pending_check.reset();
       return evaluate(at);
+    case deletion_over:
+      return check_deletion(at);
     case waits_beside:
       if (const auto what = goes_on_beside(); !what.empty()) warn(what);
       return;

@@ -26,15 +26,17 @@ struct JobRules {
   Duration settle{5'000};             // how long the pods' own end may come later than the job's
   Duration log_end{300'000};          // how long the rest of the logs may take after the job's end
   bool looks_on = false;              // the job is somebody else's (attach): no limits, no patience, and nothing is ever done to it
+  Duration deletion{600'000};         // how long a job that somebody else deletes may take to go
 };
 
 // Decides by these rules:
-//   the job's own status, as its kind judges it, is the only thing that makes a success or a failure; a pod's end never is
+//   the job's own status, as its kind judges it, is the only thing that makes a success or a failure; a pod's end never is – but where the status
+//   says both, the exit codes of the awaited members decide, and without them the end is unknown (system)
 //   limits: each phase has its own clock, which counts all time in it, also that before an earlier attempt's job was adopted; passing queued or
 //   scheduling is a lack of capacity, all others are time-outs
 //   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
 //   before a job is ended because of what is known of it, it is looked at again: a watch may be silent without anybody's knowing
-//   a job that is gone before its end was seen: unknown (system)
+//   a job that is gone before its end was seen: unknown (system); so is one that somebody deletes and that its finalizers hold for long
 //   cancel: RemoveJob before anything else; eviction with a next attempt that may come: the job is left to it, for a while (interrupted)
 //   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
 //   nothing is said of a job that is not known: what became of it is told by who has seen it
@@ -50,7 +52,7 @@ class JobFollower : public Machine {
 
  private:
   // limit_phase + n belongs to phase n.
-  enum Timer : int { limit_total, operator_absent, pending_over, settle_over, logs_over, heartbeat, limit_phase, waits_beside = 100 };
+  enum Timer : int { limit_total, operator_absent, pending_over, settle_over, logs_over, heartbeat, limit_phase, waits_beside = 100, deletion_over };
 
   // What is known of a member beyond MemberState: its pods.
   struct Slot {
@@ -94,6 +96,9 @@ class JobFollower : public Machine {
   template <typename Other>  // what only happens to a gang of ours
   void on(const Other&, Time) {}
   void suspended();
+  void going(const std::string& finalizers);
+  void check_deletion(Time at);
+  void deleted(Time at, const std::string& more);
   void beat(Time at);
 
   // pods
@@ -142,6 +147,7 @@ class JobFollower : public Machine {
   [[nodiscard]] bool ends_may_come() const;
   [[nodiscard]] bool logs_may_come() const;
   void end_all_logs();
+  [[nodiscard]] result::Verdict end_verdict();
   [[nodiscard]] result::Verdict failure_verdict() const;
   [[nodiscard]] result::Verdict unexplained_failure() const;
   [[nodiscard]] std::optional<Culprit> first_to_fail() const;
@@ -167,11 +173,14 @@ class JobFollower : public Machine {
   // Of a job that was adopted, by the cluster's clock: when it was made and when it was found, and from when to when its primary's attempts ran.
   std::optional<Time> m_created, m_adopted;
   std::map<std::string, std::pair<Time, std::optional<Time>>> m_runs;
-  bool m_unheeded_told = false;                            // that nobody cares for it yet
-  bool m_listed = false;                                   // the pods, after the job's end
-  bool m_looking = false;                                  // LookAgain was ordered
-  bool m_fresh = false;                                    // everything has just been looked at
-  bool m_operator_is_due = false, m_limit_is_due = false;  // to be checked when that is so
+  bool m_unheeded_told = false;  // that nobody cares for it yet
+  bool m_listed = false;         // the pods, after the job's end
+  bool m_looking = false;        // LookAgain was ordered
+  bool m_fresh = false;          // everything has just been looked at
+  // To be checked when that is so.
+  bool m_operator_is_due = false, m_limit_is_due = false, m_deletion_is_due = false;
+  bool m_deleting = false;   // somebody else deletes the job
+  std::string m_finalizers;  // that hold it
   std::optional<EvictionSeen> m_eviction;
   bool m_restarts_are_ours = false;
   std::string m_hidden;        // why the pods may not be seen; empty: they may

@@ -49,6 +49,7 @@ void JobFollower::evaluate(Time at) {
   if (m_verdict || !m_found) return;
   if (m_over) return conclude_when_settled(at);
   if (m_judgement.state == State::succeeded || m_judgement.state == State::failed) return job_ended(at);
+  if (m_deleting) return;  // its pods go: that they are missing is no new phase, and no operator's fault
   enter_phase(phase_now(), at);
   check_pending(at);
   if (!m_verdict) check_restarts(at);
@@ -216,6 +217,7 @@ void JobFollower::looked(Time at) {
   m_fresh = true;
   if (std::exchange(m_operator_is_due, false)) check_operator(at);
   if (std::exchange(m_limit_is_due, false)) check_limits(at);
+  if (std::exchange(m_deletion_is_due, false)) check_deletion(at);
   evaluate(at);
   m_fresh = false;
 }
@@ -227,7 +229,8 @@ void JobFollower::start_operator_timer() {
 
 void JobFollower::check_operator(Time at) {
   const bool pods = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
-  if (m_verdict || m_over || m_unreachable || m_judgement.state != State::unknown || pods || !m_hidden.empty() || !m_warnings.empty()) return;
+  if (m_verdict || m_over || m_deleting || m_unreachable || m_judgement.state != State::unknown || pods || !m_hidden.empty() || !m_warnings.empty())
+    return;
   if (!std::exchange(m_unheeded_told, true)) {
     const auto left = m_job_rules.operator_absent - unheeded_is_told;
     warn(fmt::format("nobody cares for {} yet: no status, no pods, no event for {}; is the operator of this kind running?{}", m_job_rules.job,

@@ -66,7 +66,11 @@ void JobFollower::remember_runs(const PodSeen& seen, Time at) {
   if (container == nullptr) return;
   const auto known = m_runs.size();
   const auto remember = [&](int attempt, std::optional<Time> from, std::optional<Time> to) {
-    if (from && *from < *m_adopted) m_runs[fmt::format("{}/{}", seen.pod.uid, attempt)] = {*from, to};
+    if (!from) return;
+    // A node's clock may be behind: nothing runs before its pod was made and has a place. What it measured itself is right.
+    const auto first = std::max(seen.pod.created.value_or(*from), seen.pod.scheduled.value_or(*from));
+    const auto behind = std::max(first - *from, Time::duration{});
+    if (*from + behind < *m_adopted) m_runs[fmt::format("{}/{}", seen.pod.uid, attempt)] = {*from + behind, to ? std::optional(*to + behind) : to};
   };
   if (container->last) remember(container->restarts - (waits_to_restart(*container) ? 0 : 1), container->last->started, container->last->finished);
   if (container->termination) remember(container->restarts, container->termination->started, container->termination->finished);

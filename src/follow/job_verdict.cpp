@@ -8,6 +8,7 @@
 #include "follow/job_follower.h"
 #include "follow/reasons.h"
 #include "follow/triage.h"
+#include "kinds/conditions.h"
 
 namespace trainstep::follow {
 
@@ -70,8 +71,18 @@ void JobFollower::conclude_when_settled(Time at) {
   }
   end_all_logs();
   if (logs_may_come()) return;
-  decide(m_judgement.state == State::succeeded ? result::Verdict{VerdictClass::succeeded, "", std::nullopt, false, 0} : failure_verdict(), at,
-         m_gave_up);
+  decide(end_verdict(), at, m_gave_up);
+}
+
+// A status that says both is no word at all: then the exit codes of those who are awaited are what is known.
+result::Verdict JobFollower::end_verdict() {
+  const result::Verdict success{VerdictClass::succeeded, "", std::nullopt, false, 0};
+  if (m_judgement.state != State::succeeded) return failure_verdict();
+  if (m_judgement.reason != kinds::contradicted || awaited_have_succeeded()) return success;
+  bool failed = false;
+  for (MemberIndex i = 0; i < m_members.size(); ++i) failed = failed || (m_rules.members[i].awaited && m_members[i].life == Life::failed);
+  m_judgement = {State::failed, "", "its status says that it has succeeded, and that it has failed"};
+  return failed ? failure_verdict() : unexplained_failure();
 }
 
 bool JobFollower::end_is_known(MemberIndex member) const {
@@ -135,10 +146,10 @@ result::Verdict JobFollower::unexplained_failure() const {
 }
 
 result::Verdict JobFollower::failure_verdict() const {
-  if (m_judgement.reason == kept_in_vain && !m_rules.policy.active_deadline)
+  if (m_judgement.reason == kept_in_vain)
     return {VerdictClass::capacity, "no attempt of this step took the job up in time, and it ended by the deadline that it was left with",
             std::nullopt, true, 0};
-  if (m_judgement.reason == kept_in_vain || mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
+  if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
     return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
   const auto first = first_to_fail();
   if (!first) return unexplained_failure();

@@ -16,6 +16,9 @@ const Json* true_condition(const Json& object, std::string_view type);
 // A judgement with the reason and message of a condition.
 Judgement judged(Judgement::State state, const Json& condition);
 
+// Reason of a judgement that no operator writes: its status says that the job has succeeded, and that it has failed. The exit codes of its pods tell.
+inline constexpr std::string_view contradicted = "SucceededAndFailed";
+
 // Created, Running, Restarting, Suspended of both operators, for a job that is not finished.
 Judgement judge_unfinished(const Json& object);
 

@@ -52,8 +52,14 @@ Result<std::string> v1_restart_policy(const plan::Plan& plan) {
 
 Judgement judge_v1(const Json& object) {
   using enum Judgement::State;
-  if (const auto* condition = true_condition(object, "Succeeded")) return judged(succeeded, *condition);
-  if (const auto* condition = true_condition(object, "Failed")) return judged(failed, *condition);
+  const auto* success = true_condition(object, "Succeeded");
+  const auto* failure = true_condition(object, "Failed");
+  if (success != nullptr) {
+    auto result = judged(succeeded, *success);
+    if (failure != nullptr) result.reason = contradicted;
+    return result;
+  }
+  if (failure != nullptr) return judged(failed, *failure);
   return judge_unfinished(object);
 }
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "data/json_reader.h"
 #include "http/retry.h"
 #include "kube/client_call.h"
 
@@ -91,7 +92,7 @@ ApiError Client::error_of(const std::string& what, const Result<http::Response>&
 Answer Client::read(const std::string& what, const Result<http::Response>& response) const {
   if (!response || !is_success(response->status)) return tl::unexpected(error_of(what, response));
   if (response->body.empty()) return Json();
-  auto value = parse_json(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
+  auto value = read_answer(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
   if (value) return std::move(*value);
   // Whatever wrote this, it was no API server: as good as no answer.
   auto error = in_context(what, std::move(value.error()));
@@ -135,6 +136,7 @@ void Client::failed(CallId id, ApiError error) {
   }
   if (expired) {
     call.listing->items = Json::array();
+    call.listing->tokens.clear();
     std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "continue"; });
     // Whoever cannot read all pages in time reads it in one.
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });

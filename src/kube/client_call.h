@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
+
 #include "kube/client.h"
 
 namespace trainstep::kube {
@@ -10,8 +12,8 @@ namespace trainstep::kube {
 struct Client::Listing {
   Shape shape;
   Json items = Json::array();
-  std::string version;
-  int expired = 0;  // continue tokens
+  std::set<std::string> tokens;  // to continue, that were answered so far
+  int expired = 0;               // of them
 };
 
 struct Client::Call {

@@ -112,6 +112,9 @@ Answer Client::next_page(Call& call, Json page) {
   auto& query = call.request.url.query;
   std::erase_if(query, [](const auto& pair) { return pair.first == "continue"; });
   if (const auto token = text_of(metadata, "continue"); !token.empty()) {
+    if (!listing.tokens.insert(token).second)
+      return tl::unexpected(
+          ApiError{internal_error(call.what + ": the API server answers a continue token for the second time, the list has no end"), 0, {}, {}, {}});
     query.emplace_back("continue", token);
     return Json();
   }

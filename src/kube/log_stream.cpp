@@ -93,6 +93,7 @@ void LogStream::State::at_end() {
     return;
   }
   if (!reading_rest) {
+    if (sink.ended) sink.ended();
     client.loop().cancel(doubt);
     doubt = client.loop().after(doubt_after_end, here(&State::no_doubt));
   }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/troubles.h"
 
+#include <fmt/format.h>
+
 namespace trainstep::kube {
 
 Troubles::~Troubles() { m_loop.cancel(m_timer); }
 
 void Troubles::failing(const void* who, const ApiError& error) {
   m_failing[who] = error.status != 0;
-  m_reason = error.error.message;
+  const auto* form = error.status == 0 ? "the API server cannot be reached ({})" : "the API server answers {1} ({0})";
+  m_reason = fmt::format(fmt::runtime(form), error.error.message, error.status);
   if (!m_told) tell_soon();
 }
 

@@ -10,10 +10,14 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration steady_after{30'000};  // a connection that lived so long is no reason to pause longer
+constexpr Duration very_short{1'000};     // as client-go counts: such a connection without an event is none
+constexpr int quiet_limit = 2;            // connections without an event in a row, before what there is is listed again
 constexpr int patience = 20;              // refusals in a row: some five minutes
 constexpr int vain_limit = 2;             // failures at one version, before the place counts as lost
 // API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has done so and is silent for long is not there any more.
 constexpr Duration bookmark_patience{300'000};
+// … and one that sends nothing from the beginning may never get here. Of events, which have no watch cache, there are no bookmarks.
+constexpr Duration unheard_limit{600'000};
 constexpr auto accept = "application/json";
 constexpr auto accept_metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
@@ -42,6 +46,8 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   void done(Result<http::Response> response);
   void steady();
   void silent();
+  void unheard();
+  void listen();
   void in_trouble(const ApiError& error);
   void again(const std::optional<ApiError>& error);
   void go_on();
@@ -60,7 +66,11 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   http::Transport::Id stream = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId steady_timer = 0;
-  Loop::TimerId silence_timer = 0;  // runs once there was a bookmark on this connection
+  Loop::TimerId silence_timer = 0;
+  std::optional<Time> began;  // this connection, as the server's answer began
+  bool bookmarked = false;    // on this connection
+  bool spoken = false;        // an event, a bookmark, on this connection
+  int quiet = 0;              // connections in a row that ended without one
   bool synced = false;
   bool opened = false;  // a watch was answered
   bool lost = true;     // the place: list
@@ -91,7 +101,7 @@ void Watch::State::listed(Answer answer) {
   gone.clear();
   lost = version.empty();
   synced = true;
-  vain = unauthorized = 0;
+  vain = unauthorized = quiet = 0;
   std::vector<Json> items;
   items.reserve((*answer)["items"].size());
   for (auto& item : (*answer)["items"]) items.push_back(std::move(item));
@@ -105,6 +115,8 @@ void Watch::State::connect() {
   query.insert(query.end(), {{"watch", "true"}, {"allowWatchBookmarks", "true"}, {"timeoutSeconds", std::to_string(seconds)}});
   if (!version.empty()) query.emplace_back("resourceVersion", version);
   lines.reset();
+  began.reset();
+  bookmarked = spoken = false;
   stream = client.stream(options.path, query, options.metadata_only ? accept_metadata : accept, options.timeout + options.silence,
                          {here(&State::head), here(&State::data), here(&State::done)});
 }
@@ -116,6 +128,24 @@ void Watch::State::head(const http::Response& response) {
   refusals = unauthorized = 0;
   client.works(this);
   steady_timer = client.loop().after(steady_after, here(&State::steady));
+  began = heard;
+  listen();
+}
+
+void Watch::State::listen() {
+  client.loop().cancel(std::exchange(silence_timer, 0));
+  if (bookmarked)
+    silence_timer = client.loop().after(bookmark_patience, here(&State::silent));
+  else if (!spoken && options.path.plural != "events")
+    silence_timer = client.loop().after(unheard_limit, here(&State::unheard));
+}
+
+// Perhaps there was nothing to tell; perhaps it never gets here.
+void Watch::State::unheard() {
+  silence_timer = 0;
+  client.cancel_stream(std::exchange(stream, 0));
+  lost = true;
+  again({});
 }
 
 void Watch::State::steady() {
@@ -131,10 +161,7 @@ void Watch::State::silent() {
 
 void Watch::State::data(std::string_view bytes) {
   heard = client.loop().now();
-  if (silence_timer != 0) {
-    client.loop().cancel(silence_timer);
-    silence_timer = client.loop().after(bookmark_patience, here(&State::silent));
-  }
+  if (silence_timer != 0) listen();
   if (lines.feed(bytes, [this](const auto& line) { return take(line); }) || closed) return;
   client.cancel_stream(std::exchange(stream, 0));
   in_trouble(std::exchange(broken, {}).value_or(ApiError{}));
@@ -156,13 +183,16 @@ bool Watch::State::take(const http::Lines::Line& line) {
 }
 
 bool Watch::State::tell(WatchEvent event) {
+  if (!std::exchange(spoken, true)) listen();
+  quiet = 0;
   if (!event.version.empty() && event.version != version) {
     version = event.version;
     tries = vain = 0;
     expired = false;
   }
   if (event.type == WatchEvent::Type::bookmark) {
-    if (silence_timer == 0) silence_timer = client.loop().after(bookmark_patience, here(&State::silent));
+    bookmarked = true;
+    listen();
     return true;
   }
   if (event.type == WatchEvent::Type::deleted) {
@@ -178,7 +208,12 @@ bool Watch::State::tell(WatchEvent event) {
 
 void Watch::State::done(Result<http::Response> response) {
   stream = 0;
-  if (response && response->status / 100 == 2) return again({});
+  if (response && response->status / 100 == 2) {
+    // What ends so soon, or again and again, without a word may be something on the way that does not let events through.
+    const bool short_lived = began && client.loop().now() - *began < very_short;
+    if (!spoken && (short_lived || ++quiet >= quiet_limit)) lost = true;
+    return again({});
+  }
   in_trouble(client.error_of(what, response));
 }
 

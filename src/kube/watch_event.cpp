@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "data/json_reader.h"
+
 namespace trainstep::kube {
 
 std::string resource_version(const Json& object) {
@@ -12,7 +14,7 @@ std::string resource_version(const Json& object) {
 }
 
 Result<WatchEvent> read_watch_event(std::string_view line) {
-  ASSIGN(auto read, parse_json(line, "an event"));
+  ASSIGN(auto read, read_answer(line, "an event"));
   const auto* type = read.is_object() ? find(read, "type") : nullptr;
   const auto* object = read.is_object() ? find(read, "object") : nullptr;
   if (type == nullptr || !type->is_string() || object == nullptr || !object->is_object())

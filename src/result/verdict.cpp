@@ -55,7 +55,7 @@ std::string_view name(VerdictClass verdict_class) { return row(verdict_class).na
 
 int exit_code(const Verdict& verdict) {
   const auto code = row(verdict.verdict_class).exit_code;
-  return verdict.verdict_class == VerdictClass::cancelled ? code + verdict.signal : code;
+  return verdict.verdict_class == VerdictClass::cancelled ? code + (verdict.signal == 0 ? SIGTERM : verdict.signal) : code;
 }
 
 Verdict from_error(const Error& error) {
@@ -84,7 +84,7 @@ std::string describe(const Verdict& verdict) {
   if (verdict.verdict_class == VerdictClass::succeeded || verdict.verdict_class == VerdictClass::interrupted)
     text = name(verdict.verdict_class);
   else if (verdict.verdict_class == VerdictClass::cancelled)
-    text = fmt::format("cancelled by {}", signal_name(verdict.signal));
+    text = verdict.signal == 0 ? "cancelled" : fmt::format("cancelled by {}", signal_name(verdict.signal));
   else
     text = fmt::format("failed ({})", name(verdict.verdict_class));
   if (!verdict.message.empty()) text += ": " + verdict.message;

@@ -154,12 +154,15 @@ TEST_CASE_METHOD(Removal, "a server that is away is waited for") {
 
 TEST_CASE("of a job that was kept for another attempt, the deadline is that of the keeping") {
   const bool kept = GENERATE(true, false);
+  const bool own = GENERATE(true, false);  // has one of its own, which comes first
   auto object = job("u", "5", "Failed");
   object["status"]["conditions"][0]["reason"] = "DeadlineExceeded";
   if (kept) object["metadata"]["annotations"][std::string(kept_annotation)] = "2026-11-21T09:00:00Z";
   Harness h;
   h.server.serve([](const FakeTransport::Asked&) { return Reply::silent(); });
-  const auto plan = kinds::test::example("Job", 1);
+  auto plan = kinds::test::example("Job", 1);
+  if (own) plan.options.run_policy.active_deadline = Duration(20'000);
+  object["spec"]["activeDeadlineSeconds"] = 20;
   const Facts facts;
   std::optional<kinds::Judgement> judged;
   ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), object, true});
@@ -169,5 +172,5 @@ TEST_CASE("of a job that was kept for another attempt, the deadline is that of t
   h.loop.run(1s);
   REQUIRE(judged);
   CHECK(judged->state == kinds::Judgement::State::failed);
-  CHECK(judged->reason == (kept ? follow::kept_in_vain : "DeadlineExceeded"));
+  CHECK(judged->reason == (kept && !own ? follow::kept_in_vain : "DeadlineExceeded"));
 }

@@ -1,6 +1,7 @@
 // What a job is left to the next attempt with.
 #include "cluster/lease.h"
 
+#include "kinds/kind.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -47,6 +48,23 @@ TEST_CASE("the deadline counts from the job's start, and the user's own counts i
   CHECK(deadline_seconds(now, now + std::chrono::hours(2), 1h, std::nullopt) == 3600);  // a clock that is slow ends nothing
   CHECK(deadline_seconds(now, now - std::chrono::minutes(30), 1h, Duration(40min)) == 2400);
   CHECK(deadline_seconds(now, now - std::chrono::minutes(30), 1h, Duration(5h)) == 5400);
+}
+
+TEST_CASE("a job is cut short by its keeping if that deadline is the earlier one") {
+  const auto& kind = kinds::find("Job");
+  Json job = {{"metadata", {{"annotations", {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}}}}}, {"spec", {{"activeDeadlineSeconds", 3600}}}};
+  job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}, {"reason", "DeadlineExceeded"}}});
+  CHECK(has_lapsed(job, kind, std::nullopt));
+  CHECK(has_lapsed(job, kind, Duration(5h)));
+  CHECK_FALSE(has_lapsed(job, kind, Duration(1h)));
+  CHECK_FALSE(has_lapsed(job, kind, Duration(3'599'500)));
+  job["spec"] = {{"runPolicy", {{"activeDeadlineSeconds", 3600}}}};
+  CHECK(has_lapsed(job, kind, Duration(5h)));
+  CHECK_FALSE(has_lapsed(job, kind, Duration(20min)));
+  job["spec"] = Json::object();
+  CHECK_FALSE(has_lapsed(job, kind, Duration(20min)));
+  job["metadata"].erase("annotations");
+  CHECK_FALSE(has_lapsed(job, kind, std::nullopt));
 }
 
 TEST_CASE_METHOD(Kept, "a Job is given its deadline in its spec") {

@@ -21,6 +21,8 @@ struct Life {
   Reply answer = Reply::silent();  // to a GET of our pod, from the first SIGTERM on
   bool workflow_silent = false;    // … to a list of Workflows
   std::string refused;             // what may not be listed, nor watched
+  bool may_get = true;             // the Workflow by its name
+  int stale_lists = 0;             // so many lists of Workflows are empty, though it is there
   bool asking = false;
   std::vector<std::string> cancels;
   std::unique_ptr<OwnLife> life;
@@ -35,15 +37,22 @@ struct Life {
   void begin() {
     h.server.serve([this](const FakeTransport::Asked& asked) {
       if (asked.request.url.path.ends_with("/step-1")) return answer;
+      if (asked.request.url.path.ends_with("/workflows/wf")) return workflow_by_name();
       if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
       if (!refused.empty() && asked.request.url.path.ends_with(refused)) return refusal(403, "Forbidden", "no");
       if (asking && workflow_silent && asked.request.url.path.ends_with("/workflows")) return Reply::silent();
       const auto& item = asked.request.url.path.ends_with("/pods") ? pod : workflow;
-      const auto items = item.is_null() ? Json::array() : Json::array({item});
+      const bool stale = asked.request.url.path.ends_with("/workflows") && stale_lists > 0 && stale_lists-- > 0;
+      const auto items = item.is_null() || stale ? Json::array() : Json::array({item});
       return Reply::text(to_text({{"kind", "List"}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
     });
     life = std::make_unique<OwnLife>(*h.client, facts, [this](const std::string& what) { cancels.push_back(what); });
     h.loop.run(5s);
+  }
+  Reply workflow_by_name() const {
+    if (!may_get) return refusal(403, "Forbidden", "no");
+    if (workflow_silent && asking) return Reply::silent();
+    return workflow.is_null() ? refusal(404, "NotFound", "gone", {{"name", "wf"}, {"kind", "workflows"}}) : Reply::text(to_text(workflow));
   }
   // Whether the SIGTERM that comes now is an eviction, and how long it took to know.
   std::pair<bool, Duration> ask() {
@@ -73,6 +82,46 @@ TEST_CASE_METHOD(Life, "a step whose pod or Workflow is labelled completed is ca
   begin();
   CHECK(cancels.size() == 1);
   CHECK(ask() == std::pair{false, Duration{0}});
+}
+
+TEST_CASE_METHOD(Life, "a list without the Workflow is no proof that it is gone: it is asked for by its name") {
+  stale_lists = 1;
+  SECTION("at the beginning") {}
+  SECTION("by a step that may only list") {
+    may_get = false;
+    stale_lists = GENERATE(1, 3);
+  }
+  begin();
+  h.loop.run(1min);
+  CHECK(cancels.empty());
+}
+
+TEST_CASE_METHOD(Life, "a step that may only list believes several lists in a row that the Workflow is gone") {
+  may_get = false;
+  workflow = nullptr;
+  begin();
+  h.loop.run(1min);
+  CHECK(cancels == Words{"the workflow was deleted"});
+}
+
+TEST_CASE_METHOD(Life, "a gateway's 404 deletes no Workflow") {
+  h.server.serve([](const FakeTransport::Asked& asked) {
+    if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
+    if (!asked.request.url.path.ends_with("s")) return Reply::text("<html>default backend - 404</html>", 404);
+    return Reply::text(to_text({{"kind", "List"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", Json::array()}}));
+  });
+  life = std::make_unique<OwnLife>(*h.client, facts, [this](const std::string& what) { cancels.push_back(what); });
+  h.loop.run(10min);
+  CHECK(cancels.empty());
+}
+
+TEST_CASE_METHOD(Life, "a stale list at a SIGTERM does not turn an eviction into a cancel") {
+  begin();
+  pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  answer = Reply::text(to_text(pod));
+  stale_lists = 1;
+  CHECK(ask().first);
+  CHECK(cancels.empty());
 }
 
 TEST_CASE_METHOD(Life, "another pod of our name says nothing about us") {
@@ -110,7 +159,7 @@ TEST_CASE_METHOD(Life, "a pod that may be read, but not watched, is seen to be d
 
 TEST_CASE_METHOD(Life, "a pod that has gone, or is another of the same name, was deleted") {
   begin();
-  SECTION("gone") { answer = refusal(404, "NotFound", "gone"); }
+  SECTION("gone") { answer = refusal(404, "NotFound", "gone", {{"name", "step-1"}, {"kind", "pods"}}); }
   SECTION("made anew") {
     pod["metadata"]["uid"] = "other";
     answer = Reply::text(to_text(pod));

@@ -29,6 +29,7 @@ TEST_CASE("a step in a Workflow looks at it; one in a pod looks at that") {
   CHECK(needs_pod());
   facts.workflow = Workflow{"argoproj.io/v1alpha1", "flow", "uid"};
   CHECK(asks_for(rights_of(pytorch, facts), "watch", "workflows"));
+  CHECK(asks_for(rights_of(pytorch, facts), "get", "workflows"));
 }
 
 TEST_CASE("an MPI launcher is a Job, which may be looked at to tell its events from others'; it need not be") {

@@ -99,6 +99,31 @@ TEST_CASE_METHOD(Server, "a create whose answer was lost has made the job, whate
   CHECK(asked == Words{"GET", "POST dry", "POST", "GET"});
 }
 
+TEST_CASE_METHOD(Server, "a create that is answered without an object is settled by looking the name up") {
+  takes_effect = GENERATE(true, false);
+  SECTION("an empty object") { creates = {Reply::text("{}", 201)}; }
+  SECTION("nothing") { creates = {Reply::text("", 201)}; }
+  SECTION("a page") { creates = {Reply::text("<html>welcome</html>", 200)}; }
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).object["metadata"]["uid"] == "u-1");
+  CHECK_FALSE((**result).adopted);
+}
+
+TEST_CASE_METHOD(Server, "a job that ended by its own deadline while it waited for this attempt is taken up, and tells so") {
+  plan.options.run_policy.active_deadline = Duration(20'000);
+  job = of_an_earlier_attempt();
+  job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
+  job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}, {"reason", "DeadlineExceeded"}}});
+  const auto seconds = GENERATE(20, 19);
+  job["spec"]["activeDeadlineSeconds"] = seconds;
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).adopted == (seconds == 20));
+}
+
 TEST_CASE_METHOD(Server, "a refusal after a create whose answer was lost is believed when that one can take effect no more") {
   takes_effect = false;
   creates = {Reply::lost(), quota()};

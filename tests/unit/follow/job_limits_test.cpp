@@ -70,12 +70,23 @@ TEST_CASE("an attempt that adopts goes on counting from the cluster's own times,
     CAPTURE(behind);
     Adopted story(running_for(20min), 18min, behind);
     const auto cluster = story.now + behind;
-    story.pod(0, runs_since(cluster - 15min));
+    story.event(PodSeen{0, made_at(story.view(0, runs_since(cluster - 15min)), cluster - 16min)});
     story.pass(5min - 1s);
     CHECK_FALSE(story.removed());
     story.pass(1s);
     CHECK(exit_code(story.verdict_after_removal()) == 4);
   }
+}
+
+TEST_CASE("a node's clock that is behind makes no pod older than it is") {
+  Adopted story(running_for(1h), 10min);
+  story.job(Judged::running);
+  const auto since = story.now - 2h;
+  story.event(PodSeen{0, made_at(story.view(0, runs_since(since)), story.now - 10min)});
+  story.pass(50min - 1s);
+  CHECK_FALSE(story.removed());
+  story.pass(1s);
+  CHECK(exit_code(story.verdict_after_removal()) == 4);
 }
 
 TEST_CASE("what ran before a restart in place, and in an earlier pod, counts, and what lay between does not") {

@@ -390,7 +390,7 @@ TEST_CASE("the user's limits count while the API server cannot be reached") {
 TEST_CASE("while the API server cannot be reached nothing is held against anybody, and afterwards everything gets its time again") {
   Story absent(single());
   absent.found();
-  absent.event(ServerTrouble{"connection refused"});
+  absent.event(ServerTrouble{"the API server cannot be reached (connection refused)"});
   CHECK(absent.said("the API server cannot be reached (connection refused); the job runs on, trying again"));
   absent.pass(24h);
   absent.event(ServerTrouble{""});

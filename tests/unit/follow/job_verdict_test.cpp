@@ -1,6 +1,7 @@
 // Every way a job can end: class, exit code and words.
 #include "follow/reasons.h"
 #include "job_story.h"
+#include "kinds/conditions.h"
 
 using namespace trainstep;
 using namespace trainstep::follow;
@@ -209,6 +210,53 @@ TEST_CASE("a job that is gone before its end was seen: nobody knows") {
   check(*story.verdict(), VerdictClass::system, 3,
         "pytorchjobs/digits was deleted by somebody else before its end was seen; whether the training succeeded cannot be known");
   CHECK_FALSE(story.removed());
+}
+
+TEST_CASE("a job that somebody deletes is waited for, so long as its finalizers hold it, within a bound") {
+  Story story(gang(1));
+  story.all_run();
+  story.job(Judged::running, std::string(being_deleted), "foregroundDeletion, example.com/backup");
+  CHECK(story.said("is being deleted by somebody else; waiting for its finalizers (foregroundDeletion, example.com/backup)"));
+  story.gone(0);
+  story.gone(1);
+  CHECK_FALSE(story.said("queued (after"));
+  story.job(Judged::running, std::string(being_deleted), "foregroundDeletion, example.com/backup");
+  CHECK(story.times_said("is being deleted") == 1);
+  SECTION("gone") {
+    story.event(JobGone{});
+    check(*story.verdict(), VerdictClass::system, 3, "was deleted by somebody else before its end was seen");
+  }
+  SECTION("it ends before it goes") {
+    story.job(Judged::succeeded);
+    story.logs_complete();
+    check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
+  }
+  SECTION("it stays") {
+    story.job(Judged::running, std::string(being_deleted), "example.com/backup");
+    story.pass(9min);
+    CHECK_FALSE(story.verdict());
+    story.pass(1min);
+    REQUIRE(story.verdict());
+    check(*story.verdict(), VerdictClass::system, 3, "after 10 min 00 s it is still there, held by its finalizers (example.com/backup)");
+    CHECK_FALSE(story.removed());
+  }
+}
+
+TEST_CASE("of a status that says both, the exit codes decide") {
+  Story story(gang(1));
+  story.all_run();
+  const auto ends = [&](Json master) {
+    story.pod(0, std::move(master));
+    story.pod(1, failed(1));
+    story.job(Judged::succeeded, std::string(kinds::contradicted));
+    story.logs_complete();
+    story.pass(1min);
+    REQUIRE(story.verdict());
+    return *story.verdict();
+  };
+  SECTION("the primary failed") { check(ends(failed(1)), VerdictClass::user, 1, "master-0 exited with code 1"); }
+  SECTION("the primary succeeded, whatever the others did") { check(ends(succeeded()), VerdictClass::succeeded, 0, "succeeded"); }
+  SECTION("nobody knows") { check(ends(runs()), VerdictClass::system, 3, "says that it has succeeded, and that it has failed"); }
 }
 
 TEST_CASE("a job that is gone after its end was seen has ended as it said") {

@@ -333,6 +333,37 @@ TEST_CASE("an expired continue token begins the list anew, at last without pages
   CHECK(h.server.asked()[4].line() == "GET " + jobs_path);
 }
 
+TEST_CASE("a continue token that comes again is an error: the list would have no end") {
+  Harness h;
+  const auto page = [](const std::string& token) {
+    return Reply::text(to_text(Json{{"kind", "PodList"}, {"metadata", {{"resourceVersion", "7"}, {"continue", token}}}, {"items", Json::array()}}));
+  };
+  h.server.serve([&, n = 0](const auto&) mutable { return page(++n % 2 == 0 ? "even" : "odd"); });
+  std::optional<Answer> answer;
+  h.client->list({"v1", "pods", "ns", "", ""}, {}, {}, [&](Answer got) { answer = std::move(got); });
+  h.loop.run(1h);
+  REQUIRE(answer);
+  REQUIRE_FALSE(*answer);
+  CHECK_THAT(answer->error().error.message, Catch::Matchers::Contains("continue token"));
+  CHECK(h.server.asked().size() == 3);
+}
+
+TEST_CASE("trouble tells whether the server answers") {
+  Harness h;
+  std::vector<std::string> told;
+  h.client->on_trouble([&](const std::string& reason) { told.push_back(reason.substr(0, reason.find(" ("))); });
+  h.server.reply(Reply::lost());
+  h.server.reply(Reply::lost());
+  h.server.reply(Reply::text("{}"));
+  for (int i = 0; i < 2; ++i) h.server.reply(refusal(500, "InternalError", "admission webhook denied the request"));
+  h.server.reply(Reply::text("{}"));
+  for (int i = 0; i < 2; ++i) {
+    h.client->get({"v1", "pods", "ns", "a", ""}, {}, {}, [](const Answer&) {});
+    h.loop.run(1min);
+  }
+  CHECK(told == std::vector<std::string>{"the API server cannot be reached", "", "the API server answers 500", ""});
+}
+
 TEST_CASE("lists of nothing, and answers that are no lists") {
   struct Case {
     std::string body;
@@ -383,7 +414,7 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
     h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : Reply::text("{}"); });
     for (int i = 0; i < 5; ++i) h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
-    CHECK(told == std::vector<std::string>{"get pytorchjobs/train-1: the connection was cut", ""});
+    CHECK(told == std::vector<std::string>{"the API server cannot be reached (get pytorchjobs/train-1: the connection was cut)", ""});
   }
   SECTION("an answer to someone else ends it when the server was not there, not when it answered with an error") {
     const auto silent = GENERATE(true, false);
@@ -407,7 +438,7 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
     h.server.serve([&](const auto&) { return Reply::text("", 404); });
     h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
-    CHECK(told == std::vector<std::string>{"get pytorchjobs/train-1: the connection was cut", ""});
+    CHECK(told == std::vector<std::string>{"the API server cannot be reached (get pytorchjobs/train-1: the connection was cut)", ""});
   }
 }
 

@@ -192,7 +192,7 @@ TEST_CASE("after the end, what never gets better is given up, and an API server 
     r.stream->ended();
     r.h.loop.run();
     CHECK(r.told == Words{"a\n", "b\n", "complete"});
-    CHECK(trouble == Words{"read the log of pods/p: the connection was cut", ""});
+    CHECK(trouble == Words{"the API server cannot be reached (read the log of pods/p: the connection was cut)", ""});
   }
 }
 

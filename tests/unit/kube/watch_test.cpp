@@ -215,7 +215,7 @@ TEST_CASE("what trying again cannot help is told at once before the first watch,
     {
       Watcher w;
       w.h.server.reply(list({}, "7"));
-      w.h.server.reply(events("", Reply::End::whole));
+      w.h.server.reply(events(event("BOOKMARK", pod("", "7")), Reply::End::whole));
       w.h.server.serve([&](const auto&) { return Reply::text("", status); });
       const auto begin = w.h.loop.now();
       w.begin();
@@ -238,7 +238,46 @@ TEST_CASE("a server that closes every second for hours is asked ever more rarely
   w.h.loop.run(3h);
   CHECK(w.h.server.asked().size() < 3 * 3600 / 10);
   CHECK(w.h.server.asked().size() > 3 * 3600 / 40);
-  CHECK(w.told == Words{"="});
+  for (const auto& word : w.told) CHECK(word == "=");
+}
+
+TEST_CASE("connections that end without a word mean listing again, as they may let no events through") {
+  const auto lives = GENERATE(0ms, 900ms, 40'000ms, 500'000ms);
+  Watcher w;
+  w.h.server.reply(list({}, "7"));
+  w.h.server.serve([&](const auto& asked) { return asked.query("watch") == "true" ? Reply{.end_after = lives} : list({pod("a", "9")}, "9"); });
+  w.begin();
+  w.h.loop.run(2h);
+  REQUIRE(w.told.size() >= 2);
+  CHECK(w.told[1] == "= a@9");
+  const bool very_short = lives < 1s;
+  CHECK(w.asked()[2] == (very_short ? "list" : "watch 7"));
+  CHECK(w.asked()[3] == (very_short ? "watch 9" : "list"));
+  CHECK(w.h.server.asked().size() < 2 * 2 * 3600 / 10);  // ever more rarely
+}
+
+TEST_CASE("a connection that stays open and tells nothing at all is given up, and what there is is listed") {
+  Watcher w;
+  w.h.server.reply(list({}, "7"));
+  w.h.server.serve([](const auto& asked) { return asked.query("watch") == "true" ? open() : list({pod("a", "9")}, "9"); });
+  w.begin();
+  w.h.loop.run(11min);
+  CHECK(w.asked() == Words{"list", "watch 7", "list", "watch 9"});
+  CHECK(w.told == Words{"=", "= a@9"});
+  CHECK(w.h.server.open() == 1);
+  w.h.loop.run(24h);
+  CHECK(w.h.server.asked().size() <= 4 + 24 * 12);
+}
+
+TEST_CASE("a number that is too long for a number hides nothing of an event") {
+  Watcher w;
+  w.h.server.reply(list({}, "7"));
+  auto line = event("ADDED", pod("a", "8"));
+  line.insert(line.find("\"object\":{") + 10, "\"odd\":123456789012345678901234567890,");
+  w.h.server.reply(open(line));
+  w.begin();
+  w.h.loop.run(1min);
+  CHECK(w.told == Words{"=", "+ a@8"});
 }
 
 TEST_CASE("410 on each reconnect for hours is no busy loop either, and what there is keeps being told") {
@@ -262,14 +301,14 @@ TEST_CASE("a server that was away and has no past any more is asked at once for 
   for (int i = 0; i < 12; ++i) w.h.server.reply(Reply::lost());
   w.h.server.reply(refusal(410, "Expired", "too old"));
   w.h.server.reply(list({pod("a", "9")}, "9"));
-  w.h.server.reply(open());
+  w.h.server.reply(open(event("ADDED", pod("b", "10"))));
   w.begin();
   w.h.loop.run(20min);
   const auto& asked = w.h.server.asked();
   REQUIRE(asked.size() == 16);
   CHECK(asked[13].at - asked[12].at > 5s);
   CHECK(asked[14].at - asked[13].at < 1s);
-  CHECK(w.told == Words{"=", "= a@9"});
+  CHECK(w.told == Words{"=", "= a@9", "+ b@10"});
 }
 
 TEST_CASE("a long connection, or progress, makes the next pause short") {
@@ -292,7 +331,11 @@ TEST_CASE("a long connection, or progress, makes the next pause short") {
 TEST_CASE("silence costs no requests but the reconnects") {
   Watcher w;
   w.h.server.reply(list({}, "7"));
-  w.h.server.serve([](const auto& asked) { return Reply{.end_after = std::chrono::seconds(std::stoi(asked.query("timeoutSeconds")))}; });
+  w.h.server.serve([](const auto& asked) {
+    Reply reply{.end_after = std::chrono::seconds(std::stoi(asked.query("timeoutSeconds")))};
+    for (int i = 0; i < 29; ++i) reply.pieces.push_back({1min, event("BOOKMARK", pod("", "7"))});
+    return reply;
+  });
   w.begin();
   w.h.loop.run(24h);
   CHECK(w.h.server.asked().size() <= 2 + 48);
@@ -349,5 +392,5 @@ TEST_CASE("a watch that cannot be opened again is told as trouble") {
   w.h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : open(); });
   w.begin();
   w.h.loop.run(200s);
-  CHECK(trouble == Words{"watch pods: the connection was cut", ""});
+  CHECK(trouble == Words{"the API server cannot be reached (watch pods: the connection was cut)", ""});
 }

@@ -1,0 +1,139 @@
+// Looks at the job and its pods beside their watches: what a list or a silent watch does not show may be there all the same.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "cluster/backend.h"
+#include "cluster/objects.h"
+#include "cluster/presence.h"
+#include "kinds/kind.h"
+
+namespace trainstep::cluster {
+namespace {
+
+// A watch tells that the job has ended within this time after its pod or its log did; then it is asked for, later and later.
+constexpr Duration end_is_told{10'000};
+constexpr int most_end_looks = 8;  // after some 40 minutes the watches' own renewal has to do
+constexpr Duration next_list{1'000};
+constexpr int most_vain_looks = 8;  // answers in a row that are no API server's: a minute
+
+}  // namespace
+
+// The job is missing from a list, which may be a stale one.
+void ClusterBackend::ask_for_job() {
+  if (m_gone || m_watches.empty() || m_question != 0 || m_question_timer != 0) return;
+  m_question = m_client.get(job_path(), {}, {}, [this](const kube::Answer& answer) {
+    m_question = 0;
+    if (m_watches.empty()) return;  // nobody follows it any more
+    const auto presence = presence_of(answer, m_plan.job_name, m_uid);
+    if (presence == Presence::gone) return job_gone();
+    if (presence == Presence::unknown) return ask_again();
+    m_questions = 0;
+    look_at_job(*answer);
+  });
+}
+
+// What answered was no API server that knows this resource.
+void ClusterBackend::ask_again() {
+  m_question_timer = m_client.loop().after(m_client.pause(++m_questions), [this] {
+    m_question_timer = 0;
+    ask_for_job();
+  });
+}
+
+// A log has ended, and with it perhaps the job.
+void ClusterBackend::expect_end() {
+  if (m_over || m_gone || m_end_timer != 0 || m_end_looks >= most_end_looks) return;
+  m_end_timer = m_client.loop().after(end_is_told * (1 << m_end_looks), [this] {
+    m_end_timer = 0;
+    if (m_over || m_gone || m_watches.empty()) return;
+    ++m_end_looks;
+    ask_for_job();
+    if (m_pod_over) expect_end();
+  });
+}
+
+void ClusterBackend::pod_over() {
+  if (!std::exchange(m_pod_over, true)) m_end_looks = 0;
+  expect_end();
+}
+
+// A create whose answer was lost may still come after it: who removes looks for that (removed()).
+void ClusterBackend::job_gone() {
+  if (m_removal_wanted && create_may_come()) return;
+  if (!std::exchange(m_gone, true)) emit(follow::JobGone{});
+}
+
+// The job first: what its pods say is then at least as new.
+void ClusterBackend::look_again() {
+  const auto turn = ++m_look;
+  m_call = m_client.get(job_path(), {}, {}, [this, turn](kube::Answer answer) {
+    if (turn != m_look) return;
+    const auto presence = presence_of(answer, m_plan.job_name, m_uid);
+    if (presence == Presence::unknown) return look_again_later(answer);
+    m_vain_looks = 0;
+    if (presence == Presence::there)
+      look_at_job(*answer);
+    else
+      job_gone();
+    if (turn == m_look) look_at_pods_again(turn);  // its end may have made us begin anew
+  });
+}
+
+void ClusterBackend::look_again_later(kube::Answer& answer) {
+  const bool hopeless = !answer && answer.error().status != 404;
+  if (hopeless || ++m_vain_looks > most_vain_looks)
+    return emit(follow::BackendFailed{answer ? Error{ErrorKind::unavailable, "get " + job_path().describe() + ": the answer is no object"}
+                                             : std::move(answer.error().error)});
+  m_client.loop().cancel(m_look_timer);
+  m_look_timer = m_client.loop().after(m_client.pause(m_vain_looks), [this] { look_again(); });
+}
+
+void ClusterBackend::list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done) {
+  const kube::Path pods{"v1", "pods", m_name_space, "", ""};
+  const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_resource, "", -1);
+  call = m_client.list(pods, {{"labelSelector", selector}}, {}, std::move(done), {.trim = kinds::trim_pod});
+}
+
+void ClusterBackend::look_at_pods_again(int turn) {
+  list_pods(m_call, [this, turn](kube::Answer answer) {
+    if (turn != m_look) return;
+    if (!answer && m_looks_on && answer.error().status == 403) {
+      pods_hidden(answer.error());
+      return emit(follow::PodsListed{});
+    }
+    if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
+    if (look_at_pods((*answer)["items"].get_ref<const Json::array_t&>())) return emit(follow::PodsListed{});
+    m_client.loop().cancel(m_look_timer);
+    m_look_timer = m_client.loop().after(next_list, [this, turn] { look_at_pods_again(turn); });
+  });
+}
+
+// One list may be a stale one: a pod is gone when two in a row do not hold it. False: of some that is not known yet.
+bool ClusterBackend::look_at_pods(const std::vector<Json>& items) {
+  std::set<std::string> there;
+  for (const auto& item : items) {
+    there.insert(uid_of(item));
+    look_at_pod(item);
+  }
+  std::vector<std::string> missing;
+  for (const auto& [uid, member] : m_pods)
+    if (!there.contains(uid)) missing.push_back(uid);
+  const auto before = std::exchange(m_missing, {});
+  for (const auto& uid : missing) before.contains(uid) ? pod_gone(uid) : void(m_missing.insert(uid));
+  return m_missing.empty();
+}
+
+void ClusterBackend::list_pods_soon() {
+  if (m_pods_timer != 0 || m_pods_call != 0) return;
+  m_pods_timer = m_client.loop().after(next_list, [this] {
+    m_pods_timer = 0;
+    if (m_missing.empty() || m_watches.empty()) return;
+    list_pods(m_pods_call, [this](const kube::Answer& answer) {
+      m_pods_call = 0;
+      if (!answer || m_watches.empty()) return;
+      if (!look_at_pods((*answer)["items"].get_ref<const Json::array_t&>())) list_pods_soon();
+    });
+  });
+}
+
+}  // namespace trainstep::cluster

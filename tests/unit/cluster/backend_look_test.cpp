@@ -1,0 +1,116 @@
+// What a list or a silent watch does not show is asked for.
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/backend.h"
+#include "follow/reasons.h"
+#include "support/catch.h"
+#include "support/pods.h"
+#include "unit/kinds/example.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+
+namespace {
+
+// A job and its pod, as a server has them whose lists may be stale and whose watches tell nothing.
+struct Looking {
+  Harness h;
+  plan::Plan plan = kinds::test::example("Job", 1);
+  Facts facts;
+  Json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", "5"}}}};
+  Json pod;
+  int stale_jobs = 0, stale_pods = 0;  // so many lists are empty, although the object is there
+  std::optional<Reply> by_name;        // the answer to who asks for the job; unset: as it is
+  Reply::End watches = Reply::End::open;
+  int gone = 0, pods_seen = 0, pods_gone = 0, asked = 0;
+  std::vector<kinds::Judgement> seen;
+  std::unique_ptr<ClusterBackend> backend;
+
+  Looking() {
+    pod = test::pod(plan.job_name + "-x", "p", test::runs());
+    pod["metadata"]["labels"] = {{"batch.kubernetes.io/job-name", plan.job_name}, {"batch.kubernetes.io/controller-uid", "u"}};
+    pod["metadata"]["ownerReferences"] = Json::array({{{"kind", "Job"}, {"name", plan.job_name}, {"uid", "u"}, {"controller", true}}});
+  }
+  Reply answer(const FakeTransport::Asked& request) {
+    const auto& path = request.request.url.path;
+    if (request.query("watch") == "true") return Reply{.end = watches};
+    if (path.ends_with("/log")) return Reply{.end = Reply::End::open};
+    if (path.ends_with(plan.job_name)) {
+      ++asked;
+      if (by_name) return *by_name;
+      if (job.is_null()) return refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
+      return Reply::text(to_text(job));
+    }
+    Json items = Json::array();
+    if (path.ends_with("/jobs") && !job.is_null() && !(stale_jobs > 0 && stale_jobs-- > 0)) items.push_back(job);
+    if (path.ends_with("/pods") && !pod.is_null() && !(stale_pods > 0 && stale_pods-- > 0)) items.push_back(pod);
+    return Reply::text(to_text({{"kind", "List"}, {"metadata", {{"resourceVersion", "9"}}}, {"items", items}}));
+  }
+  void follow(Duration length = 30s) {
+    h.server.serve([this](const FakeTransport::Asked& request) { return answer(request); });
+    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), job, true});
+    backend->prepare([this](const follow::Event& event) {
+      if (const auto* state = std::get_if<follow::JobSeen>(&event.what)) seen.push_back(state->judgement);
+      if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
+      if (std::holds_alternative<follow::PodSeen>(event.what)) ++pods_seen;
+      if (std::holds_alternative<follow::PodGone>(event.what)) ++pods_gone;
+    });
+    h.loop.run(length);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Looking, "a job that is missing from a list is gone when the API server says so by its name") {
+  stale_jobs = 1;
+  bool is_gone = false;
+  SECTION("it is there") {}
+  SECTION("a gateway's 404") { by_name = Reply::text("<html>default backend - 404</html>", 404); }
+  SECTION("its resource is not served at the moment") { by_name = refusal(404, "NotFound", "the server could not find the requested resource"); }
+  SECTION("an answer without an object") { by_name = Reply::text("{}"); }
+  SECTION("gone") {
+    by_name = refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
+    is_gone = true;
+  }
+  SECTION("another one has its name") {
+    by_name = Reply::text(to_text({{"metadata", {{"name", plan.job_name}, {"uid", "other"}}}}));
+    is_gone = true;
+  }
+  follow();
+  CHECK(asked > 0);
+  CHECK(asked < 12);
+  CHECK(gone == (is_gone ? 1 : 0));
+}
+
+TEST_CASE_METHOD(Looking, "a pod is gone when two lists in a row do not hold it") {
+  watches = Reply::End::whole;  // so that there are lists
+  follow(10s);
+  REQUIRE(pods_seen > 0);
+  stale_pods = GENERATE(0, 1);
+  if (stale_pods == 0) pod = nullptr;
+  const bool is_gone = pod.is_null();
+  h.loop.run(3min);
+  CHECK(pods_gone == (is_gone ? 1 : 0));
+}
+
+TEST_CASE_METHOD(Looking, "the end of a pod brings a look at the job, when its watch does not tell") {
+  pod["status"] = test::succeeded();
+  follow(1s);
+  job["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
+  h.loop.run(20s);
+  REQUIRE_FALSE(seen.empty());
+  CHECK(seen.back().state == kinds::Judgement::State::succeeded);
+  const auto before = asked;
+  h.loop.run(9min);
+  CHECK(asked == before);
+}
+
+TEST_CASE_METHOD(Looking, "a job that is being deleted says by what it is held") {
+  job["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+  job["metadata"]["finalizers"] = {"foregroundDeletion", "example.com/backup"};
+  follow();
+  REQUIRE_FALSE(seen.empty());
+  CHECK(seen.back().reason == follow::being_deleted);
+  CHECK(seen.back().message == "foregroundDeletion, example.com/backup");
+}
