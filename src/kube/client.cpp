@@ -8,6 +8,7 @@
 #include "data/json_reader.h"
 #include "http/retry.h"
 #include "kube/client_call.h"
+#include "kube/token_source.h"
 
 namespace trainstep::kube {
 namespace {
@@ -65,6 +66,10 @@ Client::CallId Client::refuse(Error error, Done done) {
 void Client::send(CallId id) {
   auto& call = *m_calls.at(id);
   call.pause = 0;
+  if (!token_ready(*m_credentials->token, m_loop.now())) {
+    call.pause = m_loop.after(token_look, [this, id] { send(id); });
+    return;
+  }
   ++call.tries;
   auto token = m_credentials->token->token(m_loop.now());
   if (!token) {

@@ -8,6 +8,9 @@
 
 namespace trainstep::kube {
 
+// Between two looks whether there is a token by now.
+inline constexpr Duration token_look{20};
+
 // All pages of a collection as they come.
 struct Client::Listing {
   Shape shape;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kube/client.h"
+#include "kube/token_source.h"
 
 namespace trainstep::kube {
 
@@ -12,7 +13,9 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
   sent.silence = silence;
   for (auto& header : sent.headers)
     if (header.name == "Accept") header.value = accept;
-  auto token = m_credentials->token->token(m_loop.now());
+  const bool ready = token_ready(*m_credentials->token, m_loop.now());
+  auto token = ready ? m_credentials->token->token(m_loop.now())
+                     : Result<std::string>(Error{ErrorKind::unavailable, "the exec plug-in of the kubeconfig has not given a new token yet"});
   if (!token) {
     constexpr auto own = http::Transport::Id{1} << 63U;  // no transport comes that far
     const auto id = own | m_next++;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <utility>
@@ -92,6 +94,9 @@ Result<http::Endpoint> endpoint_of(const KubeEntry& cluster, const KubeEntry& us
   ASSIGN(endpoint.ca_pem, pem_in(cluster, "certificate-authority"));
   ASSIGN(endpoint.server_name, text_in(cluster, "tls-server-name"));
   ASSIGN(endpoint.proxy, text_in(cluster, "proxy-url"));
+  constexpr std::array<std::string_view, 3> schemes{"http://", "https://", "socks5://"};
+  if (!endpoint.proxy.empty() && std::ranges::none_of(schemes, [&](auto scheme) { return lower(endpoint.proxy).starts_with(scheme); }))
+    return input_error(fmt::format("{}: proxy-url must begin with http://, https:// or socks5://", cluster.where));
   ASSIGN(const auto careless, flag_in(cluster, "insecure-skip-tls-verify"));
   if (careless && !endpoint.ca_pem.empty())
     return input_error(cluster.where + ": insecure-skip-tls-verify stands beside a certificate-authority: remove one, better the former");

@@ -19,7 +19,7 @@ class TokenSource {
  public:
   virtual ~TokenSource() = default;
   // Empty: none is needed. Errors: input (the file or plug-in is broken), denied; unavailable once it has given a token before. A plug-in may take
-  // 60 s, and everything waits for it, as kubectl does.
+  // 60 s, and token() waits for it: whoever may not block asks token_ready() of token_source.h first.
   virtual Result<std::string> token(Time now) = 0;
   // The server has refused the last one.
   virtual void refused() = 0;

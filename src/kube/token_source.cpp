@@ -70,6 +70,11 @@ class FileToken : public TokenSource {
 
 }  // namespace
 
+bool token_ready(TokenSource& source, Time now) {
+  auto* slow = dynamic_cast<SlowTokenSource*>(&source);
+  return slow == nullptr || slow->ready(now);
+}
+
 std::unique_ptr<TokenSource> fixed_token(std::string token) { return std::make_unique<FixedToken>(std::move(token)); }
 
 std::unique_ptr<TokenSource> file_token(std::filesystem::path path) { return std::make_unique<FileToken>(std::move(path)); }

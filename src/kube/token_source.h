@@ -11,6 +11,14 @@
 
 namespace trainstep::kube {
 
+// A source that has to work for its token.
+class SlowTokenSource : public TokenSource {
+ public:
+  // Whether token() answers at once. False: it is at work; ask again soon.
+  virtual bool ready(Time now) = 0;
+};
+bool token_ready(TokenSource& source, Time now);
+
 // Empty: no token is needed.
 std::unique_ptr<TokenSource> fixed_token(std::string token);
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "kube/token_source.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -122,6 +123,35 @@ TEST_CASE("without a token nothing is sent, and that is told later") {
   CHECK(caller.error().error.message == "get pytorchjobs/train-1: no such file");
   CHECK(caller.error().error.kind == ErrorKind::input);
   CHECK(h.server.asked().empty());
+}
+
+TEST_CASE("while a token is made others go on, and what waits for it is sent when it is there") {
+  struct AtWork : SlowTokenSource {
+    bool at_work = true;
+    bool ready(Time /*now*/) override { return !at_work; }
+    Result<std::string> token(Time /*now*/) override { return std::string("token"); }
+    void refused() override {}
+  };
+  Harness h;
+  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  auto source = std::make_unique<AtWork>();
+  auto& tokens = *source;
+  auto credentials = std::make_shared<Credentials>();
+  credentials->server = {"https", "api", 6443, "/base", {}};
+  credentials->token = std::move(source);
+  h.client = std::make_unique<Client>(h.loop, h.server, std::move(credentials), 1);
+  Caller waiting, given_up;
+  h.client->get(train, {}, {}, waiting.done(h.loop));
+  const auto call = h.client->get(train, {}, {Duration(5'000)}, given_up.done(h.loop));
+  h.loop.after(Duration(9'000), [&] { h.client->cancel(call); });
+  h.loop.after(Duration(10'000), [&] {
+    CHECK(h.server.asked().empty());
+    tokens.at_work = false;
+  });
+  h.loop.run();
+  CHECK(h.server.asked().size() == 1);
+  CHECK(waiting.value() == Json::object());
+  CHECK(given_up.count == 0);
 }
 
 TEST_CASE("what may pass is tried again, what may not is told") {

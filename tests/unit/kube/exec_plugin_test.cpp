@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/exec_plugin.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <string>
 
+#include "kube/plugin_run.h"
+#include "kube/token_source.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 
 using namespace trainstep;
 using namespace trainstep::kube;
@@ -20,7 +27,52 @@ ExecPlugin shell(const std::string& script) {
   return plugin;
 }
 
+// Its process id, once it has written it there.
+pid_t written_to(const std::string& file) {
+  pid_t pid = 0;
+  while (!(std::ifstream(file) >> pid)) ::usleep(1'000);
+  return pid;
+}
+
+// Killed, and reaped by whoever inherited it; a zombie is none any more.
+bool ends(pid_t pid) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto state = [pid] {
+    std::string word, name;
+    char found = 'X';
+    std::ifstream("/proc/" + std::to_string(pid) + "/stat") >> word >> name >> found;
+    return found;
+  };
+  while (state() != 'X' && state() != 'Z' && std::chrono::steady_clock::now() < deadline) ::usleep(1'000);
+  return state() == 'X' || state() == 'Z';
+}
+
 }  // namespace
+
+TEST_CASE("nobody waits for a plug-in that hangs, and it ends with whoever wanted its token") {
+  const TempDir folder;
+  const auto file = (folder.path() / "pid").string();
+  auto source = exec_token(shell("echo $$ > " + file + "; exec sleep 3600"), std::make_shared<const http::Endpoint>());
+  CHECK_FALSE(token_ready(*source, Time(Duration(0))));
+  const auto pid = written_to(file);
+  CHECK_FALSE(token_ready(*source, Time(Duration(0))));
+  source.reset();
+  CHECK(ends(pid));
+}
+
+TEST_CASE("a plug-in ends with a process that is killed") {
+  const TempDir folder;
+  const auto file = (folder.path() / "pid").string();
+  const auto plugin = shell("echo $$ > " + file + "; exec sleep 3600");
+  const auto step = ::fork();
+  if (step == 0) {
+    const PluginRun run(plugin, plugin_limit);
+    written_to(file);
+    ::kill(::getpid(), SIGKILL);
+  }
+  ::waitpid(step, nullptr, 0);
+  CHECK(ends(written_to(file)));
+}
 
 TEST_CASE("a plug-in that does not end is killed with what it started when its time is over") {
   const auto printed = run_exec_plugin(shell("sleep 3600 & sleep 3600"), Duration(50));
