@@ -19,6 +19,7 @@
 #include "cluster/attach.h"
 #include "cluster/jobs.h"
 #include "cluster/pod_index.h"
+#include "cluster/removal.h"
 #include "cluster/rules.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
@@ -32,7 +33,6 @@ namespace trainstep::cli {
 namespace {
 
 constexpr Duration patience{30'000};
-constexpr Duration look_again{500};
 constexpr std::chrono::hours for_ever{24 * 365};  // who pages through a log may think; there is nothing to be stopped
 
 std::string text(const Json& object, const char* pointer) {
@@ -247,24 +247,29 @@ Result<int> logs(const JobsCommand& command) {
   return 0;
 }
 
-// The job goes after its pods. False: that may not be seen.
-Result<bool> await_gone(Connection& connection, const kube::Path& path, const std::string& uid) {
-  std::optional<Error> problem;
-  const std::function<void()> look = [&] {
-    connection.client.get(path, {}, {patience}, [&](kube::Answer answer) {
-      if (answer && text(*answer, "/metadata/uid") == uid) {
-        connection.loop.after(look_again, look);
-        return;
-      }
-      if (!answer && answer.error().status != 404)
-        problem = in_context("the job is being deleted, but its end cannot be seen", std::move(answer.error().error));
-      connection.loop.stop();
-    });
+// The job goes after its pods.
+cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitted& job, const std::string& uid) {
+  const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
+                        text(job.object, "/metadata/name"), ""};
+  cluster::Removal::Order order{path, uid};
+  order.patience = patience;
+  order.silence = patience;
+  order.to_the_end = true;
+  cluster::Removal::Outcome ended;
+  bool told = false;
+  const auto failing = [&](const kube::ApiError& problem) {
+    if (problem.status != 0 && !std::exchange(told, true)) connection.tell(problem.error.message + "; trying again");
   };
-  look();
+  const auto remains = [&](const Json& object) {
+    connection.tell(
+        fmt::format("{} is being deleted; waiting for {} (Ctrl-C ends only the waiting)", shown_name(job), cluster::what_remains(object)));
+  };
+  const cluster::Removal removal(connection.client, std::move(order), {failing, remains, [&](cluster::Removal::Outcome outcome) {
+                                                                         ended = std::move(outcome);
+                                                                         connection.loop.stop();
+                                                                       }});
   connection.loop.run();
-  if (problem && problem->kind != ErrorKind::denied) return std::move(*problem);
-  return !problem;
+  return ended;
 }
 
 Result<int> stop(const JobsCommand& command) {
@@ -273,17 +278,11 @@ Result<int> stop(const JobsCommand& command) {
   ASSIGN(const auto job, find_one(*connection, command.run));
   const auto uid = text(job.object, "/metadata/uid");
   if (uid.empty()) return internal_error(shown_name(job) + " has no uid: it is not deleted, as another one may have its name");
-  const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection->name_space,
-                        text(job.object, "/metadata/name"), ""};
-  std::optional<Error> problem;
-  connection->client.remove(path, kube::Propagation::foreground, {uid}, {patience}, [&](kube::Answer answer) {
-    // 409: the name belongs to another object now.
-    if (!answer && answer.error().status != 404 && answer.error().status != 409) problem = std::move(answer.error().error);
-    connection->loop.stop();
-  });
-  connection->loop.run();
-  if (problem) return std::move(*problem);
-  ASSIGN(const auto gone, await_gone(*connection, path, uid));
+  auto ended = remove(*connection, job, uid);
+  const bool gone = ended.end == cluster::Removal::End::gone;
+  if (ended.end == cluster::Removal::End::failed) return std::move(ended.problem->error);
+  if (!gone && ended.problem->error.kind != ErrorKind::denied)
+    return in_context("the job is being deleted, but its end cannot be seen", std::move(ended.problem->error));
   return print(
       fmt::format("{} {}\n", shown_name(job), gone ? "and its pods are deleted" : "is being deleted; when its pods are gone may not be seen"));
 }

@@ -17,6 +17,7 @@
 #include "cluster/job_search.h"
 #include "cluster/lease.h"
 #include "cluster/pod_index.h"
+#include "cluster/removal.h"
 #include "cluster/submit.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
@@ -55,8 +56,8 @@ class ClusterBackend : public run::Backend {
   Result<std::vector<run::OutputFound>> collect() override;
 
   // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
-  // from the loop, with what could not be done (empty: nothing).
-  void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
+  // from the loop, with what could not be done (empty: nothing); `tell`: what is waited for.
+  void conclude(const result::Verdict& verdict, std::function<void(std::string text)> tell, std::function<void(std::string problem)> done);
   [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
 
  private:
@@ -85,19 +86,20 @@ class ClusterBackend : public run::Backend {
   void go_on_with_found();
   void lease_job();
   void try_to_lease(int tries);
-  bool may_help(const kube::ApiError& problem);
+  bool may_help(const kube::ApiError& problem, int tries);
   void look_at_launcher(const Json& event);
   void tell_warning(const Json& event);
   [[nodiscard]] bool is_younger(const Json& event) const;
   [[nodiscard]] bool has_launcher_job() const { return m_resource.group_version == "kubeflow.org/v2beta1"; }
   [[nodiscard]] std::string launcher_name() const { return m_plan.job_name + "-launcher"; }
   void pods_hidden(const kube::ApiError& problem);
-  void try_to_remove(int tries);
-  void look_before_removal(int tries);
+  [[nodiscard]] Duration removal_pause(int tries, const kube::ApiError& problem);
+  void try_to_remove();
+  void removal_fails(const kube::ApiError& problem);
+  void removal_ended(Removal::Outcome outcome);
   void removed();
   void remove_when_settled(std::function<void(std::string)> done);
-  void remove_found(std::function<void(std::optional<kube::ApiError>)> done);
-  void await_gone(std::function<void(std::string)> done);
+  void remove_to_the_end(bool taken, std::function<void(std::string)> done);
   void mark(const result::Verdict& verdict, std::function<void(std::string)> done);
   void tell(std::string text) { emit(follow::Told{std::move(text)}); }
   template <typename What>
@@ -134,6 +136,10 @@ class ClusterBackend : public run::Backend {
   std::optional<result::PodReport> m_report;  // the primary's, when it has ended well
   Deadline m_removal_ends;                    // while the server answers
   bool m_removal_at_once = false;
+  bool m_refusal_told = false;
+  std::unique_ptr<Removal> m_removal;
+  std::function<void(std::string)> m_cleanup_tell;
+  bool m_cleanup_told = false;
   std::unique_ptr<JobSearch> m_search;
   std::unique_ptr<Lease> m_lease;
   Deadline m_settled;  // by then a create whose answer is lost has taken effect or never will

@@ -17,13 +17,23 @@ namespace {
 constexpr Duration removal_patience{25'000};
 // How long the clean-up after the end is tried, and then waits for pods that take their time to stop.
 constexpr Duration cleanup_patience{120'000};
-constexpr Duration next_look{250};
+// … and how long for an API server that does not answer at all.
+constexpr Duration cleanup_silence{900'000};
 // How long the answer to a create is waited for before the job is looked for by its name.
 constexpr Duration create_patience{1'000};
 constexpr Duration look_for_create{1'000};
+constexpr int most_moments = 6;  // refusals that may be of the moment: ten seconds
 // How long a job waits for the next attempt of its step (docs/adr/0021).
 constexpr Duration kept_for = std::chrono::hours(1);
-constexpr int most_looks = 5;  // at a job that changes between each look and its DELETE; then it is deleted as it is
+
+// What a clean-up could not do; empty: nothing.
+std::string what_is_left(const Removal::Outcome& outcome) {
+  const auto because = outcome.problem ? ": " + outcome.problem->error.message : std::string();
+  if (outcome.end == Removal::End::failed) return "the job could not be deleted, it may still be there" + because;
+  if (outcome.end != Removal::End::taken) return "";
+  if (outcome.problem) return "the job is being deleted, but its end cannot be seen" + because;
+  return fmt::format("the job is being deleted, but it is not gone yet: it waits for {}", what_remains(outcome.last));
+}
 
 }  // namespace
 
@@ -32,7 +42,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
   m_removal_ends.set(removal_patience);
-  m_submitted ? try_to_remove(1) : find_job();
+  m_submitted ? try_to_remove() : find_job();
 }
 
 // The answer to a create that is under way brings the uid; if it does not come soon, the job is looked for by its name.
@@ -56,9 +66,9 @@ void ClusterBackend::try_to_find(int tries) {
   m_search = std::make_unique<JobSearch>(m_client, m_plan, m_name_space, served, [this, tries](JobSearch::Answer answer) {
     if (answer) return found(std::move(*answer));
     const auto problem = std::move(answer.error());
-    if (!may_help(problem)) return emit(follow::BackendFailed{problem.error});
+    if (!may_help(problem, tries)) return emit(follow::BackendFailed{problem.error});
     if (tries > 1) m_client.failing(this, problem);
-    m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { try_to_find(tries + 1); });
+    m_timer = m_client.loop().after(removal_pause(tries, problem), [this, tries] { try_to_find(tries + 1); });
   });
 }
 
@@ -95,28 +105,51 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
 void ClusterBackend::go_on_with_found() {
   if (m_keep_wanted) return lease_job();
   m_removal_ends.set(removal_patience);
-  try_to_remove(1);
+  try_to_remove();
 }
 
 // Whether what was refused may be granted later: a server that cannot be reached is waited for, one that answers only for so long.
-bool ClusterBackend::may_help(const kube::ApiError& problem) {
+bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
   if (problem.status == 0) m_removal_ends.set(removal_patience);
-  const bool later = problem.status == 0 || problem.status == 401 || kube::retryable(problem);
+  const bool momentary = kube::is_of_the_moment(problem, m_plan.job_name) && tries <= most_moments;
+  const bool later = momentary || problem.status == 0 || problem.status == 401 || kube::retryable(problem);
   return later && (problem.status == 0 || !m_removal_ends.passed());
 }
 
-void ClusterBackend::try_to_remove(int tries) {
-  const bool any_version = m_removal_at_once || tries > most_looks;
-  const kube::Preconditions seen{m_uid, any_version ? "" : m_version};
-  m_call = m_client.remove(job_path(), kube::Propagation::foreground, seen, {Duration(0)}, [this, tries, any_version](const kube::Answer& answer) {
-    if (answer) tell("the job is deleted");
-    if (answer || answer.error().status == 404) return removed();
-    const auto& problem = answer.error();
-    if (problem.status == 409) return any_version ? removed() : look_before_removal(tries + 1);
-    if (!may_help(problem)) return emit(follow::BackendFailed{problem.error});
-    if (tries > 1) m_client.failing(this, problem);
-    m_timer = m_client.loop().after(m_client.pause(tries, problem.retry_after), [this, tries] { look_before_removal(tries + 1); });
-  });
+// The wish of a server for a longer pause must not lose what a step is still to do.
+Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem) {
+  return std::min(m_client.pause(tries, problem.retry_after), removal_patience / 4);
+}
+
+void ClusterBackend::try_to_remove() {
+  Removal::Order order{job_path(), m_uid, m_removal_at_once ? "" : m_version};
+  order.patience = removal_patience;
+  // A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
+  order.spares = [this](const Json& job) {
+    return m_facts.workflow && m_plan.options.cleanup == "default" && kinds::find(m_plan.kind).judge(job).state == kinds::Judgement::State::succeeded;
+  };
+  m_removal = std::make_unique<Removal>(m_client, std::move(order),
+                                        Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
+                                                      {},
+                                                      [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
+}
+
+void ClusterBackend::removal_fails(const kube::ApiError& problem) {
+  if (problem.status == 0) m_removal_ends.set(removal_patience);
+  if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
+  if (!std::exchange(m_refusal_told, true)) tell(fmt::format("{}; trying again", problem.error.message));
+}
+
+void ClusterBackend::removal_ended(Removal::Outcome outcome) {
+  m_client.works(this);
+  if (outcome.end == Removal::End::failed) return emit(follow::BackendFailed{outcome.problem->error});
+  if (outcome.end == Removal::End::spared) {
+    m_removal_wanted = false;
+    tell("the job has succeeded meanwhile: it is left to its workflow");
+    return emit(follow::JobGone{});
+  }
+  if (outcome.end == Removal::End::taken) tell("the job is deleted");
+  removed();
 }
 
 void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
@@ -134,35 +167,15 @@ void ClusterBackend::try_to_lease(int tries) {
   m_lease =
       std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, m_uid}, m_plan.options.run_policy.active_deadline);
   m_lease->set(now, m_started, length, {Duration(0)}, [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
-    if (problem && may_help(*problem)) {
-      m_timer = m_client.loop().after(m_client.pause(tries, problem->retry_after), [this, tries] { try_to_lease(tries + 1); });
+    if (problem && may_help(*problem, tries)) {
+      m_timer = m_client.loop().after(removal_pause(tries, *problem), [this, tries] { try_to_lease(tries + 1); });
       return;
     }
-    if (problem && problem->status != 404)
+    if (problem && !kube::tells_absent(*problem, m_plan.job_name))
       tell(fmt::format("the job has no deadline: {}", problem->error.message));
     else if (!problem)
       tell(fmt::format("if no attempt takes it up by {}, the job ends", to_rfc3339(until)));
     emit(follow::JobKept{});
-  });
-}
-
-// A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
-void ClusterBackend::look_before_removal(int tries) {
-  m_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
-    if (!answer && answer.error().status == 0) {  // nor would a DELETE be heard
-      m_removal_ends.set(removal_patience);
-      m_timer = m_client.loop().after(m_client.pause(tries), [this, tries] { look_before_removal(tries + 1); });
-      return;
-    }
-    const bool known = answer && uid_of(*answer) == m_uid;
-    if (answer ? !known : answer.error().status == 404) return removed();
-    if (known) m_version = text(metadata_of(*answer), "resourceVersion");
-    const bool spared = known && m_facts.workflow && m_plan.options.cleanup == "default" &&
-                        kinds::find(m_plan.kind).judge(*answer).state == kinds::Judgement::State::succeeded;
-    if (!spared) return try_to_remove(tries);
-    m_removal_wanted = false;
-    tell("the job has succeeded meanwhile: it is left to its workflow");
-    emit(follow::JobGone{});
   });
 }
 
@@ -176,16 +189,8 @@ void ClusterBackend::removed() {
   emit(follow::JobGone{});
 }
 
-void ClusterBackend::remove_found(std::function<void(std::optional<kube::ApiError>)> done) {
-  m_call =
-      m_client.remove(job_path(), kube::Propagation::foreground, {m_uid}, {cleanup_patience, false}, [done = std::move(done)](kube::Answer answer) {
-        // 404: it is gone; 409: the name belongs to another object now.
-        if (answer || answer.error().status == 404 || answer.error().status == 409) return done(std::nullopt);
-        done(std::move(answer.error()));
-      });
-}
-
-void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
+void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> tell, std::function<void(std::string)> done) {
+  m_cleanup_tell = std::move(tell);
   m_watches.clear();
   m_logs.clear();
   m_removal_ends.set(cleanup_patience);
@@ -195,7 +200,7 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   const bool keep = verdict.verdict_class == interrupted || cleanup == "never" || (cleanup == "on_success" && !succeeded_well);
   if (!m_submitted || (m_gone && !m_removal_wanted)) return done("");
   if (verdict.verdict_class == cancelled) return done("");  // its removal is accepted; nobody waits for it
-  if (m_removal_wanted && m_gone) return await_gone(std::move(done));
+  if (m_removal_wanted && m_gone) return remove_to_the_end(true, std::move(done));
   const bool owner_cleans = m_facts.workflow && cleanup == "default";
   if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
   remove_when_settled(std::move(done));
@@ -207,29 +212,35 @@ void ClusterBackend::remove_when_settled(std::function<void(std::string)> done) 
     m_timer = m_client.loop().after(look_for_create, [this, done = std::move(done)] { remove_when_settled(done); });
     return;
   }
-  remove_found([this, done = std::move(done)](const std::optional<kube::ApiError>& problem) {
-    if (problem) return done(fmt::format("the job could not be deleted: {}", problem->error.message));
-    m_removal_ends.set(cleanup_patience);
-    await_gone(done);
-  });
+  remove_to_the_end(false, std::move(done));
 }
 
 void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std::string)> done) {
   const Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
-  m_call = m_client.merge_patch(job_path(), patch, {cleanup_patience, false}, [done = std::move(done)](kube::Answer answer) {
-    // 404: it is gone; 422: the name belongs to another object now.
-    if (answer || answer.error().status == 404 || answer.error().status == 422) return done("");
+  m_call = m_client.merge_patch(job_path(), patch, {cleanup_patience, false}, [this, done = std::move(done)](const kube::Answer& answer) {
+    // 422: the name belongs to another object now.
+    if (answer || kube::tells_absent(answer.error(), m_plan.job_name) || answer.error().status == 422) return done("");
     done(fmt::format("the job could not be marked as done: {}", answer.error().error.message));
   });
 }
 
-void ClusterBackend::await_gone(std::function<void(std::string)> done) {
-  m_call = m_client.get(job_path(), {}, {removal_patience, false}, [this, done = std::move(done)](kube::Answer answer) {
-    if (!answer && answer.error().status == 404) return done("");
-    if (answer && uid_of(*answer) != m_uid) return done("");
-    if (m_removal_ends.passed()) return done("the job is being deleted, but its pods have not all ended yet");
-    m_timer = m_client.loop().after(next_look, [this, done] { await_gone(done); });
-  });
+void ClusterBackend::remove_to_the_end(bool taken, std::function<void(std::string)> done) {
+  Removal::Order order{job_path(), m_uid};
+  order.patience = cleanup_patience;
+  order.silence = cleanup_silence;
+  order.taken = taken;
+  order.to_the_end = true;
+  order.end_patience = cleanup_patience;
+  const auto failing = [this](const kube::ApiError& problem) {
+    if (std::exchange(m_cleanup_told, true)) return;
+    const auto& why = problem.error.message;
+    m_cleanup_tell(problem.status == 0 ? fmt::format("the API server cannot be reached ({}); waiting for it, to delete the job", why)
+                                       : fmt::format("the job is not deleted yet ({}); trying again", why));
+  };
+  const auto remains = [this](const Json& job) { m_cleanup_tell(fmt::format("waiting for the end of the deleted job: {}", what_remains(job))); };
+  m_removal = std::make_unique<Removal>(
+      m_client, std::move(order),
+      Removal::Sink{failing, remains, [done = std::move(done)](const Removal::Outcome& outcome) { done(what_is_left(outcome)); }});
 }
 
 }  // namespace trainstep::cluster

@@ -10,25 +10,33 @@ namespace trainstep::cluster {
 
 JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<kinds::Resource> served,
                      std::function<void(Answer)> done)
-    : m_client(client), m_job(plan.job_name), m_run(plan.run_id), m_name_space(std::move(name_space)), m_done(std::move(done)) {
+    : m_client(client),
+      m_job(plan.job_name),
+      m_run(plan.run_id),
+      m_name_space(std::move(name_space)),
+      m_served(served.has_value()),
+      m_done(std::move(done)) {
   m_candidates = served ? std::vector{*served} : kinds::find(plan.kind).resources;
   look(0);
 }
 
 JobSearch::~JobSearch() { m_client.cancel(m_call); }
 
-// What is not served here answers 404 as well.
+// What is not served here answers 404 as well, and what may be between us and the API server has a 404 of its own.
 void JobSearch::look(std::size_t candidate) {
   const auto resource = m_candidates[candidate];
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), m_name_space, m_job, ""};
   m_call = m_client.get(path, {}, {Duration(0)}, [this, candidate, resource](kube::Answer answer) {
     m_call = 0;
+    if (answer && uid_of(*answer).empty())
+      answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is no object"}, 502, {}, {}, {}});
     const auto done = std::exchange(m_done, nullptr);  // whoever is called may destroy this
     if (answer) {
       const bool ours = text(at(metadata_of(*answer), "labels"), run_label) == m_run;
       return done(ours ? std::optional(Found{resource, std::move(*answer)}) : std::nullopt);
     }
-    if (answer.error().status != 404) return done(tl::unexpected(std::move(answer.error())));
+    const bool absent = kube::tells_absent(answer.error(), m_job) || (!m_served && kube::tells_not_served(answer.error()));
+    if (!absent) return done(tl::unexpected(std::move(answer.error())));
     if (candidate + 1 == m_candidates.size()) return done(std::nullopt);
     m_done = done;
     look(candidate + 1);

@@ -36,6 +36,7 @@ class JobSearch {
   kube::Client& m_client;
   std::string m_job, m_run, m_name_space;
   std::vector<kinds::Resource> m_candidates;
+  bool m_served;  // it is known that the one candidate is
   std::function<void(Answer)> m_done;
   kube::Client::CallId m_call = 0;
 };

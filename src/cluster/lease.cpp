@@ -80,13 +80,13 @@ void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
   const kube::Path path{"batch/v1", "jobs", m_job.name_space, m_job.name + "-launcher", ""};
   m_call = m_client.get(path, {}, retry, [this, path, seconds, retry, done = std::move(done)](const kube::Answer& launcher) {
     m_call = 0;
-    if (!launcher && launcher.error().status == 404) return done(std::nullopt);  // it will be made with it
+    if (!launcher && kube::tells_absent(launcher.error(), path.name)) return done(std::nullopt);  // it will be made with it
     if (!launcher) return done(launcher.error());
     if (!is_owned_by(*launcher, m_job.uid)) return done(std::nullopt);
     const Json change = {{"metadata", {{"uid", uid_of(*launcher)}}}, {"spec", {{"activeDeadlineSeconds", seconds}}}};
-    m_call = m_client.merge_patch(path, change, retry, [this, done](const kube::Answer& answer) {
+    m_call = m_client.merge_patch(path, change, retry, [this, path, done](const kube::Answer& answer) {
       m_call = 0;
-      if (answer || answer.error().status == 404) return done(std::nullopt);
+      if (answer || kube::tells_absent(answer.error(), path.name)) return done(std::nullopt);
       done(answer.error());
     });
   });

@@ -365,7 +365,10 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   const bool unfetched = m_trained && verdict.verdict_class != succeeded;
   const bool keep = !m_data || resumes || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
   if (!m_backend->exists()) return leave_data(verdict, !keep);
-  m_backend->conclude(verdict, [this, keep](std::string problem) {
+  const auto tell = [this](const std::string& text) {
+    for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);
+  };
+  m_backend->conclude(verdict, tell, [this, keep](std::string problem) {
     if (keep) return concluded(std::move(problem));
     m_data->remove_prefix(
         [this, problem = std::move(problem)](Result<void> removed) { concluded(removed ? problem : data_stays(problem, removed.error())); });

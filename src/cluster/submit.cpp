@@ -212,18 +212,24 @@ void Submission::take_up(Json object) {
                                     m_plan.options.run_policy.active_deadline);
   m_lease->lift(patient(), [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
     if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
-    if (problem->status == 404 || problem->status == 422) return look();  // it has gone meanwhile
+    if (kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422) return look();  // it has gone meanwhile
     fail(in_context("taking the job up", problem->error));
   });
 }
 
 void Submission::replace(const std::string& uid) {
-  m_call = m_client.remove(object_path(), kube::Propagation::foreground, {uid}, {patience, false}, [this](kube::Answer answer) {
-    m_call = 0;
-    if (!answer && answer.error().status != 404 && answer.error().status != 409) return fail(std::move(answer.error().error));
-    m_refusal.reset();
-    await_gone();
-  });
+  Removal::Order order{object_path(), uid};
+  order.patience = patience;
+  const auto failing = [this](const kube::ApiError& problem) {
+    if (problem.status == 0 || kube::retryable(problem)) m_client.failing(this, problem);
+  };
+  m_removal = std::make_unique<Removal>(m_client, std::move(order), Removal::Sink{failing, {}, [this](const Removal::Outcome& outcome) {
+                                                                                    m_client.works(this);
+                                                                                    if (outcome.end == Removal::End::failed)
+                                                                                      return fail(outcome.problem->error);
+                                                                                    m_refusal.reset();
+                                                                                    await_gone();
+                                                                                  }});
 }
 
 // With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them (operators.md §8, trap 30).

@@ -13,6 +13,7 @@
 #include "cluster/facts.h"
 #include "cluster/lease.h"
 #include "cluster/ownership.h"
+#include "cluster/removal.h"
 #include "kinds/kind.h"
 #include "kube/client.h"
 #include "plan/plan.h"
@@ -75,6 +76,7 @@ class Submission {
   std::optional<kinds::Resource> m_served;
   Json m_manifest;
   std::unique_ptr<Lease> m_lease;
+  std::unique_ptr<Removal> m_removal;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
   Deadline m_gone_by;              // set when an earlier job's end begins to be awaited

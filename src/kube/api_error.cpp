@@ -66,6 +66,20 @@ bool retryable(const ApiError& error) {
   return error.status == 408 || error.status == 429 || (error.status >= 500 && error.status != 501 && error.status != 505);
 }
 
+bool tells_absent(const ApiError& error, std::string_view name) {
+  if (error.status != 404 || error.reason != "NotFound") return false;
+  const auto named = text_of(error.details, "name");
+  return named.empty() ? error.error.message.find(fmt::format("\"{}\" not found", name)) != std::string::npos : named == name;
+}
+
+bool tells_not_served(const ApiError& error) {
+  return error.status == 404 && (error.reason == "NotFound" || error.error.message.ends_with("404 page not found"));
+}
+
+bool is_of_the_moment(const ApiError& error, std::string_view name) {
+  return error.status == 409 || (error.status == 403 && error.error.kind == ErrorKind::denied) || (error.status == 404 && !tells_absent(error, name));
+}
+
 ApiError api_error(const std::string& what, int status, const std::string& body, std::optional<Duration> retry_after) {
   ApiError result;
   result.status = status;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 
 #include "base/error.h"
@@ -25,6 +26,16 @@ using Answer = tl::expected<Json, ApiError>;
 // Whether the same request may succeed later: no answer, 408, 429 and 5xx (a webhook that cannot be reached is a 500, and API servers answer so while
 // they start) but 501 and 505; no other.
 bool retryable(const ApiError& error);
+
+// Whether a request about this object, which the API server has not carried out, may only have come at a bad moment: 409 of another writer, 403 of an
+// authorizer that has just been started, a 404 that is not the object's.
+bool is_of_the_moment(const ApiError& error, std::string_view name);
+
+// The API server says that there is no object of this name. Any other 404 is a gateway's, or of a path that is not served just now: of the object it
+// says nothing.
+bool tells_absent(const ApiError& error, std::string_view name);
+// The API server says that it has no such path: the resource is not served here.
+bool tells_not_served(const ApiError& error);
 
 // A response that is no 2xx. `what`: "create pytorchjobs/train-1", for the message.
 ApiError api_error(const std::string& what, int status, const std::string& body, std::optional<Duration> retry_after);

@@ -14,7 +14,8 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration try_limit{36'000};
-constexpr int patience = 8;  // refusals of who was let in before: a minute
+constexpr int patience = 8;      // refusals of who was let in before: a minute
+constexpr int most_moments = 7;  // conflicts and refusals that may be of the moment: half a minute
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -135,8 +136,9 @@ void Client::failed(CallId id, ApiError error) {
   const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
   const bool late = call.late && (call.silence_counts || error.status != 0);
   if (token_due) call.refused = false;  // the next refusal makes it read the token anew
-  if (late || !(expired || token_due || retryable(error))) {
-    if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
+  const bool momentary = !call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments;
+  if (late || !(expired || token_due || momentary || retryable(error))) {
+    if (call.tries > 1 && (momentary || retryable(error))) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));
   }
   if (expired) {

@@ -72,7 +72,9 @@ Client::CallId Client::create(const Path& path, const Json& object, bool dry_run
 Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry retry, Done done) {
   auto sent = request("PATCH", path, {});
   set_body(sent, "application/merge-patch+json", patch);
-  return begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
+  const auto id = begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
+  m_calls.at(id)->changes = path.name;
+  return id;
 }
 
 Client::CallId Client::apply(const Path& path, const Json& object, Retry retry, Done done) {

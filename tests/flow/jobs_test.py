@@ -56,6 +56,7 @@ class Api:
     def __init__(self):
         self.jobs, self.pods, self.events = [JOB], [RUNS], []
         self.forbidden = set()  # "list pods", "watch pods", "log pods"
+        self.odd, self.finalizers = [], []  # the first answers to DELETEs; what holds a deleted job
         self.also_v1 = None  # plural that is served with the same objects
         self.requests = []
         self.over = threading.Event()
@@ -102,6 +103,12 @@ class Api:
         watch = "watch=true" in (query or "")
         verb = "log" if log else "watch" if watch else "get" if name else "list"
         if method == "DELETE":
+            if self.odd:
+                return self.odd.pop(0)
+            if self.finalizers:
+                metadata = JOB["metadata"] | {"deletionTimestamp": "2026-11-21T09:00:00Z", "finalizers": self.finalizers}
+                self.jobs = [JOB | {"metadata": metadata}]
+                return 200, self.jobs[0], False
             self.jobs = []
             return 200, {"kind": "Status", "status": "Success"}, False
         if f"{verb} {plural}" in self.forbidden or f"* {plural}" in self.forbidden:
@@ -116,12 +123,15 @@ class Api:
             return self.refuse(404, path)
         if name:
             one = [item for item in items if item["metadata"]["name"] == name]
-            return (200, one[0], False) if one else self.refuse(404, name)
+            return (200, one[0], False) if one else self.absent(plural, name)
         return 200, {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "9"}, "items": items}, False
 
     @staticmethod
-    def refuse(code, message):
-        return code, {"kind": "Status", "status": "Failure", "code": code, "message": message, "reason": ""}, False
+    def refuse(code, message, reason="", **more):
+        return code, {"kind": "Status", "status": "Failure", "code": code, "message": message, "reason": reason} | more, False
+
+    def absent(self, plural, name):
+        return self.refuse(404, f'{plural}.batch "{name}" not found', "NotFound", details={"name": name, "kind": plural})
 
     def written(self):
         return [request for request in self.requests if not request.startswith("GET ")]
@@ -244,6 +254,29 @@ def test_a_job_whose_labels_somebody_has_taken_is_listed_and_found_by_its_name(a
     api.jobs = [JOB | {"metadata": JOB["metadata"] | {"labels": {"app.kubernetes.io/managed-by": "trainstep"}}}]
     assert trainstep(environment, "list").stdout.splitlines()[1].split()[:3] == ["<none>", "Job", "digits-1"]
     assert trainstep(environment, "stop", "digits-1").returncode == 0
+
+
+CONFLICT = Api.refuse(409, "Operation cannot be fulfilled on jobs.batch: the object has been modified", "Conflict")
+FORBIDDEN = Api.refuse(403, 'jobs.batch is forbidden: User "me" cannot delete resource "jobs"', "Forbidden")
+NO_SUCH_PATH = Api.refuse(404, "the server could not find the requested resource", "NotFound", details={})
+GATEWAYS = (404, b"<html>default backend - 404</html>", False)
+
+
+@pytest.mark.parametrize("odd", [CONFLICT, FORBIDDEN, NO_SUCH_PATH, GATEWAYS], ids=["conflict", "forbidden", "no such path", "gateway"])
+def test_stop_takes_only_an_answer_about_its_job_for_its_end(api, environment, odd):
+    api.odd = [odd]
+    stopped = trainstep(environment, "stop", "r")
+    assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 and its pods are deleted\n"), stopped.stderr
+    assert len(api.written()) == 2 and not api.jobs
+
+
+def test_stop_names_the_finalizer_that_it_waits_for(api, environment):
+    api.finalizers = ["foregroundDeletion", "example.com/stuck"]
+    stopping = subprocess.Popen([PROGRAM, "stop", "r"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = stopping.stderr.readline()
+    assert "jobs/digits-1 is being deleted; waiting for its finalizer example.com/stuck (Ctrl-C ends only the waiting)" in said
+    api.jobs = []
+    assert stopping.communicate(timeout=60)[0] == "jobs/digits-1 and its pods are deleted\n" and stopping.returncode == 0
 
 
 @pytest.mark.parametrize("call", ["stop('')", "stop(' ')", "stop('--help')", "stop(None)", "logs('')", "logs('r', '--help')", "attach('', bar=False)", "stop('r\\n')"])

@@ -146,7 +146,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def refuse(self, status):
         if self.path.startswith(("/api/", "/apis/")):
             reason = {403: "Forbidden", 404: "NotFound"}.get(status, "InternalError")
-            return self.answer({"kind": "Status", "status": "Failure", "code": status, "reason": reason, "message": f"{reason}: {self.path}"}, status)
+            told = {"kind": "Status", "status": "Failure", "code": status, "reason": reason, "message": f"{reason}: {self.path}"}
+            return self.answer(told | ({"details": {"name": self.path.partition("?")[0].rpartition("/")[2]}} if status == 404 else {}), status)
         code = {403: "AccessDenied", 404: "NoSuchKey"}.get(status, "InternalError")
         return self.answer(f"<Error><Code>{code}</Code><Message>no</Message></Error>".encode(), status)
 

@@ -115,7 +115,32 @@ bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
                                            : failure(500, "InternalError", "Internal error occurred: etcdserver: request timed out"));
     return true;
   }
-  return false;
+  return misanswered(exchange);
+}
+
+// Answers to a change that say nothing of its object.
+bool Network::misanswered(const std::shared_ptr<Exchange>& exchange) {
+  const auto& method = exchange->request().method;
+  if (method != "PATCH" && method != "DELETE") return false;
+  const auto odd = [&](double chance, const Reply& reply) {
+    if (!m_random.chance(chance)) return false;
+    m_story.tell("network", "{}: {} from who does not speak of it", exchange->describe(), reply.code);
+    ApiServer::reply(exchange, reply);
+    return true;
+  };
+  const auto path = exchange->request().url.path;
+  const auto name = path.substr(path.find_last_of('/') + 1);
+  const auto busy = failure(409, "Conflict",
+                            "Operation cannot be fulfilled on " + name + ": the object has been modified; please apply your changes to " +
+                                "the latest version and try again",
+                            {{"name", name}});
+  const Reply gateways{404, "<html><body>default backend - 404</body></html>\n", "text/html", {}};
+  auto later = m_random.chance(0.5) ? too_many_requests(0) : unavailable();
+  std::erase_if(later.headers, [](const http::Header& header) { return header.name == "Retry-After"; });
+  later.headers.push_back({"Retry-After", std::to_string(m_random.pick({30, 600, 99'999}))});
+  return odd(m_faults.conflict, busy) || odd(m_faults.astray, m_random.chance(0.5) ? gateways : no_such_resource()) ||
+         odd(m_faults.just_started, failure(403, "Forbidden", name + " is forbidden: User \"step\" cannot " + method + " it", {{"name", name}})) ||
+         odd(m_faults.begs_off, later);
 }
 
 // True: an accident has befallen it.
@@ -150,7 +175,7 @@ void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
     WirePtr wire = exchange;
     if (hit(exchange)) {
       // as it says
-    } else if (m_random.chance(m_faults.swallowed)) {
+    } else if (m_random.chance(m_faults.swallowed) || (request.method == "DELETE" && m_random.chance(m_faults.unanswered))) {
       exchange->mute();
       if (m_random.chance(0.5)) m_server.handle(request, wire);
     } else if (m_random.chance(m_faults.lost_reply)) {

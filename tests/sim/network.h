@@ -36,6 +36,12 @@ struct Faults {
   double server_error = 0;  // 500 or 503, nothing done
   double gateway = 0;       // 504, done nevertheless
   double unauthorized = 0;  // 401 although the token is good
+  // Of a PATCH or a DELETE, which is not carried out and says nothing of the object.
+  double conflict = 0;      // 409: another writer was faster
+  double astray = 0;        // 404 of a gateway, or of an API server that does not know the path just now
+  double just_started = 0;  // 403 of an API server that has not read its roles yet
+  double begs_off = 0;      // 429 or 503 with a Retry-After that is longer than a pod's grace
+  double unanswered = 0;    // a DELETE: effect or not, half and half, and nothing comes back
   double twice = 0;         // per watch event: comes again
   double split = 0.1;       // per piece: comes in two
   std::vector<Outage> outages = {};
@@ -88,6 +94,7 @@ class Network : public http::Transport {
   void arrive(const std::shared_ptr<Exchange>& exchange);
   void note(const Exchange& exchange);
   bool injected(const std::shared_ptr<Exchange>& exchange);
+  bool misanswered(const std::shared_ptr<Exchange>& exchange);
   bool hit(const std::shared_ptr<Exchange>& exchange);
   void finish(Id id) { m_exchanges.erase(id); }
 

@@ -159,6 +159,14 @@ void draw_hardships(Scenario& scenario, Random random, const Wishes& wishes) {
   if (scenario.step_fate == StepFate::killed && scenario.first_create == FirstCreate::late) scenario.first_create = FirstCreate::swallowed;
 }
 
+// Answers to changes that say nothing of their object: rare, in bursts, or every other one.
+void draw_misanswers(Scenario& scenario, Random random, const Wishes& wishes) {
+  if (scenario.calm || wishes.simple) return;
+  auto& faults = scenario.faults;
+  for (auto* chance : {&faults.conflict, &faults.astray, &faults.just_started, &faults.begs_off, &faults.unanswered})
+    if (random.chance(0.3)) *chance = random.pick({0.02, 0.1, 0.3});
+}
+
 // Of what an account that is no step's may often not do; jobs it may see.
 void draw_visit(Scenario& scenario, Random& random) {
   auto& visit = scenario.visit.emplace();
@@ -285,6 +293,7 @@ Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
   draw_step(scenario, random, wishes);
   draw_faults(scenario, random, wishes);
   draw_hardships(scenario, Random(seed * 0x9e3779b97f4a7c15U + 5), wishes);
+  draw_misanswers(scenario, Random(seed * 0xc2b2ae3d27d4eb4fU + 7), wishes);
   draw_surroundings(scenario, later, wishes);
   if (scenario.calm) scenario.token_kept = false;
   if (wishes.token_life) std::tie(scenario.token_life, scenario.token_kept) = std::pair(*wishes.token_life, true);

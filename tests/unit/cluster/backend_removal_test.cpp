@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "cluster/backend.h"
 #include "cluster/lease.h"
 #include "follow/reasons.h"
@@ -28,6 +30,7 @@ struct Removal {
   std::vector<std::string> asked, told;
   int gone = 0;
   std::optional<Error> failed;
+  Time begun;
   std::unique_ptr<ClusterBackend> backend;
 
   void belongs_to_a_workflow() { facts.workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"}; }
@@ -51,6 +54,7 @@ struct Removal {
       if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error;
     });
     h.loop.run(1s);
+    begun = h.loop.now();
     backend->remove_job({at_once});
     h.loop.run(2min);
   }
@@ -107,12 +111,53 @@ TEST_CASE_METHOD(Removal, "a cancel deletes whatever has become of the job") {
 }
 
 TEST_CASE_METHOD(Removal, "a job that is gone, or whose name is another's now, is removed") {
-  SECTION("gone") { answers = {refusal(404, "NotFound", "gone")}; }
+  const auto gone_now = absent(plan.job_name);
+  const bool at_once = GENERATE(false, true);
+  SECTION("gone") { answers = {gone_now}; }
   SECTION("another of its name") { answers = {conflict(), ok(job("other", "9"))}; }
-  SECTION("gone when it is looked at") { answers = {conflict(), refusal(404, "NotFound", "gone")}; }
-  remove(false);
+  SECTION("gone when it is looked at") { answers = {conflict(), gone_now}; }
+  remove(at_once);
   CHECK(gone == 1);
   CHECK_FALSE(failed);
+  CHECK(std::ranges::find(told, "the job is deleted") == told.end());
+}
+
+TEST_CASE_METHOD(Removal, "an answer that does not speak of the job is no end of it: it is looked at, and deleted") {
+  Reply odd;
+  SECTION("409 of another writer") { odd = refusal(409, "Conflict", "Operation cannot be fulfilled on jobs.batch: the object has been modified"); }
+  SECTION("a gateway's 404") { odd = gateways_404(); }
+  SECTION("404: no such path") { odd = no_such_path(); }
+  SECTION("403 of an API server that has just been started") { odd = refusal(403, "Forbidden", R"(User "x" cannot delete resource)"); }
+  SECTION("a pause longer than the pod has to live") { odd = {.status = 429, .headers = {{"Retry-After", "600"}}}; }
+  SECTION("no answer at all") { odd = Reply::silent(); }
+  SECTION("a page of somebody else's") { odd = Reply::text("<html>please log in</html>"); }
+  answers = {odd, ok(job("u", "5")), ok(job("u", "5"))};
+  remove(true);
+  CHECK(asked == Words{whatever_version, "GET", whatever_version});
+  CHECK(told.back() == "the job is deleted");
+  CHECK(gone == 1);
+  CHECK(h.server.asked().back().at - h.server.asked()[h.server.asked().size() - 3].at <= 12s);
+}
+
+TEST_CASE_METHOD(Removal, "a DELETE whose answer never comes has been taken if the job is seen to go") {
+  auto going = job("u", "6");
+  going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+  answers = {Reply::silent(), ok(going)};
+  remove(true);
+  CHECK(asked == Words{whatever_version, "GET"});
+  CHECK(told.back() == "the job is deleted");
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "what a server wishes for does not take the last tries from a removal: several, the last one at its end") {
+  for (int i = 0; i < 40; ++i) answers.push_back(i % 2 == 0 ? Reply{.status = 503, .headers = {{"Retry-After", "99999"}}} : ok(job("u", "5")));
+  remove(true);
+  CHECK(std::ranges::count(asked, whatever_version) >= 4);
+  CHECK(failed);
+  const auto& all = h.server.asked();
+  const auto last = std::ranges::find_if(all.rbegin(), all.rend(), [](const auto& one) { return one.request.method == "DELETE"; });
+  CHECK(last->at - begun >= 24s);
+  CHECK(last->at - begun <= 26s);
 }
 
 TEST_CASE_METHOD(Removal, "a job that changes before each DELETE is deleted in the end as it is") {
@@ -127,11 +172,19 @@ TEST_CASE_METHOD(Removal, "a job that changes before each DELETE is deleted in t
   CHECK(gone == 1);
 }
 
-TEST_CASE_METHOD(Removal, "a server that refuses is believed, one that is busy is asked for 25 s") {
+TEST_CASE_METHOD(Removal, "a webhook that refuses is believed, an authorizer after 10 s, a server that is busy is asked for 25 s") {
   SECTION("refused") {
-    answers = {refusal(403, "Forbidden", "no")};
+    answers = {refusal(403, "Forbidden", R"(admission webhook "x" denied the request)")};
     remove(true);
     CHECK(asked.size() == 1);
+  }
+  SECTION("not allowed") {  // for ten seconds: an API server that has just been started says so, too
+    for (int i = 0; i < 200; ++i) answers.push_back(refusal(403, "Forbidden", R"(User "x" cannot delete resource)"));
+    remove(true);
+    const auto& all = h.server.asked();
+    const auto last = std::ranges::find_if(all.rbegin(), all.rend(), [](const auto& one) { return one.request.method == "DELETE"; });
+    CHECK(last->at - begun >= 10s);
+    CHECK(last->at - begun <= 20s);
   }
   SECTION("busy") {
     for (int i = 0; i < 200; ++i) answers.push_back(refusal(503, "ServiceUnavailable", "later"));

@@ -23,7 +23,7 @@ struct Kept {
     h.server.serve([this](const FakeTransport::Asked& request) {
       const auto& path = request.request.url.path;
       asked.push_back(request.request.method + " " + path.substr(path.rfind('/') + 1) + " " + request.request.body);
-      if (request.request.method == "GET" && launcher.is_null()) return refusal(404, "NotFound", "none");
+      if (request.request.method == "GET" && launcher.is_null()) return absent("train-1-launcher");
       return Reply::text(to_text(launcher.is_null() ? Json::object() : launcher));
     });
     return [this](const std::optional<kube::ApiError>& problem) { done = problem; };

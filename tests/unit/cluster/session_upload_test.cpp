@@ -35,7 +35,7 @@ struct Step : FakeStore {
   std::string stuck_at = "PUT /bkt/jobs/";  // the second of them is not answered
   int stuck_after = 1;
   Json job_options = Json::object();
-  Reply job = FakeStore::refusal(404, "NotFound");
+  Reply job = Reply::text(R"({"kind": "Status", "reason": "NotFound", "details": {}, "code": 404})", 404);
 
   Step() {
     credentials->token = std::make_unique<NoToken>();

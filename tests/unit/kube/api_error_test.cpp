@@ -106,3 +106,19 @@ TEST_CASE("paths go over the wire and into messages") {
     CHECK(path.describe() == described);
   }
 }
+
+TEST_CASE("only a 404 that names the object says that there is none") {
+  const auto answer = [](const std::string& body) { return api_error("get jobs/x", 404, body, {}); };
+  const auto named = answer(kube::test::status_text(404, "NotFound", "jobs.batch \"x\" not found", {{"name", "x"}, {"kind", "jobs"}}));
+  CHECK(tells_absent(named, "x"));
+  CHECK_FALSE(tells_absent(named, "y"));
+  CHECK(tells_absent(answer(kube::test::status_text(404, "NotFound", "jobs.batch \"x\" not found")), "x"));
+  const auto no_path = answer(kube::test::status_text(404, "NotFound", "the server could not find the requested resource", Json::object()));
+  CHECK_FALSE(tells_absent(no_path, "x"));
+  CHECK(tells_not_served(no_path));
+  CHECK(tells_not_served(answer("404 page not found\n")));
+  for (const auto* page : {"<html>default backend - 404</html>", "", "{}", "{\"kind\":\"Status\",\"code\":404}"}) {
+    CHECK_FALSE(tells_absent(answer(page), "x"));
+    CHECK_FALSE(tells_not_served(answer(page)));
+  }
+}

@@ -518,3 +518,37 @@ TEST_CASE("a stream without a token ends later, or never when it was cancelled")
   h.loop.run();
   CHECK(ended == 1);
 }
+
+TEST_CASE("a merge patch is tried again after a refusal that may be of the moment, and believed after some") {
+  const auto odd = GENERATE(refusal(409, "Conflict", "the object has been modified"), gateways_404(), no_such_path(),
+                            refusal(403, "Forbidden", R"(User "x" cannot patch)"));
+  Harness h;
+  Caller caller;
+  SECTION("once") {
+    h.server.reply(odd);
+    h.server.reply(Reply::text("{}"));
+    h.client->merge_patch(train, Json::object(), {Duration(120'000)}, caller.done(h.loop));
+    h.loop.run(1min);
+    CHECK(h.server.asked().size() == 2);
+    CHECK(caller.answer->has_value());
+  }
+  SECTION("always") {
+    h.server.serve([&](const auto&) { return odd; });
+    h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop));
+    h.loop.run(5min);
+    CHECK(h.server.asked().size() == 8);
+    CHECK(caller.error().status == odd.status);
+  }
+}
+
+TEST_CASE("a merge patch of what is not there, or that admission refuses, is not tried again") {
+  const auto meant = GENERATE(absent("train-1"), refusal(403, "Forbidden", R"(admission webhook "x" denied the request: no)"),
+                              refusal(422, "Invalid", "metadata.uid: field is immutable"));
+  Harness h;
+  Caller caller;
+  h.server.reply(meant);
+  h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop));
+  h.loop.run(1min);
+  CHECK(h.server.asked().size() == 1);
+  CHECK(caller.error().status == meant.status);
+}

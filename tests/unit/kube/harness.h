@@ -56,4 +56,11 @@ inline Reply refusal(int code, const std::string& reason, const std::string& mes
   return Reply::text(status_text(code, reason, message, std::move(details)), code);
 }
 
+// As the API server tells that there is no such object; a gateway in front of it; the API server, of a path that it does not serve.
+inline Reply absent(const std::string& name) {
+  return refusal(404, "NotFound", "jobs.batch \"" + name + "\" not found", {{"name", name}, {"group", "batch"}, {"kind", "jobs"}});
+}
+inline Reply gateways_404() { return Reply::text("<html><body>default backend - 404</body></html>", 404); }
+inline Reply no_such_path() { return refusal(404, "NotFound", "the server could not find the requested resource", Json::object()); }
+
 }  // namespace trainstep::kube::test

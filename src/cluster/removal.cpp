@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/removal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/objects.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr int most_conflicts = 5;  // of an object that changes between each look and its DELETE; then it is deleted as it is
+// An API server that has just been started refuses everybody for moments; another refusal is meant.
+constexpr Duration refusal_patience{10'000};
+// So long an answer is waited for without a word, and so long before the object is looked at instead.
+constexpr Duration answer_due{5'000};
+constexpr Duration answer_lost{10'000};
+constexpr Duration next_look{250};
+constexpr Duration rare_look{1'000};  // once its end has let us wait for seconds
+
+bool is_going(const Json& object) { return at(metadata_of(object), "deletionTimestamp") != nullptr; }
+
+kube::ApiError no_answer(const kube::Path& path, Duration since) {
+  return {{ErrorKind::unavailable, fmt::format("delete {}: no answer for {}", path.describe(), describe(since))}, 0, {}, {}, {}};
+}
+
+}  // namespace
+
+std::string what_remains(const Json& object) {
+  std::string names;
+  int count = 0;
+  if (const auto* finalizers = at(metadata_of(object), "finalizers"); finalizers != nullptr && finalizers->is_array())
+    for (const auto& one : *finalizers) {
+      if (!one.is_string() || one == "foregroundDeletion") continue;
+      names += (names.empty() ? "" : ", ") + one.get<std::string>();
+      ++count;
+    }
+  return names.empty() ? "its pods" : fmt::format("its finalizer{} {}", count == 1 ? "" : "s", names);
+}
+
+Removal::Removal(kube::Client& client, Order order, Sink sink) : m_client(client), m_order(std::move(order)), m_sink(std::move(sink)) {
+  if (m_order.taken) {
+    look();
+    return;
+  }
+  limit_tries();
+  remove();
+}
+
+Removal::~Removal() {
+  m_client.cancel(m_call);
+  for (const auto timer : {m_next, m_due, m_limit}) m_client.loop().cancel(timer);
+}
+
+void Removal::stop_timer(Loop::TimerId& timer) { m_client.loop().cancel(std::exchange(timer, 0)); }
+
+void Removal::limit_tries() {
+  stop_timer(m_limit);
+  m_late = false;
+  m_limit = m_client.loop().after(m_order.patience, [this] { too_late(); });
+}
+
+void Removal::remove() {
+  ++m_tries;
+  const bool versioned = !m_order.version.empty() && m_conflicts < most_conflicts;
+  const kube::Preconditions seen{m_order.uid, versioned ? m_order.version : ""};
+  m_call = m_client.remove(m_order.path, kube::Propagation::foreground, seen, {Duration(0)}, [this, versioned](const kube::Answer& answer) {
+    stop_timer(m_due);
+    m_call = 0;
+    answered(answer, versioned);
+  });
+  m_due = m_client.loop().after(answer_due, [this] {
+    m_due = m_client.loop().after(answer_lost - answer_due, [this] { silent(); });
+    m_sink.failing(no_answer(m_order.path, answer_due));
+  });
+}
+
+// It is looked at instead: that needs no write.
+void Removal::silent() {
+  m_due = 0;
+  m_client.cancel(m_call);
+  m_lost = true;
+  m_hopeless = m_late;
+  look();
+}
+
+void Removal::answered(const kube::Answer& answer, bool versioned) {
+  if (!answer) {
+    const auto& problem = answer.error();
+    if (kube::tells_absent(problem, m_order.path.name)) return finish(End::gone);
+    m_lost = m_lost || problem.status == 0;
+    if (problem.status != 409 || !versioned) return refused(problem);
+    ++m_conflicts;
+    return look();
+  }
+  if (!m_order.to_the_end) return finish(End::taken);
+  m_order.taken = true;
+  m_tries = 0;
+  look();
+}
+
+// The wish of a server for a longer pause than a part of the patience must not lose the DELETE.
+void Removal::refused(const kube::ApiError& problem) {
+  if (!may_help(problem)) return finish(m_order.taken ? End::taken : End::failed, problem);
+  const auto pause = std::min(m_client.pause(std::max(m_tries, 1), problem.retry_after), m_order.patience / 4);
+  if (m_tries > 1 || pause >= answer_due) m_sink.failing(problem);
+  m_next = m_client.loop().after(pause, [this] { look(); });
+}
+
+// A server that is there again has its time anew.
+bool Removal::may_help(const kube::ApiError& problem) {
+  if (problem.status == 0) {
+    if (m_order.silence && !m_silence_ends) m_silence_ends.emplace(m_client.loop()).set(*m_order.silence);
+    limit_tries();
+    return problem.error.kind != ErrorKind::internal && !(m_silence_ends && m_silence_ends->passed());
+  }
+  m_silence_ends.reset();
+  if (m_limit == 0 && !m_late) limit_tries();
+  const bool momentary = kube::is_of_the_moment(problem, m_order.path.name);
+  if (problem.status == 403) {
+    if (!m_refusal_ends) m_refusal_ends.emplace(m_client.loop()).set(refusal_patience);
+    if (m_refusal_ends->passed()) return false;
+  }
+  return !m_late && (momentary || problem.status == 401 || kube::retryable(problem));
+}
+
+void Removal::too_late() {
+  m_limit = 0;
+  m_late = true;
+  if (m_next == 0) return;
+  stop_timer(m_next);
+  look();
+}
+
+// A DELETE that was not heard, or was refused, must not hit an object that has become another, or is to stay, meanwhile.
+void Removal::look() {
+  m_next = 0;
+  m_call = m_client.get(m_order.path, {}, {Duration(0)}, [this](kube::Answer answer) {
+    m_call = 0;
+    seen(std::move(answer));
+  });
+}
+
+void Removal::seen(kube::Answer answer) {
+  if (answer && uid_of(*answer).empty())
+    answer = tl::unexpected(
+        kube::ApiError{{ErrorKind::unavailable, fmt::format("get {}: the answer is no object", m_order.path.describe())}, 502, {}, {}, {}});
+  if (!answer) {
+    const auto& problem = answer.error();
+    if (kube::tells_absent(problem, m_order.path.name)) return finish(End::gone);
+    if (m_hopeless) return finish(End::failed, problem);
+    if (!m_order.taken && problem.status != 0) return remove();  // it need not be readable
+    ++m_tries;
+    return refused(problem);  // nor would a DELETE be heard
+  }
+  m_silence_ends.reset();
+  if (uid_of(*answer) != m_order.uid) return finish(End::gone);
+  m_last = std::move(*answer);
+  m_order.taken ? await_end() : try_again();
+}
+
+void Removal::try_again() {
+  if (m_order.spares && m_order.spares(m_last)) return finish(End::spared);
+  if (m_lost && is_going(m_last)) return answered(Json(), false);
+  if (m_hopeless) return finish(End::failed, no_answer(m_order.path, answer_lost));
+  if (!m_order.version.empty()) m_order.version = text(metadata_of(m_last), "resourceVersion");
+  remove();
+}
+
+void Removal::await_end() {
+  stop_timer(m_limit);
+  m_late = false;
+  m_tries = 0;
+  m_refusal_ends.reset();
+  if (!m_end_told) m_end_told.emplace(m_client.loop()).set(answer_due);
+  if (m_order.end_patience && !m_end_ends) m_end_ends.emplace(m_client.loop()).set(*m_order.end_patience);
+  if (m_end_ends && m_end_ends->passed()) return finish(is_going(m_last) ? End::taken : End::failed);
+  const bool waited = m_end_told->passed();
+  m_next = m_client.loop().after(waited ? rare_look : next_look, [this] { look(); });
+  if (waited && m_sink.remains) std::exchange(m_sink.remains, nullptr)(m_last);
+}
+
+void Removal::finish(End end, std::optional<kube::ApiError> problem) {
+  for (auto* timer : {&m_next, &m_due, &m_limit}) stop_timer(*timer);
+  const auto done = std::move(m_sink.done);  // it may destroy this
+  done({end, std::move(problem), std::move(m_last)});
+}
+
+}  // namespace trainstep::cluster

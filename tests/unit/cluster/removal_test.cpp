@@ -1,0 +1,139 @@
+// The DELETE of one object, before a scripted server.
+#include "cluster/removal.h"
+
+#include <algorithm>
+
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+
+namespace {
+
+Json object(bool going = false, const std::vector<std::string>& finalizers = {}) {
+  Json result = {{"metadata", {{"name", "train-1"}, {"uid", "u"}, {"resourceVersion", "5"}}}};
+  if (going) result["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+  if (!finalizers.empty()) result["metadata"]["finalizers"] = finalizers;
+  return result;
+}
+
+Reply ok(const Json& object) { return Reply::text(to_text(object)); }
+
+struct Deleted {
+  Harness h;
+  std::function<Reply()> deletes = [] { return Reply::text("{}"); };
+  std::function<Reply()> looks = [] { return absent("train-1"); };
+  std::vector<Time> sent;
+  std::vector<std::string> failing, remains;
+  std::optional<Removal::Outcome> ended;
+  Time begun, ended_at;
+  Removal::Order order{{"batch/v1", "jobs", "ns", "train-1", ""}, "u"};
+
+  Deleted() { order.to_the_end = true; }
+  void run(Duration longest) {
+    h.server.serve([this](const FakeTransport::Asked& asked) {
+      if (asked.request.method == "DELETE") sent.push_back(asked.at);
+      return asked.request.method == "DELETE" ? deletes() : looks();
+    });
+    begun = h.loop.now();
+    const Removal removal(*h.client, order,
+                          {[this](const kube::ApiError& problem) { failing.push_back(problem.error.message); },
+                           [this](const Json& last) { remains.push_back(what_remains(last)); },
+                           [this](Removal::Outcome outcome) {
+                             REQUIRE_FALSE(ended);
+                             ended = std::move(outcome);
+                             ended_at = h.loop.now();
+                           }});
+    h.loop.run(longest);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Deleted, "its end is awaited, and what it waits for is named after seconds") {
+  int looked = 0;
+  looks = [&] { return ++looked < 60 ? ok(object(true, {"foregroundDeletion", "example.com/a", "example.com/b"})) : absent("train-1"); };
+  run(5min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::gone);
+  CHECK(sent.size() == 1);
+  CHECK(remains == std::vector<std::string>{"its finalizers example.com/a, example.com/b"});
+  CHECK(failing.empty());
+}
+
+TEST_CASE_METHOD(Deleted, "an end that does not come is awaited for as long as was asked for, with few looks") {
+  order.end_patience = Duration(120'000);
+  looks = [] { return ok(object(true)); };
+  run(10min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::taken);
+  CHECK_FALSE(ended->problem);
+  CHECK(what_remains(ended->last) == "its pods");
+  CHECK(ended_at - begun < 125s);
+  CHECK(h.server.asked().size() < 150);
+}
+
+TEST_CASE_METHOD(Deleted, "an answer to a look that does not speak of it is no end of it") {
+  int looked = 0;
+  looks = [&] {
+    ++looked;
+    if (looked == 3) return Reply::text("{}");
+    return looked == 1 ? gateways_404() : looked == 2 ? no_such_path() : looked < 6 ? ok(object(true)) : absent("train-1");
+  };
+  run(5min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::gone);
+  CHECK(looked == 6);
+}
+
+TEST_CASE_METHOD(Deleted, "of an object that is there and not going nothing better is said than that it may still be there") {
+  order.end_patience = Duration(60'000);
+  SECTION("each DELETE is in conflict") {
+    deletes = [] { return refusal(409, "Conflict", "the object has been modified"); };
+  }
+  SECTION("each DELETE meets a gateway") {
+    deletes = [] { return gateways_404(); };
+  }
+  SECTION("no DELETE has an answer") {
+    deletes = [] { return Reply::silent(); };
+  }
+  SECTION("a DELETE is answered by who does not know of it") {}
+  looks = [] { return ok(object()); };
+  run(10min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::failed);
+  CHECK(ended_at - begun < 75s);
+}
+
+TEST_CASE_METHOD(Deleted, "a server that is away is named, waited for, and given up in the end") {
+  deletes = looks = [] { return Reply::lost(); };
+  order.silence = Duration(900'000);
+  run(1h);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::failed);
+  REQUIRE(ended->problem);
+  CHECK_FALSE(failing.empty());
+  CHECK(ended_at - begun >= 15min);
+  CHECK(ended_at - begun < 17min);
+}
+
+TEST_CASE_METHOD(Deleted, "an answer that is due for seconds is told of, before the object is looked at instead") {
+  deletes = [] { return Reply::silent(); };
+  looks = [this] { return sent.size() < 2 ? ok(object()) : absent("train-1"); };
+  run(1min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::gone);
+  CHECK(failing.front() == "delete jobs/train-1: no answer for 5.0 s");
+  CHECK(sent.at(1) - sent.at(0) < 11s);
+}
+
+TEST_CASE_METHOD(Deleted, "who may not look trusts the DELETE that was taken") {
+  looks = [] { return refusal(403, "Forbidden", R"(User "x" cannot get resource)"); };
+  run(5min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::taken);
+  REQUIRE(ended->problem);
+  CHECK(ended->problem->error.kind == ErrorKind::denied);
+}
