@@ -122,6 +122,8 @@ bool Removal::may_help(const kube::ApiError& problem) {
   if (problem.status == 403) {
     if (!m_refusal_ends) m_refusal_ends.emplace(m_client.loop()).set(refusal_patience);
     if (m_refusal_ends->passed()) return false;
+  } else {
+    m_refusal_ends.reset();
   }
   return !m_late && (momentary || problem.status == 401 || kube::retryable(problem));
 }

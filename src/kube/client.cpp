@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "data/json_reader.h"
@@ -50,7 +51,10 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   call->what = std::move(what);
   call->done = std::move(done);
   call->silence_counts = retry.silence_counts;
-  if (retry.at_most) call->limit = m_loop.after(*retry.at_most, [this, id] { too_late(id); });
+  if (retry.at_most) {
+    call->limit = m_loop.after(*retry.at_most, [this, id] { too_late(id); });
+    call->longest_pause = *retry.at_most / 4;
+  }
   send(id);
   return id;
 }
@@ -148,7 +152,8 @@ void Client::failed(CallId id, ApiError error) {
     // Whoever cannot read all pages in time reads it in one.
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
-  const auto wait = pause(call.tries, error.retry_after);
+  auto wait = pause(call.tries, error.retry_after);
+  if (!call.changes.empty()) wait = std::min(wait, call.longest_pause);
   call.error = std::move(error);
   call.pause = m_loop.after(wait, [this, id] { send(id); });
 }

@@ -253,6 +253,17 @@ TEST_CASE("Retry-After is a floor, and no try is made that would undercut it") {
   }
 }
 
+TEST_CASE("a server that wishes for a longer pause than there is patience does not lose a patch") {
+  Harness h;
+  Caller caller;
+  h.server.reply({.status = 429, .headers = {{"retry-after", "99999"}}});
+  h.server.reply(Reply::text("{}"));
+  h.client->merge_patch(train, Json::object(), {Duration(60s)}, caller.done(h.loop));
+  h.loop.run();
+  CHECK(caller.answer->has_value());
+  CHECK(h.server.asked()[1].at - h.server.asked()[0].at < 16s);
+}
+
 TEST_CASE("a refused token is read anew, once") {
   Harness h;
   Caller caller;
