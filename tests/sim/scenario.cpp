@@ -163,9 +163,10 @@ void draw_hardships(Scenario& scenario, Random random, const Wishes& wishes) {
 void draw_misanswers(Scenario& scenario, Random random, const Wishes& wishes) {
   if (scenario.calm || wishes.simple) return;
   auto& faults = scenario.faults;
-  for (auto* chance : {&faults.conflict, &faults.astray, &faults.begs_off, &faults.unanswered})
+  for (auto* chance : {&faults.conflict, &faults.astray, &faults.unanswered})
     if (random.chance(0.3)) *chance = random.pick({0.02, 0.1, 0.3});
-  if (random.chance(0.3)) faults.just_started = 0.02;  // a refusal that lasts for seconds is one
+  if (random.chance(0.3)) faults.begs_off = random.pick({0.02, 0.05});  // each costs a quarter of the patience
+  if (random.chance(0.3)) faults.just_started = 0.02;                   // a refusal that lasts for seconds is one
 }
 
 // Of what an account that is no step's may often not do; jobs it may see.
