@@ -14,6 +14,8 @@
 #include "data/place.h"
 #include "data/tree.h"
 
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+
 namespace trainstep {
 namespace {
 

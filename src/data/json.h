@@ -9,6 +9,8 @@
 
 #include "base/result.h"
 
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;  // in json.cpp, once for all sources that include this
+
 namespace trainstep {
 
 using Json = nlohmann::ordered_json;
