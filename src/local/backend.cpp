@@ -166,6 +166,7 @@ class LocalBackend::Impl {
   Result<void> start_now(follow::MemberIndex index);
   void watch_rest(follow::MemberIndex index);
   void member_ended(follow::MemberIndex index, int wait_status);
+  [[nodiscard]] MpiFiles files_of_ranks(const fs::path& folder, int ranks) const;
   Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun);
   void add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos);
 
@@ -316,6 +317,11 @@ void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
   member.task->on_rest(member.info.primary || m_wrapped_mpi ? outlived : process::Task::Told(), killed);
 }
 
+// Variables stand in them: whoever is killed, they go with the temporary folder. `folder`: where there is none.
+MpiFiles LocalBackend::Impl::files_of_ranks(const fs::path& folder, int ranks) const {
+  return mpi_files(m_options.scratch.empty() ? folder : m_options.scratch / "ranks", ranks);
+}
+
 Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpirun) {
   std::vector<RankCommand> ranks;
   for (const auto& [info, place, argv, devices, task] : m_members) {
@@ -328,7 +334,7 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
       process::set_variable(rank.variables, name, value);
   }
   const int count = static_cast<int>(ranks.size());
-  const auto files = mpi_files(mpirun.folder, count);
+  const auto files = files_of_ranks(mpirun.folder, count);
   adapt_launcher_environment(mpirun.environment, files, count, m_surroundings.cores);
   mpirun.argv = mpirun_command(m_plan, m_mpi, files, m_surroundings.cores);
   return write_ranks(files, m_mpi, ranks);
@@ -336,7 +342,7 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
 
 void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status) {
   m_members[index].task.reset();
-  if (m_wrapped_mpi) remove_ranks(mpi_files(m_members[index].place.folder, static_cast<int>(m_members.size())));
+  if (m_wrapped_mpi) remove_ranks(files_of_ranks(m_members[index].place.folder, static_cast<int>(m_members.size())));
   emit(follow::MemberEnded{index, ending_of(wait_status)});
 }
 

@@ -10,6 +10,7 @@ import re
 import resource
 import signal
 import subprocess
+import tempfile
 
 import pytest
 from conftest import PROGRAM, ROOT, until
@@ -18,6 +19,7 @@ from surroundings import clean_environment
 HOSTILE = ROOT / "tests/hostile"
 RESTART = {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 1}}
 WORKERS = {"distribution_type": "PyTorch", "number_of_workers": 2}
+RANKS = {"distribution_type": "MPI", "number_of_workers": 2}
 
 # program → (exit code, what is said)
 NOTHING = "the program wrote nothing to"
@@ -248,6 +250,24 @@ def test_temporary_folder_goes_whoever_is_killed(step, gang, tmp_path, whom):
     process.wait(timeout=60)
     gang.assert_gone()
     until(lambda: not os.listdir(temporary), "no temporary folder")
+
+
+@pytest.mark.parametrize("whom", ["program", "guard"])
+def test_files_with_a_programs_variables_go_whoever_is_killed(step, gang, tmp_path, whom):
+    options = {"environment": {"HF_TOKEN": "hf-12345678"}}
+
+    def holding():
+        found = subprocess.run(["grep", "-rlsF", "-D", "skip", "hf-12345678", tmp_path, temporary], stdout=subprocess.PIPE, text=True, check=False)
+        return found.stdout.split()
+
+    with tempfile.TemporaryDirectory() as temporary:  # a short path: mpirun makes sockets there
+        process = step(None, command=script("echo ready; exec sleep 1000"), distribution=RANKS, options=options, temporary=temporary, wait=False)
+        gang.until_said("] ready", 2)
+        assert len(holding()) == 2 and {os.stat(path).st_mode & 0o777 for path in holding()} == {0o600}
+        os.kill(gang.child() if whom == "program" else process.pid, signal.SIGKILL)
+        process.wait(timeout=60)
+        gang.assert_gone()
+        until(lambda: not holding(), "no file with a variable")
 
 
 # --- open files ---
