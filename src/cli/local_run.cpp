@@ -9,6 +9,7 @@
 #include "cli/hand_over.h"
 #include "cli/run_command.h"
 #include "cli/step_command.h"
+#include "cli/termination_log.h"
 #include "kinds/kind.h"
 #include "local/backend.h"
 #include "local/gang.h"
@@ -146,7 +147,10 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   if (!recorder) return fail(command, recorder.error());
   const auto scratch = local::make_scratch(process::own_environment());
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
-                              [&scratch] { local::remove_scratch(scratch); });
+                              [&command, &scratch] {
+                                local::remove_scratch(scratch);
+                                write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
+                              });
 }
 
 }  // namespace trainstep::cli

@@ -61,14 +61,14 @@ def step(gang, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
 
-    def start(program, *, model="model", command=None, distribution=None, options=None, run_dir="run", temporary=None, limit=None, wait=True):
+    def start(program, *, model="model", command=None, distribution=None, options=None, run_dir="run", temporary=None, limit=None, variables=None, wait=True):
         command = command or [str(HOSTILE / program), {"outputPath": "model_dir"}, "executor_output.json"]
         words = [PROGRAM, "run", "--cluster", "local", "--run-dir", tmp_path / run_dir, "--model-dir", tmp_path / model]
         words += ["--train-specification", json.dumps({"image": "none", "command": command})]
         words += ["--distribution-specification", json.dumps(distribution or {}), "--job-options", json.dumps(options or {})]
         name, _, value = gang.mark.partition("=")
         environment = clean_environment()
-        environment |= {name: value, "NO_COLOR": "1", "HOME": str(home), "TMPDIR": str(temporary or tmp_path)}
+        environment |= {name: value, "NO_COLOR": "1", "HOME": str(home), "TMPDIR": str(temporary or tmp_path), **(variables or {})}
         gang.log = tmp_path / f"{run_dir}.log"
         gang.process = subprocess.Popen(
             words, env=environment, cwd=home, stdin=subprocess.DEVNULL, stdout=gang.log.open("wb"), stderr=subprocess.STDOUT, preexec_fn=limit
@@ -268,6 +268,16 @@ def test_files_with_a_programs_variables_go_whoever_is_killed(step, gang, tmp_pa
         process.wait(timeout=60)
         gang.assert_gone()
         until(lambda: not holding(), "no file with a variable")
+
+
+def test_a_killed_run_has_a_last_word_too(step, gang, tmp_path):
+    word = tmp_path / "termination-log"
+    word.touch()
+    process = step(None, command=script("echo ready; exec sleep 1000"), variables={"TRAINSTEP_TERMINATION_LOG": str(word)}, wait=False)
+    gang.until_said("] ready")
+    os.kill(gang.child(), signal.SIGKILL)
+    assert process.wait(timeout=60) == 3
+    assert word.read_text() == "trainstep was killed; whatever it ran has been stopped"
 
 
 # --- open files ---
