@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "kube/credentials.h"
 #include "log/back_pressure.h"
 #include "process/child.h"
+#include "process/limits.h"
 #include "process/memory.h"
 #include "process/signals.h"
 #include "step/identity.h"
@@ -106,6 +108,22 @@ class ClusterRun {
   bool m_over = false;  // what is left is to be read
 };
 
+// Each log that is shown has a connection, and a cancel must find room for one more.
+Result<void> allow_files(const plan::Plan& plan) {
+  constexpr std::size_t own = 64;
+  const auto& names = plan.options.logs;
+  if (names.empty()) return {};
+  const bool all = std::ranges::find(names, "all") != names.end();
+  std::size_t logs = all ? 0 : names.size();
+  for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) logs += all ? static_cast<std::size_t>(replicas.count) : 0;
+  const auto allowed = process::allow_open_files(logs + own);
+  if (allowed >= logs + own) return {};
+  return input_error(
+      fmt::format("job_options.logs: so many logs need {} open files, and {} are allowed here; raise the limit (ulimit -Hn), or show "
+                  "the logs of fewer replicas",
+                  logs + own, allowed));
+}
+
 }  // namespace
 
 Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& facts, const std::string& name_space) {
@@ -123,6 +141,7 @@ int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
   if (!plan) return fail(command, plan.error());
   if (auto checked = step::check_model_place(inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_targets(inputs.targets); !checked) return fail(command, checked.error());
+  if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
   auto place = find_cluster(command.context, inputs.request.name_space);
   if (!place) return fail(command, place.error());
   auto recorder = recorder_for(command, inputs, *plan);
