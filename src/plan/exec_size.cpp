@@ -62,6 +62,12 @@ Result<void> check_exec_size(const Plan& plan) {
     if (word.size() + 1 > longest_exec_string) return too_long(plan, word.size());
     total += word.size() + 1;
   }
+  for (const auto& word : plan.distribution.mpirun_arguments) {
+    if (word.size() + 1 > longest_exec_string)
+      return input_error(
+          fmt::format("distribution_specification.mpirun_arguments: a word has {} bytes, Linux takes {}", word.size(), longest_exec_string - 1));
+    total += word.size() + 1;
+  }
   TRY(check_variables(plan.environment));
   for (const auto& variable : plan.environment) total += size_of(variable);
   for (const auto& [type, options] : plan.options.replicas) {

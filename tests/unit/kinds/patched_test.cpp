@@ -60,6 +60,28 @@ TEST_CASE("a manifest that etcd would not take is refused, with the input that m
   CHECK_THAT(manifest.error().message, Contains("Kubernetes takes 1400000 (1440000 of them from job_options.environment)"));
 }
 
+TEST_CASE("what the kernel gives to no program is refused in every container, a patch's too") {
+  const auto said = [](const std::string& type, const std::string& patch, std::size_t size) {
+    auto plan = example(type, 2);
+    auto text = patch;
+    text.replace(text.find("LONG"), 4, std::string(size, 'x'));
+    plan.options.patch = Json::parse(text);
+    const auto manifest = render(plan, "");
+    return manifest ? std::string() : manifest.error().message;
+  };
+  const std::string word = R"([{"op": "add", "path": "/spec/pytorchReplicaSpecs/Worker/template/spec/containers/0/args", "value": ["a", "LONG"]}])";
+  CHECK(said("PyTorch", word, 131'071).empty());
+  CHECK_THAT(said("PyTorch", word, 131'072),
+             Contains("job_options.patch: a word of a container's command line has 131072 bytes, Linux takes 131071"));
+  const std::string variable =
+      R"({"spec": {"template": {"spec": {"initContainers": [{"name": "first", "image": "a", "env": [{"name": "A", "value": "LONG"}]}]}}}})";
+  CHECK(said("Job", variable, 131'069).empty());
+  CHECK_THAT(said("Job", variable, 131'070), Contains("job_options.patch: the variable A has 131072 bytes, Linux takes 131071"));
+  auto plan = example("Job", 1);
+  plan.environment = {{"DOLLARS", std::string(100'000, '$'), "job_options.environment"}};  // twice as many in the manifest
+  CHECK(render(plan, ""));
+}
+
 TEST_CASE("pods need an image, of the specification or of their own type") {
   auto plan = example("PyTorch", 2);
   plan.image.value = "";

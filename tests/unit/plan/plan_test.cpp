@@ -199,6 +199,11 @@ TEST_CASE("what no program can be given on its command line or in a variable is 
   r = request();
   r.train_specification = to_text(Json{{"image", "a"}, {"command", {"python3", "-c", std::string(200'000, 'x')}}});
   CHECK(said(r).find("train_specification: a word of the program's command line has 200000 bytes") == 0);
+  r = distributed(R"({"distribution_type": "MPI", "number_of_workers": 2})");
+  r.distribution_specification["mpirun_arguments"] = {std::string(131'071, 'x')};
+  CHECK(said(r).empty());
+  r.distribution_specification["mpirun_arguments"] = {std::string(131'072, 'x')};
+  CHECK(said(r).find("distribution_specification.mpirun_arguments: a word has 131072 bytes") == 0);
   r = request();
   r.job_options = {{"environment", {{"A", std::string(131069, 'x')}}}};
   CHECK(said(r).empty());
