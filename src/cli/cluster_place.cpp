@@ -15,6 +15,15 @@ std::string environment(const char* name) {
 
 }  // namespace
 
+cluster::OwnPod own_pod() {
+  cluster::OwnPod pod;
+  // The first two are by the downward API: KFP's and that of our own templates. A host name ends after 63 characters.
+  for (const auto* variable : {"KFP_POD_NAME", "POD_NAME", "HOSTNAME"})
+    if (pod.name.empty()) pod.name = environment(variable);
+  pod.node_id = environment("ARGO_NODE_ID");
+  return pod;
+}
+
 Result<ClusterPlace> find_cluster(const std::string& context, const std::string& name_space) {
   ClusterPlace place;
   std::optional<kube::Credentials> pod;
@@ -23,10 +32,7 @@ Result<ClusterPlace> find_cluster(const std::string& context, const std::string&
   }
   if (pod) {
     place.credentials = std::move(*pod);
-    // The first two are by the downward API: KFP's and that of our own templates.
-    for (const auto* variable : {"KFP_POD_NAME", "POD_NAME", "HOSTNAME"})
-      if (place.pod.name.empty()) place.pod.name = environment(variable);
-    place.pod.node_id = environment("ARGO_NODE_ID");
+    place.pod = own_pod();
   } else {
     ASSIGN(place.credentials, kube::from_kubeconfig("", context));
   }

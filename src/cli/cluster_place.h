@@ -17,6 +17,9 @@ struct ClusterPlace {
   std::string description;
 };
 
+// What this pod is told of itself by its variables.
+cluster::OwnPod own_pod();
+
 // `context` empty: the pod's own cluster, else the kubeconfig's current one. `name_space` empty: the pod's or the context's. Errors: input.
 Result<ClusterPlace> find_cluster(const std::string& context, const std::string& name_space);
 

@@ -62,6 +62,12 @@ def test_the_step_may_do_little_in_its_pod(holder):
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
 
 
+def test_the_step_knows_its_pod_by_the_downward_api(holder):
+    """By its host name it would not: that ends after 63 characters."""
+    (pod,) = [variable for variable in holder["spec"]["templates"][0]["container"]["env"] if variable["name"] == "POD_NAME"]
+    assert pod["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+
+
 def test_template_trains_and_gives_its_outputs(holder, argo):
     words = ["python3", "-c", "import sys; MODEL, TEXT = sys.argv[1:]; " + SCRIPT, {"outputPath": "model_dir"}, {"inputValue": "text"}]
     text = "$$ \"quotes\" 'and' \\ {{$}} $(HOME)\nlines é"
