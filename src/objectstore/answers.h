@@ -12,11 +12,15 @@
 
 namespace trainstep::objectstore {
 
+// Metadata of an object: which job has put it there.
+inline constexpr std::string_view mark_header = "x-amz-meta-trainstep-job";
+
 // An object as a listing or its head shows it.
 struct Object {
   std::string key;  // as it is meant
   std::int64_t size = 0;
-  std::string etag;  // without quotes; the MD5 of the content where it was put in one piece and not encrypted by a key service
+  std::string etag;    // without quotes; the MD5 of the content where it was put in one piece and not encrypted by a key service
+  std::string mark{};  // of its head: what `mark_header` says of it
 };
 
 struct ListPage {

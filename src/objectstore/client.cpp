@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -27,6 +28,7 @@ std::unique_ptr<Client::Call> Client::prepared(const std::string& verb, const st
   request.method = method;
   call->at = address;
   call->query = std::move(query);
+  call->patience = m_limits.patience;
   request.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}};
   request.endpoint = m_store.trust;
   request.silence = m_limits.silence;
@@ -46,8 +48,36 @@ Client::CallId Client::begin(std::unique_ptr<Call> begun) {
   const auto id = m_next++;
   auto& call = *m_calls.emplace(id, std::move(begun)).first->second;
   call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
-  call.limit = m_loop.after(m_limits.patience, [&call] { call.late = true; });
+  call.limit = m_loop.after(m_hurry ? std::min(call.patience, m_limits.hurry) : call.patience, [this, id] { lose_patience(id); });
   return id;
+}
+
+// A store may ask for a pause of an hour; who has no time any more does not take it, and pauses of our own are not waited for in a hurry.
+void Client::lose_patience(CallId id) {
+  auto& call = *m_calls.at(id);
+  call.late = true;
+  if (call.pause == 0 || !call.last || !(m_hurry || call.last->retry_after)) return;
+  m_loop.cancel(call.pause);
+  call.pause = m_loop.after(Duration(0), [this, id] { failed(id, *m_calls.at(id)->last); });
+}
+
+void Client::hurry() {
+  m_hurry = true;
+  for (const auto& [id, call] : m_calls) {
+    m_loop.cancel(call->limit);
+    call->limit = m_loop.after(m_limits.hurry, [this, id = id] { lose_patience(id); });
+  }
+}
+
+// From one word to the next; the last one again and again. One call speaks for all.
+void Client::tell_waiting(CallId id) {
+  constexpr std::array pauses{Duration(55'000), Duration(240'000), Duration(600'000)};
+  auto& call = *m_calls.at(id);
+  call.word = m_loop.after(pauses.at(std::min(call.words++, pauses.size() - 1)), [this, id] { tell_waiting(id); });
+  const auto now = m_loop.now();
+  if (!m_tell || !call.last || !call.heard || (m_told && now - *m_told < pauses.front())) return;
+  m_told = now;
+  m_tell(fmt::format("waiting for {}: {}", m_store.endpoint.origin(), call.last->error.message));
 }
 
 void Client::send(CallId id) {
@@ -100,6 +130,7 @@ bool Client::Call::received(const http::Response& head, std::string_view bytes) 
 void Client::answered(CallId id, Result<http::Response> response) {
   auto& call = *m_calls.at(id);
   call.exchange = 0;
+  call.heard = response.has_value();
   if (call.problem) return failed(id, std::move(*call.problem));
   if (!response) return failed(id, {in_context(call.what, std::move(response.error())), 0, {}});
   if (response->status / 100 != 2) return failed(id, refused(call.what, *response, m_loop.now()));
@@ -144,12 +175,16 @@ void Client::failed(CallId id, StoreError error) {
     if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
     return finish(id, std::move(error));
   }
+  constexpr Duration first_word{5'000};
+  if (call.word == 0) call.word = m_loop.after(first_word, [this, id] { tell_waiting(id); });
+  if (!keys_again) call.last = std::move(error);
   call.pause = m_loop.after(keys_again ? Duration(0) : pause, [this, id] { send(id); });
 }
 
 void Client::finish(CallId id, std::optional<StoreError> error) {
   const auto call = std::move(m_calls.extract(id).mapped());
   m_loop.cancel(call->limit);
+  m_loop.cancel(call->word);
   call->done(std::move(error));  // last: it may destroy this
 }
 
@@ -159,6 +194,7 @@ void Client::cancel(CallId id) {
   if (found.mapped()->exchange != 0) m_transport.cancel(found.mapped()->exchange);
   m_loop.cancel(found.mapped()->pause);
   m_loop.cancel(found.mapped()->limit);
+  m_loop.cancel(found.mapped()->word);
 }
 
 }  // namespace trainstep::objectstore

@@ -39,8 +39,10 @@ using Body = std::function<Result<std::string>()>;
 using Take = std::function<Result<void>(std::int64_t offset, std::string_view bytes)>;
 
 struct Limits {
-  Duration patience{300'000};  // a call that fails in a passing way is tried again for so long
-  Duration silence{60'000};    // one try: no byte has moved for so long
+  Duration patience{300'000};     // a call that fails in a passing way is tried again for so long
+  Duration housekeeping{60'000};  // the same of a look for what others have left: no result depends on it
+  Duration hurry{5'000};          // the same of all calls, when the time of what they are for is over
+  Duration silence{60'000};       // one try: no byte has moved for so long
   std::size_t largest_body = std::size_t{64} << 20U;
 };
 
@@ -69,12 +71,18 @@ class Client {
   CallId remove(const Address& what, Done<std::monostate> done);
 
   // An upload in parts, each but the last of at least 5 MiB. The object appears when it is completed, and not before.
-  CallId begin_upload(const Address& to, Done<std::string> done);                                                // → the upload's id
+  CallId begin_upload(const Address& to, Done<std::string> done, std::vector<http::Header> headers = {});        // → the upload's id
   CallId put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done);  // number from 1 → the part's etag
   CallId complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done);
   CallId abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done);
   // One page: uploads to keys that begin with this one's, begun and neither completed nor given up. `from`: where the page before says, or {}.
   CallId list_uploads(const Address& of, const Pending& from, Done<UploadPage> done);
+
+  // Called with what is waited for, when the store has answered for some seconds that a call must be tried again, and then rarely. Who does not
+  // answer at all is http::Waiting's business.
+  void on_waiting(std::function<void(const std::string& text)> tell) { m_tell = std::move(tell); }
+  // From now on calls have little patience, also those that are under way: the time of what they are for is over.
+  void hurry();
 
   // No callback comes any more; what is on the wire may still take effect.
   void cancel(CallId id);
@@ -99,6 +107,8 @@ class Client {
   http::Transport::Handler handler(CallId id, Call& call);
   void answered(CallId id, Result<http::Response> response);
   void failed(CallId id, StoreError error);
+  void lose_patience(CallId id);
+  void tell_waiting(CallId id);
   void finish(CallId id, std::optional<StoreError> error);
 
   Loop& m_loop;
@@ -110,6 +120,9 @@ class Client {
   Limits m_limits;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   CallId m_next = 1;
+  bool m_hurry = false;
+  std::function<void(const std::string&)> m_tell;
+  std::optional<Time> m_told;                                    // the last time
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);  // for answers of a key source that come late
 };
 

@@ -27,8 +27,13 @@ struct Client::Call {
   std::optional<StoreError> problem{};  // why no more of this try was wanted
   bool received(const http::Response& head, std::string_view bytes);
 
+  Duration patience{};
   bool late = false;  // no further try
   Loop::TimerId limit = 0;
+  std::optional<StoreError> last{};  // why there is another try
+  bool heard = false;                // the last try got an answer
+  Loop::TimerId word = 0;
+  std::size_t words = 0;
   int tries = 0;
   Keys keys{};           // of this try
   bool renewed = false;  // the keys were asked for anew after a refusal

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <utility>
@@ -105,7 +106,7 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
 Client::CallId Client::head(const Address& of, Done<Object> done) {
   auto asked = prepared("look at", "HEAD", of);
   auto read = [what = asked->what, key = of.key](http::Response& response) -> Answer<Object> {
-    Object object{key, 0, etag_of(response)};
+    Object object{key, 0, etag_of(response), std::string(response.header(mark_header).value_or(""))};
     const auto length = response.header("Content-Length").value_or("");
     if (std::from_chars(length.data(), length.data() + length.size(), object.size).ec != std::errc{})
       return tl::unexpected(garbled(what, "an object without a length"));
@@ -128,6 +129,7 @@ Client::CallId Client::list_uploads(const Address& of, const Pending& from, Done
   if (!from.upload.empty()) query.emplace_back("upload-id-marker", from.upload);
   auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, std::move(query));
   asked->keyless = of.key.empty();
+  asked->patience = std::min(m_limits.patience, m_limits.housekeeping);
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_uploads(response.body)); };
   return call<UploadPage>(std::move(asked), std::move(read), std::move(done));
 }
@@ -139,8 +141,9 @@ Client::CallId Client::remove(const Address& what, Done<std::monostate> done) {
   });
 }
 
-Client::CallId Client::begin_upload(const Address& to, Done<std::string> done) {
+Client::CallId Client::begin_upload(const Address& to, Done<std::string> done, std::vector<http::Header> headers) {
   auto asked = prepared("begin to upload", "POST", to, {{"uploads", ""}});
+  for (auto& header : headers) asked->request.headers.push_back(std::move(header));
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_upload_id(response.body)); };
   return call<std::string>(std::move(asked), std::move(read), std::move(done));
 }

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objectstore/listing.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
 namespace trainstep::objectstore {
+namespace {
+
+// Stores skip what is hidden or gone page by page, but not for ever.
+constexpr int most_vain_pages = 1'000;
+
+tl::unexpected<StoreError> endless(const std::string& what) {
+  return tl::unexpected(StoreError{
+      {ErrorKind::unavailable, fmt::format("{}: the object store's pages have no end: {} in a row held nothing new", what, most_vain_pages)}, 0, {}});
+}
+
+}  // namespace
 
 Listing::Listing(Client& client, Address at, Done done) : m_client(client), m_at(std::move(at)), m_done(std::move(done)) { ask(""); }
 
@@ -15,7 +28,10 @@ void Listing::ask(const std::string& token) {
   m_call = m_client.list(m_at.bucket, prefix, token, [this](Answer<ListPage> page) {
     const auto done = m_done;  // it may destroy this
     if (!page) return done(tl::unexpected(std::move(page.error())));
+    const auto first = page->objects.empty() ? m_first : page->objects.front().key;
+    m_vain = first == std::exchange(m_first, first) ? m_vain + 1 : 0;
     take(std::move(page->objects));
+    if (m_vain >= most_vain_pages) return done(endless("list " + m_at.text()));
     if (!page->next.empty() && !m_tokens.insert(page->next).second)
       return done(
           tl::unexpected(StoreError{{ErrorKind::unavailable, "list " + m_at.text() + ": the object store's pages go round in a circle"}, 0, {}}));
@@ -69,9 +85,11 @@ void UploadListing::ask(const Pending& from) {
   m_call = m_client.list_uploads(m_at, from, [this](Answer<UploadPage> page) {
     const auto done = m_done;  // it may destroy this
     if (!page) return done(tl::unexpected(std::move(page.error())));
+    m_vain = page->uploads.empty() ? m_vain + 1 : 0;
     for (auto& upload : page->uploads)
       if (upload.key == m_at.key || upload.key.starts_with(m_at.key + '/')) m_uploads.push_back(std::move(upload));
     if (page->next.key.empty()) return done(std::move(m_uploads));
+    if (m_vain >= most_vain_pages) return done(endless("list the uploads of " + m_at.text()));
     if (!m_pages.emplace(page->next.key, page->next.upload).second)
       return done(tl::unexpected(
           StoreError{{ErrorKind::unavailable, "list the uploads of " + m_at.text() + ": the object store's pages go round in a circle"}, 0, {}}));
@@ -103,6 +121,14 @@ Removal::Removal(Client& client, std::vector<Address> objects, Done done)
   });
 }
 
+Removal::Removal(Client& client, std::vector<Address> objects, std::string mark, Done done)
+    : m_client(client), m_done(std::move(done)), m_lanes(removals_at_once, no_limit), m_all(true) {
+  m_timer = client.loop().after(Duration(0), [this, objects = std::move(objects), mark = std::move(mark)] {
+    remove_marked(objects, mark);
+    pump();
+  });
+}
+
 Removal::~Removal() {
   m_client.loop().cancel(m_timer);
   for (const auto id : m_calls) m_client.cancel(id);
@@ -121,6 +147,30 @@ void Removal::remove(const std::vector<Object>& objects) {
 void Removal::remove_each(std::vector<Address> objects) {
   m_objects = objects.size();
   for (auto& object : objects) add([this, what = std::move(object)](auto done) { return m_client.remove(what, std::move(done)); });
+}
+
+// Between the look and the removal somebody may put another object there: as little time as can be.
+void Removal::remove_marked(const std::vector<Address>& objects, const std::string& mark) {
+  for (const auto& what : objects)
+    add([this, what, mark](const Client::Done<std::monostate>& done) {
+      return m_client.head(what, [this, what, mark, done](Answer<Object> there) {
+        const bool refused = !there && there.error().error.kind == ErrorKind::denied;
+        if (!there && !refused && there.error().status != 404) return done(tl::unexpected(std::move(there.error())));
+        if (there && !mark.empty() && there->mark == mark) return remove_now(what, done);
+        if (there || refused) m_unmarked.push_back(what);
+        done(std::monostate());
+      });
+    });
+}
+
+void Removal::remove_now(const Address& what, const Client::Done<std::monostate>& done) {
+  ++m_objects;
+  const auto id = std::make_shared<Client::CallId>();
+  *id = m_client.remove(what, [this, id, done](Answer<std::monostate> removed) {
+    m_calls.erase(*id);
+    done(std::move(removed));
+  });
+  m_calls.insert(*id);
 }
 
 void Removal::add(Call call) {

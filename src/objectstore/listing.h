@@ -36,6 +36,8 @@ class Listing {
   Done m_done;
   std::vector<Object> m_objects;
   std::set<std::string> m_tokens;  // that have come
+  std::string m_first;             // the first key of the page before
+  int m_vain = 0;                  // pages in a row that brought nothing new
   bool m_folder = false;           // it has a marker: an empty one, then
   Client::CallId m_call = 0;
 };
@@ -58,24 +60,31 @@ class UploadListing {
   Done m_done;
   std::vector<Pending> m_uploads;
   std::set<std::pair<std::string, std::string>> m_pages;  // where they began
+  int m_vain = 0;                                         // pages in a row that brought nothing
   Client::CallId m_call = 0;
 };
 
-// Removes the tree at an address, and what uploads in parts have left there; or certain objects.
+// Removes the tree at an address, and what uploads in parts have left there; or certain objects; or those of them that carry a mark.
 class Removal {
  public:
   using Done = std::function<void(Answer<std::size_t> objects)>;  // how many
   // References must outlive it. `done`: once, from the loop; it may destroy this. Error: input, for a whole bucket; the first, of what it met.
   Removal(Client& client, Address at, Done done);
   Removal(Client& client, std::vector<Address> objects, Done done);
+  // An object that may not be looked at carries no mark; no object carries an empty one.
+  Removal(Client& client, std::vector<Address> objects, std::string mark, Done done);
   Removal(const Removal&) = delete;
   Removal& operator=(const Removal&) = delete;
   ~Removal();
+  // Those that did not carry the mark, and stayed.
+  [[nodiscard]] const std::vector<Address>& unmarked() const { return m_unmarked; }
 
  private:
   using Call = std::function<Client::CallId(Client::Done<std::monostate>)>;
   void remove(const std::vector<Object>& objects);
   void remove_each(std::vector<Address> objects);
+  void remove_marked(const std::vector<Address>& objects, const std::string& mark);
+  void remove_now(const Address& what, const Client::Done<std::monostate>& done);
   void add(Call call);
   void pump();
   void give_up_uploads();
@@ -89,6 +98,7 @@ class Removal {
   std::unique_ptr<UploadListing> m_uploads;
   std::set<Client::CallId> m_calls;
   std::size_t m_objects = 0;
+  std::vector<Address> m_unmarked;
   bool m_all = false;  // objects are gone, uploads are left
   std::optional<StoreError> m_error;
   Loop::TimerId m_timer = 0;

@@ -51,6 +51,20 @@ void add_parents(std::set<std::string>& folders, std::string_view path) {
 
 }  // namespace
 
+std::string describe_change(const std::vector<LocalFile>& before, const std::vector<LocalFile>& now) {
+  std::map<std::string_view, const LocalFile*> left;
+  for (const auto& file : now) left[file.path] = &file;
+  const auto name = [](const LocalFile& file) { return file.path.empty() ? std::string("the file") : file.path; };
+  for (const auto& file : before) {
+    const auto found = left.extract(file.path);
+    if (found.empty()) return fmt::format("{} was removed", name(file));
+    const auto& other = *found.mapped();
+    if (other.size != file.size) return fmt::format("{} had {} bytes and has {}", name(file), file.size, other.size);
+    if (other.changed != file.changed) return fmt::format("{} was written again", name(file));
+  }
+  return left.empty() ? "" : fmt::format("{} was added", name(*left.begin()->second));
+}
+
 SyncPlan plan_upload(const std::vector<LocalFile>& files, const std::vector<Object>& there, const KnownFiles& known) {
   std::map<std::string_view, const Object*> objects;
   for (const auto& object : there) objects[object.key] = &object;

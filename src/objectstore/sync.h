@@ -27,6 +27,9 @@ struct Known {
 };
 using KnownFiles = std::map<std::string, Known>;  // by path
 
+// What differs between two looks at one tree, as a sentence of the first file that does: "weights was removed"; "": nothing.
+std::string describe_change(const std::vector<LocalFile>& before, const std::vector<LocalFile>& now);
+
 // Both sides of one file: `object.key` is relative to the tree's address, as `file.path` is to its root. Mostly they are the same.
 struct Travel {
   LocalFile file;

@@ -95,9 +95,9 @@ class Transfer {
 };
 
 // Files to objects. A large file becomes visible when all its parts are there. Errors: also input, when a file changes meanwhile, or is larger than
-// an object can be.
+// an object can be. `headers`: of each object, its metadata.
 std::unique_ptr<Transfer> upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Transfer::Sink sink,
-                                 TransferLimits limits = {});
+                                 TransferLimits limits = {}, std::vector<http::Header> headers = {});
 // Objects to files, below `root` (or `root` itself). A file becomes visible when it is whole. Errors: also conflict, when an object changes
 // meanwhile; internal, when the file system has less space than they say they need.
 std::unique_ptr<Transfer> download(Client& client, SyncPlan plan, std::filesystem::path root, Address from, Transfer::Sink sink,

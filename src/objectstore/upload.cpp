@@ -15,8 +15,8 @@ constexpr std::int64_t largest_part = std::int64_t{5} << 30;  // Amazon S3 User 
 
 class Upload : public Transfer {
  public:
-  Upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Sink sink, TransferLimits limits)
-      : Transfer(client, std::move(root), std::move(to), std::move(sink), limits), m_plan(std::move(plan)) {}
+  Upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Sink sink, TransferLimits limits, std::vector<http::Header> headers)
+      : Transfer(client, std::move(root), std::move(to), std::move(sink), limits), m_plan(std::move(plan)), m_headers(std::move(headers)) {}
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
   ~Upload() override {
@@ -49,20 +49,19 @@ class Upload : public Transfer {
 
   void whole(const Travel& travel) {
     const auto& file = travel.file;
-    m_lanes.add(
-        file.size,
-        call<Object>([this, &file, &key = travel.object.key](const auto& done) { return m_client.put(address(key), part(file, 0, file.size), done); },
-                     [this, &file](const Object& object) {
-                       moved(file.size);
-                       uploaded(file, object.etag);
-                     }));
+    m_lanes.add(file.size, call<Object>([this, &file, &key = travel.object.key](
+                                            const auto& done) { return m_client.put(address(key), part(file, 0, file.size), done, m_headers); },
+                                        [this, &file](const Object& object) {
+                                          moved(file.size);
+                                          uploaded(file, object.etag);
+                                        }));
   }
 
   void in_parts(const Travel& travel) {
     m_lanes.add(0, call<std::string>(
                        [this, &key = travel.object.key](const auto& done) {
                          m_begun.insert(key);
-                         return m_client.begin_upload(address(key), done);
+                         return m_client.begin_upload(address(key), done, m_headers);
                        },
                        [this, &travel](std::string upload) { queue_parts(travel, std::move(upload)); }));
   }
@@ -165,10 +164,12 @@ class Upload : public Transfer {
   }
 
   // Uploads of the same object that nobody will complete: begun by an attempt that was killed, or by a request whose answer was lost. Who may not
-  // list them leaves them there.
+  // list them leaves them there, and does not try it for each file.
   void give_up_others(const std::string& key, const std::function<void()>& then) {
+    if (m_blind) return then();
     auto& looks = m_looks.emplace_back();
     looks = std::make_unique<UploadListing>(m_client, address(key), [this, key, then](const Answer<std::vector<Pending>>& found) {
+      m_blind = m_blind || !found;
       std::vector<std::string> uploads;
       for (const auto& pending : found.value_or(std::vector<Pending>()))
         if (pending.key == address(key).key) uploads.push_back(pending.upload);
@@ -189,13 +190,16 @@ class Upload : public Transfer {
   std::vector<Loop::TimerId> m_second_looks;
   std::map<std::string, Parts> m_parts;  // by key
   std::list<std::unique_ptr<UploadListing>> m_looks;
+  std::vector<http::Header> m_headers;
+  bool m_blind = false;           // uploads cannot be listed
   std::set<std::string> m_begun;  // keys whose upload in parts may have begun, and is not complete
 };
 
 }  // namespace
 
-std::unique_ptr<Transfer> upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Transfer::Sink sink, TransferLimits limits) {
-  return std::make_unique<Upload>(client, std::move(plan), std::move(root), std::move(to), std::move(sink), limits);
+std::unique_ptr<Transfer> upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Transfer::Sink sink, TransferLimits limits,
+                                 std::vector<http::Header> headers) {
+  return std::make_unique<Upload>(client, std::move(plan), std::move(root), std::move(to), std::move(sink), limits, std::move(headers));
 }
 
 }  // namespace trainstep::objectstore

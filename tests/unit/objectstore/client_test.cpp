@@ -9,6 +9,7 @@
 using namespace trainstep;
 using namespace trainstep::objectstore;
 using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
 using test::FakeTransport;
 using test::Reply;
 using test::VirtualLoop;
@@ -335,4 +336,101 @@ TEST_CASE_METHOD(Bucket, "pages of uploads that go round in a circle come to an 
   REQUIRE(found);
   REQUIRE_FALSE(*found);
   CHECK(server.asked().size() == 2);
+}
+
+TEST_CASE_METHOD(Bucket, "a store whose answers keep a call waiting is named after five seconds with its words, and then rarely") {
+  std::vector<std::string> told;
+  const auto began = loop.now();
+  client.on_waiting([&](const std::string& text) { told.push_back(std::to_string((loop.now() - began).count() / 1000) + " s: " + text); });
+  SECTION("an error") {
+    server.serve([](const auto&) { return refusal(503, "SlowDown"); });
+    client.put(object, text("a"), [](const auto&) {});
+    client.put(object, text("b"), [](const auto&) {});
+    loop.run();
+    REQUIRE(told.size() >= 2);
+    CHECK_THAT(told[0], Catch::StartsWith("5 s: waiting for http://store:9000: put s3://b/dir/k: ") && Contains("SlowDown"));
+    CHECK_THAT(told[1], Catch::StartsWith("60 s: "));
+    CHECK(told.size() <= 4);
+  }
+  SECTION("a success that is none") {
+    server.serve([](const auto&) { return refusal(200, "InternalError"); });
+    client.complete_upload(object, "u", {"e"}, [](const auto&) {});
+    loop.run(6s);
+    CHECK(told.size() == 1);
+  }
+  SECTION("not one that passes, nor one that does not answer: that is told elsewhere") {
+    server.reply(refusal(503, "SlowDown"));
+    server.reply(Reply::text("", 200));
+    client.remove(object, [](const auto&) {});
+    loop.run(1min);
+    server.serve([](const auto&) { return Reply::lost(); });
+    client.remove(object, [](const auto&) {});
+    loop.run();
+    CHECK(told.empty());
+  }
+}
+
+TEST_CASE_METHOD(Bucket, "a call that is begun or under way when the time is over does not wait much longer") {
+  server.serve([](const auto&) {
+    auto reply = refusal(503, "SlowDown");
+    reply.headers.push_back({"Retry-After", "600"});
+    return reply;
+  });
+  const auto began = loop.now();
+  std::vector<Duration> ended;
+  const auto end = [&](const Answer<std::monostate>& answer) {
+    CHECK_FALSE(answer);
+    ended.push_back(loop.now() - began);
+  };
+  client.remove(object, end);
+  loop.after(20s, [&] {
+    client.hurry();
+    client.remove(object, end);
+  });
+  loop.run();
+  REQUIRE(ended.size() == 2);
+  CHECK(ended[1] < 27s);
+}
+
+TEST_CASE_METHOD(Bucket, "a pause that a store asks for is not waited for longer than the patience") {
+  server.serve([](const auto&) {
+    auto reply = refusal(503, "SlowDown");
+    reply.headers.push_back({"Retry-After", "3600"});
+    return reply;
+  });
+  const auto began = loop.now();
+  const auto removed = outcome<std::monostate>([&](auto done) { client.remove(object, done); });
+  REQUIRE_FALSE(removed);
+  CHECK_THAT(removed.error().error.message, Contains("SlowDown"));
+  CHECK(loop.now() - began <= 6min);
+}
+
+TEST_CASE_METHOD(Bucket, "a listing whose pages have no end comes to one") {
+  int pages = 0;
+  const auto key = GENERATE(as<std::string>(), "", "<Contents><Key>dir/k/always</Key><Size>1</Size><ETag>e</ETag></Contents>");
+  server.serve([&](const auto&) {
+    return Reply::text("<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>" + std::to_string(++pages) +
+                       "</NextContinuationToken>" + key + "</ListBucketResult>");
+  });
+  std::optional<Answer<std::vector<Object>>> found;
+  const Listing listing(client, object, [&](auto answer) { found = std::move(answer); });
+  loop.run(1h);
+  REQUIRE(found);
+  REQUIRE_FALSE(*found);
+  CHECK(found->error().error.kind == ErrorKind::unavailable);
+  CHECK_THAT(found->error().error.message, Contains("list s3://b/dir/k") && Contains("have no end"));
+}
+
+TEST_CASE_METHOD(Bucket, "pages of uploads that have no end come to one") {
+  int pages = 0;
+  server.serve([&](const auto&) {
+    return Reply::text("<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>" + std::to_string(++pages) +
+                       "</NextKeyMarker></ListMultipartUploadsResult>");
+  });
+  std::optional<Answer<std::vector<Pending>>> found;
+  const UploadListing listing(client, object, [&](auto answer) { found = std::move(answer); });
+  loop.run(1h);
+  REQUIRE(found);
+  REQUIRE_FALSE(*found);
+  CHECK_THAT(found->error().error.message, Contains("have no end"));
 }

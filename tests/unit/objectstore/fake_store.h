@@ -27,6 +27,7 @@ struct FakeStore {
   std::map<std::string, std::string> objects;                              // key → content; of any bucket
   std::map<std::string, std::map<int, std::string>> uploads;               // id → parts
   std::map<std::string, std::string> upload_keys;                          // id → key
+  std::map<std::string, std::string> marks;                                // key → whose it is; of those that were put with one
   bool lose_beginnings = false;                                            // the effect happens, its answer is lost, once
   std::function<std::optional<Reply>(const FakeTransport::Asked&)> fault;  // instead of the answer; the effect does not happen
   bool lose_completions = false;                                           // the effect happens, its answer is lost, once
@@ -80,6 +81,7 @@ struct FakeStore {
       const auto id = "u" + std::to_string(++m_last_upload);
       uploads[id];
       upload_keys[id] = key;
+      m_upload_marks[id] = asked.header(std::string(mark_header));
       if (std::exchange(lose_beginnings, false)) return Reply::lost();
       return Reply::text("<InitiateMultipartUploadResult><UploadId>" + id + "</UploadId></InitiateMultipartUploadResult>");
     }
@@ -90,6 +92,7 @@ struct FakeStore {
       return with_etag(etag(request.body));
     }
     objects[key] = request.body;
+    marks[key] = asked.header(std::string(mark_header));
     m_whole.erase(key);
     return with_etag(tag_of(key));
   }
@@ -106,6 +109,7 @@ struct FakeStore {
     }
     m_etags[key] = etag(digests) + "-" + std::to_string(upload.mapped().size());
     m_whole[key] = content;
+    marks[key] = m_upload_marks[upload.key()];
     if (std::exchange(lose_completions, false)) return Reply::lost();
     return Reply::text("<CompleteMultipartUploadResult><ETag>" + m_etags[key] + "</ETag></CompleteMultipartUploadResult>");
   }
@@ -119,6 +123,7 @@ struct FakeStore {
     if (asked.request.method == "HEAD") {
       auto head = with_etag(tag);
       head.headers.push_back({"Content-Length", std::to_string(content.size())});
+      if (const auto& mark = marks[key]; !mark.empty()) head.headers.push_back({"X-Amz-Meta-Trainstep-Job", mark});
       return head;
     }
     const auto range = asked.header("Range");
@@ -157,6 +162,7 @@ struct FakeStore {
     return Reply::text(xml + "</ListBucketResult>");
   }
 
+  std::map<std::string, std::string> m_upload_marks;    // by id
   std::map<std::string, std::string> m_etags, m_whole;  // of objects that were put in parts
   int m_last_upload = 0;
 };

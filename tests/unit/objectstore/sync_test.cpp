@@ -90,3 +90,14 @@ TEST_CASE("sizes that a listing invents do not overflow") {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   CHECK(plan_download({{"a", most, "e"}, {"b", most, "e"}}, {}, {}).bytes == most);
 }
+
+TEST_CASE("what has changed in a tree is said of the first file, in words") {
+  const std::vector<LocalFile> before{{"a", 1, 10}, {"b", 2, 20}};
+  CHECK(describe_change(before, before).empty());
+  CHECK(describe_change(before, {{"b", 2, 20}}) == "a was removed");
+  CHECK(describe_change(before, {}) == "a was removed");
+  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 3, 20}}) == "b had 2 bytes and has 3");
+  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 21}}) == "b was written again");
+  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 20}, {"c", 1, 1}}) == "c was added");
+  CHECK(describe_change({{"", 1, 10}}, {}) == "the file was removed");
+}
