@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "objectstore/local_tree.h"
 #include "spec/returned.h"
 
 namespace trainstep::agent {
@@ -63,6 +64,12 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
   return found;
 }
 
+// What cannot be read now is nothing that could be delivered.
+std::vector<objectstore::LocalFile> files_at(const std::string& path) {
+  auto tree = objectstore::read_tree(path);
+  return tree ? std::move(tree->files) : std::vector<objectstore::LocalFile>();
+}
+
 }  // namespace
 
 Result<Pending> open_outputs(const plan::Task& task) {
@@ -114,6 +121,24 @@ Result<void> check_unchanged(const Footprints& at_end, const std::string& outliv
           fmt::format("output {}: it still changed after the program had ended with success; what the program had left running: {}; "
                       "the program must wait for whatever writes its outputs",
                       name, outlived));
+  return {};
+}
+
+Trees trees_at_end(const plan::Task& task) {
+  Trees trees;
+  for (const auto& output : task.outputs)
+    if (output.type == spec::Type::artifact && (output.to.in_store() || !output.folder_is.empty())) trees[output.name] = files_at(output.path);
+  return trees;
+}
+
+Result<void> check_trees(const plan::Task& task, const Trees& at_end) {
+  for (const auto& output : task.outputs) {
+    const auto before = at_end.find(output.name);
+    const auto change = before == at_end.end() ? "" : objectstore::describe_change(before->second, files_at(output.path));
+    if (!change.empty())
+      return Error{ErrorKind::conflict,
+                   fmt::format("output {}: {} after the program had ended, before it was delivered ({})", output.name, change, output.path)};
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "data/footprint.h"
 #include "data/pending_output.h"
+#include "objectstore/sync.h"
 #include "plan/task.h"
 #include "result/pod_report.h"
 
@@ -30,6 +31,12 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
 // has changed meanwhile.
 Footprints footprints_at_end(const plan::Task& task);
 Result<void> check_unchanged(const Footprints& at_end, const std::string& outlived);
+
+// The files of those artifacts that are to be brought somewhere, links followed, by output name: when the program has ended, exactly these are what
+// is to be delivered. Error (conflict): they are others by now.
+using Trees = std::map<std::string, std::vector<objectstore::LocalFile>>;
+Trees trees_at_end(const plan::Task& task);
+Result<void> check_trees(const plan::Task& task, const Trees& at_end);
 
 // An artifact is present when a regular file with content was written, or the program has named an address. Errors (input): a value that was not
 // written or does not fit its type, an executor output that is no JSON.

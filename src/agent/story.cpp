@@ -29,12 +29,16 @@ class Story {
 
   Result<void> go(PodReport& report) {
     ASSIGN(m_stores, staging::Stores::open(m_loop, m_with.transport, m_task.stores, m_with.environment, m_with.seed, m_with.limits));
+    m_stores->on_waiting(m_with.tell);
     if (!m_scratch.empty()) m_stores->ledger() = staging::Ledger(std::filesystem::path(m_scratch) / "staged");
     ASSIGN(auto before, until_stopped([&] { return prepare(report); }));
     if (!before) return {};
     if (m_with.run_program) {
       std::optional<Footprints> at_end;
-      ASSIGN(const auto end, run_with_checkpoints([&] { at_end = footprints_at_end(m_task); }));
+      ASSIGN(const auto end, run_with_checkpoints([&] {
+               at_end = footprints_at_end(m_task);
+               look_at_outputs();
+             }));
       if (end.killed_any) m_with.tell(fmt::format("the program has ended; what it had left running was killed: {}", end.outlived));
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
@@ -42,11 +46,15 @@ class Story {
       const auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
       if (!unchanged) return programs_fault(report, unchanged.error());
     }
+    look_at_outputs();
     report.verdict_class = VerdictClass::succeeded;
     m_trained = true;
     if (m_primary) TRY(deliver(report, *before));
     return {};
   }
+  Story(const Story&) = delete;
+  Story& operator=(const Story&) = delete;
+  ~Story() { m_loop.cancel(m_hurry); }
   // The program, if there is one, has ended well.
   [[nodiscard]] bool trained() const { return m_trained; }
 
@@ -95,7 +103,7 @@ class Story {
       report = std::move(*finished);
       return std::optional<Footprints>();
     }
-    if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task));
+    if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task, m_with.tell));
     if (m_primary) TRY(open_claims());
     ASSIGN(auto before, prepare_outputs(m_task, m_pending));
     TRY(fetch(report));
@@ -148,15 +156,29 @@ class Story {
     return {};
   }
 
+  // When the program has ended, whoever lives on.
+  void look_at_outputs() {
+    if (m_primary && !m_at_end) m_at_end = trees_at_end(m_task);
+  }
+
+  // What is told to be absent does not go; what is told to be there does, or the delivery fails.
+  static bool goes(const plan::TaskOutput& output, const Footprints& before, const PodReport& report) {
+    const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);
+    const bool written = told != report.outputs.end() && told->present && told->uri.empty();
+    return output.to.in_store() && (written || before.at(output.name).written());
+  }
+
   Result<void> deliver(PodReport& report, const Footprints& before) {
+    TRY(check_trees(m_task, *m_at_end));
     auto outputs = read_outputs(m_task, before);
     if (!outputs) return programs_fault(report, outputs.error());
     report.outputs = std::move(*outputs);
     Deadline limit(m_loop);
     limit.set(m_task.finishing_limit);
+    m_hurry = m_loop.after(m_task.finishing_limit, [this] { m_stores->hurry(); });
     std::vector<plan::TaskOutput> to_send;
-    for (const auto& output : m_task.outputs)  // what is told to be absent does not go
-      if (output.to.in_store() && before.at(output.name).written()) to_send.push_back(output);
+    for (const auto& output : m_task.outputs)
+      if (goes(output, before, report)) to_send.push_back(output);
     std::optional<staging::Delivery> delivery;
     bool stopped = false;
     const auto try_once_more = [this] { m_loop.after(last_try, [this] { m_loop.stop(); }); };
@@ -171,17 +193,28 @@ class Story {
     if (!to_send.empty()) TRY(deliver(report, std::move(to_send), delivery));
     delivery.reset();
     if (stopped) try_once_more();
+    if (!m_pending.empty()) TRY(check_trees(m_task, claims_only(*m_at_end)));
     ASSIGN(const auto told, commit_outputs(m_pending, report.outputs));
     for (const auto& line : told) m_with.tell(line);
     return keep_record(report, limit, stopped);
+  }
+
+  // In characters that a header and an address take.
+  [[nodiscard]] std::string mark() const { return http::percent_encoded(m_task.job + '.' + m_task.attempt); }
+
+  // What is in a store already may go here.
+  [[nodiscard]] Trees claims_only(Trees trees) const {
+    std::erase_if(trees, [this](const auto& tree) { return !m_pending.contains(tree.first); });
+    return trees;
   }
 
   Result<void> deliver(PodReport& report, std::vector<plan::TaskOutput> outputs, std::optional<staging::Delivery>& delivery) {
     const auto& record = m_task.record;
     const auto own = record.in_store() ? record.uri.substr(0, record.uri.rfind('/')) : std::string();
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
-             delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
-                              staging::DeliveryOptions{.own = own, .manifest = staging::Manifest::beside(record)});
+             delivery.emplace(
+                 *m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
+                 staging::DeliveryOptions{.own = own, .manifest = staging::Manifest::beside(record), .mark = mark(), .at_end = *m_at_end});
            }));
     m_with.tell(fmt::format("outputs: {}", describe(staged)));
     report.bytes_out = staged.bytes;
@@ -209,6 +242,8 @@ class Story {
   const Surroundings& m_with;
   RunningLoop& m_loop;
   bool m_trained = false;
+  std::optional<Trees> m_at_end;
+  Loop::TimerId m_hurry = 0;
   Pending m_pending;
   std::unique_ptr<staging::Stores> m_stores;
 };

@@ -65,6 +65,7 @@ void StepData::open(Done done) {
     m_found.clear();
     if (!opened) return done(std::move(opened.error()));
     m_stores = std::move(*opened);
+    m_stores->on_waiting(m_surroundings.say);
     return done({});
   }
   const auto& access = m_plan.data.secrets[m_found.size()];

@@ -185,7 +185,7 @@ class LocalBackend::Impl {
   Surroundings m_surroundings;
   Ports m_ports;
   std::map<std::string, PendingOutput> m_pending;  // by output; those that the step wants somewhere
-  std::vector<std::string> m_to_commit;            // of those: what this run has written
+  std::map<std::string, Footprint> m_to_commit;    // of those: what this run has written, as it was found
   Footprints m_before;                             // of the run
   Footprints m_before_attempt;                     // of the primary, the last one
   std::optional<Footprints> m_at_end;              // of the primary, when others outlived its first process
@@ -372,15 +372,17 @@ Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
     output.path = fs::absolute(bound->path->path).lexically_normal().string();
     if (!output.present || output.earlier) continue;
     output.pending = pending->second.path().string();
-    m_to_commit.push_back(output.name);
+    m_to_commit.emplace(output.name, Footprint(pending->second.path(), false));
   }
   return outputs;
 }
 
 Result<std::vector<std::string>> LocalBackend::Impl::commit() {
   std::vector<std::string> told;
-  for (const auto& name : m_to_commit) {
+  for (const auto& [name, found] : m_to_commit) {
     auto& pending = m_pending.at(name);
+    if (!found.unchanged())
+      return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
     ASSIGN(const auto aside, pending.commit());
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
   }

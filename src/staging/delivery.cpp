@@ -34,12 +34,14 @@ Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Durati
       m_timer(stores.loop().after(Duration(0), [this] { next(); })) {
   m_limit.set(limit);
   const bool all_own = std::ranges::all_of(m_outputs, [this](const auto& output) { return is_own(output.to.uri); });
-  if (all_own || !m_options.manifest.somewhere()) m_manifest.emplace();
+  if (all_own || !m_options.manifest.somewhere()) m_manifest.emplace().set_mark(m_options.mark);
+  if (limit > Duration(0)) m_hurry_timer = m_stores.loop().after(limit, [this] { m_stores.hurry(); });
 }
 
 Delivery::~Delivery() {
   m_stores.loop().cancel(m_timer);
   m_stores.loop().cancel(m_stop_timer);
+  m_stores.loop().cancel(m_hurry_timer);
   cancel_call();
 }
 
@@ -59,6 +61,7 @@ void Delivery::load_manifest() {
     const bool none = !text && (text.error().kind == ErrorKind::not_found || text.error().kind == ErrorKind::denied);
     if (!text && !none) return failed(std::move(text.error()));
     m_manifest = Manifest::read(text.value_or(""));
+    if (m_manifest->mark().empty()) m_manifest->set_mark(m_options.mark), m_unsaved = true;
     next();
   };
   const auto& place = m_options.manifest;
@@ -92,6 +95,9 @@ void Delivery::next() {
 
 void Delivery::compare(std::vector<objectstore::Object> there) {
   auto tree = objectstore::read_tree(output().path);
+  const bool gone = !tree && tree.error().kind == ErrorKind::not_found;
+  if (auto change = tree || gone ? change_since_end(tree ? tree->files : std::vector<objectstore::LocalFile>()) : std::nullopt)
+    return withdraw(std::move(*change));
   if (!tree) return finish(std::move(tree.error()));  // no store can help
   if (tree->files.empty() && !tree->left_out.empty())
     return finish(input_error(fmt::format("nothing at {} can be delivered; {}", output().path, objectstore::describe_left_out(tree->left_out))));
@@ -102,6 +108,14 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   keep_manifest();
 }
 
+// None: what is there now is what is to be delivered.
+std::optional<Error> Delivery::change_since_end(const std::vector<objectstore::LocalFile>& now) const {
+  const auto at_end = m_options.at_end.find(output().name);
+  const auto change = at_end == m_options.at_end.end() ? "" : objectstore::describe_change(at_end->second, now);
+  if (change.empty()) return std::nullopt;
+  return Error{ErrorKind::conflict, fmt::format("{} after the program had ended, before it was delivered ({})", change, output().path)};
+}
+
 // What lies at the address and is none of these files: the job's own goes when they are there, other things stay.
 void Delivery::find_others() {
   const auto& uri = output().to.uri;
@@ -110,7 +124,7 @@ void Delivery::find_others() {
   m_others.clear();
   std::vector<std::string> strange;
   for (const auto& object : m_there)
-    if (!ours.contains(object.key)) (is_own(uri) || m_manifest->is_ours(uri, object) ? m_others : strange).push_back(object.key);
+    if (!ours.contains(object.key)) (is_own(uri) || m_manifest->may_be_ours(uri, object) ? m_others : strange).push_back(object.key);
   if (!strange.empty())
     tell_once(fmt::format("{} at {} {} not put there by this job: left as {}", described(strange.size(), strange.front()), uri,
                           strange.size() == 1 ? "was" : "were", strange.size() == 1 ? "it is" : "they are"));
@@ -170,7 +184,13 @@ void Delivery::send() {
   if (m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
   m_sending = true;
   m_transfer = objectstore::upload(m_stores.of(output().to), m_plan, output().path, m_to,
-                                   {nullptr, [this](const Result<void>& result) { sent(result); }}, m_stores.limits());
+                                   {nullptr, [this](const Result<void>& result) { sent(result); }}, m_stores.limits(), headers());
+}
+
+// In the job's own folder all is the job's.
+std::vector<http::Header> Delivery::headers() const {
+  if (is_own(output().to.uri) || m_manifest->mark().empty()) return {};
+  return {{std::string(objectstore::mark_header), m_manifest->mark()}};
 }
 
 void Delivery::sent(const Result<void>& result) {
@@ -192,23 +212,44 @@ void Delivery::remove_others() {
   if (m_others.empty()) return list_uploads();
   std::vector<Address> others;
   for (const auto& key : m_others) others.push_back(at(key));
-  m_removal = std::make_unique<objectstore::Removal>(m_stores.of(output().to), std::move(others), [this](auto removed) {
+  auto& client = m_stores.of(output().to);
+  const auto done = [this](auto removed) {
     if (!removed) return failed(std::move(removed.error().error));
+    tell_unmarked();
     list_uploads();
-  });
+  };
+  if (is_own(output().to.uri))
+    m_removal = std::make_unique<objectstore::Removal>(client, std::move(others), done);
+  else
+    m_removal = std::make_unique<objectstore::Removal>(client, std::move(others), m_manifest->mark(), done);
+}
+
+// Another job may have put its own where an attempt that was killed had, or was about to.
+void Delivery::tell_unmarked() {
+  const auto& stayed = m_removal->unmarked();
+  if (stayed.empty()) return;
+  tell_once(fmt::format("{} at {} {} not what this job has put there, as far as can be seen: left as {}",
+                        described(stayed.size(), stayed.front().key.substr(m_to.key.size() + 1)), output().to.uri, stayed.size() == 1 ? "is" : "are",
+                        stayed.size() == 1 ? "it is" : "they are"));
 }
 
 // Of an attempt that was killed, whose files may have had other names. Who may not list uploads, and stores that cannot, leave them there.
 void Delivery::list_uploads() {
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(output().to), m_to, [this](auto found) {
-    if (!found && found.error().status == 0) return failed(std::move(found.error().error));
-    if (!found) return delivered();
+    if (!found && found.error().status == 0 && !m_limit.passed()) return failed(std::move(found.error().error));
+    if (!found) return keep_uploads(found.error());
     const auto& uri = output().to.uri;
     std::erase_if(*found, [&](const auto& pending) {
       return !is_own(uri) && !m_manifest->names(uri, pending.key.size() > m_to.key.size() ? pending.key.substr(m_to.key.size() + 1) : "");
     });
     give_up_uploads(std::move(*found));
   });
+}
+
+// The outputs are there, and what is not known to be is no reason to say otherwise.
+void Delivery::keep_uploads(const objectstore::StoreError& why) {
+  if (why.status == 0 || retryable(why)) tell_once(fmt::format("{}; what an earlier attempt has begun to upload may stay there", why.error.message));
+  delivered();
 }
 
 void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
@@ -230,6 +271,8 @@ void Delivery::delivered() {
 }
 
 void Delivery::failed(Error error) {
+  if (const auto tree = objectstore::read_tree(output().path); tree || tree.error().kind == ErrorKind::not_found)
+    if (auto change = change_since_end(tree ? tree->files : std::vector<objectstore::LocalFile>())) return withdraw(std::move(*change));
   if (m_limit.passed()) {
     // What a store does not want (400: expired tokens, for one) is no fault of the program whose output it is.
     if (error.kind == ErrorKind::input) error.kind = ErrorKind::denied;

@@ -20,6 +20,12 @@ void Delivery::stop(Error why) {
   m_stop_timer = m_stores.loop().after(to_finish, [this] { stop_now(); });
 }
 
+// No further try can deliver what is gone.
+void Delivery::withdraw(Error why) {
+  m_stopped = std::move(why);
+  stop_now();
+}
+
 void Delivery::stop_now() {
   m_ending = true;
   m_stores.loop().cancel(m_stop_timer);
@@ -46,7 +52,7 @@ void Delivery::retract() {
   const auto store = m_put.begin()->first.first;
   std::vector<objectstore::Address> objects;
   for (auto at = m_put.begin(); at != m_put.end() && at->first.first == store; at = m_put.erase(at)) objects.push_back(at->second);
-  m_removal = std::make_unique<objectstore::Removal>(m_stores.of({"", store, ""}), std::move(objects),
+  m_removal = std::make_unique<objectstore::Removal>(m_stores.of({"", store, ""}), std::move(objects), m_manifest->mark(),
                                                      [this](const auto&) { m_timer = m_stores.loop().after(Duration(0), [this] { retract(); }); });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "staging/manifest.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "data/json.h"
@@ -11,6 +12,12 @@ namespace {
 constexpr ReadLimits limits{.bytes = std::size_t{256} << 20U, .depth = 6, .nodes = 40'000'000};
 constexpr auto unknown_tag = "-";  // of a store that knows none: it is never ours
 
+// It becomes a header's value.
+bool is_mark(const std::string& text) {
+  constexpr std::size_t longest = 512;
+  return !text.empty() && text.size() <= longest && std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7F'; });
+}
+
 }  // namespace
 
 plan::TaskPlace Manifest::beside(const plan::TaskPlace& record) {
@@ -20,10 +27,12 @@ plan::TaskPlace Manifest::beside(const plan::TaskPlace& record) {
   return {"", 0, path.replace_extension(".outputs.json").string()};
 }
 
-// {"outputs": [{"uri": "s3://bucket/model", "objects": [["weights", ""], …]}]}
+// {"mark": "train.1f2e", "outputs": [{"uri": "s3://bucket/model", "objects": [["weights", ""], …]}]}
 Manifest Manifest::read(std::string_view text) {
   Manifest manifest;
   const auto json = parse_json(text, "manifest", limits);
+  const auto* mark = json && json->is_object() ? find(*json, "mark") : nullptr;
+  if (mark != nullptr && mark->is_string() && is_mark(mark->get<std::string>())) manifest.m_mark = mark->get<std::string>();
   const auto* outputs = json && json->is_object() ? find(*json, "outputs") : nullptr;
   if (outputs == nullptr || !outputs->is_array()) return manifest;
   for (const auto& output : *outputs) {
@@ -46,7 +55,7 @@ std::string Manifest::text() const {
     for (const auto& [key, tag] : keys) objects.push_back({key, tag});
     outputs.push_back({{"uri", uri}, {"objects", std::move(objects)}});
   }
-  return to_text(Json{{"outputs", std::move(outputs)}});
+  return to_text(Json{{"mark", m_mark}, {"outputs", std::move(outputs)}});
 }
 
 bool Manifest::add(const std::string& uri, const std::vector<objectstore::LocalFile>& files, const std::vector<objectstore::Object>& there) {
@@ -71,7 +80,7 @@ const std::string* Manifest::before(const std::string& uri, const std::string& k
   return found == output->second.end() ? nullptr : &found->second;
 }
 
-bool Manifest::is_ours(const std::string& uri, const objectstore::Object& object) const {
+bool Manifest::may_be_ours(const std::string& uri, const objectstore::Object& object) const {
   const auto* tag = before(uri, object.key);
   return tag != nullptr && *tag != unknown_tag && *tag != object.etag;
 }

@@ -75,12 +75,16 @@ struct DeliveryOptions {
   std::string own{};                 // an address: all that lies below it is the job's own
   plan::TaskPlace manifest{};        // elsewhere what stands here is; none: nothing is
   std::string_view what = "output";  // for messages
+  std::string mark{};                // what tells its objects from others', in letters of an address; without, those that it has put elsewhere stay
+  // By output's name: the files that are to be delivered, as they were when the program had ended. Without: what is there when they are looked at.
+  std::map<std::string, std::vector<objectstore::LocalFile>> at_end{};
 };
 
 // Puts every output where it belongs, but for what is there already, and removes what an earlier attempt of the job left there beside it, begun
 // uploads too; what the job has not put there stays. What fails is tried again until `limit` has passed: the result of a training is worth it, and
-// keys and rights can be mended meanwhile. Errors: of the last try; that a store does not want it is `denied`, `input` is what is wrong with the
-// files; cancelled.
+// keys and rights can be mended meanwhile. What does not lie there any more as it did at the program's end is not delivered at all, and what was put
+// at addresses that others see is removed again. Errors: of the last try; that a store does not want it is `denied`, `input` is what is wrong with
+// the files, `conflict` that somebody has changed them; cancelled.
 class Delivery {
  public:
   // References must outlive it. `outputs`: those that exist at their paths and have a place in a store.
@@ -98,6 +102,11 @@ class Delivery {
   void load_manifest();
   void next();
   void compare(std::vector<objectstore::Object> there);
+  [[nodiscard]] std::vector<http::Header> headers() const;
+  void tell_unmarked();
+  void keep_uploads(const objectstore::StoreError& why);
+  [[nodiscard]] std::optional<Error> change_since_end(const std::vector<objectstore::LocalFile>& now) const;
+  void withdraw(Error why);
   void find_others();
   void tell_once(const std::string& what);
   void note_put(const std::string& key);
@@ -146,7 +155,7 @@ class Delivery {
   std::unique_ptr<objectstore::Transfer> m_transfer;
   bool m_sending = false, m_ending = false;
   std::optional<Error> m_stopped;
-  Loop::TimerId m_timer = 0, m_stop_timer = 0;
+  Loop::TimerId m_timer = 0, m_stop_timer = 0, m_hurry_timer = 0;
 };
 
 // "12 files, 1.5 GB in 3.1 s", "1 file, 5 B in 0.1 s, 11 were there already"

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,6 +40,13 @@ class Stores {
   // What was staged before; replaced by one with a folder, it reaches from one process to the next.
   [[nodiscard]] Ledger& ledger() { return m_ledger; }
   [[nodiscard]] objectstore::Client& of(const plan::TaskPlace& place) { return *m_clients.at(place.store); }
+  // As of each of their clients.
+  void on_waiting(const std::function<void(const std::string&)>& tell) {
+    for (const auto& client : m_clients) client->on_waiting(tell);
+  }
+  void hurry() {
+    for (const auto& client : m_clients) client->hurry();
+  }
   [[nodiscard]] const objectstore::TransferLimits& limits() const { return m_limits; }
 
  private:

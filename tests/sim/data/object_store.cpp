@@ -10,6 +10,7 @@
 #include "data/digest.h"
 #include "data/xml.h"
 #include "http/url.h"
+#include "objectstore/answers.h"
 
 namespace trainstep::sim::data {
 namespace {
@@ -99,7 +100,7 @@ std::map<std::string, std::string> ObjectStore::tree(const std::string& where) c
 }
 
 void ObjectStore::set(const std::string& where, std::string content, std::string etag) {
-  m_objects[where] = {std::move(content), std::move(etag)};
+  m_objects[where] = {std::move(content), std::move(etag), {}};
   if (m_changed) m_changed(where);
 }
 
@@ -111,10 +112,11 @@ void ObjectStore::put(const std::string& where, std::string content) {
 http::Response ObjectStore::get(const http::Request& request, const Place& place) const {
   const auto found = m_objects.find(place.where());
   if (found == m_objects.end()) return request.method == "HEAD" ? reply(404) : refusal(404, "NoSuchKey");
-  const auto& [content, etag] = found->second;
+  const auto& [content, etag, mark] = found->second;
   if (const auto wanted = header(request, "If-Match"); !wanted.empty() && m_ways.heeds_if_match && wanted != '"' + etag + '"')
     return refusal(412, "PreconditionFailed");
-  if (request.method == "HEAD") return {200, {{"Content-Length", std::to_string(content.size())}, {"ETag", '"' + etag + '"'}}, ""};
+  if (request.method == "HEAD")
+    return {200, {{"Content-Length", std::to_string(content.size())}, {"ETag", '"' + etag + '"'}, {std::string(objectstore::mark_header), mark}}, ""};
   const auto range = header(request, "Range");
   if (range.empty()) return reply(200, content, etag);
   const auto dash = range.find('-');
@@ -125,6 +127,7 @@ http::Response ObjectStore::get(const http::Request& request, const Place& place
 
 http::Response ObjectStore::put(const http::Request& request, const Place& place) {
   put(place.where(), request.body);
+  m_objects.at(place.where()).mark = header(request, objectstore::mark_header);
   return reply(200, "", m_objects.at(place.where()).etag);
 }
 
@@ -148,6 +151,7 @@ std::string ObjectStore::begin_upload(const std::string& where) {
 http::Response ObjectStore::post(const http::Request& request, const Place& place) {
   if (asks(request, "uploadId")) return complete(request, place);
   const auto id = begin_upload(place.where());
+  m_uploads.at(id).mark = header(request, objectstore::mark_header);
   return reply(200, "<InitiateMultipartUploadResult><UploadId>" + id + "</UploadId></InitiateMultipartUploadResult>");
 }
 
@@ -168,8 +172,10 @@ http::Response ObjectStore::complete(const http::Request& request, const Place& 
   }
   const auto etag = tag(fmt::format("{}-{}", md5_hex(digests), wanted->children.size()));
   if (!m_broken.contains(id)) {
+    const auto mark = found->second.mark;
     m_uploads.erase(found);
     set(place.where(), std::move(content), etag);
+    m_objects.at(place.where()).mark = mark;
   }
   return reply(200, "<CompleteMultipartUploadResult><ETag>&quot;" + etag + "&quot;</ETag></CompleteMultipartUploadResult>");
 }

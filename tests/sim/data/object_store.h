@@ -19,10 +19,12 @@ class ObjectStore {
  public:
   struct Object {
     std::string content, etag;
+    std::string mark{};  // whose it is, as whoever put it says
   };
   struct Upload {
     std::string where;
     std::map<int, std::string> parts;
+    std::string mark{};
   };
   // How stores differ.
   struct Ways {

@@ -19,6 +19,7 @@ namespace {
 struct Pod : StoreOfPod {
   PollLoop real;
   plan::Task task;
+  std::vector<std::string> told;
 
   Pod() {
     task.attempt = "00ff";
@@ -42,6 +43,9 @@ struct Pod : StoreOfPod {
   }
   void on_claim() { task.record = {"", 0, in_pod("claim/run/.trainstep-digits.json")}; }
 
+  Result<void> try_it() {
+    return probe(real, *stores, task, [this](const std::string& line) { told.push_back(line); });
+  }
   std::optional<result::PodReport> find() {
     auto found = find_record(real, *stores, task);
     if (!found) FAIL(found.error().message);
@@ -98,7 +102,7 @@ TEST_CASE_METHOD(Pod, "without a place there is no record, and nobody is asked")
   task.record = {};
   CHECK_FALSE(find());
   write_it(report());
-  CHECK(probe(real, *stores, task));
+  CHECK(try_it());
   CHECK(transport.asked().empty());
 }
 
@@ -118,20 +122,22 @@ TEST_CASE_METHOD(Pod, "a record that cannot be written is an error") {
 
 TEST_CASE_METHOD(Pod, "whether outputs can be delivered is tried before the training, and leaves nothing") {
   SECTION("they can") {
-    CHECK(probe(real, *stores, task));
+    CHECK(try_it());
     CHECK(objects.empty());
     CHECK(count("PUT") == 1);
     CHECK(count("PUT /bkt/" + std::string(key) + ".probe") == 1);
   }
   SECTION("they cannot") {
     refuse("PUT", 403, "AccessDenied");
-    const auto probed = probe(real, *stores, task);
+    const auto probed = try_it();
     REQUIRE_FALSE(probed);
     CHECK(probed.error().kind == ErrorKind::denied);
     CHECK_THAT(probed.error().message, Contains("outputs could not be delivered") && Contains("AccessDenied"));
   }
   SECTION("keys that may not remove are no hindrance") {
     refuse("DELETE", 403, "AccessDenied");
-    CHECK(probe(real, *stores, task));
+    CHECK(try_it());
+    REQUIRE(told.size() == 1);
+    CHECK_THAT(told[0], Contains("finished.json.probe stays until the step removes it") && Contains("AccessDenied"));
   }
 }

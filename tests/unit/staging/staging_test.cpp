@@ -24,7 +24,7 @@ struct Staging : StoreOfPod {
   std::vector<std::string> told;
   std::vector<plan::TaskInput> inputs;
   std::vector<plan::TaskOutput> outputs;
-  DeliveryOptions options;
+  DeliveryOptions options{.mark = "train.1"};
 
   StagingSink sink(std::optional<Result<Staged>>& result) {
     return {[this](const std::string& line) { told.push_back(line); },
