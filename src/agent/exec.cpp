@@ -30,6 +30,7 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   const bool primary = is_primary(options.role, environment);
   std::erase_if(environment, [](const auto& variable) { return variable.first == plan::task_variable; });
   PollLoop loop;
+  end_with_guard(loop, options.guard);
   http::BulkTransport network(loop);
   http::Waiting waiting(loop, tell);
   http::ObservedTransport transport(network, {&waiting});

@@ -17,6 +17,7 @@ struct ExecOptions {
   std::string scratch;            // a folder of this pod that outlives its containers; empty: none
   std::vector<std::string> argv;  // the program; empty: there is none, what is to be staged is staged
   std::string termination_log = "/dev/termination-log";
+  int guard = -1;  // readable when nobody ends what we have started if we are killed (process/guard.h); -1: that is never so
 };
 
 // → the exit code: the program's; or, when it is not the program that failed, that of the class (DESIGN's table).

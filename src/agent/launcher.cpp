@@ -95,6 +95,7 @@ std::vector<std::string> hosts_in(std::string_view text) {
 
 PodReport launch(const plan::Task& task, const ExecOptions& options) {
   PollLoop loop;
+  end_with_guard(loop, options.guard);
   const auto environment = process::own_environment();
   const auto end = run_program(loop, with_identity(options.argv, environment), environment);
   if (!end) {

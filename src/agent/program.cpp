@@ -58,6 +58,14 @@ void await_rest(PollLoop& loop, const process::Reaper& reaper) {
 
 }  // namespace
 
+void end_with_guard(PollLoop& loop, int guard) {
+  if (guard < 0) return;
+  loop.on_readable(guard, [] {
+    process::end_descendants(kill_limit);
+    ::_exit(signal_base + SIGKILL);
+  });
+}
+
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
                                const Outlived& outlived) {
   process::Reaper reaper(loop);

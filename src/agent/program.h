@@ -22,6 +22,9 @@ struct ProgramEnd {
 // Called when the program has ended well, but what it left running has not.
 using Outlived = std::function<void()>;
 
+// When `guard` is readable this process ends, and before it what it has started: nobody else would do that if it were killed, too. -1: there is none.
+void end_with_guard(PollLoop& loop, int guard);
+
 // Runs it to its end, and ends what it leaves behind: after a good end two seconds later, else at once; a signal ends the wait. This process must be
 // a subreaper; orphans are buried meanwhile. SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT that come here go on to its process
 // group. Errors: as process::spawn().

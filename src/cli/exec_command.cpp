@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exec_command.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "agent/exec.h"
@@ -8,6 +10,7 @@
 #include "base/files.h"
 #include "cli/app.h"
 #include "data/json.h"
+#include "process/guard.h"
 
 namespace trainstep::cli {
 namespace {
@@ -48,7 +51,13 @@ int run_exec(const ExecCommand& command) {
     agent::tell_error(task.error(), options.termination_log);
     return report(task.error());
   }
-  return agent::exec(*task, options);
+  if (::getpid() == 1) return agent::exec(*task, options);  // all others of its container end with it
+  return process::run_guarded([&](int guard_fd) {
+    options.guard = guard_fd;
+    // Whoever kills a whole group (orted, for one) spares one of the two; not at a terminal, which speaks to the group in front.
+    if (guard_fd >= 0 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) ::setpgid(0, 0);
+    return agent::exec(*task, options);
+  });
 }
 
 }  // namespace trainstep::cli

@@ -23,11 +23,10 @@ constexpr int killed_exit_code = 3;  // "system": result/verdict.h
 constexpr Duration kill_limit{5'000};
 constexpr Duration last_patience{1'000};  // with who reads stderr
 
-// What the guard waits for. SIGQUIT ends the program, and then the guard has to tidy up; it must not die of it itself.
+// What the guard waits for. SIGQUIT and the like end the program, and then the guard has to tidy up; it must not die of them itself.
 sigset_t guard_signals() {
   auto set = stop_signals();
-  sigaddset(&set, SIGQUIT);
-  sigaddset(&set, SIGCHLD);
+  for (const int signal : {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD}) sigaddset(&set, signal);
   return set;
 }
 

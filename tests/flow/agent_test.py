@@ -13,16 +13,16 @@ from conftest import PROGRAM, until
 
 
 class Store(http.server.ThreadingHTTPServer):
-    """Keeps what is put. A request whose line begins with `silent_at` gets no answer."""
+    """Keeps what is put. A request whose line begins with `silent_at` gets no answer; `meets` is called with each line."""
 
     daemon_threads = True
 
-    def __init__(self, silent_at):
+    def __init__(self, silent_at, meets=lambda line: None):
         super().__init__(("127.0.0.1", 0), Request)
-        self.silent_at = silent_at
+        self.silent_at, self.meets = silent_at, meets
         self.silent = threading.Event()
         self.over = threading.Event()
-        self.objects, self.uploads = {}, set()
+        self.objects, self.marks, self.uploads = {}, {}, set()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
@@ -46,6 +46,7 @@ class Request(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        store.meets(f"{self.command} {self.path}")
         if store.silent_at in f"{self.command} {self.path}":
             store.silent.set()
             store.over.wait()
@@ -66,8 +67,10 @@ class Request(http.server.BaseHTTPRequestHandler):
             return self.reply(204)
         if self.command == "PUT":
             if "uploadId" not in query:
-                store.objects[key] = body
+                store.objects[key], store.marks[key] = body, self.headers.get("x-amz-meta-trainstep-job", "")
             return self.reply(200, ETag='"e"')
+        if self.command == "HEAD" and key in store.objects:
+            return self.reply(200, ETag='"e"', **{"x-amz-meta-trainstep-job": store.marks[key]})
         return self.reply(404, "<Error><Code>NoSuchKey</Code></Error>")
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
@@ -132,3 +135,58 @@ def test_a_signal_while_outputs_are_delivered_leaves_neither_uploads_nor_half_a_
     assert not [key for key in store.objects if key.startswith("/bkt/run/model")]
     assert "/bkt/run/.trainstep/train/finished.json" not in store.objects
     assert json.loads(message.read_text())["class"] == "cancelled"
+
+
+@pytest.mark.parametrize("change, said", [(os.remove, "was removed"), (lambda file: os.truncate(file, 1000), "had 20000000 bytes and has 1000")])
+def test_an_output_that_somebody_changes_while_it_is_delivered_fails(tmp_path, change, said):
+    checkpoint = tmp_path / "shared.pt"
+    met = []
+
+    def meets(line):
+        if "partNumber" in line and not met:
+            met.append(line)
+            change(checkpoint)
+
+    store = Store("no request", meets)
+    script = f'mkdir -p "$MODEL" && echo 1 >"$MODEL/config" && head -c 20000000 /dev/zero >{checkpoint} && ln -s {checkpoint} "$MODEL/model.pt"'
+    process, message = start(tmp_path, store, script)
+    try:
+        assert process.wait(timeout=60) == 3
+    finally:
+        process.kill()
+        store.shutdown()
+    report = json.loads(message.read_text())
+    assert report["class"] == "system"
+    assert f"model.pt {said} after the program had ended" in report["message"]
+    assert not [key for key in store.objects if key.startswith("/bkt/run/model")]
+    assert "/bkt/run/.trainstep/train/finished.json" not in store.objects
+
+
+def children(pid):
+    return [int(child) for child in open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8").read().split()]
+
+
+def gone(pid):
+    try:
+        return open(f"/proc/{pid}/stat", encoding="utf-8").read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize("role", ["primary", "rank", "launcher"])
+@pytest.mark.parametrize("killed", ["the first process", "the second process", "the group"])
+def test_a_killed_agent_leaves_nothing_running(tmp_path, role, killed):
+    (tmp_path / "task.json").write_text(json.dumps({"job": "train"}))
+    pids = tmp_path / "pids"
+    script = f"setsid sleep 300 & daemon=$!; sleep 300 & echo $$ $daemon $! >{pids}.new; mv {pids}.new {pids}; wait"
+    words = [PROGRAM, "exec", "--role", role, "--task", tmp_path / "task.json", "--", "sh", "-c", script]
+    agent = subprocess.Popen(words, env={**os.environ, "TRAINSTEP_TERMINATION_LOG": "/dev/null"}, stdin=subprocess.DEVNULL, start_new_session=True)
+    until(pids.exists, "the program", 30)
+    left = [int(pid) for pid in pids.read_text().split()]
+    assert len(left) == 3
+    if killed == "the group":
+        os.killpg(agent.pid, signal.SIGKILL)
+    else:
+        os.kill(agent.pid if killed == "the first process" else children(agent.pid)[0], signal.SIGKILL)
+    agent.wait(timeout=30)
+    until(lambda: all(gone(pid) for pid in left), "the end of all that it had started", 30)
