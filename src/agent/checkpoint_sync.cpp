@@ -213,10 +213,13 @@ void CheckpointSync::remove(std::vector<Address> rest, const std::function<void(
   });
 }
 
-// Of attempts that were killed.
+// Of attempts that were killed. A store that does not answer now is asked again at the next looks.
 void CheckpointSync::give_up_uploads() {
-  if (std::exchange(m_uploads_given_up, true)) return end_look();
+  constexpr int most_tries = 3;
+  if (m_uploads_tries == most_tries) return end_look();
+  ++m_uploads_tries;
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(m_checkpoints.to), m_at, [this](const auto& found) {
+    if (found || !retryable(found.error())) m_uploads_tries = most_tries;
     for (const auto& pending : found.value_or(std::vector<objectstore::Pending>())) {
       const auto id = std::make_shared<objectstore::Client::CallId>();
       *id = m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, [this, id](const auto&) {

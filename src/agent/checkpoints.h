@@ -67,7 +67,8 @@ class CheckpointSync {
   std::string m_writer;
   Duration m_between_looks;
   objectstore::Address m_at;
-  bool m_loaded = false, m_uploads_given_up = false;
+  bool m_loaded = false;
+  int m_uploads_tries = 0;                     // of the look for uploads of attempts that were killed
   std::set<std::string> m_there;               // keys that we know of at the place
   CheckpointSet m_set;                         // the last one
   std::uint64_t m_number = 0;                  // the highest of any

@@ -130,6 +130,7 @@ Client::CallId Client::list_uploads(const Address& of, const Pending& from, Done
   auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, std::move(query));
   asked->keyless = of.key.empty();
   asked->patience = std::min(m_limits.patience, m_limits.housekeeping);
+  asked->request.silence = std::min(m_limits.silence, m_limits.housekeeping / 3);  // one lost answer does not take all the patience
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_uploads(response.body)); };
   return call<UploadPage>(std::move(asked), std::move(read), std::move(done));
 }

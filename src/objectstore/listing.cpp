@@ -196,9 +196,10 @@ void Removal::pump() {
   give_up_uploads();
 }
 
-// Who may not list them leaves them there.
+// Who may not list them leaves them there; that nobody answers is told.
 void Removal::give_up_uploads() {
   m_uploads = std::make_unique<UploadListing>(m_client, m_at, [this](const Answer<std::vector<Pending>>& found) {
+    if (!found && retryable(found.error())) m_error = found.error();
     for (const auto& pending : found.value_or(std::vector<Pending>()))
       add([this, pending](auto done) { return m_client.abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, std::move(done)); });
     pump();

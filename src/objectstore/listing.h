@@ -64,7 +64,8 @@ class UploadListing {
   Client::CallId m_call = 0;
 };
 
-// Removes the tree at an address, and what uploads in parts have left there; or certain objects; or those of them that carry a mark.
+// Removes the tree at an address, and what uploads in parts have left there, as far as they may be listed; or certain objects; or those of them that
+// carry a mark.
 class Removal {
  public:
   using Done = std::function<void(Answer<std::size_t> objects)>;  // how many

@@ -169,7 +169,7 @@ class Upload : public Transfer {
     if (m_blind) return then();
     auto& looks = m_looks.emplace_back();
     looks = std::make_unique<UploadListing>(m_client, address(key), [this, key, then](const Answer<std::vector<Pending>>& found) {
-      m_blind = m_blind || !found;
+      m_blind = m_blind || (!found && !retryable(found.error()));
       std::vector<std::string> uploads;
       for (const auto& pending : found.value_or(std::vector<Pending>()))
         if (pending.key == address(key).key) uploads.push_back(pending.upload);

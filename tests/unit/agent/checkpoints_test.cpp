@@ -239,6 +239,20 @@ TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what 
   CHECK(told == Texts{"checkpoints: left out: dangling: a link that leads nowhere"});
 }
 
+TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are given up at a later look, when the store was silent at the first") {
+  uploads["killed"][1] = "part";
+  upload_keys["killed"] = "jobs/job/checkpoints/.trainstep/files/0-1/weights";
+  fault = [silent = 6](const FakeTransport::Asked& asked) mutable -> std::optional<Reply> {
+    if (asked.request.method != "GET" || asked.line().find("uploads=") == std::string::npos || silent-- <= 0) return std::nullopt;
+    return Reply::silent();
+  };
+  save("1", "one");
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(5min);
+  CHECK(kept() == Files{{"1", "one"}});
+  CHECK(uploads.empty());
+}
+
 TEST_CASE_METHOD(Checkpoints, "a folder that cannot be read is told") {
   save("file", "x");
   checkpoints.path = in_pod("saved/file/folder");
