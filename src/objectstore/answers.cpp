@@ -151,6 +151,7 @@ StoreError refused(const std::string& what, const http::Response& response, Time
   auto result = error_in(what, response.status, root ? &*root : nullptr);
   if (root && result.code == "AuthorizationHeaderMalformed") result.region = root->text_of("Region");
   if (const auto region = response.header("x-amz-bucket-region"); region && response.status < 500 && response.status != 403) result.region = *region;
+  if (result.code == "RequestTimeTooSkewed" || (result.code.empty() && response.status == 403)) result.clock = http::server_time(response);
   result.retry_after = http::retry_after(response, now);
   return result;
 }

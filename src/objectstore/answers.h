@@ -45,7 +45,8 @@ struct StoreError {
   int status = 0;    // 0: no answer
   std::string code;  // "NoSuchKey", "SlowDown", …; empty: the answer was not the store's
   std::optional<Duration> retry_after{};
-  std::string region{};  // where the bucket lies, if the store says that this was not its region
+  std::string region{};         // where the bucket lies, if the store says that this was not its region
+  std::optional<Time> clock{};  // what the store's shows, if it may be that it found ours wrong
 };
 
 // ListObjectsV2 with encoding-type=url. Error: unavailable, for what is no such answer (a body that was cut, a proxy's page).

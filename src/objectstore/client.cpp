@@ -47,6 +47,7 @@ std::unique_ptr<Client::Call> Client::prepared_for_bucket(const std::string& ver
 Client::CallId Client::begin(std::unique_ptr<Call> begun) {
   const auto id = m_next++;
   auto& call = *m_calls.emplace(id, std::move(begun)).first->second;
+  if (!call.body && !call.take) call.request.limit = call.patience;  // drop by drop it would never be silent
   call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
   call.limit = m_loop.after(m_hurry ? std::min(call.patience, m_limits.hurry) : call.patience, [this, id] { lose_patience(id); });
   return id;
@@ -104,7 +105,8 @@ void Client::send_signed(CallId id, Result<Keys> keys) {
   }
   call.keys = std::move(*keys);
   call.region = store.region;
-  sign(sent, call.keys, store.region, sha256_hex(sent.body), m_loop.now());
+  call.clock = m_clock;
+  sign(sent, call.keys, store.region, sha256_hex(sent.body), m_loop.now() + m_clock);
   call.came = 0;
   call.problem.reset();
   call.exchange = m_transport.start(std::move(sent), handler(id, call));
@@ -158,10 +160,25 @@ bool Client::learn_region(const Call& call, const StoreError& error) {
   return true;
 }
 
+// Whether the next try will have another time. Stores take a difference of 15 minutes; a node whose clock is off may still train.
+bool Client::learn_clock(const Call& call, const StoreError& error) {
+  constexpr Duration worth_it{240'000};
+  if (!error.clock) return false;
+  const auto difference = std::chrono::duration_cast<Duration>(*error.clock - m_loop.now());
+  if (std::chrono::abs(difference - call.clock) < worth_it) return false;
+  const bool known = std::chrono::abs(difference - std::exchange(m_clock, difference)) < worth_it;
+  if (m_tell && !known)
+    m_tell(fmt::format("the clock of {} is {} {} this machine's: requests are signed with its time", m_store.endpoint.origin(),
+                       trainstep::describe(std::chrono::abs(difference)), difference > Duration(0) ? "ahead of" : "behind"));
+  return true;
+}
+
 void Client::failed(CallId id, StoreError error) {
   auto& call = *m_calls.at(id);
-  if (!call.moved && learn_region(call, error)) {
-    call.moved = true;
+  const bool moves = !call.moved && learn_region(call, error);
+  const bool clocks = !moves && !call.clocked && learn_clock(call, error);
+  if (moves || clocks) {
+    (moves ? call.moved : call.clocked) = true;
     call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
     return;
   }

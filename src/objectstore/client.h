@@ -1,5 +1,5 @@
 // The verbs of an object store: asynchronous, signed, tried again where that may help. Where the store says that a bucket lies in another region,
-// that one is used. SPDX-License-Identifier: Apache-2.0
+// that one is used; where it finds our clock wrong, its own. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Limits {
   Duration patience{300'000};     // a call that fails in a passing way is tried again for so long
   Duration housekeeping{60'000};  // the same of a look for what others have left: no result depends on it
   Duration hurry{5'000};          // the same of all calls, when the time of what they are for is over
-  Duration silence{60'000};       // one try: no byte has moved for so long
+  Duration silence{60'000};       // one try: no byte has moved for so long. What is gathered must be whole within its call's patience
   std::size_t largest_body = std::size_t{64} << 20U;
 };
 
@@ -79,7 +79,7 @@ class Client {
   CallId list_uploads(const Address& of, const Pending& from, Done<UploadPage> done);
 
   // Called with what is waited for, when the store has answered for some seconds that a call must be tried again, and then rarely. Who does not
-  // answer at all is http::Waiting's business.
+  // answer at all is http::Waiting's business. Also once with how far the store's clock is from ours.
   void on_waiting(std::function<void(const std::string& text)> tell) { m_tell = std::move(tell); }
   // From now on calls have little patience, also those that are under way: the time of what they are for is over.
   void hurry();
@@ -97,6 +97,7 @@ class Client {
   CallId call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done);
   [[nodiscard]] Store store_for(const std::string& bucket) const;
   bool learn_region(const Call& call, const StoreError& error);
+  bool learn_clock(const Call& call, const StoreError& error);
   // Not begun yet. `verb`: what it does, for messages.
   [[nodiscard]] std::unique_ptr<Call> prepared(const std::string& verb, const std::string& method, const Address& address,
                                                http::Query query = {}) const;
@@ -121,6 +122,7 @@ class Client {
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   CallId m_next = 1;
   bool m_hurry = false;
+  Duration m_clock{};  // what the store's shows more than ours
   std::function<void(const std::string&)> m_tell;
   std::optional<Time> m_told;                                    // the last time
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);  // for answers of a key source that come late

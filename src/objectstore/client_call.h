@@ -39,6 +39,8 @@ struct Client::Call {
   bool renewed = false;  // the keys were asked for anew after a refusal
   std::string region{};  // of this try
   bool moved = false;    // another one was asked
+  Duration clock{};      // of this try: what the store's was taken to show more than ours
+  bool clocked = false;  // it was set anew
   http::Transport::Id exchange = 0;
   Loop::TimerId pause = 0;
 };

@@ -65,11 +65,13 @@ Client::CallId Client::get(const Address& from, std::optional<Range> range, cons
     *text += bytes;
     return {};
   };
-  return fetch(from, range, etag, std::move(take), [text, done = std::move(done)](Answer<std::int64_t> answer) {
+  const auto id = fetch(from, range, etag, std::move(take), [text, done = std::move(done)](Answer<std::int64_t> answer) {
     if (!answer) return done(tl::unexpected(std::move(answer.error())));
     if (*answer == 0) text->clear();
     done(std::move(*text));
   });
+  m_calls.at(id)->request.limit = m_limits.patience;
+  return id;
 }
 
 Client::CallId Client::fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take, Done<std::int64_t> done) {
@@ -85,7 +87,9 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
     if (const auto came = etag_of(head); !etag.empty() && !came.empty() && came != etag)
       return StoreError{{ErrorKind::conflict, what + ": the object is another one by now"}, 412, {}};
     const auto length = fmt::format("{}", range ? range->size : 0);
-    if (range && (head.status != 206 || head.header("Content-Length").value_or(length) != length))
+    const auto place = range ? fmt::format("bytes {}-{}/", range->first, range->first + range->size - 1) : std::string();
+    if (range && (head.status != 206 || head.header("Content-Length").value_or(length) != length ||
+                  !std::string_view(head.header("Content-Range").value_or(place)).starts_with(place)))
       return garbled(what, "another part of it came than was asked for");
     return std::nullopt;
   };

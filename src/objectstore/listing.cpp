@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -28,29 +29,38 @@ void Listing::ask(const std::string& token) {
   m_call = m_client.list(m_at.bucket, prefix, token, [this](Answer<ListPage> page) {
     const auto done = m_done;  // it may destroy this
     if (!page) return done(tl::unexpected(std::move(page.error())));
-    const auto first = page->objects.empty() ? m_first : page->objects.front().key;
-    m_vain = first == std::exchange(m_first, first) ? m_vain + 1 : 0;
-    take(std::move(page->objects));
+    m_vain = take(std::move(page->objects)) ? 0 : m_vain + 1;
     if (m_vain >= most_vain_pages) return done(endless("list " + m_at.text()));
     if (!page->next.empty() && !m_tokens.insert(page->next).second)
       return done(
           tl::unexpected(StoreError{{ErrorKind::unavailable, "list " + m_at.text() + ": the object store's pages go round in a circle"}, 0, {}}));
     if (!page->next.empty()) return ask(page->next);
     if (m_objects.empty() && !m_at.key.empty() && !m_folder) return look_at_itself();
-    done(std::move(m_objects));
+    done(all());
   });
 }
 
-void Listing::take(std::vector<Object> objects) {
-  const auto skipped = m_at.key.empty() ? 0 : m_at.key.size() + 1;
+// False: nothing of it is new.
+bool Listing::take(std::vector<Object> objects) {
+  const auto prefix = m_at.key.empty() ? "" : m_at.key + '/';
+  const auto before = m_objects.size();
   for (auto& object : objects) {
-    if (object.key.size() <= skipped) {  // what some tools leave for the folder itself
-      m_folder = true;
-      continue;
-    }
-    object.key.erase(0, skipped);
-    m_objects.push_back(std::move(object));
+    if (!object.key.starts_with(prefix)) continue;
+    object.key.erase(0, prefix.size());
+    if (object.key.empty()) m_folder = true;  // what some tools leave for the folder itself
+    if (object.key.empty()) continue;
+    const auto at = m_objects.lower_bound(object);
+    const bool known = at != m_objects.end() && at->key == object.key;
+    m_objects.insert(known ? m_objects.erase(at) : at, std::move(object));
   }
+  return m_objects.size() > before;
+}
+
+std::vector<Object> Listing::all() {
+  std::vector<Object> objects;
+  objects.reserve(m_objects.size());
+  while (!m_objects.empty()) objects.push_back(std::move(m_objects.extract(m_objects.begin()).value()));
+  return objects;
 }
 
 void Listing::look_at_itself() {
@@ -64,16 +74,15 @@ void Listing::look_at_itself() {
   });
 }
 
-// Who may list and put, but not read, may not look at an object either. It is the first of those whose keys begin with its own.
+// Who may list and put, but not read, may not look at an object either. It is, as a rule the first, among those whose keys begin with its own.
 void Listing::look_for_itself() {
   m_call = m_client.list(m_at.bucket, m_at.key, "", [this](Answer<ListPage> page) {
     const auto done = m_done;
     if (!page) return done(tl::unexpected(std::move(page.error())));
-    auto& objects = page->objects;
-    const bool there = !objects.empty() && objects.front().key == m_at.key;
-    objects.resize(there ? 1 : 0);
-    if (there) objects.front().key.clear();
-    done(std::move(objects));
+    const auto itself = std::ranges::find(page->objects, m_at.key, &Object::key);
+    if (itself == page->objects.end()) return done(std::vector<Object>());
+    itself->key.clear();
+    done(std::vector{std::move(*itself)});
   });
 }
 
@@ -85,16 +94,23 @@ void UploadListing::ask(const Pending& from) {
   m_call = m_client.list_uploads(m_at, from, [this](Answer<UploadPage> page) {
     const auto done = m_done;  // it may destroy this
     if (!page) return done(tl::unexpected(std::move(page.error())));
-    m_vain = page->uploads.empty() ? m_vain + 1 : 0;
-    for (auto& upload : page->uploads)
-      if (upload.key == m_at.key || upload.key.starts_with(m_at.key + '/')) m_uploads.push_back(std::move(upload));
-    if (page->next.key.empty()) return done(std::move(m_uploads));
+    const auto before = m_found.size();
+    for (auto& upload : page->uploads) m_found.emplace(std::move(upload.key), std::move(upload.upload));
+    m_vain = m_found.size() > before ? 0 : m_vain + 1;
+    if (page->next.key.empty()) return done(all());
     if (m_vain >= most_vain_pages) return done(endless("list the uploads of " + m_at.text()));
     if (!m_pages.emplace(page->next.key, page->next.upload).second)
       return done(tl::unexpected(
           StoreError{{ErrorKind::unavailable, "list the uploads of " + m_at.text() + ": the object store's pages go round in a circle"}, 0, {}}));
     ask(page->next);
   });
+}
+
+std::vector<Pending> UploadListing::all() const {
+  std::vector<Pending> uploads;
+  for (const auto& [key, upload] : m_found)
+    if (key == m_at.key || key.starts_with(m_at.key + '/')) uploads.push_back({key, upload});
+  return uploads;
 }
 
 namespace {

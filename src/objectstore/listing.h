@@ -15,7 +15,8 @@
 
 namespace trainstep::objectstore {
 
-// The objects of the tree at an address, keys relative to it: all below it, or, where there are none, the object itself (key "").
+// The objects of the tree at an address, keys relative to it: all below it, or, where there are none, the object itself (key ""). By key, each once,
+// as it was told last; what a store lists beside them is not taken.
 class Listing {
  public:
   using Done = std::function<void(Answer<std::vector<Object>>)>;
@@ -27,22 +28,26 @@ class Listing {
 
  private:
   void ask(const std::string& token);
-  void take(std::vector<Object> objects);
+  bool take(std::vector<Object> objects);
+  std::vector<Object> all();
   void look_at_itself();
   void look_for_itself();
+
+  struct ByKey {
+    bool operator()(const Object& a, const Object& b) const { return a.key < b.key; }
+  };
 
   Client& m_client;
   Address m_at;
   Done m_done;
-  std::vector<Object> m_objects;
+  std::set<Object, ByKey> m_objects;
   std::set<std::string> m_tokens;  // that have come
-  std::string m_first;             // the first key of the page before
   int m_vain = 0;                  // pages in a row that brought nothing new
   bool m_folder = false;           // it has a marker: an empty one, then
   Client::CallId m_call = 0;
 };
 
-// Uploads in parts at an address, and below it, that were begun and neither completed nor given up: all pages.
+// Uploads in parts at an address, and below it, that were begun and neither completed nor given up: all pages, by key, each once.
 class UploadListing {
  public:
   using Done = std::function<void(Answer<std::vector<Pending>>)>;
@@ -53,14 +58,15 @@ class UploadListing {
   ~UploadListing();
 
  private:
+  using Mark = std::pair<std::string, std::string>;  // key and upload
   void ask(const Pending& from);
+  [[nodiscard]] std::vector<Pending> all() const;
 
   Client& m_client;
   Address m_at;
   Done m_done;
-  std::vector<Pending> m_uploads;
-  std::set<std::pair<std::string, std::string>> m_pages;  // where they began
-  int m_vain = 0;                                         // pages in a row that brought nothing
+  std::set<Mark> m_found, m_pages;  // what was listed; where pages began
+  int m_vain = 0;                   // pages in a row that brought nothing new
   Client::CallId m_call = 0;
 };
 

@@ -49,9 +49,9 @@ struct OddStore : FakeStore {
     return *found;
   }
   // A page of a listing: keys and sizes; "": it is the last.
-  void page(const std::vector<std::pair<std::string, int>>& objects, const std::string& next) {
+  void page(const std::vector<std::pair<std::string, int>>& listed, const std::string& next) {
     std::string xml = "<ListBucketResult>";
-    for (const auto& [key, size] : objects) xml += fmt::format("<Contents><Key>{}</Key><Size>{}</Size><ETag>e</ETag></Contents>", key, size);
+    for (const auto& [key, size] : listed) xml += fmt::format("<Contents><Key>{}</Key><Size>{}</Size><ETag>e</ETag></Contents>", key, size);
     if (!next.empty()) xml += fmt::format("<IsTruncated>true</IsTruncated><NextContinuationToken>{}</NextContinuationToken>", next);
     transport.reply(Reply::text(xml + "</ListBucketResult>"));
   }
@@ -136,4 +136,127 @@ TEST_CASE_METHOD(OddStore, "a store that was silent about one object's uploads i
   REQUIRE((done && *done));
   CHECK(objects.size() == 2);
   CHECK(uploads.empty());
+}
+
+TEST_CASE_METHOD(OddStore, "pages that overlap, are not sorted, or hold what was not asked for: each object once, as it was told last") {
+  page({{"model/b", 1}, {"model/c", 2}}, "1");
+  page({{"model/c", 3}, {"model/a", 4}, {"other/model/d", 5}, {"mo", 6}, {"model", 7}, {"models/e", 8}}, "");
+  const auto found = list();
+  REQUIRE(found);
+  std::vector<std::pair<std::string, std::int64_t>> told;
+  for (const auto& object : *found) told.emplace_back(object.key, object.size);
+  CHECK(told == std::vector<std::pair<std::string, std::int64_t>>{{"a", 4}, {"b", 1}, {"c", 3}});
+}
+
+TEST_CASE_METHOD(OddStore, "pages that come again and again under new names have no end") {
+  int pages = 0;
+  transport.serve([&](const auto&) {
+    ++pages;
+    return Reply::text(
+        fmt::format("<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>{}</NextContinuationToken><Contents>"
+                    "<Key>model/{}</Key><Size>1</Size><ETag>e</ETag></Contents></ListBucketResult>",
+                    pages, pages % 2));
+  });
+  const auto found = list();
+  REQUIRE_FALSE(found);
+  CHECK_THAT(found.error().error.message, Contains("have no end"));
+  CHECK(pages < 1'100);
+}
+
+TEST_CASE_METHOD(OddStore, "an upload that is listed twice is given up once") {
+  transport.reply(Reply::text("<ListBucketResult></ListBucketResult>"));
+  transport.reply(Reply::text("", 404));
+  transport.reply(
+      Reply::text("<ListMultipartUploadsResult><Upload><Key>model/a</Key><UploadId>1</UploadId></Upload>"
+                  "<IsTruncated>true</IsTruncated><NextKeyMarker>model/a</NextKeyMarker></ListMultipartUploadsResult>"));
+  transport.reply(Reply::text("<ListMultipartUploadsResult><Upload><Key>model/a</Key><UploadId>1</UploadId></Upload></ListMultipartUploadsResult>"));
+  REQUIRE(remove());
+  CHECK(std::ranges::count_if(transport.asked(), [](const auto& asked) { return asked.request.method == "DELETE"; }) == 1);
+}
+
+TEST_CASE_METHOD(OddStore, "another part of the object than was asked for is not taken for it") {
+  const auto part = [](const std::string& bytes, const std::string& place) {
+    auto reply = Reply::text(bytes, 206);
+    reply.headers = {{"ETag", "\"e\""}, {"Content-Range", place}};
+    return reply;
+  };
+  transport.reply(part("012", "bytes 0-2/10"));
+  transport.reply(part("345", "bytes 3-5/10"));
+  std::optional<Answer<std::string>> got;
+  client.get(at, Range{3, 3}, "e", [&](auto answer) { got = std::move(answer); });
+  loop.run();
+  REQUIRE(got);
+  CHECK(got->value() == "345");
+  CHECK(transport.asked().size() == 2);
+}
+
+TEST_CASE_METHOD(OddStore, "a store with another clock is spoken to in its time, and that is said once") {
+  const auto ahead = GENERATE(Duration(3h), Duration(-26h));
+  std::vector<std::string> told;
+  client.on_waiting([&](const std::string& text) { told.push_back(text); });
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    const auto theirs = loop.now() + ahead;
+    const auto signed_at = asked.header("X-Amz-Date");
+    if (signed_at >= basic(theirs - 15min) && signed_at <= basic(theirs + 15min)) return std::nullopt;
+    auto reply = asked.request.method == "HEAD" ? Reply::text("", 403) : refusal(403, "RequestTimeTooSkewed");
+    reply.headers = {{"Date", http_date(theirs)}};
+    return reply;
+  };
+  int put = 0;
+  for (int i = 0; i < 3; ++i)
+    client.put(at.child(std::to_string(i)), [] { return Result<std::string>("x"); }, [&](const Answer<Object>& answer) { put += answer ? 1 : 0; });
+  loop.run();
+  CHECK(put == 3);
+  CHECK(transport.asked().size() == 6);
+  std::optional<Answer<Object>> head;
+  client.head(at.child("0"), [&](auto answer) { head = std::move(answer); });
+  loop.run();
+  REQUIRE((head && *head));
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains(ahead > 0h ? "http://store:9000 is 3 h 00 min ahead of" : "behind") && Contains("signed with its time"));
+}
+
+TEST_CASE_METHOD(OddStore, "a look is refused without a word: the clock may be why") {
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.header("X-Amz-Date") > basic(loop.now() + 2h)) return std::nullopt;
+    auto reply = Reply::text("", 403);
+    reply.headers = {{"Date", http_date(loop.now() + 3h)}};
+    return reply;
+  };
+  objects["model"] = "x";
+  std::optional<Answer<Object>> head;
+  client.head(at, [&](auto answer) { head = std::move(answer); });
+  loop.run();
+  REQUIRE((head && *head));
+}
+
+TEST_CASE_METHOD(OddStore, "a clock that a store finds wrong whatever is signed is told") {
+  fault = [&](const FakeTransport::Asked&) {
+    auto reply = refusal(403, "RequestTimeTooSkewed");
+    reply.headers = {{"Date", http_date(loop.now() + 3h)}};
+    return std::optional(reply);
+  };
+  std::optional<Answer<Object>> put;
+  client.put(at, [] { return Result<std::string>("x"); }, [&](auto answer) { put = std::move(answer); });
+  loop.run();
+  REQUIRE(put);
+  REQUIRE_FALSE(*put);
+  CHECK_THAT(put->error().error.message, Contains("the clocks of this machine and the store differ by too much"));
+  CHECK(transport.asked().size() <= 3);
+}
+
+TEST_CASE_METHOD(OddStore, "an answer that comes drop by drop is no answer: the call comes to its end") {
+  auto drops = Reply::text("<");
+  drops.pieces.assign(2'000, {30s, " "});
+  transport.serve([drops](const auto&) { return drops; });
+  const auto began = loop.now();
+  SECTION("a page of a listing") { REQUIRE_FALSE(list()); }
+  SECTION("what is read into memory") {
+    std::optional<Answer<std::string>> got;
+    client.get(at, std::nullopt, "", [&](auto answer) { got = std::move(answer); });
+    loop.run();
+    REQUIRE((got && !*got));
+    CHECK(got->error().error.kind == ErrorKind::timeout);
+  }
+  CHECK(loop.now() - began < 11min);
 }
