@@ -90,6 +90,7 @@ void CheckpointSync::begin_round() {
   auto tree = snapshot(m_checkpoints.path);
   if (!tree && tree.error().kind == ErrorKind::not_found) return end_look();
   if (!tree) return fail(tree.error().message);
+  if (const auto named = objectstore::check_names(tree->files); !named) return fail(named.error().message);
   if (auto left_out = objectstore::describe_left_out(tree->left_out); left_out != m_left_out) {
     m_left_out = std::move(left_out);
     if (!m_left_out.empty()) m_tell("checkpoints: " + m_left_out);

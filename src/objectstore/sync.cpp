@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "data/place.h"
 
 namespace trainstep::objectstore {
 namespace {
@@ -63,6 +64,12 @@ std::string describe_change(const std::vector<LocalFile>& before, const std::vec
     if (other.changed != file.changed) return fmt::format("{} was written again", name(file));
   }
   return left.empty() ? "" : fmt::format("{} was added", name(*left.begin()->second));
+}
+
+Result<void> check_names(const std::vector<LocalFile>& files) {
+  for (const auto& file : files)
+    if (find_invalid_utf8(file.path)) return input_error(fmt::format("the name of \"{}\" is no UTF-8: no object can have it", file.path));
+  return {};
 }
 
 SyncPlan plan_upload(const std::vector<LocalFile>& files, const std::vector<Object>& there, const KnownFiles& known) {

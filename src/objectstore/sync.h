@@ -30,6 +30,9 @@ using KnownFiles = std::map<std::string, Known>;  // by path
 // What differs between two looks at one tree, as a sentence of the first file that does: "weights was removed"; "": nothing.
 std::string describe_change(const std::vector<LocalFile>& before, const std::vector<LocalFile>& now);
 
+// Whether their paths can be keys: those are UTF-8 (Amazon S3 User Guide, "Naming Amazon S3 objects"), and so are our lists of them. Error: input.
+Result<void> check_names(const std::vector<LocalFile>& files);
+
 // Both sides of one file: `object.key` is relative to the tree's address, as `file.path` is to its root. Mostly they are the same.
 struct Travel {
   LocalFile file;

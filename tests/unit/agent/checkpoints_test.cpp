@@ -239,6 +239,18 @@ TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what 
   CHECK(told == Texts{"checkpoints: left out: dangling: a link that leads nowhere"});
 }
 
+TEST_CASE_METHOD(Checkpoints, "a state with a name that could not come back is not kept in half, and that is told once") {
+  save("1", "one");
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(16s);
+  save("2", "two");
+  save("odd-\xff", "x");
+  running.advance(60s);
+  CHECK(kept() == Files{{"1", "one"}});
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("checkpoints: the name of") && Contains("is no UTF-8"));
+}
+
 TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are given up at a later look, when the store was silent at the first") {
   uploads["killed"][1] = "part";
   upload_keys["killed"] = "jobs/job/checkpoints/.trainstep/files/0-1/weights";

@@ -198,3 +198,15 @@ TEST_CASE_METHOD(Delivering, "a storm of errors lasts no longer than the limit o
   CHECK(staged.error().kind == ErrorKind::unavailable);
   CHECK(loop.now() - began < 40s);
 }
+
+TEST_CASE_METHOD(Delivering, "a file whose name no object can have fails the delivery at once, before anything is put") {
+  write(model + "/weights", "w");
+  write(model + "/step-\xff", "odd");
+  program_ends();
+  const auto staged = deliver();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::input);
+  CHECK_THAT(staged.error().message, Contains("output model") && Contains("is no UTF-8"));
+  CHECK(count("PUT") == 0);
+  CHECK(told.empty());  // of further tries
+}
