@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <ctime>
 #include <utility>
+#include <vector>
 
 #include "data/digest.h"
 #include "data/xml.h"
@@ -36,6 +39,13 @@ std::string header(const http::Request& request, std::string_view name) {
   return "";
 }
 
+std::string http_date(Time time) {
+  const auto seconds = std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+  std::array<char, 40> text{};
+  tm parts{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", ::gmtime_r(&seconds, &parts))};
+}
+
 std::size_t number(std::string_view text) {
   std::size_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -63,6 +73,7 @@ http::Response ObjectStore::answer(const http::Request& request, Time sent, Time
   const auto slash = std::min(path.find('/'), path.size());
   const Place place{std::string(path.substr(0, slash)), decoded(path.substr(std::min(slash + 1, path.size())))};
   if (!m_buckets.contains(place.bucket)) return refusal(404, "NoSuchBucket");
+  if (auto refused = other_time(request, now)) return std::move(*refused);
   if (auto refused = other_region(request, place)) return std::move(*refused);
   if (is_forbidden(request, place)) return refusal(403, "AccessDenied");
   if (request.method == "PUT") return asks(request, "uploadId") ? put_part(request, place, sent) : put(request, place);
@@ -83,6 +94,21 @@ std::optional<http::Response> ObjectStore::other_region(const http::Request& req
   return refused;
 }
 
+std::optional<http::Response> ObjectStore::other_time(const http::Request& request, Time now) const {
+  constexpr Duration most = std::chrono::minutes(15);
+  const auto shown = now + m_ways.clock;
+  auto text = header(request, "X-Amz-Date");  // 20130524T000000Z
+  constexpr std::size_t length = 16;
+  if (text.size() != length) return refusal(403, "AccessDenied");
+  for (const auto& [at, sign] : {std::pair(13, ":"), std::pair(11, ":"), std::pair(6, "-"), std::pair(4, "-")})
+    text.insert(static_cast<std::size_t>(at), sign);
+  const auto signed_at = from_rfc3339(text);
+  if (signed_at && std::chrono::abs(shown - *signed_at) <= most) return std::nullopt;
+  auto refused = request.method == "HEAD" ? reply(403) : refusal(403, "RequestTimeTooSkewed");
+  refused.headers.push_back({"Date", http_date(shown)});
+  return refused;
+}
+
 bool ObjectStore::is_forbidden(const http::Request& request, const Place& place) const {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (reads && place.key.empty()) return false;
@@ -99,14 +125,14 @@ std::map<std::string, std::string> ObjectStore::tree(const std::string& where) c
   return found;
 }
 
-void ObjectStore::set(const std::string& where, std::string content, std::string etag) {
-  m_objects[where] = {std::move(content), std::move(etag), {}};
+void ObjectStore::set(const std::string& where, Object object) {
+  m_objects[where] = std::move(object);
   if (m_changed) m_changed(where);
 }
 
-void ObjectStore::put(const std::string& where, std::string content) {
+void ObjectStore::put(const std::string& where, std::string content, std::string mark) {
   auto etag = tag(md5_hex(content));
-  set(where, std::move(content), std::move(etag));
+  set(where, {std::move(content), std::move(etag), std::move(mark)});
 }
 
 http::Response ObjectStore::get(const http::Request& request, const Place& place) const {
@@ -126,8 +152,7 @@ http::Response ObjectStore::get(const http::Request& request, const Place& place
 }
 
 http::Response ObjectStore::put(const http::Request& request, const Place& place) {
-  put(place.where(), request.body);
-  m_objects.at(place.where()).mark = header(request, objectstore::mark_header);
+  put(place.where(), request.body, header(request, objectstore::mark_header));
   return reply(200, "", m_objects.at(place.where()).etag);
 }
 
@@ -172,10 +197,9 @@ http::Response ObjectStore::complete(const http::Request& request, const Place& 
   }
   const auto etag = tag(fmt::format("{}-{}", md5_hex(digests), wanted->children.size()));
   if (!m_broken.contains(id)) {
-    const auto mark = found->second.mark;
+    auto mark = std::move(found->second.mark);
     m_uploads.erase(found);
-    set(place.where(), std::move(content), etag);
-    m_objects.at(place.where()).mark = mark;
+    set(place.where(), {std::move(content), etag, std::move(mark)});
   }
   return reply(200, "<CompleteMultipartUploadResult><ETag>&quot;" + etag + "&quot;</ETag></CompleteMultipartUploadResult>");
 }
@@ -194,18 +218,20 @@ http::Response ObjectStore::remove(const http::Request& request, const Place& pl
 http::Response ObjectStore::list(const http::Request& request, const Place& place) const {
   const auto prefix = place.bucket + '/' + asked(request, "prefix");
   const auto token = asked(request, "continuation-token");
-  std::string xml = "<ListBucketResult><EncodingType>url</EncodingType>", last;
-  int count = 0;
-  for (auto at = token.empty() ? m_objects.lower_bound(prefix) : m_objects.upper_bound(token); at != m_objects.end() && at->first.starts_with(prefix);
-       ++at) {
-    if (count++ == m_ways.page) {
-      xml += "<IsTruncated>true</IsTruncated><NextContinuationToken>" + xml_escaped(last) + "</NextContinuationToken>";
-      break;
-    }
-    last = at->first;
-    xml += "<Contents><Key>" + http::percent_encoded(at->first.substr(place.bucket.size() + 1)) + "</Key><Size>" +
-           std::to_string(at->second.content.size()) + "</Size><ETag>&quot;" + at->second.etag + "&quot;</ETag></Contents>";
-  }
+  std::vector<decltype(m_objects)::const_iterator> page;
+  auto at = token.empty() ? m_objects.lower_bound(prefix) : m_objects.upper_bound(token);
+  for (; at != m_objects.end() && at->first.starts_with(prefix) && static_cast<int>(page.size()) < m_ways.page; ++at) page.push_back(at);
+  std::string xml = "<ListBucketResult><EncodingType>url</EncodingType>";
+  if (at != m_objects.end() && at->first.starts_with(prefix))
+    xml += "<IsTruncated>true</IsTruncated><NextContinuationToken>" + xml_escaped(page.back()->first) + "</NextContinuationToken>";
+  if (const auto before = m_objects.find(token); m_ways.overlaps && before != m_objects.end()) page.insert(page.begin(), before);
+  const auto first = m_objects.lower_bound(place.bucket + '/');
+  if (m_ways.strays && first != m_objects.end() && first->first.starts_with(place.bucket + '/') && !first->first.starts_with(prefix))
+    page.push_back(first);
+  if (m_ways.unsorted) std::ranges::reverse(page);
+  for (const auto& object : page)
+    xml += "<Contents><Key>" + http::percent_encoded(object->first.substr(place.bucket.size() + 1)) + "</Key><Size>" +
+           std::to_string(object->second.content.size()) + "</Size><ETag>&quot;" + object->second.etag + "&quot;</ETag></Contents>";
   return reply(200, xml + "</ListBucketResult>");
 }
 

@@ -32,6 +32,10 @@ class ObjectStore {
     bool heeds_if_match = true;
     bool opaque_tags = false;  // an etag is no MD5, as where a key service encrypts
     std::string region{};      // of the bucket "models": requests that are signed for another one are refused; empty: all are taken
+    bool overlaps = false;     // a page of a listing begins with the last object of the one before
+    bool unsorted = false;     // within a page
+    bool strays = false;       // a listing has also what was not asked for
+    Duration clock{};          // it shows so much more than the world's; requests that are signed for another time are refused
   };
   ObjectStore(Random random, Ways ways) : m_random(random), m_ways(ways) {}
 
@@ -43,7 +47,7 @@ class ObjectStore {
   [[nodiscard]] const std::map<std::string, Upload>& uploads() const { return m_uploads; }  // by id
   // What lies below "bucket/key", by what follows; itself by "".
   [[nodiscard]] std::map<std::string, std::string> tree(const std::string& where) const;
-  void put(const std::string& where, std::string content);
+  void put(const std::string& where, std::string content, std::string mark = {});
   // An upload in parts that somebody else has begun. → its id
   std::string begin_upload(const std::string& where);
   void make_bucket(const std::string& name) { m_buckets.insert(name); }
@@ -68,9 +72,10 @@ class ObjectStore {
   http::Response list(const http::Request& request, const Place& place) const;
   http::Response list_uploads(const http::Request& request, const Place& place) const;
   [[nodiscard]] std::optional<http::Response> other_region(const http::Request& request, const Place& place) const;
+  [[nodiscard]] std::optional<http::Response> other_time(const http::Request& request, Time now) const;
   [[nodiscard]] bool is_forbidden(const http::Request& request, const Place& place) const;
   std::string tag(const std::string& made) { return m_ways.opaque_tags ? m_random.uid() : made; }
-  void set(const std::string& where, std::string content, std::string etag);
+  void set(const std::string& where, Object object);
 
   Random m_random;
   Ways m_ways;

@@ -47,7 +47,11 @@ Scenario::Scenario(Random random) : later(random.split()) {
   ways = {.page = static_cast<int>(random.pick({1, 2, 3, 1'000})),
           .heeds_if_match = random.chance(0.7),
           .opaque_tags = random.chance(0.15),
-          .region = {}};
+          .region = {},
+          .overlaps = false,
+          .unsorted = false,
+          .strays = false,
+          .clock = {}};
   limits.part = random.pick<std::int64_t>({64, 300, 1'000});
   limits.range = random.pick<std::int64_t>({100, 512, 4'000});
   limits.requests = static_cast<int>(random.pick({1, 3, 32}));
@@ -82,6 +86,11 @@ Scenario::Scenario(Random random) : later(random.split()) {
   links = random.chance(0.3);
   plain_checkpoints = checkpoints && random.chance(0.15);
   if (checkpoints && random.chance(0.5)) epochs += 3, epoch = std::max(epoch, Duration{12'000});  // there is something to bring back
+  ways.overlaps = random.chance(0.1);
+  ways.unsorted = random.chance(0.1);
+  ways.strays = random.chance(0.1);
+  if (random.chance(0.1)) ways.clock = random.between(-std::chrono::hours(30), std::chrono::hours(30));
+  odd_keys = random.chance(0.1);
 }
 
 std::string Scenario::describe() const {
@@ -93,7 +102,9 @@ std::string Scenario::describe() const {
     text += fmt::format(", no store for {} after {}", trainstep::describe(outage.to - outage.from),
                         trainstep::describe(std::chrono::duration_cast<Duration>(outage.from.time_since_epoch())));
   return text + (checkpoints ? ", checkpoints" : "") + (stale ? ", stale" : "") + (ways.opaque_tags ? ", opaque tags" : "") +
-         (foreign ? ", others' objects" : "") + (links ? ", links" : "") + (ways.region.empty() ? "" : ", another region");
+         (foreign ? ", others' objects" : "") + (links ? ", links" : "") + (ways.region.empty() ? "" : ", another region") +
+         (ways.overlaps || ways.unsorted || ways.strays ? ", odd listings" : "") + (ways.clock == Duration{} ? "" : ", another clock") +
+         (odd_keys ? ", odd keys" : "");
 }
 
 plan::DataPlan Scenario::plan() const {

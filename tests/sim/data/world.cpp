@@ -61,6 +61,8 @@ void World::furnish() {
         write_at(below(m_folder / "step" / name, path), content, m_loop.now());
       else if (m_scenario.ailment != Ailment::no_input)
         m_store.put("data/sets/" + name + (path.empty() ? "" : "/" + path), content);
+    if (m_scenario.odd_keys && !m_scenario.through_prefix && m_scenario.ailment != Ailment::no_input && !tree.contains(""))
+      for (const auto* key : {"/../escaped", "//double", "/./dot", "/sub//x", "/a/../../b"}) m_store.put("data/sets/" + name + key, "odd");
   }
   for (auto& upload : m_plan.data.uploads) upload.path = m_folder / "step" / upload.name;
   if (m_scenario.ailment != Ailment::no_bucket) leave_stale();
@@ -72,7 +74,7 @@ void World::furnish() {
   m_promises = std::make_unique<Promises>(m_truth, m_store, m_plan.data);
 }
 
-// Of an earlier job of that name, and of somebody else.
+// Of an earlier attempt, and of somebody else.
 void World::leave_stale() {
   m_store.put(stranger, "not ours");
   if (m_scenario.foreign) leave_foreign();
@@ -81,26 +83,39 @@ void World::leave_stale() {
     for (const auto& [name, content] : m_scenario.checkpoint(m_truth.read(), 1)) m_store.put(folder + "/epoch-1/" + name, content);
     m_store.put(folder + "/latest", "1");
   }
-  if (!m_scenario.stale) return;
+  if (m_scenario.stale) leave_attempt();
+}
+
+// As an agent leaves it: the objects carry the job's mark, the list beside the record has their keys. Where it was about to put more, others have put
+// their own since. Without the list nobody knows whose the objects are.
+void World::leave_attempt() {
+  constexpr auto attempt = "another-attempt";
+  const auto& task = m_plan.data.task;
+  const auto mark = task.job + '.' + attempt;
+  const std::map<std::string, std::string> marks_of_others{{"taken-over.bin", "train-2." + std::string(attempt)}, {"taken-over.txt", ""}};
   Json outputs = Json::array();
-  for (const auto& output : m_plan.data.task.outputs)
-    if (output.to.in_store()) {
-      Json objects = Json::array();
-      for (const auto& [path, content] : m_scenario.written(output.name, 1, -1)) {
-        const auto place = where(output.to) + (path.empty() ? "" : "/" + path);
-        m_store.put(place, content);
-        objects.push_back({path, ""});
-        m_truth.foreign.erase(place);
-        if (!m_scenario.through_prefix && !m_scenario.stale_manifest) m_truth.foreign[place] = content;
-      }
-      outputs.push_back({{"uri", output.to.uri}, {"objects", objects}});
-    }
+  for (const auto& output : task.outputs) {
+    if (!output.to.in_store()) continue;
+    Json objects = Json::array();
+    const auto leave = [&](const std::string& path, const std::string& content, const std::string& whose, bool stays) {
+      const auto place = where(output.to) + (path.empty() ? "" : "/" + path);
+      m_store.put(place, content, whose);
+      objects.push_back({path, ""});
+      m_truth.foreign.erase(place);
+      if (stays) m_truth.foreign[place] = content;
+    };
+    for (const auto& [path, content] : m_scenario.written(output.name, 1, -1))
+      leave(path, content, mark, !m_scenario.through_prefix && !m_scenario.stale_manifest);
+    for (const auto& [path, whose] : marks_of_others)
+      if (!m_scenario.through_prefix) leave(path, "of others: " + path, whose, true);
+    outputs.push_back({{"uri", output.to.uri}, {"objects", objects}});
+  }
   result::PodReport record;
-  record.attempt = "another-attempt";
+  record.attempt = attempt;
   record.primary = true;
   record.verdict_class = result::VerdictClass::succeeded;
-  m_store.put(where(m_plan.data.task.record), to_text(record));
-  if (m_scenario.stale_manifest) m_store.put(where(m_plan.data.prefix) + "/outputs.json", to_text(Json{{"outputs", outputs}}));
+  m_store.put(where(task.record), to_text(record));
+  if (m_scenario.stale_manifest) m_store.put(where(m_plan.data.prefix) + "/outputs.json", to_text(Json{{"mark", mark}, {"outputs", outputs}}));
 }
 
 void World::leave_foreign() {

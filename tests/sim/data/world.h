@@ -30,6 +30,7 @@ class World {
  private:
   void furnish();
   void leave_stale();
+  void leave_attempt();
   void leave_foreign();
   // The step's data do something, in as many lives as it takes. `work` begins it.
   Result<void> step(const std::function<void(cluster::StepData&, std::function<void(Result<void>)>)>& work);
