@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/conditions.h"
 
+#include "base/time.h"
+
 namespace trainstep::kinds {
 namespace {
 
@@ -20,12 +22,26 @@ const Json* true_condition(const Json& object, std::string_view type) {
   const auto* status = status_of(object);
   const auto* conditions = status != nullptr ? trainstep::find(*status, "conditions") : nullptr;
   if (conditions == nullptr || !conditions->is_array()) return nullptr;
-  for (const auto& condition : *conditions)
-    if (condition.is_object() && member(condition, "type") == type && member(condition, "status") == "True") return &condition;
-  return nullptr;
+  const Json* latest = nullptr;
+  std::optional<Time> changed;
+  for (const auto& condition : *conditions) {
+    if (!condition.is_object() || member(condition, "type") != type) continue;
+    const auto its = from_rfc3339(member(condition, "lastTransitionTime"));
+    if (latest != nullptr && its < changed) continue;
+    latest = &condition;
+    changed = its;
+  }
+  return latest != nullptr && member(*latest, "status") == "True" ? latest : nullptr;
 }
 
 Judgement judged(Judgement::State state, const Json& condition) { return {state, member(condition, "reason"), member(condition, "message")}; }
+
+std::optional<Judgement> judge_end(const Json* success, const Json* failure) {
+  if (success == nullptr) return failure == nullptr ? std::nullopt : std::optional(judged(Judgement::State::failed, *failure));
+  auto result = judged(Judgement::State::succeeded, *success);
+  if (failure != nullptr) result.reason = contradicted;
+  return result;
+}
 
 Judgement judge_unfinished(const Json& object) {
   using enum Judgement::State;

@@ -10,7 +10,8 @@
 
 namespace trainstep::kinds {
 
-// The condition of that type if its status is "True". The order of the list means nothing: it is that of the last change (operators.md §5.1).
+// The condition of that type if its status is "True". The order of the list means nothing: it is that of the last change (operators.md §5.1). Of
+// several of one type, which a custom resource may have, the one that changed last counts.
 const Json* true_condition(const Json& object, std::string_view type);
 
 // A judgement with the reason and message of a condition.
@@ -18,6 +19,9 @@ Judgement judged(Judgement::State state, const Json& condition);
 
 // Reason of a judgement that no operator writes: its status says that the job has succeeded, and that it has failed. The exit codes of its pods tell.
 inline constexpr std::string_view contradicted = "SucceededAndFailed";
+
+// What a finished job's conditions say, each null if it is not true; neither: nothing.
+std::optional<Judgement> judge_end(const Json* success, const Json* failure);
 
 // Created, Running, Restarting, Suspended of both operators, for a job that is not finished.
 Judgement judge_unfinished(const Json& object);

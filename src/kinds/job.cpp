@@ -84,10 +84,11 @@ int count(const Json& status, std::string_view key) {
 // nothing: the Job may be between two tries (operators.md §5.3).
 Judgement judge(const Json& object) {
   using enum Judgement::State;
-  for (const auto* type : {"Complete", "SuccessCriteriaMet"})
-    if (const auto* condition = true_condition(object, type)) return judged(succeeded, *condition);
-  for (const auto* type : {"Failed", "FailureTarget"})
-    if (const auto* condition = true_condition(object, type)) return judged(failed, *condition);
+  const auto either = [&](const char* last, const char* before) {
+    const auto* condition = true_condition(object, last);
+    return condition != nullptr ? condition : true_condition(object, before);
+  };
+  if (const auto end = judge_end(either("Complete", "SuccessCriteriaMet"), either("Failed", "FailureTarget"))) return *end;
   if (const auto* condition = true_condition(object, "Suspended")) return judged(suspended, *condition);
   const auto* status = status_of(object);
   if (status == nullptr || status->empty()) return {};

@@ -51,16 +51,8 @@ Result<std::string> v1_restart_policy(const plan::Plan& plan) {
 }
 
 Judgement judge_v1(const Json& object) {
-  using enum Judgement::State;
-  const auto* success = true_condition(object, "Succeeded");
-  const auto* failure = true_condition(object, "Failed");
-  if (success != nullptr) {
-    auto result = judged(succeeded, *success);
-    if (failure != nullptr) result.reason = contradicted;
-    return result;
-  }
-  if (failure != nullptr) return judged(failed, *failure);
-  return judge_unfinished(object);
+  const auto end = judge_end(true_condition(object, "Succeeded"), true_condition(object, "Failed"));
+  return end ? *end : judge_unfinished(object);
 }
 
 std::string v1_pods(std::string_view operator_name, const std::string& job_name, const std::string& type, int index) {

@@ -53,6 +53,39 @@ void check(const std::string& kind, const std::string& api_version, const std::v
 
 }  // namespace
 
+TEST_CASE("of several conditions of one type the one that changed last counts, wherever it stands") {
+  const auto condition = [](const char* type, bool holds, const char* second) {
+    return Json{{"type", type}, {"status", holds ? "True" : "False"}, {"lastTransitionTime", std::string("2026-11-21T08:15:") + second + "Z"}};
+  };
+  for (const auto* kind : {"PyTorch", "Job"}) {
+    CAPTURE(kind);
+    const auto judge = [&](Json list) {
+      return find(kind).judge({{"apiVersion", "kubeflow.org/v1"}, {"status", {{"conditions", std::move(list)}, {"ready", 1}}}}).state;
+    };
+    const auto running = condition("Running", true, "10"), failed = condition("Failed", true, "20"), taken_back = condition("Failed", false, "30");
+    CHECK(judge({running, failed, taken_back}) == State::running);
+    CHECK(judge({taken_back, failed, running}) == State::running);
+    const auto again = condition("Failed", true, "40");
+    CHECK(judge({again, taken_back, failed}) == State::failed);
+    CHECK(judge({failed, taken_back, again, running}) == State::failed);
+  }
+  // Where there are no times, the last one stands.
+  auto with = condition("Failed", true, "20"), without = condition("Failed", false, "20");
+  with.erase("lastTransitionTime");
+  without.erase("lastTransitionTime");
+  CHECK(find("TF").judge({{"status", {{"conditions", {with, without}}}}}).state == State::unknown);
+  CHECK(find("TF").judge({{"status", {{"conditions", {without, with}}}}}).state == State::failed);
+}
+
+TEST_CASE("a status that says both ends is no word of success, whoever has written it") {
+  const std::string over = R"("completionTime": "2026-11-21T08:15:30Z")";
+  check(
+      "Job", "batch/v1",
+      {{"both", conditions("", {"Complete", "Failed"}), State::succeeded, std::string(kinds::contradicted)},
+       {"both, before the pods' end", conditions("", {"FailureTarget", "SuccessCriteriaMet"}), State::succeeded, std::string(kinds::contradicted)}});
+  check("MPI", "kubeflow.org/v2beta1", {{"both", conditions("", {"Failed", "Succeeded"}, over), State::succeeded, std::string(kinds::contradicted)}});
+}
+
 TEST_CASE("the v1 operator's conditions") {
   for (const auto* kind : {"PyTorch", "TF", "MPI"}) {
     const auto list = [](const std::vector<std::string>& types, const std::string& more = "") { return conditions("X", types, more); };
