@@ -16,6 +16,7 @@ constexpr Duration steady_after{30'000};  // a connection that lived so long is 
 constexpr Duration longest_wait_for_start{5'000};
 constexpr Duration last_words{5'000};  // of a pod that is gone, on a connection that is open
 constexpr int patience = 8;            // refusals in a row of what was allowed before: API servers that start answer so
+constexpr int absences_believed = 3;   // of a pod that is not known to be gone: an API server may be behind the others
 constexpr int final_patience = 10;     // answers in a row that are no log, after the end: some two minutes
 
 bool holds(const ApiError& error, std::string_view part) { return error.error.message.find(part) != std::string::npos; }
@@ -63,7 +64,7 @@ void LogStream::State::reopen() {
 void LogStream::State::head(const http::Response& response) {
   if (response.status / 100 != 2) return;
   opened = true;
-  refusals = 0;
+  refusals = absences = 0;
   client.works(this);
   steady_timer = client.loop().after(steady_after, here(&State::steady));
 }
@@ -103,7 +104,8 @@ void LogStream::State::at_end() {
 void LogStream::State::refused(const ApiError& error) {
   ++refusals;
   const auto refusal = judge(error);
-  if (refusal == Refusal::gone) return give_up("the pod is gone");
+  absences = refusal == Refusal::gone ? absences + 1 : 0;
+  if (refusal == Refusal::gone && (abandoned || absences >= absences_believed)) return give_up("the pod is gone");
   if (refusal == Refusal::hopeless && !(opened && refusals < patience)) return give_up(error.error.message);
   if (reading_rest && refusal == Refusal::wait && error.status == 400) return complete();  // it never started
   if (reading_rest && refusals >= final_patience) return give_up(error.error.message);

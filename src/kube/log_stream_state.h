@@ -79,6 +79,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool cut_short = false;     // the rest ended before what is known
   int tries = 0;              // connections since there was progress
   int refusals = 0;           // answers in a row that were no log
+  int absences = 0;           // of them, in a row, that there is no such pod
 };
 
 }  // namespace trainstep::kube

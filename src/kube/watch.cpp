@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "http/lines.h"
+#include "kube/version.h"
 #include "kube/watch_event.h"
 
 namespace trainstep::kube {
@@ -14,6 +15,7 @@ constexpr Duration very_short{1'000};     // as client-go counts: such a connect
 constexpr int quiet_limit = 2;            // connections without an event in a row, before what there is is listed again
 constexpr int patience = 20;              // refusals in a row: some five minutes
 constexpr int vain_limit = 2;             // failures at one version, before the place counts as lost
+constexpr int most_stale = 6;             // lists in a row that are older than what has been seen: half a minute
 // API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has done so and is silent for long is not there any more.
 constexpr Duration bookmark_patience{300'000};
 // … and one that sends nothing from the beginning may never get here. Of events, which have no watch cache, there are no bookmarks.
@@ -38,6 +40,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   [[nodiscard]] http::Query selectors() const;
   void list();
   void listed(Answer answer);
+  bool is_stale(const std::string& listed);
   void connect();
   void head(const http::Response& response);
   void data(std::string_view bytes);
@@ -59,7 +62,8 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   std::string what;
   http::Lines lines;
   std::string version;
-  std::string gone;  // the version of the last deletion since the list
+  std::string newest;  // of all that were seen
+  std::string gone;    // the version of the last deletion since the list
   std::optional<Time> heard;
   std::optional<ApiError> broken;  // why what comes on this connection is of no use any more
   Client::CallId call = 0;
@@ -70,6 +74,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   std::optional<Time> began;  // this connection, as the server's answer began
   bool bookmarked = false;    // on this connection
   bool spoken = false;        // an event, a bookmark, on this connection
+  bool moved = false;         // … that tells more than was known
   int quiet = 0;              // connections in a row that ended without one
   bool synced = false;
   bool opened = false;  // a watch was answered
@@ -77,6 +82,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   bool closed = false;
   bool expired = false;  // since there was progress the place was lost
   int tries = 0;         // connections since there was progress
+  int stale = 0;         // lists in a row that were
   int vain = 0;          // of them, those that the server spoilt
   int refusals = 0;      // since the last watch that was answered
   int unauthorized = 0;
@@ -97,7 +103,8 @@ void Watch::State::listed(Answer answer) {
   call = 0;
   if (answer || answer.error().status != 0) heard = client.loop().now();
   if (!answer) return in_trouble(answer.error());
-  version = resource_version(*answer);
+  if (is_stale(resource_version(*answer))) return;
+  version = newest = resource_version(*answer);
   gone.clear();
   lost = version.empty();
   synced = true;
@@ -109,6 +116,16 @@ void Watch::State::listed(Answer answer) {
   if (!closed) connect();
 }
 
+// Who believed it would see what it knows come and go once more. True: it is asked for again.
+bool Watch::State::is_stale(const std::string& listed) {
+  if (!is_older_version(listed, newest) || ++stale > most_stale) {
+    stale = 0;
+    return false;
+  }
+  pause = client.loop().after(client.pause(stale), here(&State::list));
+  return true;
+}
+
 void Watch::State::connect() {
   auto query = selectors();
   const auto seconds = std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(options.timeout).count(), 1);
@@ -116,7 +133,7 @@ void Watch::State::connect() {
   if (!version.empty()) query.emplace_back("resourceVersion", version);
   lines.reset();
   began.reset();
-  bookmarked = spoken = false;
+  bookmarked = spoken = moved = false;
   stream = client.stream(options.path, query, options.metadata_only ? accept_metadata : accept, options.timeout + options.silence,
                          {here(&State::head), here(&State::data), here(&State::done)});
 }
@@ -184,9 +201,14 @@ bool Watch::State::take(const http::Lines::Line& line) {
 
 bool Watch::State::tell(WatchEvent event) {
   if (!std::exchange(spoken, true)) listen();
-  quiet = 0;
+  // A bookmark of what is known tells nothing.
+  if (event.type != WatchEvent::Type::bookmark || event.version != version) {
+    moved = true;
+    quiet = 0;
+  }
   if (!event.version.empty() && event.version != version) {
     version = event.version;
+    if (!is_older_version(version, newest)) newest = version;
     tries = vain = 0;
     expired = false;
   }
@@ -211,7 +233,7 @@ void Watch::State::done(Result<http::Response> response) {
   if (response && response->status / 100 == 2) {
     // What ends so soon, or again and again, without a word may be something on the way that does not let events through.
     const bool short_lived = began && client.loop().now() - *began < very_short;
-    if (!spoken && (short_lived || ++quiet >= quiet_limit)) lost = true;
+    if (!moved && ((short_lived && !spoken) || ++quiet >= quiet_limit)) lost = true;
     return again({});
   }
   in_trouble(client.error_of(what, response));
@@ -262,6 +284,7 @@ Watch::~Watch() {
 }
 
 bool Watch::synced() const { return m_state->synced; }
+const std::string& Watch::version() const { return m_state->version; }
 std::optional<Time> Watch::heard() const { return m_state->heard; }
 
 }  // namespace trainstep::kube

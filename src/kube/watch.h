@@ -23,8 +23,9 @@ struct WatchOptions {
 };
 
 // Listing (paged), then watching from its resourceVersion with bookmarks; a connection that ends is opened again from the last version seen, 410 and
-// a lost place mean listing again. Never gives up but on an answer that trying again cannot help (401, 403, 404 and other 4xx), which is `failed`: at
-// once as long as it never watched; later after some five minutes of nothing else, as API servers that start answer so for a while.
+// a lost place mean listing again. A list that is older than what has been seen is a lagging server's: another is asked for, a few times, as one that
+// was restored from a backup has only older ones. Never gives up but on an answer that trying again cannot help (401, 403, 404 and other 4xx), which
+// is `failed`: at once as long as it never watched; later after some five minutes of nothing else, as API servers that start answer so for a while.
 class Watch {
  public:
   struct Sink {
@@ -39,6 +40,8 @@ class Watch {
   ~Watch();  // ends it; no callback comes any more
   // A list has been received.
   [[nodiscard]] bool synced() const;
+  // Of the state that was told last; empty: none was.
+  [[nodiscard]] const std::string& version() const;
   // When the server was last heard of on this watch (bytes of any kind); unset: never.
   [[nodiscard]] std::optional<Time> heard() const;
 

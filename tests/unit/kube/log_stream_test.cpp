@@ -131,6 +131,21 @@ TEST_CASE("a log that cannot be had is told, and that is the end") {
   }
 }
 
+TEST_CASE("a pod of which nobody has said that it has gone may be unknown to a server that is behind") {
+  Reader r;
+  for (int i = 0; i < 6; ++i) r.h.server.reply(Reply::text("", 503));
+  for (int i = 0; i < 2; ++i) r.h.server.reply(pod_gone());
+  r.h.server.reply(log("10:a\n"));
+  for (int i = 0; i < 2; ++i) r.h.server.reply(pod_gone());
+  r.h.server.reply(log("10:a\n11:b\n", Reply::End::whole));
+  r.begin();
+  r.h.loop.run(5min);
+  CHECK(r.told == Words{"a\n"});
+  r.stream->ended();
+  r.h.loop.run(1min);
+  CHECK(r.told == Words{"a\n", "b\n", "complete"});
+}
+
 TEST_CASE("how a connection fails decides how long the next one waits") {
   struct Case {
     std::string name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/watch.h"
 
+#include "kube/version.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -254,6 +255,55 @@ TEST_CASE("connections that end without a word mean listing again, as they may l
   CHECK(w.asked()[2] == (very_short ? "list" : "watch 7"));
   CHECK(w.asked()[3] == (very_short ? "watch 9" : "list"));
   CHECK(w.h.server.asked().size() < 2 * 2 * 3600 / 10);  // ever more rarely
+}
+
+TEST_CASE("bookmarks of what is known are no words, and do not hide that nothing else comes") {
+  Watcher w;
+  w.h.server.reply(list({}, "7"));
+  w.h.server.serve([](const auto& asked) {
+    return asked.query("watch") == "true" ? Reply{.pieces = {{2s, event("BOOKMARK", pod("", "7"))}}, .end_after = 30s} : list({pod("a", "9")}, "9");
+  });
+  w.begin();
+  w.h.loop.run(10min);
+  REQUIRE(w.told.size() >= 2);
+  CHECK(w.told[1] == "= a@9");
+  CHECK(w.asked()[3] == "list");
+}
+
+TEST_CASE("a list that is older than what was seen is another server's, which is behind: it is asked for again") {
+  Watcher w;
+  w.h.server.reply(list({pod("a", "3")}, "99"));
+  w.h.server.reply(events(event("DELETED", pod("a", "101")) + event("ADDED", pod("b", "102")), Reply::End::whole));
+  w.h.server.reply(refusal(410, "Expired", "too old"));
+  SECTION("until one comes that is as new") {
+    for (int i = 0; i < 3; ++i) w.h.server.reply(list({pod("a", "3")}, "99"));
+    w.h.server.reply(list({pod("b", "102")}, "102"));
+    w.h.server.serve([](const auto&) { return open(); });
+    w.begin();
+    w.h.loop.run(1min);
+    CHECK(w.told == Words{"= a@3", "- a@101", "+ b@102", "= b@102"});
+    CHECK(w.asked().back() == "watch 102");
+  }
+  SECTION("not for ever: a server that was restored has only older ones") {
+    w.h.server.serve([](const auto& asked) { return asked.query("watch") == "true" ? open() : list({pod("c", "40")}, "41"); });
+    w.begin();
+    w.h.loop.run(3min);
+    CHECK(w.told == Words{"= a@3", "- a@101", "+ b@102", "= c@40"});
+    CHECK(w.asked().back() == "watch 41");
+    CHECK(w.h.server.asked().size() < 12);
+  }
+}
+
+TEST_CASE("which version is the older is said of numbers only") {
+  CHECK(is_older_version("99", "101"));
+  CHECK_FALSE(is_older_version("101", "99"));
+  CHECK_FALSE(is_older_version("99", "99"));
+  CHECK(is_older_version("184467440737095516150", "184467440737095516151"));
+  for (const auto* odd : {"", "0", "099", "a9", "-1", "9.5"}) {
+    INFO(odd);
+    CHECK_FALSE(is_older_version(odd, "101"));
+    CHECK_FALSE(is_older_version("99", odd));
+  }
 }
 
 TEST_CASE("a connection that stays open and tells nothing at all is given up, and what there is is listed") {

@@ -1,0 +1,19 @@
+// Which of two states of a resource is the older, whoever of several API servers has told it. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace trainstep::kube {
+
+// By their resourceVersion, which is a decimal number that grows (KEP-5504). Of what is none, or is missing, nothing is known: false.
+inline bool is_older_version(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view text) {
+    return !text.empty() && text.front() != '0' && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  if (!number(a) || !number(b)) return false;
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+}  // namespace trainstep::kube
