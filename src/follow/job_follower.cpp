@@ -78,20 +78,24 @@ void JobFollower::going(const std::string& finalizers) {
   if (first) start_timer(deletion_over, m_job_rules.deletion);
 }
 
-void JobFollower::deleted(Time at, const std::string& more) {
+void JobFollower::deleted(Time at, const std::string& more, bool remove) {
   decide({result::VerdictClass::system,
           fmt::format("{} was deleted by somebody else before its end was seen; whether the training succeeded cannot be known{}", m_job_rules.job,
                       more),
           std::nullopt, true, 0},
-         at, false);
+         at, remove);
 }
 
+// Whoever has deleted it in the background has its pods run on until its finalizers are gone; our own DELETE takes them first.
 void JobFollower::check_deletion(Time at) {
   if (m_verdict || m_over) return;
   m_deletion_is_due = !m_fresh;
   if (!m_fresh) return look_again();
-  deleted(at, fmt::format("; after {} it is still there{}", describe(m_job_rules.deletion),
-                          m_finalizers.empty() ? "" : fmt::format(", held by its finalizers ({})", m_finalizers)));
+  const bool runs_on = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && !slot.pod->over(); });
+  deleted(at,
+          fmt::format("; after {} it is still there{}", describe(m_job_rules.deletion),
+                      m_finalizers.empty() ? "" : fmt::format(", held by its finalizers ({})", m_finalizers)),
+          runs_on);
 }
 
 // All pods are deleted and will be made anew: neither their ends nor what happened to them before mean anything.

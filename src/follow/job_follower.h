@@ -36,7 +36,8 @@ struct JobRules {
 //   scheduling is a lack of capacity, all others are time-outs
 //   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
 //   before a job is ended because of what is known of it, it is looked at again: a watch may be silent without anybody's knowing
-//   a job that is gone before its end was seen: unknown (system); so is one that somebody deletes and that its finalizers hold for long
+//   a job that is gone before its end was seen: unknown (system); so is one that somebody deletes and that its finalizers hold for long, of which no
+//   pod is left running
 //   cancel: RemoveJob before anything else; eviction with a next attempt that may come: the job is left to it, for a while (interrupted)
 //   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
 //   nothing is said of a job that is not known: what became of it is told by who has seen it
@@ -98,7 +99,7 @@ class JobFollower : public Machine {
   void suspended();
   void going(const std::string& finalizers);
   void check_deletion(Time at);
-  void deleted(Time at, const std::string& more);
+  void deleted(Time at, const std::string& more, bool remove = false);
   void beat(Time at);
 
   // pods

@@ -242,6 +242,20 @@ TEST_CASE("a job that somebody deletes is waited for, so long as its finalizers 
   }
 }
 
+TEST_CASE("of a job that somebody has deleted in the background, and a finalizer holds, no pod is left running") {
+  Story story(gang(1));
+  story.all_run();
+  story.gone(1);
+  const bool runs_on = GENERATE(true, false);
+  if (!runs_on) story.pod(0, failed(1));
+  story.job(Judged::running, std::string(being_deleted), "example.com/backup");
+  story.pass(10min);
+  CHECK(story.removed() == runs_on);
+  if (runs_on) story.event(JobGone{});
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == VerdictClass::system);
+}
+
 TEST_CASE("of a status that says both, the exit codes decide") {
   Story story(gang(1));
   story.all_run();
