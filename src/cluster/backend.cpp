@@ -140,7 +140,7 @@ void ClusterBackend::watch_all() {
   pods.trim = kinds::trim_pod;
   kube::Watch::Sink pod_sink;
   pod_sink.synced = [this](const std::vector<Json>& items) {
-    if (!look_at_pods(items)) list_pods_soon();
+    if (!look_at_pods(items, m_watches[1]->version())) list_pods_soon();
   };
   pod_sink.changed = [this](const Json& object) { look_at_pod(object); };
   pod_sink.deleted = [this](const Json& object) {
@@ -177,7 +177,7 @@ void ClusterBackend::watch_events(const std::string& object) {
 }
 
 void ClusterBackend::look_at_job(const Json& object) {
-  if (uid_of(object) != m_uid || m_gone) return;
+  if (uid_of(object) != m_uid || m_gone || !m_known.take(object)) return;
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   auto judged = kinds::find(m_plan.kind).judge(object);
@@ -193,10 +193,9 @@ void ClusterBackend::look_at_job(const Json& object) {
 
 void ClusterBackend::look_at_pod(const Json& object) {
   const auto member = m_pods_by_label->member_of(object, m_uid, m_created);
-  if (!member) return;
+  if (!member || !m_known.take(object)) return;
   auto pod = kinds::read_pod(object);
   m_pods[pod.uid] = *member;
-  m_missing.erase(pod.uid);
   if (pod.over()) pod_over();
   if (m_plan.data.has_agent()) look_for_report(pod);
   emit(follow::PodSeen{*member, std::move(pod)});
@@ -214,6 +213,7 @@ void ClusterBackend::pod_gone(const std::string& uid) {
   if (found == m_pods.end()) return;
   const auto member = found->second;
   m_pods.erase(found);
+  m_missing.erase(uid);
   emit(follow::PodGone{member, uid});
 }
 

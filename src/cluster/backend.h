@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "cluster/companions.h"
 #include "cluster/facts.h"
+#include "cluster/freshness.h"
 #include "cluster/job_search.h"
 #include "cluster/lease.h"
 #include "cluster/pod_index.h"
@@ -66,7 +67,9 @@ class ClusterBackend : public run::Backend {
   void watch_events(const std::string& object);
   void look_at_job(const Json& object);
   void look_at_pod(const Json& object);
-  bool look_at_pods(const std::vector<Json>& items);
+  bool look_at_pods(const std::vector<Json>& items, const std::string& version);
+  bool take_list(const Json& list);
+  [[nodiscard]] bool has_gone(const kube::Answer& answer);
   void list_pods_soon();
   void list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done);
   void look_for_report(const kinds::PodView& pod);
@@ -150,7 +153,13 @@ class ClusterBackend : public run::Backend {
   kube::Client::CallId m_question = 0;
   Loop::TimerId m_question_timer = 0;
   Loop::TimerId m_end_timer = 0, m_look_timer = 0;
-  std::set<std::string> m_missing;  // uids of pods that the last list does not hold
+  Freshness m_known;
+  struct Absence {
+    int lists = 0;       // in a row, that do not hold it
+    int new_enough = 0;  // of them, those that could
+  };
+  std::map<std::string, Absence> m_missing;  // pods, by uid
+  int m_absences = 0;                        // answers in a row that there is no such job
   kube::Client::CallId m_pods_call = 0;
   Loop::TimerId m_pods_timer = 0;
   int m_questions = 0;      // that brought no answer

@@ -15,6 +15,10 @@ constexpr Duration end_is_told{10'000};
 constexpr int most_end_looks = 8;  // after some 40 minutes the watches' own renewal has to do
 constexpr Duration next_list{1'000};
 constexpr int most_vain_looks = 8;  // answers in a row that are no API server's: a minute
+// One API server may be behind another: a job is gone when so many answers in a row say so, a pod when so many lists do not hold it.
+constexpr int absences_believed = 3;
+constexpr int lists_believed = 2;
+constexpr int old_lists_believed = 12;  // … which are older than the pod: a server that was restored from a backup has only such
 
 }  // namespace
 
@@ -25,14 +29,17 @@ void ClusterBackend::ask_for_job() {
     m_question = 0;
     if (m_watches.empty()) return;  // nobody follows it any more
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
-    if (presence == Presence::gone) return job_gone();
-    if (presence == Presence::unknown) return ask_again();
-    m_questions = 0;
+    if (presence == Presence::gone && has_gone(answer)) return job_gone();
+    if (presence != Presence::there) return ask_again();
+    m_questions = m_absences = 0;
     look_at_job(*answer);
   });
 }
 
-// What answered was no API server that knows this resource.
+// Another object has its name, or it has been missed often enough.
+bool ClusterBackend::has_gone(const kube::Answer& answer) { return answer.has_value() || ++m_absences >= absences_believed; }
+
+// What answered was no API server that knows this resource, or one that may be behind the others.
 void ClusterBackend::ask_again() {
   m_question_timer = m_client.loop().after(m_client.pause(++m_questions), [this] {
     m_question_timer = 0;
@@ -69,12 +76,13 @@ void ClusterBackend::look_again() {
   m_call = m_client.get(job_path(), {}, {}, [this, turn](kube::Answer answer) {
     if (turn != m_look) return;
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
-    if (presence == Presence::unknown) return look_again_later(answer);
-    m_vain_looks = 0;
-    if (presence == Presence::there)
-      look_at_job(*answer);
-    else
+    const bool gone = presence == Presence::gone && has_gone(answer);
+    if (presence != Presence::there && !gone) return look_again_later(answer);
+    m_vain_looks = m_absences = 0;
+    if (gone)
       job_gone();
+    else
+      look_at_job(*answer);
     if (turn == m_look) look_at_pods_again(turn);  // its end may have made us begin anew
   });
 }
@@ -102,24 +110,33 @@ void ClusterBackend::look_at_pods_again(int turn) {
       return emit(follow::PodsListed{});
     }
     if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
-    if (look_at_pods((*answer)["items"].get_ref<const Json::array_t&>())) return emit(follow::PodsListed{});
+    if (take_list(*answer)) return emit(follow::PodsListed{});
     m_client.loop().cancel(m_look_timer);
     m_look_timer = m_client.loop().after(next_list, [this, turn] { look_at_pods_again(turn); });
   });
 }
 
-// One list may be a stale one: a pod is gone when two in a row do not hold it. False: of some that is not known yet.
-bool ClusterBackend::look_at_pods(const std::vector<Json>& items) {
+bool ClusterBackend::take_list(const Json& list) {
+  return look_at_pods(list.at("items").get_ref<const Json::array_t&>(), text(metadata_of(list), "resourceVersion"));
+}
+
+// One list may be a stale one: a pod is gone when two in a row do not hold it that could. False: of some that is not known yet.
+bool ClusterBackend::look_at_pods(const std::vector<Json>& items, const std::string& version) {
   std::set<std::string> there;
   for (const auto& item : items) {
     there.insert(uid_of(item));
+    m_missing.erase(uid_of(item));
     look_at_pod(item);
   }
-  std::vector<std::string> missing;
-  for (const auto& [uid, member] : m_pods)
-    if (!there.contains(uid)) missing.push_back(uid);
-  const auto before = std::exchange(m_missing, {});
-  for (const auto& uid : missing) before.contains(uid) ? pod_gone(uid) : void(m_missing.insert(uid));
+  std::vector<std::string> gone;
+  for (const auto& [uid, member] : m_pods) {
+    if (there.contains(uid)) continue;
+    auto& absence = m_missing[uid];
+    ++absence.lists;
+    if (m_known.covers(version, uid)) ++absence.new_enough;
+    if (absence.new_enough >= lists_believed || absence.lists >= old_lists_believed) gone.push_back(uid);
+  }
+  for (const auto& uid : gone) pod_gone(uid);
   return m_missing.empty();
 }
 
@@ -131,7 +148,7 @@ void ClusterBackend::list_pods_soon() {
     list_pods(m_pods_call, [this](const kube::Answer& answer) {
       m_pods_call = 0;
       if (!answer || m_watches.empty()) return;
-      if (!look_at_pods((*answer)["items"].get_ref<const Json::array_t&>())) list_pods_soon();
+      if (!take_list(*answer)) list_pods_soon();
     });
   });
 }

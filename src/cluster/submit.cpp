@@ -14,6 +14,7 @@ namespace {
 // A create that is answered 5xx, or not at all, is tried for so long (docs/cluster.md).
 constexpr Duration patience{300'000};
 constexpr Duration look_again{1'000};
+constexpr int most_taken = 60;  // answers that there is an object of the name, of which all others say that there is none
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
 constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
@@ -130,9 +131,17 @@ void Submission::check() {
     m_checked = answer.has_value();
     if (answer) return create();
     if (answer.error().error.kind == ErrorKind::unavailable) return fail(std::move(answer.error().error));
-    if (answer.error().reason == "AlreadyExists") return look();
+    if (answer.error().reason == "AlreadyExists") return taken();
     refused(std::move(answer.error().error));
   });
+}
+
+// Who has been asked for it may be behind who knows that.
+void Submission::taken() {
+  if (++m_taken == 1) return look();
+  if (m_taken > most_taken)
+    return fail({ErrorKind::unavailable, fmt::format("{} exists by some answers of the API server, and does not by others", shown_name())});
+  m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 
 // One try each: between two the name is looked up, as a quota or a webhook may refuse the second one because of what the first has made.
@@ -152,7 +161,7 @@ void Submission::create() {
 
 // A server that does not answer at all is waited for, one that answers 5xx for so long.
 void Submission::create_failed(kube::ApiError problem) {
-  if (problem.reason == "AlreadyExists") return look();
+  if (problem.reason == "AlreadyExists") return taken();
   if (is_doubtful(problem)) m_settled.set(longest_write);
   const bool token_due = problem.status == 401 && ++m_unauthorized <= most_unauthorized;
   const bool again = token_due || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
@@ -191,9 +200,9 @@ void Submission::decide_on(Json object) {
           fmt::format("{} is of an earlier attempt (job_options.reattach: {}): deleting it, to make it anew", shown_name(), m_plan.options.reattach));
       return replace(uid);
     case Existing::going:
-      if (!std::exchange(m_told_going, true))
-        m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting for its end", shown_name()));
-      return await_gone();
+      if (std::exchange(m_told_going, true)) return await_gone();
+      m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting for its end", shown_name()));
+      return end_pods_of(uid);
     case Existing::other_spec:
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists for this run, but with another specification; the inputs changed between two attempts. Delete it, or use "
@@ -221,7 +230,8 @@ void Submission::replace(const std::string& uid) {
   Removal::Order order{object_path(), uid};
   order.patience = patience;
   const auto failing = [this](const kube::ApiError& problem) {
-    if (problem.status == 0 || kube::retryable(problem)) m_client.failing(this, problem);
+    if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
+    if (!std::exchange(m_told_refusal, true)) m_sink.tell(fmt::format("{}; trying again", problem.error.message));
   };
   m_removal = std::make_unique<Removal>(m_client, std::move(order), Removal::Sink{failing, {}, [this](const Removal::Outcome& outcome) {
                                                                                     m_client.works(this);
@@ -230,6 +240,12 @@ void Submission::replace(const std::string& uid) {
                                                                                     m_refusal.reset();
                                                                                     await_gone();
                                                                                   }});
+}
+
+// Whoever has deleted it in the background has its pods run on until its finalizers are gone; our own DELETE takes them first, if we may.
+void Submission::end_pods_of(const std::string& uid) {
+  m_removal = std::make_unique<Removal>(m_client, Removal::Order{object_path(), uid},
+                                        Removal::Sink{[](const kube::ApiError&) {}, {}, [this](const Removal::Outcome&) { await_gone(); }});
 }
 
 // With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them (operators.md §8, trap 30).

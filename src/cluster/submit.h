@@ -52,12 +52,14 @@ class Submission {
   void look();
   void absent();
   void check();
+  void taken();
   void create();
   void create_failed(kube::ApiError problem);
   void refused(Error error);
   void decide_on(Json object);
   void take_up(Json object);
   void replace(const std::string& uid);
+  void end_pods_of(const std::string& uid);
   void await_gone();
   void fail(Error error);
   [[nodiscard]] kube::Retry patient() const;
@@ -84,11 +86,13 @@ class Submission {
   Deadline m_settled;              // set by a create whose answer was lost: when it can take effect no more
   std::optional<Error> m_refusal;  // of the dry run or the create; the job may be there all the same
   Depth m_depth;
+  int m_taken = 0;    // answers that the name is
   int m_creates = 0;  // without a job to show for it
   int m_unauthorized = 0;
   bool m_checked = false;
   bool m_creating = false;
   bool m_told_going = false;
+  bool m_told_refusal = false;  // of its DELETE
 };
 
 }  // namespace trainstep::cluster

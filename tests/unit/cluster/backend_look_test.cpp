@@ -21,7 +21,9 @@ struct Looking {
   Json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", "5"}}}};
   Json pod;
   int stale_jobs = 0, stale_pods = 0;  // so many lists are empty, although the object is there
-  std::optional<Reply> by_name;        // the answer to who asks for the job; unset: as it is
+  int absences = 0;                    // so many answers to who asks for the job are that there is none
+  std::optional<Reply> by_name;        // … and then this one; unset: as it is
+  std::string list_version = "9";
   Reply::End watches = Reply::End::open;
   int gone = 0, pods_seen = 0, pods_gone = 0, asked = 0;
   std::vector<kinds::Judgement> seen;
@@ -38,14 +40,15 @@ struct Looking {
     if (path.ends_with("/log")) return Reply{.end = Reply::End::open};
     if (path.ends_with(plan.job_name)) {
       ++asked;
-      if (by_name) return *by_name;
-      if (job.is_null()) return refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
+      const bool unknown = absences > 0 && absences-- > 0;
+      if (by_name && !unknown) return *by_name;
+      if (job.is_null() || unknown) return refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
       return Reply::text(to_text(job));
     }
     Json items = Json::array();
     if (path.ends_with("/jobs") && !job.is_null() && !(stale_jobs > 0 && stale_jobs-- > 0)) items.push_back(job);
     if (path.ends_with("/pods") && !pod.is_null() && !(stale_pods > 0 && stale_pods-- > 0)) items.push_back(pod);
-    return Reply::text(to_text({{"kind", "List"}, {"metadata", {{"resourceVersion", "9"}}}, {"items", items}}));
+    return Reply::text(to_text({{"kind", "List"}, {"metadata", {{"resourceVersion", list_version}}}, {"items", items}}));
   }
   void follow(Duration length = 30s) {
     h.server.serve([this](const FakeTransport::Asked& request) { return answer(request); });
@@ -69,6 +72,7 @@ TEST_CASE_METHOD(Looking, "a job that is missing from a list is gone when the AP
   SECTION("a gateway's 404") { by_name = Reply::text("<html>default backend - 404</html>", 404); }
   SECTION("its resource is not served at the moment") { by_name = refusal(404, "NotFound", "the server could not find the requested resource"); }
   SECTION("an answer without an object") { by_name = Reply::text("{}"); }
+  SECTION("two answers of a server that is behind") { absences = 2; }
   SECTION("gone") {
     by_name = refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
     is_gone = true;
@@ -113,4 +117,33 @@ TEST_CASE_METHOD(Looking, "a job that is being deleted says by what it is held")
   REQUIRE_FALSE(seen.empty());
   CHECK(seen.back().reason == follow::being_deleted);
   CHECK(seen.back().message == "foregroundDeletion, example.com/backup");
+}
+
+TEST_CASE_METHOD(Looking, "lists that are older than a pod do not tell that it has gone") {
+  pod["metadata"]["resourceVersion"] = "101";
+  list_version = "99";
+  watches = Reply::End::whole;  // so that there are lists
+  follow(10s);
+  REQUIRE(pods_seen > 0);
+  stale_pods = 4;
+  h.loop.run(20s);
+  list_version = "103";
+  h.loop.run(3min);
+  CHECK(pods_gone == 0);
+  pod = nullptr;
+  h.loop.run(3min);
+  CHECK(pods_gone == 1);
+}
+
+TEST_CASE_METHOD(Looking, "what is older than what was seen is not told: no end is taken back") {
+  job["metadata"]["resourceVersion"] = "101";
+  job["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
+  watches = Reply::End::whole;
+  follow(10s);
+  REQUIRE_FALSE(seen.empty());
+  const auto before = seen.size();
+  job["metadata"]["resourceVersion"] = "99";
+  job.erase("status");
+  h.loop.run(10s);
+  CHECK(seen.size() == before);
 }

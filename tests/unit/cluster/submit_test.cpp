@@ -22,6 +22,8 @@ struct Server {
   Facts facts;
   Json job;                   // as it is there; null: it is not
   std::deque<Reply> creates;  // answers to creates, in order; then 201
+  std::deque<Reply> deletes;  // those to DELETEs that are not carried out
+  int behind = 0;             // so many GETs do not know of the job yet
   bool takes_effect = true;   // those answers come although the job was made
   std::optional<Reply> dry_run;
   Words asked, told;
@@ -34,7 +36,13 @@ struct Server {
     const bool dry = request.query("dryRun") == "All";
     asked.push_back(request.request.method + (dry ? " dry" : ""));
     const auto missing = [] { return refusal(404, "NotFound", "not found"); };
+    if (request.request.method == "GET" && behind > 0 && behind-- > 0) return missing();
     if (request.request.method == "GET") return job.is_null() ? missing() : Reply::text(to_text(job));
+    if (request.request.method == "DELETE" && !deletes.empty()) {
+      auto reply = deletes.front();
+      deletes.pop_front();
+      return reply;
+    }
     if (request.request.method == "DELETE") {
       job = nullptr;
       return Reply::text("{}");
@@ -204,6 +212,56 @@ TEST_CASE_METHOD(Server, "a job that waited in vain for this attempt is deleted 
   CHECK_FALSE((**result).adopted);
   CHECK(asked == Words{"GET", "DELETE", "GET", "POST dry", "POST"});
   CHECK_THAT(told.back(), Contains("its time has passed"));
+}
+
+TEST_CASE_METHOD(Server, "who is refused the DELETE of a job that is to be made anew says so, once") {
+  plan.options.reattach = "never";
+  job = of_an_earlier_attempt();
+  const bool conflict = GENERATE(true, false);
+  for (int i = 0; i < 3; ++i)
+    deletes.push_back(conflict ? refusal(409, "Conflict", "the object has been modified", {{"name", plan.job_name}})
+                               : refusal(403, "Forbidden", R"(User "x" cannot delete resource "jobs")", {{"name", plan.job_name}}));
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+  CHECK(std::ranges::count_if(told, [](const std::string& line) { return line.ends_with("; trying again"); }) == 1);
+}
+
+TEST_CASE_METHOD(Server, "a name that is taken, by one answer, and by another is not, is asked for again after a moment") {
+  job = of_an_earlier_attempt();
+  dry_run = refusal(409, "AlreadyExists", "jobs.batch exists already");
+  SECTION("until it is seen") {
+    behind = 5;
+    submit(1min);
+    REQUIRE(result);
+    REQUIRE(*result);
+    CHECK((**result).adopted);
+  }
+  SECTION("not for ever") {
+    behind = 1'000'000;
+    submit();
+    REQUIRE(result);
+    REQUIRE_FALSE(*result);
+    CHECK(result->error().kind == ErrorKind::unavailable);
+    CHECK(asked.size() < 200);
+  }
+}
+
+TEST_CASE_METHOD(Server, "of a job that somebody deletes, and a finalizer holds, the pods are ended while its end is awaited") {
+  job = of_an_earlier_attempt();
+  job["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+  SECTION("it is gone then") {}
+  SECTION("we may not delete it") {
+    for (int i = 0; i < 50; ++i) deletes.push_back(refusal(403, "Forbidden", R"(User "x" cannot delete resource "jobs")", {{"name", plan.job_name}}));
+    h.loop.after(20s, [this] { job = nullptr; });
+  }
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+  CHECK(std::ranges::count(asked, "DELETE") >= 1);
+  CHECK(std::ranges::count(asked, "POST") == 1);
 }
 
 TEST_CASE_METHOD(Server, "with reattach: never a job of an earlier attempt is made anew") {
