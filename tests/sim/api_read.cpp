@@ -45,8 +45,13 @@ Reply bad_log(const std::string& why) { return failure(400, "BadRequest", why); 
 
 }  // namespace
 
+Past ApiServer::past(const Target& to) const {
+  const auto lag = m_options.lag ? m_options.lag(*to.resource, !to.name.empty()) : Duration{0};
+  return {m_store, m_store.loop().now() - lag};
+}
+
 Reply ApiServer::get(const Target& to, bool metadata_only) const {
-  const auto object = m_store.find(*to.resource, to.name_space, to.name);
+  const auto object = m_options.lag ? past(to).find(*to.resource, to.name_space, to.name) : m_store.find(*to.resource, to.name_space, to.name);
   if (object == nullptr) return not_found(*to.resource, to.name);
   return {200, (metadata_only ? object->metadata_text() : object->text()) + "\n"};
 }
@@ -56,7 +61,8 @@ Reply ApiServer::get(const Target& to, bool metadata_only) const {
 Reply ApiServer::list(Call request, const Target& to, bool metadata_only) const {
   const Selector selector(asked(request, "labelSelector"), asked(request, "fieldSelector"));
   const auto limit = number_in(asked(request, "limit"), 0);
-  auto number = m_store.number();
+  const auto then = m_options.lag ? std::optional(past(to)) : std::nullopt;
+  auto number = then ? then->number() : m_store.number();
   std::string after;
   if (const auto token = asked(request, "continue"); !token.empty()) {
     number = number_in(token, 0);
@@ -68,7 +74,7 @@ Reply ApiServer::list(Call request, const Target& to, bool metadata_only) const 
   }
   std::string items, last;
   std::uint64_t count = 0, remaining = 0;
-  for (const auto& version : m_store.list(*to.resource, to.name_space)) {
+  for (const auto& version : then ? then->list(*to.resource, to.name_space) : m_store.list(*to.resource, to.name_space)) {
     if (version->name() <= after || !selector.matches(version->object)) continue;
     if (limit != 0 && count == limit) {
       ++remaining;
@@ -89,8 +95,10 @@ Reply ApiServer::list(Call request, const Target& to, bool metadata_only) const 
 }
 
 void ApiServer::log(Call request, const Target& to, const WirePtr& wire) {
+  if (auto trouble = m_options.log_trouble ? m_options.log_trouble(*to.resource, to.name) : std::nullopt) return reply(wire, *trouble);
   const auto pod = m_store.find(*to.resource, to.name_space, to.name);
-  if (pod == nullptr) return reply(wire, not_found(*to.resource, to.name));
+  if (pod == nullptr || (m_options.lag && past(to).find(*to.resource, to.name_space, to.name) == nullptr))
+    return reply(wire, not_found(*to.resource, to.name));
   const auto names = containers_of(pod->object);
   auto container = std::string(asked(request, "container"));
   if (container.empty() && !names.empty()) container = names.front();

@@ -15,6 +15,7 @@
 
 #include "http/message.h"
 #include "sim/collector.h"
+#include "sim/past.h"
 #include "sim/pod_logs.h"
 #include "sim/selector.h"
 #include "sim/status.h"
@@ -40,6 +41,13 @@ struct Target {
   std::string name_space, name, subresource;
 };
 
+// A watch that ends early: with the last of so many events, or at once.
+struct Brief {
+  enum class End { closed, gone, bookmarks, torn };  // as it should be; 410; after bookmarks of what is known; in the middle of a line
+  int events = 0;
+  End end = End::closed;
+};
+
 class ApiServer {
  public:
   static void reply(const WirePtr& wire, const Reply& reply);
@@ -52,6 +60,11 @@ class ApiServer {
     Duration longest_watch{3'600'000};
     bool expired_as_http = false;                         // 410 as the answer, not as an ERROR event
     std::map<std::string, std::string> also_served = {};  // "kubeflow.org/v1 mpijobs" → the version whose objects are shown there
+    // How far the server is behind that answers a GET of one object, or a list; asked for each.
+    std::function<Duration(const Resource& resource, bool one)> lag = nullptr;
+    std::function<std::optional<Brief>()> brief = nullptr;  // whether a watch is; asked for each
+    // Instead of a pod's log; asked for each.
+    std::function<std::optional<Reply>(const Resource& pods, std::string_view pod)> log_trouble = nullptr;
   };
 
   ApiServer(Store& store, PodLogs& logs, Collector& collector, Options options);
@@ -80,6 +93,8 @@ class ApiServer {
     Selector selector;
     bool metadata_only;
     bool bookmarks;
+    std::optional<Brief> brief = {};
+    std::uint64_t told = 0;  // the number of what was told last
   };
   using Call = const http::Request&;
 
@@ -88,6 +103,7 @@ class ApiServer {
   [[nodiscard]] bool may(Call request, const std::string& what) const;
   Reply discovery(std::string_view group_version) const;
   Reply answer(Call request, const Target& target, bool metadata_only);
+  [[nodiscard]] Past past(const Target& target) const;
   Reply get(const Target& target, bool metadata_only) const;
   Reply list(Call request, const Target& target, bool metadata_only) const;
   Reply create(Call request, const Target& target);
@@ -98,7 +114,8 @@ class ApiServer {
   std::optional<Reply> admitted(const Resource& resource, Json& object, bool dry_run);
   void watch(Call request, const Target& target, bool metadata_only, const WirePtr& wire);
   void keep(const std::shared_ptr<Watcher>& watcher);
-  void tell(const Watcher& watcher, const Happening& happening) const;
+  static void tell(Watcher& watcher, const Happening& happening);
+  static void end_early(Watcher& watcher);
   void heard(const Happening& happening);
   void log(Call request, const Target& target, const WirePtr& wire);
 

@@ -40,6 +40,12 @@ void Cluster::stop_controllers(Time until) {
   if (mpi) mpi->stop_until(until);
 }
 
+void Cluster::set_controllers_clock(Duration error) {
+  jobs.set_clock(error);
+  if (training) training->set_clock(error);
+  if (mpi) mpi->set_clock(error);
+}
+
 void Cluster::refuse_pods(const Controller::Refusal& refusal) {
   jobs.refuse_pods(refusal);
   if (training) training->refuse_pods(refusal);

@@ -31,6 +31,7 @@ class Cluster {
 
   // Operators, job controller and garbage collector do nothing until then.
   void stop_controllers(Time until);
+  void set_controllers_clock(Duration error);
   void refuse_pods(const Controller::Refusal& refusal);
   // Each pod gets a second container, as a webhook of a service mesh adds it.
   void inject_sidecars();

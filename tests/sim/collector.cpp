@@ -66,8 +66,11 @@ void Collector::heard(const Happening& happening) {
   const auto& object = happening.now->object;
   const auto* owners = dig(object, {"metadata", "ownerReferences"});
   if (happening.sort == added && owners != nullptr) later([this, uid = std::string(happening.now->uid())] { check_owners(uid); });
-  const bool waits = happening.now->deleting() && (has_finalizer(object, foreground_finalizer) || has_finalizer(object, orphan_finalizer));
-  if (happening.sort == deleted || (waits && !happening.before->deleting())) later([this, uid = std::string(happening.now->uid())] { visit(uid); });
+  const auto waits = [](const Version& version) {
+    return version.deleting() && (has_finalizer(version.object, foreground_finalizer) || has_finalizer(version.object, orphan_finalizer));
+  };
+  const bool begins = waits(*happening.now) && !(happening.before != nullptr && waits(*happening.before));
+  if (happening.sort == deleted || begins) later([this, uid = std::string(happening.now->uid())] { visit(uid); });
   if (happening.sort == deleted && owners != nullptr)
     for (const auto& owner : *owners) later([this, uid = std::string(text_at(owner, {"uid"}))] { visit(uid); });
 }

@@ -59,8 +59,8 @@ void Network::Exchange::watch_silence() {
 Network::Exchange::Piece& Network::Exchange::piece() {
   const auto now = m_network.m_loop.now();
   if (!m_pieces.empty() && m_pieces.back().made == now) return m_pieces.back();
-  const auto& [plural, lag] = m_network.m_slow_watch;
-  auto due = now + m_network.delay() + (is_stream() && m_request.url.path.ends_with(plural) ? lag : Duration{0});
+  const auto& [plural, slow] = m_network.m_slow_watch;
+  auto due = now + lag + m_network.delay() + (is_stream() && m_request.url.path.ends_with(plural) ? slow : Duration{0});
   if (!m_pieces.empty()) due = std::max(due, m_pieces.back().due);
   m_pieces.push_back({.made = now, .due = due, .head = std::nullopt, .bytes = {}, .end = false, .broken = {}});
   m_network.m_loop.after(due - now, [self = shared_from_this()] { self->deliver(); });

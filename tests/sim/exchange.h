@@ -35,6 +35,7 @@ class Network::Exchange : public Wire, public std::enable_shared_from_this<Netwo
   [[nodiscard]] Id id() const { return m_id; }
   bool death_follows = false;  // the step dies when this has reached the server
   int life = 0;                // of the step that sent it
+  Duration lag{0};             // of the server that answers it
 
  private:
   struct Piece {

@@ -90,7 +90,7 @@ JobController::Count JobController::count(const VersionPtr& job, const std::vect
     const auto action = phase == "Succeeded" ? std::string_view("Count") : action_for(*job, *pod);
     if (!ended.contains(uid) && action != "Ignore" && !m_suspended.contains(uid)) {
       ended[uid] = phase == "Succeeded";
-      if (phase != "Succeeded") m_last_failure[std::string(job->uid())] = m_store.loop().now();
+      if (phase != "Succeeded") m_last_failure[std::string(job->uid())] = clock();
     }
     if (action == "FailJob") result.rule_failed = true;
     if (phase == "Succeeded") result.done.insert(index_of(*pod));
@@ -123,10 +123,10 @@ void JobController::expire(const VersionPtr& job, const Json& status) {
   for (const auto& condition : status.at("conditions"))
     if (condition.at("type") == "Complete" || condition.at("type") == "Failed") finished = seconds_of(text_at(condition, {"lastTransitionTime"}));
   const auto due = Time{std::chrono::seconds(finished + ttl)};
-  if (m_store.loop().now() >= due)
+  if (clock() >= due)
     m_collector.remove(job, Propagation::foreground);
   else
-    wake(std::string(job->uid()), due - m_store.loop().now());
+    wake(std::string(job->uid()), due - clock());
 }
 
 void JobController::suspend(Json& status, const std::vector<VersionPtr>& pods) {
@@ -153,7 +153,7 @@ void JobController::start_pods(const VersionPtr& job, const Count& count) {
   const auto failure = m_last_failure.find(std::string(job->uid()));
   if (count.failed > 0 && failure != m_last_failure.end()) {
     const auto due = failure->second + Duration{10'000} * (1 << std::min(count.failed - 1, 5));
-    if (m_store.loop().now() < due) return wake(std::string(job->uid()), due - m_store.loop().now());
+    if (clock() < due) return wake(std::string(job->uid()), due - clock());
   }
   const std::string name(job->name()), uid(job->uid());
   const Json labels = {
@@ -180,7 +180,7 @@ void JobController::look_at_deadline(const VersionPtr& job, const Json& status, 
   if (deadline < 0 || planned == deadline) return;
   planned = deadline;
   const auto due = Time{std::chrono::seconds(seconds_of(text_at(status, {"startTime"})) + deadline + 1)};
-  wake(std::string(job->uid()), std::max(Duration{0}, std::chrono::duration_cast<Duration>(due - m_store.loop().now())));
+  wake(std::string(job->uid()), std::max(Duration{0}, std::chrono::duration_cast<Duration>(due - clock())));
 }
 
 void JobController::reconcile(const VersionPtr& job) {
@@ -209,7 +209,7 @@ void JobController::reconcile(const VersionPtr& job) {
     finish(job, status, "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit");
   } else if (suspended) {
     suspend(status, pods);
-  } else if (deadline >= 0 && status.contains("startTime") && m_store.loop().now() >= due) {
+  } else if (deadline >= 0 && status.contains("startTime") && clock() >= due) {
     finish(job, status, "Failed", "DeadlineExceeded", "Job was active longer than specified deadline");
   } else {
     if (status.contains("conditions"))

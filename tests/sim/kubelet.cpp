@@ -130,7 +130,9 @@ void Kubelet::schedule(const LifePtr& life) {
 }
 
 void Kubelet::bound(const LifePtr& life) {
-  const auto node = fmt::format("node-{}", m_random.between(1, 3));
+  const auto number = m_random.between(1, 3);
+  const auto node = fmt::format("node-{}", number);
+  life->clock = m_clocks.at(static_cast<std::size_t>(number - 1));
   const auto now = m_store.loop().now();
   const auto pod = m_store.update(life->who.uid, [&](Json& changed) {
     changed["spec"]["nodeName"] = node;
@@ -176,7 +178,7 @@ void Kubelet::try_in_vain(const LifePtr& life) {
 
 void Kubelet::start(const LifePtr& life) {
   life->running = true;
-  life->started = m_store.loop().now();
+  life->started = clock(life);
   ++m_attempts[life->who.replica];
   m_logs.of({life->who.uid, life->container, life->restarts});
   const auto restarts = life->restarts;
@@ -202,7 +204,7 @@ void Kubelet::start(const LifePtr& life) {
   if (fate.rotated)
     later(*fate.rotated, life, [this, life] {
       const LogKey key{life->who.uid, life->container, life->restarts};
-      m_logs.rotate(key, 2);
+      m_logs.rotate(key, static_cast<std::size_t>(life->fate.rotated->count() % 3));
       const auto kept = m_logs.of(key).lines.size();
       std::size_t seen = 0;
       for (auto line = m_written.rbegin(); line != m_written.rend(); ++line)
@@ -212,6 +214,8 @@ void Kubelet::start(const LifePtr& life) {
   later(*fate.runs_for, life, [this, life] {
     if (life->fate.end == PodFate::End::node_lost)
       lose_node(life);
+    else if (life->fate.end == PodFate::End::vanishes)
+      lose_pod(life);
     else
       end(life, life->fate.end, life->fate.exit_code);
   });
@@ -222,7 +226,7 @@ void Kubelet::write_lines(const LifePtr& life) {
     later(life->fate.lines[i].after, life, [this, life, i] {
       const auto& text = life->fate.lines[i].text;
       const auto now = m_store.loop().now();
-      m_logs.write({life->who.uid, life->container, life->restarts}, {now, static_cast<int>(m_random.between(0, 999)) * 1000, text});
+      m_logs.write({life->who.uid, life->container, life->restarts}, {clock(life), static_cast<int>(m_random.between(0, 999)) * 1000, text});
       m_written.push_back({life->who.uid, life->who.replica, life->who.attempt, text, now});
     });
 }
@@ -231,7 +235,7 @@ void Kubelet::end(const LifePtr& life, PodFate::End how, int code) {
   life->running = false;
   life->unreported = true;
   ++life->turn;
-  const auto now = m_store.loop().now();
+  const auto now = clock(life);
   m_logs.end({life->who.uid, life->container, life->restarts});
   if (how == PodFate::End::oom) code = 137;
   // The kubelet looks once a second.
@@ -280,7 +284,7 @@ void Kubelet::report_end(const LifePtr& life, PodFate::End how, int code, Time f
 void Kubelet::sidecar_ends(const LifePtr& life, const std::string& phase) {
   m_logs.end({life->who.uid, sidecar_name, 0});
   const Json terminated = {
-      {"exitCode", 0}, {"reason", "Completed"}, {"startedAt", to_rfc3339(life->started)}, {"finishedAt", to_rfc3339(m_store.loop().now())}};
+      {"exitCode", 0}, {"reason", "Completed"}, {"startedAt", to_rfc3339(life->started)}, {"finishedAt", to_rfc3339(clock(life))}};
   report(life, [phase, terminated](Json& changed) {
     changed["status"]["phase"] = phase;
     container_status(changed, sidecar_name)["state"] = {{"terminated", terminated}};
@@ -308,8 +312,7 @@ bool Kubelet::evict(const std::string& pod_uid, const std::string& /*reason*/) {
 void Kubelet::lose_node(const LifePtr& life) {
   life->running = false;
   ++life->turn;
-  for (auto& line : m_written)
-    if (line.pod_uid == life->who.uid) line.lost = true;
+  forget_lines(life);
   const auto now = m_store.loop().now();
   later(Duration{50'000}, life, [this, life, now] {
     m_store.update(life->who.uid, [now](Json& changed) {
@@ -331,6 +334,31 @@ void Kubelet::lose_node(const LifePtr& life) {
     m_store.update(life->who.uid, [](Json& changed) { changed["status"]["phase"] = "Failed"; });
     m_store.update(life->who.uid, [](Json& changed) { changed["metadata"]["deletionGracePeriodSeconds"] = 0; });
   });
+}
+
+void Kubelet::forget_lines(const LifePtr& life) {
+  for (auto& line : m_written)
+    if (line.pod_uid == life->who.uid) line.lost = true;
+}
+
+// A node that is shut off, a garbage collector, a preemption: nobody has seen how the program ended, and then there is no pod any more. At times its
+// status is Unknown for a while before.
+void Kubelet::lose_pod(const LifePtr& life) {
+  life->running = false;
+  ++life->turn;
+  forget_lines(life);
+  const auto vanish = [this, uid = life->who.uid] {
+    m_store.update(uid, [this](Json& changed) {
+      changed["metadata"]["deletionTimestamp"] = to_rfc3339(m_store.loop().now());
+      changed["metadata"]["deletionGracePeriodSeconds"] = 0;
+    });
+  };
+  if (m_random.chance(0.4)) return vanish();
+  m_store.update(life->who.uid, [](Json& changed) {
+    changed["status"]["phase"] = "Unknown";
+    changed["status"]["reason"] = "NodeLost";
+  });
+  later(m_random.between(Duration{100}, Duration{90'000}), life, vanish);
 }
 
 // SIGTERM, and the pod goes when its container has ended.

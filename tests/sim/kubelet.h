@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +29,7 @@ inline constexpr auto sidecar_name = "aaa-proxy";
 
 struct PodFate {
   enum class Start { runs, image_pull, invalid_image, config_missing, registry_busy, runtime_busy };
-  enum class End { exits, oom, evicted, node_lost };
+  enum class End { exits, oom, evicted, node_lost, vanishes };
   struct Line {
     Duration after;  // the start
     std::string text;
@@ -42,7 +43,7 @@ struct PodFate {
   int exit_code = 0;
   std::string message;              // termination message
   std::vector<Line> lines;          // in order, none after runs_for
-  std::optional<Duration> rotated;  // after the start: only the last few lines are left
+  std::optional<Duration> rotated;  // after the start: only the last few lines are left, or none
   Duration dies_after{100};         // SIGTERM
 };
 
@@ -60,6 +61,8 @@ class Kubelet {
   using Draw = std::function<PodFate(const PodIdentity&)>;
   // References must outlive it.
   Kubelet(Store& store, PodLogs& logs, Random random, Draw draw);
+  // Those of node-1 … node-3, against the API server's.
+  void set_clocks(const std::array<Duration, 3>& errors) { m_clocks = errors; }
   // No status is reported until then, whoever follows a log is cut off; containers run on.
   void restart(Time until);
   [[nodiscard]] const std::vector<WrittenLine>& written() const { return m_written; }
@@ -80,8 +83,9 @@ class Kubelet {
     bool running = false;
     bool unreported = false;  // has ended, and nobody was told yet
     int restarts = 0;         // in place
-    Time started;
-    int turn = 0;  // what was planned for an earlier turn is off
+    Duration clock{0};        // its node's, against the API server's
+    Time started;             // by that clock
+    int turn = 0;             // what was planned for an earlier turn is off
   };
   using LifePtr = std::shared_ptr<Life>;
 
@@ -98,6 +102,9 @@ class Kubelet {
   void report_end(const LifePtr& life, PodFate::End how, int code, Time finished);
   void again(const LifePtr& life);
   void lose_node(const LifePtr& life);
+  void lose_pod(const LifePtr& life);
+  void forget_lines(const LifePtr& life);
+  [[nodiscard]] Time clock(const LifePtr& life) const { return m_store.loop().now() + life->clock; }
   void terminate(const std::string& uid);
   void vanish(const std::string& uid);
   void report(const LifePtr& life, const std::function<void(Json& pod)>& change);
@@ -109,6 +116,7 @@ class Kubelet {
   Random m_random;
   Draw m_draw;
   Time m_down_until;
+  std::array<Duration, 3> m_clocks{};
   std::vector<std::pair<std::string, std::function<void(Json& pod)>>> m_reports;  // not sent yet, by the pod's uid
   std::map<std::string, LifePtr> m_lives;                                         // by the pod's uid
   std::map<std::string, int> m_attempts, m_told_attempts;                         // by replica

@@ -1,14 +1,18 @@
-// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills | --cancels | --serve: the whole step against the simulated world.
+// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills [--odd] | --cancels [--odd] | --serve: the whole step against the
+// simulated world.
 //   --seeds N   that many seeds from --first on (default 1); a violated promise is told, the first ones with their stories, and is exit code 1
 //   --until-violated   … and the first one is the end
 //   --seed S    this one alone, with everything that happened
 //   --kills     instead: every kind, killed before and after each of its API calls, where nothing else goes wrong
 //   --cancels   instead: every kind, cancelled, evicted and stopped at each of its API calls, and cancelled at each call of the attempt after that
+//   --odd       … in a cluster where an API server is behind, watches are brief, and a status is strange
 //   --serve     instead: its API server alone, at standard input and output (serve.h)
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,13 +26,22 @@ using namespace trainstep::sim;
 
 namespace {
 
-int run_kills() {
+Oddities oddities() {
+  Oddities odd;
+  odd.behind = odd.brief = 0.5;
+  odd.list_lag = odd.watch_lag = Duration{3'000};
+  odd.get_lag = Duration{400};
+  odd.strange_status = true;
+  return odd;
+}
+
+int run_kills(const std::optional<Oddities>& odd) {
   int points = 0, failed = 0;
   for (const std::string kind : {"Job", "PyTorch", "MPI", "MPI v1", "TF"}) {
     for (const auto fate : {Fate::succeeds, Fate::user_error}) {
       for (const bool after : {false, true}) {
         for (int call = 1;; ++call) {
-          Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = fate, .calm = true, .kill = std::pair{call, after}};
+          Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = fate, .calm = true, .kill = std::pair{call, after}, .odd = odd};
           if (kind.starts_with("MPI")) wishes.mpi_v2beta1 = kind == "MPI";
           World world(5, {.wishes = wishes});
           const auto violations = world.run(real_step);
@@ -47,9 +60,10 @@ int run_kills() {
 
 // One point; false: the step had ended before it.
 struct Points {
+  std::optional<Oddities> odd;
   int lived = 0, failed = 0;
   bool live(const std::string& kind, StepFate step_fate, std::pair<int, int> act, int first_create) {
-    Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = Fate::hangs, .step_fate = step_fate, .calm = true, .act = act};
+    Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = Fate::hangs, .step_fate = step_fate, .calm = true, .act = act, .odd = odd};
     if (kind.starts_with("MPI")) wishes.mpi_v2beta1 = kind == "MPI";
     wishes.first_create = static_cast<FirstCreate>(first_create);
     World world(5, {.wishes = wishes});
@@ -61,8 +75,8 @@ struct Points {
   }
 };
 
-int run_cancels() {
-  Points points;
+int run_cancels(const std::optional<Oddities>& odd) {
+  Points points{.odd = odd};
   for (const std::string kind : {"Job", "PyTorch", "MPI", "MPI v1", "TF"})
     for (const auto step_fate : {StepFate::cancelled, StepFate::evicted, StepFate::stopped})
       for (int create = 0; create <= static_cast<int>(FirstCreate::late); ++create) {
@@ -78,9 +92,11 @@ int run_cancels() {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
+  const bool is_odd = std::ranges::find(words, "--odd") != words.end();
+  const auto odd = is_odd ? std::optional(oddities()) : std::nullopt;
   for (const auto& word : words) {
-    if (word == "--kills") return run_kills();
-    if (word == "--cancels") return run_cancels();
+    if (word == "--kills") return run_kills(odd);
+    if (word == "--cancels") return run_cancels(odd);
     if (word == "--serve") return serve(std::cin, std::cout), 0;
   }
   const Live live = [](std::uint64_t seed, bool story) {

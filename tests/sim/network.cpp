@@ -173,6 +173,8 @@ void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
     note(*exchange);
     m_story.tell("request", "{}", exchange->describe());
     WirePtr wire = exchange;
+    if (const auto& [chance, lag] = m_late_watches; chance > 0 && asked(request, "watch") == "true" && m_random.chance(chance))
+      exchange->lag = m_random.between(Duration{0}, lag);
     if (hit(exchange)) {
       // as it says
     } else if (m_random.chance(m_faults.swallowed) || (request.method == "DELETE" && m_random.chance(m_faults.unanswered))) {

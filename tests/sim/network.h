@@ -70,6 +70,8 @@ class Network : public http::Transport {
   void on_arrival(std::function<Accident(const http::Request&)> accident) { m_accident = std::move(accident); }
   // How much later than it happens a watch of this resource tells.
   void delay_watch(std::string plural, Duration lag) { m_slow_watch = {std::move(plural), lag}; }
+  // So many watches, by chance, are those of a server that is behind by up to `lag`.
+  void delay_watches(double chance, Duration lag) { m_late_watches = {chance, lag}; }
   [[nodiscard]] int calls() const { return m_calls; }
   // The step has died: its connections break, nothing calls back. From now on nothing is sent until revive().
   void kill();
@@ -106,6 +108,7 @@ class Network : public http::Transport {
   OnCall m_hook;
   std::function<Accident(const http::Request&)> m_accident;
   std::pair<std::string, Duration> m_slow_watch;
+  std::pair<double, Duration> m_late_watches;
   std::function<void()> m_die;
   bool m_dead = false;
   int m_calls = 0;

@@ -27,6 +27,8 @@ class Controller {
   void refuse_pods(Refusal refusal) { m_refusal = std::move(refusal); }
   // What webhooks make of each pod that is to be created.
   void change_pods(std::function<void(Json& pod)> change) { m_change = std::move(change); }
+  // Its clock against the API server's.
+  void set_clock(Duration error) { m_clock = error; }
   // Down until then: it does nothing, and looks at everything afterwards.
   void stop_until(Time time) { m_down_until = time; }
 
@@ -44,7 +46,8 @@ class Controller {
   void delete_pod(const VersionPtr& pod) { m_collector.remove(pod, Propagation::background); }
   // Replaces status where it differs.
   void write_status(const VersionPtr& job, Json status);
-  [[nodiscard]] std::string now() const { return to_rfc3339(m_store.loop().now()); }
+  [[nodiscard]] Time clock() const { return m_store.loop().now() + m_clock; }
+  [[nodiscard]] std::string now() const { return to_rfc3339(clock()); }
 
   Store& m_store;
   Collector& m_collector;
@@ -57,6 +60,7 @@ class Controller {
   Refusal m_refusal;
   std::function<void(Json& pod)> m_change;
   Time m_down_until;
+  Duration m_clock{0};
   std::set<std::string> m_awake, m_waiting;  // jobs that are looked at soon; whose pods could not be created
 };
 

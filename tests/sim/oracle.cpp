@@ -50,6 +50,7 @@ std::set<Class> Oracle::by_fate() const {
     case Fate::evicted:
       return {Class::capacity};
     case Fate::node_lost:
+    case Fate::pod_vanishes:
       return any_job_succeeded() ? std::set{Class::succeeded} : std::set{Class::capacity, Class::system};
     case Fate::operator_absent:
     case Fate::deleted_by_somebody:
@@ -84,6 +85,11 @@ std::set<Class> Oracle::allowed() const {
   const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {
     return absence.party == Absence::Party::api_server && absence.length >= Duration{200'000};
   });
+  // Of a status that tells both ends, only exit codes tell which, and their pods may have gone.
+  if (scenario.odd.contradicts) result.insert(Class::system);
+  // A job that is to be made anew has a name that is not free.
+  if (scenario.odd.held && std::ranges::any_of(m_world.m_jobs, [](const JobRecord& job) { return job.removed.has_value(); }))
+    result.insert(Class::system);
   if (long_absence && !last_life_found_its_job()) result.insert(Class::system);
   return result;
 }
@@ -110,9 +116,12 @@ void Oracle::check_limit(std::vector<std::string>& violations) const {
   if (!job.began || !job.removed || !job.deleted_by_step || m_world.m_lives.back().verdict->verdict_class != Class::timeout) return;
   Duration longest = std::chrono::minutes(23);
   for (const auto& absence : scenario.absences) longest += absence.length;
+  // A node's clock is all that tells how long a container has run that was found running.
+  const auto shortest = std::chrono::minutes(20) - Duration{3'000} - (scenario.odd.clocks_differ() ? Duration{150'000} : Duration{0});
+  if (scenario.odd.clocks_differ()) longest += std::chrono::minutes(11);
   if (!scenario.calm) longest += std::chrono::minutes(31);  // a watch that has fallen silent without a word is asked anew after half an hour
   const auto ran = std::chrono::duration_cast<Duration>(*job.removed - *job.began);
-  if (ran > longest || ran < std::chrono::minutes(20) - Duration{3'000})
+  if (ran > longest || ran < shortest)
     violations.push_back(fmt::format("the limit is 20 minutes for running, the job was deleted after {}", trainstep::describe(ran)));
 }
 
@@ -142,8 +151,8 @@ void Oracle::check_visit(std::vector<std::string>& violations) const {
   const auto failed = [](const JobRecord& one) { return one.failed; };
   if ((its == Class::user || its == Class::capacity) && std::ranges::none_of(jobs, failed))
     violations.push_back("attach says that the job failed, but none has: " + result::describe(*verdict));
-  const auto gone = [](const JobRecord& one) { return one.gone || one.failed; };
-  if (its == Class::system && std::ranges::none_of(jobs, gone))
+  const auto gone = [](const JobRecord& one) { return one.gone || one.failed || one.removed; };
+  if (its == Class::system && !m_world.m_scenario.odd.contradicts && std::ranges::none_of(jobs, gone))
     violations.push_back("the job is there and well, but attach says: " + result::describe(*verdict));
 }
 
@@ -152,6 +161,7 @@ void Oracle::check_first_failure(const result::Verdict& verdict, std::vector<std
   if (scenario.fate != Fate::user_error || verdict.verdict_class != Class::user) return;
   const auto& first = verdict.first_failure;
   if (!first) return violations.emplace_back("the verdict does not name the replica that failed first"), void();
+  if (scenario.odd.clocks_differ()) return;  // the nodes' stamps are all that tells who was the first
   if (first->replica != scenario.victim) violations.push_back(fmt::format("first failed {}, the verdict names {}", scenario.victim, first->replica));
   if (first->exit_code != scenario.exit_code)
     violations.push_back(fmt::format("{} ended with {}, the verdict says {}", scenario.victim, scenario.exit_code,
@@ -231,6 +241,7 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
       violations.push_back(fmt::format("left behind: pod {} ({})", pod->name(), phase));
   for (const auto& job : m_world.m_jobs) {
     if (job.gone) continue;
+    if (const auto live = m_world.m_cluster.store.by_uid(job.uid); scenario.odd.held && live->deleting()) continue;  // a finalizer keeps it
     // Where no operator runs nobody keeps a deadline: what was left to an attempt that never came has no pods, and goes with its Workflow.
     const bool unheeded = scenario.fate == Fate::operator_absent && verdict && verdict->verdict_class == Class::interrupted;
     if (unheeded) continue;
@@ -246,7 +257,7 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
 }
 
 void Oracle::check_empty(std::vector<std::string>& violations) const {
-  if (!m_world.m_scenario.workflow) return;
+  if (!m_world.m_scenario.workflow || m_world.m_scenario.odd.held_for_ever()) return;
   const auto& store = m_world.m_cluster.store;
   for (const auto& resource : store.resources()) {
     if (resource.plural == "events" || resource.plural == "workflows") continue;

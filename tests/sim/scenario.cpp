@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, fates> fate_names = {"succeeds",
                                                             "deleted by somebody",
                                                             "name taken by a stranger",
                                                             "image cannot be pulled for a while",
-                                                            "operator restarts"};
+                                                            "operator restarts",
+                                                            "a pod vanishes"};
 
 Duration seconds(std::int64_t count) { return Duration{count * 1000}; }
 
@@ -77,7 +78,11 @@ constexpr int first_fates = 21;
 void draw_fate(Scenario& scenario, Random& random, Random& later, const Wishes& wishes) {
   const auto drawn = random.chance(0.25) ? Fate::succeeds : static_cast<Fate>(random.between(0, first_fates - 1));
   const bool new_fate = later.chance(0.08);
-  scenario.fate = wishes.fate.value_or(!new_fate ? drawn : later.chance(0.6) ? Fate::pull_fails_a_while : Fate::operator_restarts);
+  const auto newer = [&later] {
+    if (later.chance(0.6)) return Fate::pull_fails_a_while;
+    return later.chance(0.4) ? Fate::operator_restarts : Fate::pod_vanishes;
+  };
+  scenario.fate = wishes.fate.value_or(new_fate ? newer() : drawn);
   if (scenario.kind == "Job" && scenario.fate == Fate::operator_absent) scenario.fate = Fate::user_error;
   scenario.installed.operators_run = scenario.fate != Fate::operator_absent;
   scenario.exit_code = static_cast<int>(random.chance(0.7) ? random.between(1, 3) : random.between(4, 127));
@@ -231,6 +236,10 @@ void harm(const Scenario& scenario, Random& random, const PodIdentity& who, PodF
     fate.runs_for = early;
     fate.end = PodFate::End::node_lost;
   }
+  if (scenario.fate == Fate::pod_vanishes && who.attempt == 0) {
+    fate.runs_for = early;
+    fate.end = PodFate::End::vanishes;
+  }
   if (scenario.fate == Fate::image_pull) fate.start = PodFate::Start::image_pull;
   if (scenario.fate == Fate::pull_fails_a_while) {
     fate.start = random.chance(0.7) ? PodFate::Start::registry_busy : PodFate::Start::runtime_busy;
@@ -281,6 +290,7 @@ std::string Scenario::describe() const {
   add(visit.has_value(), ", visited");
   add(sidecars, ", sidecars");
   add(namesake, ", namesake");
+  more += odd.describe();
   return fmt::format("seed {}: {}{} of {}, {} ({}), the step {}{}", seed, kind, kind == "MPI" ? installed.mpi_v2beta1 ? " v2beta1" : " v1" : "",
                      workers, sim::name(fate), victim, sim::name(step_fate), more);
 }
@@ -297,6 +307,9 @@ Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
   draw_hardships(scenario, Random(seed * 0x9e3779b97f4a7c15U + 5), wishes);
   draw_misanswers(scenario, Random(seed * 0xc2b2ae3d27d4eb4fU + 7), wishes);
   draw_surroundings(scenario, later, wishes);
+  Random odd(seed * 0x369dea0f31a53f85U + 9);
+  if (!scenario.calm && !wishes.simple) scenario.odd = draw_oddities(odd);
+  if (wishes.odd) scenario.odd = *wishes.odd;
   if (scenario.calm) scenario.token_kept = false;
   if (wishes.token_life) std::tie(scenario.token_life, scenario.token_kept) = std::pair(*wishes.token_life, true);
   return scenario;

@@ -11,6 +11,7 @@
 
 #include "sim/cluster.h"
 #include "sim/network.h"
+#include "sim/oddities.h"
 
 namespace trainstep::sim {
 
@@ -39,8 +40,9 @@ enum class Fate {
   stranger,            // the name is taken by somebody else's job
   pull_fails_a_while,  // a registry that is overloaded, a runtime that does not answer in time
   operator_restarts,   // nobody looks at the job for the first minutes of its life
+  pod_vanishes,        // `victim`, once: its end is never seen
 };
-inline constexpr int fates = 23;
+inline constexpr int fates = 24;
 std::string_view name(Fate fate);
 
 // What becomes of the step's process.
@@ -105,6 +107,7 @@ struct Scenario {
   Json distribution = Json::object();  // distribution_specification
   Json options = Json::object();       // job_options
   Faults faults;
+  Oddities odd;
   std::vector<Absence> absences;
   Duration length{60'000};    // of the training
   Duration acts_at{20'000};   // after the job's creation: when somebody deletes, suspends, cancels, evicts
@@ -148,6 +151,7 @@ struct Wishes {
   std::optional<FirstCreate> first_create = {};
   bool simple = false;               // no first create, own pod, quota, cause or policy that makes it hard
   std::optional<bool> visited = {};  // somebody attaches
+  std::optional<Oddities> odd = {};
 };
 
 Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes);

@@ -52,14 +52,14 @@ bool Version::owned_by(std::string_view owner_uid) const {
 }
 
 const std::string& Version::text() const {
-  if (m_text.empty()) m_text = object.dump();
+  if (m_text.empty()) m_text = (shown.is_null() ? object : shown).dump();
   return m_text;
 }
 
 const std::string& Version::item_text() const {
   if (!resource->built_in) return text();
   if (m_item.empty()) {
-    auto item = object;
+    auto item = shown.is_null() ? object : shown;
     item.erase("apiVersion");
     item.erase("kind");
     m_item = item.dump();
@@ -134,6 +134,7 @@ VersionPtr Store::create(const Resource& resource, Json object) {
   version->number = m_number;
   version->resource = &resource;
   version->object = std::move(object);
+  if (m_show) m_show(*version);
   Key key{&resource, std::string(version->name_space()), std::string(version->name())};
   m_uids.emplace(version->uid(), key);
   index(*version, true);
@@ -157,6 +158,7 @@ VersionPtr Store::update(std::string_view uid, const std::function<void(Json&)>&
                     number_at(version->object, {"metadata", "deletionGracePeriodSeconds"}) == 0;
   version->number = ++m_number;
   version->object["metadata"]["resourceVersion"] = std::to_string(m_number);
+  if (m_show) m_show(*version);
   index(*before, false);
   if (!goes) index(*version, true);
   if (goes) {
@@ -179,6 +181,7 @@ void Store::remove(const VersionPtr& object) {
   last->resource = before->resource;
   last->object = before->object;
   last->object["metadata"]["resourceVersion"] = std::to_string(m_number);
+  if (m_show) m_show(*last);
   index(*before, false);
   m_objects.erase(key->second);
   m_uids.erase(key);
@@ -188,6 +191,7 @@ void Store::remove(const VersionPtr& object) {
 // A listener that changes something does so from a task of its own (post), so that all hear of changes in one order.
 void Store::happened(const Happening& happening) {
   m_history.push_back(happening);
+  m_history.back().at = m_loop.now();
   for (const auto& listener : m_listeners) listener(happening);
 }
 

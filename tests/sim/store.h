@@ -46,6 +46,7 @@ struct Version {
   std::uint64_t number = 0;
   const Resource* resource = nullptr;
   Json object;
+  Json shown;  // what is served instead; null: the object
 
   [[nodiscard]] std::string_view name() const { return text_at(object, {"metadata", "name"}); }
   [[nodiscard]] std::string_view name_space() const { return text_at(object, {"metadata", "namespace"}); }
@@ -67,6 +68,7 @@ struct Happening {
   Sort sort = Sort::added;
   VersionPtr now;     // deleted: the last state, with the number of the deletion
   VersionPtr before;  // null when added
+  Time at{};
 };
 
 class Store {
@@ -96,6 +98,9 @@ class Store {
   // Takes it out at once, whatever its finalizers say.
   void remove(const VersionPtr& object);
 
+  // What becomes of an object before it is served: may fill `shown`.
+  void show_as(std::function<void(Version& version)> show) { m_show = std::move(show); }
+
   // Called for each change, in the order they were made, from within it. Listeners live as long as the store.
   void listen(Listener listener) { m_listeners.push_back(std::move(listener)); }
   [[nodiscard]] const std::deque<Happening>& history() const { return m_history; }
@@ -118,6 +123,7 @@ class Store {
   std::map<std::string, std::set<std::string>, std::less<>> m_dependents;  // uid of the owner → uids
   std::deque<Happening> m_history;
   std::vector<Listener> m_listeners;
+  std::function<void(Version& version)> m_show;
   std::uint64_t m_number = 1000;
   std::uint64_t m_compacted = 1000;
 };

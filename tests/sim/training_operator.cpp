@@ -59,10 +59,10 @@ void TrainingOperator::finished(const Look& look) {
   const auto ended = seconds_of(text_at(look.status, {"completionTime"}));
   if (ttl < 0 || ended == 0) return;
   const auto due = Time{std::chrono::seconds(ended + ttl)};
-  if (m_store.loop().now() >= due)
+  if (clock() >= due)
     m_collector.remove(look.job, Propagation::background);
   else
-    wake(std::string(look.job->uid()), due - m_store.loop().now());
+    wake(std::string(look.job->uid()), due - clock());
 }
 
 void TrainingOperator::suspend(Look& look) {
@@ -80,7 +80,7 @@ bool TrainingOperator::out_of_bounds(Look& look) {
   const auto& policy = look.policy();
   const auto started = seconds_of(text_at(look.status, {"startTime"}));
   const auto deadline = number_at(policy, {"activeDeadlineSeconds"}, -1);
-  if (deadline >= 0 && started != 0 && m_store.loop().now() >= Time{std::chrono::seconds(started + deadline)}) {
+  if (deadline >= 0 && started != 0 && clock() >= Time{std::chrono::seconds(started + deadline)}) {
     fail(look, fmt::format("Job {} has failed because it was active longer than specified deadline", look.job->name()));
     return true;
   }

@@ -38,8 +38,6 @@ bool by_deadline(const Json& status) {
          });
 }
 
-bool is_stranger(const Version& object) { return !text_at(object.object, {"metadata", "labels", "stranger"}).empty(); }
-
 }  // namespace
 
 World::World(std::uint64_t seed, Options options)
@@ -47,6 +45,7 @@ World::World(std::uint64_t seed, Options options)
       m_options(std::move(options)),
       m_story(m_loop, m_options.story),
       m_random(seed ^ 0xabcdef12345U),
+      m_odds(seed * 0x94d049bb133111ebU + 11),
       m_cluster(m_loop, m_random.split(), m_scenario.installed,
                 [this](const PodIdentity& who) {
                   auto fate = pod_fate(m_scenario, m_random, who);
@@ -58,9 +57,12 @@ World::World(std::uint64_t seed, Options options)
   m_began = m_loop.now();
   set_up_cluster();
   set_up_accidents();
+  set_up_oddities();
 }
 
 World::~World() = default;
+
+bool World::is_stranger(const Version& object) { return !text_at(object.object, {"metadata", "labels", "stranger"}).empty(); }
 
 bool World::is_job(const Resource& resource) const {
   if (m_scenario.kind == "Job") return resource.group_version == "batch/v1" && resource.plural == "jobs";
@@ -139,6 +141,7 @@ std::optional<Reply> World::admit(const Resource& resource, Json& object) {
     return webhook_unreachable("validator.example.org");
   if (auto no = refuse_second(resource, object)) return no;
   if (m_scenario.fate == Fate::suspended) object["spec"].merge_patch(suspension(resource, true));
+  if (m_scenario.odd.held) object["metadata"]["finalizers"] = Json::array({holding_finalizer});
   if (m_scenario.fate == Fate::stranger && m_stranger.empty()) {
     Json taken = {{"apiVersion", resource.group_version},
                   {"kind", resource.kind},
@@ -209,6 +212,7 @@ void World::job_heard(const Happening& happening) {
   if (!outcome.empty() && outcome != "succeeded") record->reported = true;
   if (happening.sort == Happening::Sort::deleted) record->gone = true;
   const bool deleted_now = happening.sort == Happening::Sort::deleted || (job.deleting() && !happening.before->deleting());
+  if (deleted_now && happening.sort != Happening::Sort::deleted) hold(record->uid);
   if (!deleted_now || record->deleted_by_world || record->deleted_by_step) return;
   (m_world_deletes ? record->deleted_by_world : record->deleted_by_step) = true;
   record->removed = m_loop.now();

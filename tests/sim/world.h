@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -110,6 +111,9 @@ class World {
 
   void set_up_cluster();
   void set_up_accidents();
+  void set_up_oddities();
+  std::optional<Reply> log_trouble(const Resource& pods, std::string_view pod);
+  void hold(const std::string& uid);
   std::optional<Reply> admit(const Resource& resource, Json& object);
   std::optional<Reply> refuse_second(const Resource& resource, const Json& object);
   void job_heard(const Happening& happening);
@@ -139,12 +143,14 @@ class World {
   void make_pod();
   [[nodiscard]] bool api_server_away(Time at, Duration at_least = {}) const;
   [[nodiscard]] bool is_job(const Resource& resource) const;
+  [[nodiscard]] static bool is_stranger(const Version& object);
 
   SimLoop m_loop;
   Scenario m_scenario;
   Options m_options;
   Story m_story;
-  Random m_random;
+  Random m_random, m_odds;
+  std::map<std::string, int> m_logs_refused;  // in a row, by pod
   Cluster m_cluster;
   Network m_network;
   std::string m_token;
