@@ -49,7 +49,7 @@ class RunInterrupted(TrainstepError):
 
 
 class StepCancelled(TrainstepError):
-    """130, 143: cancelled."""
+    """129, 130, 143: cancelled."""
 
 
 _CLASSES: dict[int, type[TrainstepError]] = {
@@ -58,6 +58,7 @@ _CLASSES: dict[int, type[TrainstepError]] = {
     4: LimitError,
     5: CapacityError,
     75: RunInterrupted,
+    129: StepCancelled,
     130: StepCancelled,
     143: StepCancelled,
 }

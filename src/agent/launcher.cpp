@@ -103,6 +103,11 @@ PodReport launch(const plan::Task& task, const ExecOptions& options) {
     return failed(verdict.verdict_class, result::exit_code(verdict), end.error().message);
   }
   if (end->killed_any) tell(fmt::format("mpirun has ended; what it had left running was killed: {}", end->outlived));
+  if (end->succeeded() && !end->survivors.empty()) {
+    const auto verdict = result::from_error({ErrorKind::internal, ""});
+    return failed(verdict.verdict_class, result::exit_code(verdict),
+                  fmt::format("what mpirun has left running could not be ended: {}", end->survivors));
+  }
   auto report = report_of_rank_0(loop, environment, options, task.attempt);
   const bool agents_failure = report && report->verdict_class != VerdictClass::succeeded;
   if (!end->succeeded()) return agents_failure ? *report : failed(VerdictClass::user, end->code, "");

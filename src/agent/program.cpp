@@ -37,11 +37,7 @@ std::string working_folder() {
 }
 
 // Those that live of what the program has left.
-std::vector<process::Process> rest(const process::Reaper& reaper) {
-  auto left = process::descendants(::getpid(), reaper.claimed());
-  std::erase_if(left, [](const auto& process) { return process.zombie; });
-  return left;
-}
+std::vector<process::Process> rest(const process::Reaper& reaper) { return process::alive_descendants(reaper.claimed()); }
 
 // Runs the loop until nothing is left, or the time is over, or somebody stops it.
 void await_rest(PollLoop& loop, const process::Reaper& reaper) {
@@ -96,6 +92,7 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
   }
   end.killed_any = !left.empty();
   process::end_descendants(kill_limit, reaper.claimed());
+  end.survivors = describe(rest(reaper));
   return end;
 }
 

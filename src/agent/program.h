@@ -17,6 +17,7 @@ struct ProgramEnd {
   int code = 0;             // 128 + signal where a signal ended it
   std::string outlived{};   // the processes that it had left running when it ended, for people; empty: none
   bool killed_any = false;  // of these: they did not end by themselves
+  std::string survivors{};  // of these: those that could not be killed
   [[nodiscard]] bool succeeded() const { return code == 0; }
 };
 // Called when the program has ended well, but what it left running has not.

@@ -43,6 +43,10 @@ class Story {
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
       if (!end.succeeded()) return {};
+      if (!end.survivors.empty())
+        return Error{ErrorKind::internal, fmt::format("processes that the program has left running could not be ended: {}; they may still write its "
+                                                      "outputs, which are not delivered",
+                                                      end.survivors)};
       const auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
       if (!unchanged) return programs_fault(report, unchanged.error());
     }

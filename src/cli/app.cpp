@@ -23,6 +23,7 @@
 #include "cli/replay_command.h"
 #include "cli/step_command.h"
 #include "cli/termination_log.h"
+#include "process/signals.h"
 #include "result/verdict.h"
 
 namespace trainstep::cli {
@@ -319,6 +320,7 @@ int report(const Error& error) {
 
 int run_app(int argc, char** argv) {
   keep_standard_streams();
+  process::begin_with_usual_signals();
   errors_are_json = wants_json(argc, argv);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (kfp.md §5.1)
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error of the write

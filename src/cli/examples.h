@@ -21,7 +21,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> ex
     {"4", "a limit has passed"},
     {"5", "no capacity"},
     {"75", "interrupted while the job runs on"},
-    {"130, 143", "cancelled"},
+    {"129, 130, 143", "cancelled"},
 }};
 
 inline constexpr std::string_view run_examples = R"help(

@@ -8,13 +8,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -26,7 +29,8 @@ namespace {
 constexpr std::size_t largest_stat = 4096;
 constexpr std::size_t largest_environment = std::size_t{8} << 20U;
 
-// proc(5): "pid (name) state ppid pgrp …"; the name may hold blanks and parentheses.
+// proc(5): "pid (name) state ppid pgrp …", the number of threads as field 20; the name may hold blanks and parentheses. Whose first thread has ended
+// looks like one who has ended, as long as other threads of it work on.
 std::optional<Process> read_process(pid_t pid) {
   const auto text = read_file(fmt::format("/proc/{}/stat", pid), largest_stat);
   if (!text) return std::nullopt;  // it has gone
@@ -36,26 +40,115 @@ std::optional<Process> read_process(pid_t pid) {
   char state = 0;
   int parent = 0;
   int group = 0;
-  if (std::sscanf(text->c_str() + name_end + 1, " %c %d %d", &state, &parent, &group) != 3) return std::nullopt;
-  return Process{pid, parent, group, state == 'Z' || state == 'X', text->substr(name_begin + 1, name_end - name_begin - 1)};
+  long threads = 0;
+  constexpr auto format = " %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld";
+  if (std::sscanf(text->c_str() + name_end + 1, format, &state, &parent, &group, &threads) != 4) return std::nullopt;
+  const bool ended = (state == 'Z' || state == 'X') && threads <= 1;
+  return Process{pid, parent, group, ended, text->substr(name_begin + 1, name_end - name_begin - 1)};
 }
 
 std::multimap<pid_t, Process> processes_by_parent() {
-  std::multimap<pid_t, Process> result;
+  std::map<pid_t, Process> all;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), &::closedir);
-  if (!folder) return result;
-  while (const auto* entry = ::readdir(folder.get())) {
+  while (const auto* entry = folder ? ::readdir(folder.get()) : nullptr) {
     const std::string_view name = static_cast<const char*>(entry->d_name);
     pid_t pid = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (parsed.ec != std::errc{} || parsed.ptr != name.data() + name.size()) continue;
-    if (const auto process = read_process(pid)) result.emplace(process->parent, *process);
+    if (const auto process = read_process(pid)) all.emplace(pid, *process);
+  }
+  std::multimap<pid_t, Process> result;
+  for (auto& [pid, process] : all) {
+    if (process.parent > 0 && !all.contains(process.parent))  // that has ended since: it is somebody else's by now
+      if (const auto again = read_process(pid)) process = *again;
+    result.emplace(process.parent, process);
   }
   return result;
 }
 
+// What is left to ask when the first thread has ended and others have not.
+Result<std::string> environment_of_threads(pid_t pid) {
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), gone))
+    if (auto environment = read_file(thread.path() / "environ", largest_environment); environment && !environment->empty()) return environment;
+  return std::string();
+}
+
 void reap_all() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+// The number that was given away last to a process or thread (proc(5)): the same one at two moments means that nobody was made between them.
+std::string last_number() {
+  const auto text = read_file("/proc/loadavg", largest_stat).value_or("");
+  return text.substr(std::min(text.size(), text.rfind(' ') + 1));
+}
+
+// Exactly so, where there is nobody at all, not even one to be spared: what becomes an orphan is given to us at the same moment.
+bool has_no_child() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+}
+
+// Quick to read, but not reliable: some may be left out while others end (proc(5)).
+std::vector<pid_t> own_children() {
+  const auto text = read_file(fmt::format("/proc/self/task/{}/children", ::getpid()), largest_environment).value_or("");
+  std::vector<pid_t> pids;
+  for (const char *at = text.data(), *const end = at + text.size(); at < end;) {
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(at, end, pid);
+    if (parsed.ec != std::errc{}) break;
+    pids.push_back(pid);
+    at = parsed.ptr + 1;
+  }
+  return pids;
+}
+
+// Of these processes, those in which no stranger is: nobody whose parents lead to one of `spared`, or past us. Of whom a parent has gone meanwhile,
+// it was one of these.
+std::set<pid_t> groups_of(const std::vector<Process>& processes, const std::vector<pid_t>& spared) {
+  std::set<pid_t> groups;
+  for (const auto& process : processes)
+    if (process.group > 1) groups.insert(process.group);
+  groups.erase(::getpgrp());
+  if (groups.empty()) return groups;
+  std::map<pid_t, Process> all;
+  for (auto& [parent, process] : processes_by_parent()) all.emplace(process.pid, process);
+  const auto is_stranger = [&](pid_t pid) {
+    for (auto at = all.find(pid); at != all.end() && at->first != ::getpid(); at = all.find(at->second.parent))
+      if (at->second.parent <= 0 || at->first == 1 || std::ranges::find(spared, at->first) != spared.end()) return true;
+    return false;
+  };
+  for (const auto& [pid, process] : all)
+    if (!process.zombie && groups.contains(process.group) && is_stranger(pid)) groups.erase(process.group);
+  return groups;
+}
+
+// Of a chain of processes that each fork and end, the one that is an orphan now. Looks for a moment.
+std::optional<Process> newcomer_besides(const std::vector<pid_t>& spared) {
+  constexpr auto limit = std::chrono::milliseconds(2);
+  for (const auto until = std::chrono::steady_clock::now() + limit; std::chrono::steady_clock::now() < until;)
+    for (const auto pid : own_children())
+      if (std::ranges::find(spared, pid) == spared.end())
+        if (const auto process = read_process(pid); process && !process->zombie) return process;
+  return std::nullopt;
+}
+
+void kill_newcomers(const std::function<bool(const Process&)>& ours) {
+  constexpr auto limit = std::chrono::milliseconds(20);
+  constexpr int calm = 50;  // looks in a row that found nobody
+  const auto until = std::chrono::steady_clock::now() + limit;
+  std::set<pid_t> killed;
+  for (int quiet = 0; quiet < calm && std::chrono::steady_clock::now() < until; ++quiet) {
+    for (const auto pid : own_children()) {
+      if (killed.contains(pid)) continue;
+      const auto process = read_process(pid);
+      if (!process || process->zombie || !ours(*process)) continue;
+      ::kill(pid, SIGKILL);
+      killed.insert(pid);
+      quiet = 0;
+    }
   }
 }
 
@@ -76,6 +169,29 @@ std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spare
   return found;
 }
 
+// Where nobody is to be spared, none of our children has somebody else who waits for it, and the kernel knows exactly whether there is one.
+std::vector<Process> alive_descendants(const std::vector<pid_t>& spared) {
+  constexpr int most_looks = 20, enough_looks = 5;
+  for (int look = 0; look < (spared.empty() ? most_looks : enough_looks); ++look) {
+    if (spared.empty()) reap_all();
+    if (has_no_child()) return {};
+    const auto before = last_number();
+    auto found = descendants(::getpid(), spared);
+    std::erase_if(found, [](const Process& process) { return process.zombie; });
+    if (!found.empty() || (!spared.empty() && before == last_number())) return found;
+    if (const auto newcomer = newcomer_besides(spared)) return {*newcomer};
+  }
+  return {};
+}
+
+void kill_all(const std::vector<Process>& processes, const std::vector<pid_t>& spared, const std::function<bool(const Process&)>& ours) {
+  if (processes.empty()) return;
+  for (const auto group : groups_of(processes, spared)) ::kill(-group, SIGKILL);
+  for (const auto& process : processes)
+    if (!process.zombie) ::kill(process.pid, SIGKILL);
+  kill_newcomers(ours);
+}
+
 std::string describe(const std::vector<Process>& processes) {
   constexpr std::size_t most = 5;
   std::string text;
@@ -88,7 +204,8 @@ std::string describe(const std::vector<Process>& processes) {
 }
 
 std::optional<std::string> started_with(pid_t pid, std::string_view variable) {
-  const auto environment = read_file(fmt::format("/proc/{}/environ", pid), largest_environment);
+  auto environment = read_file(fmt::format("/proc/{}/environ", pid), largest_environment);
+  if (!environment || environment->empty()) environment = environment_of_threads(pid);
   if (!environment) return std::nullopt;
   const auto all = '\0' + *environment;
   const auto name = fmt::format("{}{}=", '\0', variable);
@@ -102,10 +219,9 @@ bool end_descendants(Duration limit, const std::vector<pid_t>& spared) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   for (auto pause = std::chrono::milliseconds(1);; pause = std::min(pause * 2, std::chrono::milliseconds(50))) {
     reap_all();
-    const auto left = descendants(::getpid(), spared);
-    if (left.empty()) return true;
-    for (const auto& process : left)
-      if (!process.zombie) ::kill(process.pid, SIGKILL);
+    const auto left = alive_descendants(spared);
+    if (left.empty() && descendants(::getpid(), spared).empty()) return true;
+    kill_all(left, spared, [&](const Process& process) { return std::ranges::find(spared, process.pid) == spared.end(); });
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(pause);
   }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ struct Process {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;
-  bool zombie = false;  // has ended, but nobody waited for it yet
+  bool zombie = false;  // has ended with all its threads, but nobody waited for it yet
   std::string name{};   // of its program, at most 15 characters
 };
 
@@ -26,6 +27,15 @@ void become_subreaper();
 
 // Children, their children and so on, without `ancestor` itself and without those of `spared` and theirs. A snapshot: they may fork meanwhile.
 std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spared = {});
+
+// Those of this process that live. Nobody escapes by forking and ending while we look: "none" is said when nobody was made meanwhile, or when several
+// looks have found none.
+std::vector<Process> alive_descendants(const std::vector<pid_t>& spared = {});
+
+// SIGKILL to each, and to its whole process group at once where nobody else is in it, neither a stranger nor one of `spared`: who forks for ever in
+// one group ends with it. `ours`: which of those who become children of ours in the next milliseconds are killed, too: the orphans of a chain of
+// processes that each leave the group, fork and end.
+void kill_all(const std::vector<Process>& processes, const std::vector<pid_t>& spared, const std::function<bool(const Process&)>& ours);
 
 // "4711 (python3), 4712 (sleep) and 3 more"
 std::string describe(const std::vector<Process>& processes);

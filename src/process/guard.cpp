@@ -30,8 +30,9 @@ sigset_t guard_signals() {
   return set;
 }
 
-// The terminal (si_code > 0) sends to the whole foreground group: the program has that signal already.
-bool sent_by_somebody(const siginfo_t& info) { return info.si_code <= 0; }
+// The terminal (si_code > 0) sends to the whole foreground group: the program has that signal already. Only the SIGHUP of a terminal that is closed
+// goes to the first process of the session alone, which we may be.
+bool is_for_program(int signal, const siginfo_t& info) { return info.si_code <= 0 || signal == SIGHUP; }
 
 // Until the program has ended; its wait status.
 int watch(pid_t program, const sigset_t& signals) {
@@ -41,22 +42,27 @@ int watch(pid_t program, const sigset_t& signals) {
       if (pid == program && !WIFSTOPPED(wait_status)) return wait_status;
     siginfo_t info{};
     const int signal = ::sigwaitinfo(&signals, &info);
-    if (signal > 0 && signal != SIGCHLD && sent_by_somebody(info)) ::kill(program, signal);
+    if (signal > 0 && signal != SIGCHLD && is_for_program(signal, info)) ::kill(program, signal);
   }
 }
 
-void complain(int signal) {
-  const auto text = fmt::format("trainstep was ended by signal {} ({}); whatever it ran has been stopped\n", signal, ::strsignal(signal));
+void complain(const std::string& sentence) {
   ::signal(SIGPIPE, SIG_IGN);
-  write_within(STDERR_FILENO, text, last_patience);
+  write_within(STDERR_FILENO, sentence + "\n", last_patience);
 }
 
 int guard(pid_t program, const sigset_t& signals, const std::vector<pid_t>& strangers, const std::function<void()>& tidy_up) {
   const int wait_status = watch(program, signals);
-  end_descendants(kill_limit, strangers);
-  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  const bool all_ended = end_descendants(kill_limit, strangers);
+  if (!all_ended) complain(fmt::format("trainstep could not end what it ran: {}", describe(alive_descendants(strangers))));
+  if (WIFEXITED(wait_status)) {
+    const auto code = WEXITSTATUS(wait_status);
+    return code == 0 && !all_ended ? killed_exit_code : code;
+  }
   if (tidy_up) tidy_up();
-  complain(WTERMSIG(wait_status));
+  const auto signal = WTERMSIG(wait_status);
+  complain(fmt::format("trainstep was ended by signal {} ({}); {}", signal, ::strsignal(signal),
+                       all_ended ? "whatever it ran has been stopped" : "not all that it ran has been stopped"));
   return killed_exit_code;
 }
 

@@ -7,6 +7,13 @@
 
 namespace trainstep::process {
 
+void begin_with_usual_signals() {
+  ::signal(SIGCHLD, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);

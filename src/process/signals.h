@@ -11,6 +11,10 @@
 
 namespace trainstep::process {
 
+// To be called first of all. What whoever started us has blocked would never be heard, and where SIGCHLD is ignored the kernel buries our children:
+// nobody learns of their end. SIGTERM, SIGINT and SIGHUP that are ignored stay so: that is a wish.
+void begin_with_usual_signals();
+
 // Those of SIGTERM, SIGINT and SIGHUP that count: one that was ignored when this process began (nohup, a shell's background job) stays ignored.
 sigset_t stop_signals();
 

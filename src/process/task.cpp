@@ -42,7 +42,7 @@ Task::~Task() {
   if (m_deadline) m_loop.cancel(*m_deadline);
   if (m_finished) return;
   if (!m_wait_status) m_reaper.forget(m_pid);
-  for (const auto& process : remains()) ::kill(process.pid, SIGKILL);
+  kill(remains());
 }
 
 void Task::on_rest(Told outlived, Told killed) {
@@ -105,10 +105,7 @@ void Task::on_exit(int wait_status) {
   m_wait_status = wait_status;
   if (m_killing) return;  // end_remains() looks again
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && !m_kill_at) {
-    if (const auto rest = remains(); !rest.empty()) {
-      if (m_outlived) m_outlived(rest);
-      return await_rest(m_loop.now() + straggler_limit);
-    }
+    if (const auto rest = remains(); !rest.empty()) return give_time(rest);
   }
   if (outputs_closed()) {
     end_remains(death_looks);
@@ -117,6 +114,12 @@ void Task::on_exit(int wait_status) {
   const auto all = descendants(::getpid());
   const bool group_lives = std::any_of(all.begin(), all.end(), [&](const Process& process) { return process.group == m_pid && !process.zombie; });
   if (!m_kill_at || !group_lives) set_deadline(straggler_limit);
+}
+
+void Task::give_time(const std::vector<Process>& rest) {
+  m_gave_time = true;
+  if (m_outlived) m_outlived(rest);
+  await_rest(m_loop.now() + straggler_limit);
 }
 
 void Task::await_rest(Time until) {
@@ -149,10 +152,18 @@ std::vector<Process> Task::remains() const {
     result.push_back({m_pid});
     for (auto& process : descendants(m_pid)) result.push_back(std::move(process));
   }
-  for (auto& process : descendants(::getpid(), m_reaper.claimed()))
-    if (process.group == m_pid || !claimed_by_another(process)) result.push_back(std::move(process));
+  for (auto& process : alive_descendants(m_reaper.claimed()))
+    if (is_own(process)) result.push_back(std::move(process));
   std::erase_if(result, [](const Process& process) { return process.zombie; });
   return result;
+}
+
+bool Task::is_own(const Process& orphan) const { return orphan.group == m_pid || !claimed_by_another(orphan); }
+
+void Task::kill(const std::vector<Process>& processes) const {
+  auto others = m_reaper.claimed();
+  if (!m_wait_status) std::erase(others, m_pid);
+  kill_all(processes, others, [&](const Process& process) { return std::ranges::find(others, process.pid) == others.end() && is_own(process); });
 }
 
 // By the mark of another task of the same run ("NAME=run/task"), whose rest has its own time.
@@ -163,16 +174,20 @@ bool Task::claimed_by_another(const Process& process) const {
   return value && *value != own && value->starts_with(own.substr(0, own.rfind('/') + 1));
 }
 
-// Kills, and looks again until nobody is left. One that cannot be killed (uninterruptible sleep) must not keep the end from being told.
+// Kills, and looks again until nobody is left. One that cannot be killed (uninterruptible sleep) must not keep the end from being told; survivors()
+// names it.
 void Task::end_remains(int looks) {
   const auto left = remains();
+  const bool ended_well = m_wait_status && WIFEXITED(*m_wait_status) && WEXITSTATUS(*m_wait_status) == 0 && !m_kill_at;
+  if (ended_well && !left.empty() && !m_killing && !m_gave_time) return give_time(left);  // it was in the middle of a fork before
   if (m_wait_status && !left.empty() && !m_killing && !m_kill_at && m_killed) m_killed(left);
   m_killing = true;
   if (m_wait_status && (left.empty() || looks == 0)) {
+    m_survivors = describe(left);
     finish(*m_wait_status);
     return;
   }
-  for (const auto& process : left) ::kill(process.pid, SIGKILL);
+  kill(left);
   if (m_deadline) m_loop.cancel(*m_deadline);
   m_deadline = m_loop.after(looks > 0 ? death_pause : straggler_limit, [this, looks] {
     m_deadline.reset();

@@ -51,6 +51,8 @@ class Task {
   void stop(Duration grace);
 
   [[nodiscard]] pid_t pid() const { return m_pid; }
+  // Once it has ended: those of its processes that could not be killed, for people; empty: none.
+  [[nodiscard]] const std::string& survivors() const { return m_survivors; }
 
  private:
   Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended);
@@ -59,17 +61,20 @@ class Task {
   void set_deadline(Duration delay);
   void on_exit(int wait_status);
   void on_output_end();
+  void give_time(const std::vector<Process>& rest);
   void await_rest(Time until);
   [[nodiscard]] bool outputs_closed() const;
   // Its processes that are alive. Orphans that nobody claims count as its own.
   [[nodiscard]] std::vector<Process> remains() const;
   [[nodiscard]] bool claimed_by_another(const Process& process) const;
+  [[nodiscard]] bool is_own(const Process& orphan) const;
+  void kill(const std::vector<Process>& processes) const;
   void end_remains(int looks);
   void finish(int wait_status);
 
   PollLoop& m_loop;
   Reaper& m_reaper;
-  std::string m_mark;
+  std::string m_mark, m_survivors;
   Ended m_ended;
   pid_t m_pid = 0;
   std::optional<int> m_wait_status;  // set when the first process has ended
@@ -79,6 +84,7 @@ class Task {
   Pressure m_pressure = Pressure::none;
   Told m_outlived, m_killed;
   bool m_awaiting = false;  // the rest, after a good end
+  bool m_gave_time = false;
   bool m_killing = false;
   bool m_finished = false;
 };

@@ -63,7 +63,7 @@ def test_killed_guard_leaves_nobody(gang, distribution, ranks, script, options):
 
 
 @KINDS
-@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)], ids=["SIGTERM", "SIGINT", "SIGHUP"])
 def test_stop_signal_cancels(gang, distribution, ranks, number, code):
     gang.start(READY, distribution).until_said("] ready", ranks)
     gang.process.send_signal(number)
@@ -104,6 +104,36 @@ def test_interrupt_from_the_terminal_arrives_once(gang, tmp_path):
     assert gang.output().count("SIGINT (2) received") == 1
     os.close(controller)
     os.close(terminal)
+
+
+def test_terminal_that_is_closed_is_a_stop(gang):
+    """Whoever is the session's first process alone gets the signal: here the guard, as under ssh, docker run -it and xterm -e."""
+    controller, terminal = pty.openpty()
+
+    def take_terminal():
+        os.setsid()
+        os.close(os.open(os.ttyname(terminal), os.O_RDWR))
+
+    gang.start(READY, PYTORCH, preexec_fn=take_terminal, stdin=terminal).until_said("] ready", 3)
+    os.close(terminal)
+    os.close(controller)
+    assert gang.exit_code() == 129
+    assert "SIGHUP (1) received" in gang.output()
+    assert not gang.all()
+
+
+def test_what_the_caller_ignores_and_blocks_is_neither_ours_nor_the_programs(gang):
+    """A supervisor that does not wait for its children ignores SIGCHLD, and exec keeps that: nobody would learn of an end."""
+
+    def as_some_supervisors():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1})
+
+    gang.start("grep -E 'Sig(Blk|Ign)' /proc/self/status; exit 7", PYTORCH, preexec_fn=as_some_supervisors)
+    assert gang.exit_code() == 1
+    assert "exited with code 7" in gang.output()
+    assert gang.output().count(":\t0000000000000000") >= 2
+    assert not gang.all()
 
 
 def test_ended_by_the_limit(gang):

@@ -56,6 +56,56 @@ TEST_CASE("orphans that ignore every signal end too, strangers are spared", "[su
   CHECK_FALSE(alive(stranger.pid));
 }
 
+// Forks and ends, over and over: `script` is what each generation does before.
+constexpr auto chain = "import os, time\nend = time.monotonic() + 20\nwhile time.monotonic() < end:\n  {}os.fork() and os._exit(0)";
+std::string fork_chain(const std::string& script) {
+  std::string program = chain;
+  program.replace(program.find("{}"), 2, script);
+  return "/usr/bin/python3 -c '" + program + "' & echo; wait";
+}
+
+TEST_CASE("whoever forks and ends for ever is found and ended", "[subreaper]") {
+  become_subreaper();
+  const auto script = GENERATE("", "os.setsid(); ");
+  CAPTURE(script);
+  start(fork_chain(script));
+  for (int look = 0; look < 20; ++look) CHECK_FALSE(alive_descendants().empty());
+  CHECK(end_descendants(Duration{10'000}));
+  CHECK(alive_descendants().empty());
+  CHECK(::waitpid(-1, nullptr, 0) == -1);
+}
+
+TEST_CASE("whose first thread has ended lives as long as another one works", "[subreaper]") {
+  become_subreaper();
+  const auto worker = start(
+      "exec /usr/bin/python3 -c 'import ctypes, os, platform, threading, time\n"
+      "threading.Thread(target=lambda: (print(flush=True), time.sleep(1000))).start()\n"
+      "ctypes.CDLL(None).syscall({\"x86_64\": 60, \"aarch64\": 93}[platform.machine()], 0)'",
+      {{"PATH", "/usr/bin:/bin"}, {"MARK", "one"}});
+  const auto found = descendants(::getpid());
+  REQUIRE(found.size() == 1);
+  CHECK_FALSE(found.front().zombie);
+  CHECK(started_with(worker.pid, "MARK") == "one");
+  CHECK(end_descendants(Duration{10'000}));
+}
+
+TEST_CASE("a process group is ended only where all of it may be", "[subreaper]") {
+  become_subreaper();
+  const auto spared = start("echo; exec sleep 1000");
+  const auto guest = start("echo; exec sleep 1000");
+  REQUIRE(::setpgid(guest.pid, spared.pid) != 0);  // it has begun a program: only itself can go, and what it does so far
+  auto found = descendants(::getpid(), {spared.pid});
+  REQUIRE(found.size() == 1);
+  found.front().group = spared.pid;
+  kill_all(found, {spared.pid}, [](const Process&) { return false; });
+  ::waitpid(guest.pid, nullptr, 0);
+  ::kill(spared.pid, SIGTERM);
+  int status = 0;
+  ::waitpid(spared.pid, &status, 0);
+  CHECK(WTERMSIG(status) == SIGTERM);
+  CHECK(end_descendants(Duration{10'000}));
+}
+
 TEST_CASE("a process tells which variable it was started with") {
   const auto marked = start("unset MARK; echo; sleep 1000", {{"PATH", "/usr/bin:/bin"}, {"MARK", "one"}});
   CHECK(started_with(marked.pid, "MARK") == "one");

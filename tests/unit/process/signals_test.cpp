@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/signals.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <vector>
 
@@ -19,6 +22,26 @@ TEST_CASE("stop signals arrive as events with their number") {
   ::raise(SIGINT);
   run_until(loop, [&] { return received.size() == 2; });
   CHECK(received == std::vector{SIGTERM, SIGINT});
+}
+
+TEST_CASE("who begins with usual signals learns of the end of its children, and hears what was blocked") {
+  const auto pid = ::fork();
+  if (pid == 0) {
+    ::signal(SIGCHLD, SIG_IGN);
+    sigset_t all;
+    sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    begin_with_usual_signals();
+    if (const auto child = ::fork(); child > 0) {
+      int status = 0;
+      ::sigprocmask(SIG_SETMASK, nullptr, &all);
+      ::_exit(::waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7 && sigisemptyset(&all) == 1 ? 0 : 1);
+    }
+    ::_exit(7);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  CHECK(status == 0);
 }
 
 TEST_CASE("a signal that was ignored from the start stays ignored") {
