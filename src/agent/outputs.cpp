@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "objectstore/local_tree.h"
 #include "spec/returned.h"
 
@@ -33,7 +34,7 @@ Result<void> make_folder(const plan::TaskOutput& output, const Pending& pending)
 
 Result<Json> read_executor_output(const std::string& path) {
   if (path.empty()) return Json::object();
-  auto text = read_file(path, largest_value);
+  auto text = read_regular_file(path, largest_value);
   if (!text && text.error().kind == ErrorKind::not_found) return Json::object();
   if (!text) return std::move(text.error());
   return spec::parse_executor_output(*text, path);
@@ -58,7 +59,7 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
     return found;
   }
   if (!before.touched()) return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, output.path));
-  ASSIGN(const auto text, in_context(where, read_file(output.path, largest_value)));
+  ASSIGN(const auto text, in_context(where, read_regular_file(output.path, largest_value)));
   ASSIGN(auto typed, in_context(where, spec::value_from_file(declared(output), text)));
   found.value = std::move(typed);
   return found;
@@ -102,7 +103,7 @@ Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pendin
   Footprints before;
   for (const auto& output : task.outputs) {
     TRY(make_folder(output, pending));
-    if (output.type != spec::Type::artifact && fs::is_regular_file(output.path, ignored)) fs::remove(output.path, ignored);
+    if (output.type != spec::Type::artifact && !fs::is_directory(fs::symlink_status(output.path, ignored))) fs::remove(output.path, ignored);
     before.emplace(output.name, Footprint(output.path));
   }
   return before;

@@ -7,6 +7,7 @@
 
 #include "agent/await.h"
 #include "base/files.h"
+#include "base/regular_file.h"
 
 namespace trainstep::agent {
 namespace {
@@ -22,7 +23,7 @@ Result<T> without_status(objectstore::Answer<T> answer) {
 }
 
 Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place) {
-  if (!place.in_store()) return read_file(place.path, largest_record);
+  if (!place.in_store()) return read_regular_file(place.path, largest_record);
   ASSIGN(const auto address, Address::parse(place.uri));
   return await<std::string>(loop, [&](const auto& done) {
     stores.of(place).get(address, std::nullopt, "", [done](auto answer) { done(without_status<std::string>(std::move(answer))); });

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/printable.h"
+#include "base/regular_file.h"
 #include "base/write.h"
 #include "log/writer.h"
 #include "result/termination_message.h"
@@ -61,7 +62,7 @@ void await_told() { lines().finish(patience_with_reader); }
 
 void tell_kubelet(const result::PodReport& report, const std::string& termination_log) {
   if (report.verdict_class == result::VerdictClass::user && report.message.empty()) return;
-  const Fd file(::open(termination_log.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  const Fd file(::open(termination_log.c_str(), O_WRONLY | O_TRUNC | O_NONBLOCK | O_CLOEXEC));
   if (file) write_all(file.get(), message_of(report));
 }
 
@@ -80,7 +81,7 @@ void leave_report(const result::PodReport& report, const std::string& scratch) {
 }
 
 int print_report(const std::string& scratch) {
-  const auto text = read_file(report_file(scratch), largest_report);
+  const auto text = read_regular_file(report_file(scratch), largest_report);
   if (!text) return 1;
   return write_all(STDOUT_FILENO, *text) == 0 ? 0 : 1;
 }

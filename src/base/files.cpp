@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/regular_file.h"
 
 namespace trainstep {
 
@@ -25,26 +25,14 @@ Error file_error(std::string_view verb, const std::filesystem::path& path, int c
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return file_error("read", path, errno);
-  std::string content;
-  std::array<char, 65536> chunk{};
-  while (true) {
-    const auto count = ::read(fd.get(), chunk.data(), chunk.size());
-    if (count == 0) return content;
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      if (errno == EISDIR) return input_error(fmt::format("{} is a folder, a file is needed here", path.string()));
-      return file_error("read", path, errno);
-    }
-    content.append(chunk.data(), static_cast<std::size_t>(count));
-    if (content.size() > limit) return input_error(fmt::format("{} is larger than {} bytes", path.string(), limit));
-  }
+  return read_all(fd.get(), path, limit);
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
   auto temporary = path;
   temporary += fmt::format(".{}.tmp", ::getpid());
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const Fd fd(create_new_file(temporary));
   if (!fd) return file_error("write", path, errno);
   const auto fail = [&](int code) {
     ::unlink(temporary.c_str());

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/files.h"
+#include "base/regular_file.h"
 #include "cli/termination_log.h"
 #include "kinds/kind.h"
 #include "objectstore/address.h"
@@ -23,7 +23,7 @@ namespace {
 // Of files, and of the addresses that were read.
 step::FileReader reader_of(const std::map<std::string, std::string>& contents) {
   return [&contents](const std::string& path, std::size_t limit) -> Result<std::string> {
-    if (!objectstore::is_address(path)) return read_file(path, limit);
+    if (!objectstore::is_address(path)) return read_regular_file(path, limit);
     const auto found = contents.find(path);
     if (found == contents.end()) return Error{ErrorKind::denied, path + " was not read"};
     if (found->second.size() > limit) return input_error(fmt::format("{} is larger than {} bytes", path, limit));
@@ -84,6 +84,7 @@ void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan
     for (const auto& line : told) log.say(loop.now(), log::Level::warning, line);
     return {};
   };
+  for (const auto& line : step::unread_metrics(outcome, reader)) log.say(loop.now(), log::Level::warning, line);
   const auto* report = report_target(inputs);
   step::redact(outcome.verdict, step::secrets_of(inputs, plan));
   const auto story = std::make_shared<step::Story>(

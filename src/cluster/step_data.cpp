@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/files.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "cluster/objects.h"
 #include "data/digest.h"
@@ -220,7 +220,7 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
   const auto& place = m_plan.data.task.record;
   if (!m_plan.data.record_in_step.empty())
     return later([this, done] {
-      auto text = read_file(m_plan.data.record_in_step, largest_record);
+      auto text = read_regular_file(m_plan.data.record_in_step, largest_record);
       if (!text) return done(std::move(text.error()));
       done(report_in(*text));
     });

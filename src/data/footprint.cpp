@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::time_t clocks_differ = 10;  // seconds, between this machine and one that has the files
+
 // FNV-1a, its bits mixed once more (the finalizer of MurmurHash3).
 std::uint64_t number_of(std::string_view text) {
   std::uint64_t hash = 0xCBF29CE484222325U;
@@ -35,28 +37,39 @@ std::string identity(const std::string& name, const struct stat& found) {
 }
 
 struct Look {
-  bool there = false;
+  bool there = false, link = false;
   std::vector<std::uint64_t> files, rest;
   timespec newest{};  // change of any file
 
-  void add(const std::string& name, const struct stat& found) {
-    const bool file = S_ISREG(found.st_mode) && found.st_size > 0;
+  // `since`: older files are none. Whoever moves or links a file changes it.
+  void add(const std::string& name, const struct stat& found, std::time_t since) {
+    const bool file = S_ISREG(found.st_mode) && found.st_size > 0 && (!link || found.st_ctim.tv_sec >= since);
     (file ? files : rest).push_back(number_of(identity(name, found)));
     const auto& at = found.st_ctim;
     if (!S_ISDIR(found.st_mode) && std::pair(at.tv_sec, at.tv_nsec) > std::pair(newest.tv_sec, newest.tv_nsec)) newest = at;
   }
 };
 
-Look look(const fs::path& path, const std::string& without) {
+// A link that leads nowhere, or to a folder in which it lies itself.
+bool leads_nowhere(const fs::path& path) {
+  std::error_code code;
+  const auto to = fs::canonical(path, code);
+  const auto at = fs::canonical(path.parent_path(), code);
+  return std::mismatch(to.begin(), to.end(), at.begin(), at.end()).first == to.end();
+}
+
+Look look(const fs::path& path, const std::string& without, std::time_t since = 0) {
   Look look;
   struct stat found{};
-  if (::stat(path.c_str(), &found) != 0) {
-    look.there = ::lstat(path.c_str(), &found) == 0;  // a link that leads nowhere
-    if (look.there) look.add("", found);
+  look.link = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+  if (look.link && leads_nowhere(path)) {
+    look.there = true;
+    look.add("", found, since);
     return look;
   }
+  if (::stat(path.c_str(), &found) != 0) return look;
   look.there = true;
-  look.add("", found);
+  look.add("", found, since);
   std::error_code code;
   const auto from = path.string().size();
   for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
@@ -64,7 +77,7 @@ Look look(const fs::path& path, const std::string& without) {
     if (entry.depth() == 0 && entry->path().filename() == without)
       entry.disable_recursion_pending();
     else if (::lstat(entry->path().c_str(), &found) == 0)
-      look.add(entry->path().string().substr(from), found);
+      look.add(entry->path().string().substr(from), found, since);
   }
   std::sort(look.files.begin(), look.files.end());
   std::sort(look.rest.begin(), look.rest.end());
@@ -91,7 +104,8 @@ bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint6
 
 }  // namespace
 
-Footprint::Footprint(const fs::path& path, bool settled, std::string without) : m_path(path), m_without(std::move(without)) {
+Footprint::Footprint(const fs::path& path, bool settled, std::string without)
+    : m_path(path), m_without(std::move(without)), m_taken(std::time(nullptr)) {
   auto now = look(m_path, m_without);
   if (const auto pause = now.there && settled ? same_time_for(now.newest) : std::nullopt) {
     std::this_thread::sleep_for(*pause);
@@ -102,7 +116,7 @@ Footprint::Footprint(const fs::path& path, bool settled, std::string without) : 
   m_rest = std::move(now.rest);
 }
 
-bool Footprint::written() const { return any_new(look(m_path, m_without).files, m_files); }
+bool Footprint::written() const { return any_new(look(m_path, m_without, m_taken - clocks_differ).files, m_files); }
 
 bool Footprint::touched() const {
   const auto now = look(m_path, m_without);
@@ -114,7 +128,16 @@ bool Footprint::unchanged() const {
   return now.there == m_there && now.files == m_files && now.rest == m_rest;
 }
 
-bool holds_files(const fs::path& path) { return !look(path, {}).files.empty(); }
+bool holds_files(const fs::path& path) {
+  std::error_code code;
+  if (fs::is_regular_file(path, code)) return fs::file_size(path, code) > 0 && !code;
+  for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
+       !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    std::error_code gone;
+    if (!entry->is_symlink(gone) && entry->is_regular_file(gone) && entry->file_size(gone) > 0 && !gone) return true;
+  }
+  return false;
+}
 
 std::string Footprint::digest() const {
   std::string all;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,7 +11,8 @@
 namespace trainstep {
 
 // What a path holds at one moment: a file, or a folder with all that is below it. Files are known by name, inode, size and times, not by content, and
-// their number does not matter. Links inside are not followed, a link at the path itself is.
+// their number does not matter. Links inside are not followed, a link at the path itself is, unless it
+// leads to a folder in which it lies.
 class Footprint {
  public:
   // Looks now. `settled`: when something there was changed a moment ago, so that a further change could have the same time, that moment is waited for
@@ -18,7 +20,8 @@ class Footprint {
   explicit Footprint(const std::filesystem::path& path, bool settled = true, std::string without = {});
 
   [[nodiscard]] bool was_there() const { return m_there; }
-  // Now at least one regular file that is not empty is there that was not there before, or not like this.
+  // Now at least one regular file that is not empty is there that was not there before, or not like this. Where
+  // the path itself is a link, only what is not older than this: it may lead to anything.
   [[nodiscard]] bool written() const;
   // The same, where an empty file is something, too.
   [[nodiscard]] bool touched() const;
@@ -30,6 +33,7 @@ class Footprint {
  private:
   std::filesystem::path m_path;
   std::string m_without;
+  std::time_t m_taken = 0;
   bool m_there = false;
   std::vector<std::uint64_t> m_files;  // sorted: a number for each regular file that is not empty
   std::vector<std::uint64_t> m_rest;   // the same for whatever else is there

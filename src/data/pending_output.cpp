@@ -8,12 +8,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <vector>
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "data/footprint.h"
 
@@ -55,6 +57,10 @@ bool is_mount(const fs::path& path) {
   return ::stat(path.c_str(), &here) == 0 && ::stat(path.parent_path().c_str(), &above) == 0 && here.st_dev != above.st_dev;
 }
 
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
 bool is_empty_folder(const fs::path& path) {
   std::error_code code;
   return fs::is_directory(path, code) && fs::is_empty(path, code) && !code;
@@ -73,25 +79,6 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, code))
     if (entry.path().filename() != inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
   return entries;
-}
-
-// Links by a whole path into `tree` lead to the same file when it has been moved.
-void make_links_relative(const fs::path& tree) {
-  std::error_code code;
-  const auto root = fs::canonical(tree, code);
-  if (code || !fs::is_directory(root, code) || fs::is_symlink(tree, code)) return;
-  std::vector<fs::path> links;
-  for (auto entry = fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied, code);
-       !code && entry != fs::recursive_directory_iterator(); entry.increment(code))
-    if (entry->is_symlink(code) && fs::read_symlink(entry->path(), code).is_absolute()) links.push_back(entry->path());
-  for (const auto& link : links) {
-    const auto to = fs::weakly_canonical(fs::read_symlink(link, code), code);
-    const auto inside = to.lexically_relative(root);
-    if (code || inside.empty() || *inside.begin() == "..") continue;
-    const auto beside = fs::path(link.string() + ".trainstep");
-    fs::create_symlink(to.lexically_relative(link.parent_path()), beside, code);
-    if (!code) fs::rename(beside, link, code);
-  }
 }
 
 Result<Fd> lock(const fs::path& folder, const fs::path& target) {
@@ -137,7 +124,7 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
   if (!m_inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_target, code))) TRY(move(old, m_target));
   if (!m_inside) fs::remove_all(old, code);
   const auto note = m_folder / "owner";
-  const auto before = read_file(note, longest_note);
+  const auto before = read_regular_file(note, longest_note);
   if (owner.empty() || !before || *before != owner) fs::remove_all(m_path.parent_path(), code);
   TRY(make_directories(m_path.parent_path()));
   return write_file_atomically(note, owner);
@@ -152,11 +139,12 @@ PendingOutput::~PendingOutput() {
   fs::remove(m_folder, code);  // unless it holds what was known before
 }
 
-Result<std::optional<fs::path>> PendingOutput::commit() {
+Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) {
   std::error_code code;
   if (!fs::exists(fs::symlink_status(m_path, code))) return std::optional<fs::path>();
   if (fs::is_symlink(m_path, code)) TRY(settle_link());
-  make_links_relative(m_path);
+  const auto here = fs::canonical(m_folder, code);
+  TRY(settle_links(m_path, [&](const fs::path& path) { return lies_in(path, here) || (vanishes && vanishes(path)); }));
   if (m_inside) return commit_inside();
   ASSIGN(auto aside, make_way());
   const bool gone = aside.has_value();
@@ -167,17 +155,14 @@ Result<std::optional<fs::path>> PendingOutput::commit() {
   return aside;
 }
 
-// The output is a link. What it leads to beside itself is the output; from elsewhere it leads to the same when it is moved.
+// The output is a link. What it leads to beside itself is the output; what lies elsewhere may change or go, and is copied.
 Result<void> PendingOutput::settle_link() {
   std::error_code code;
   const auto to = fs::canonical(m_path, code);
   if (code) return cannot("read", m_path, code.value());
+  if (to.parent_path() != fs::canonical(m_path.parent_path(), code)) return replace_by_copy(m_path);
   fs::remove(m_path, code);
-  const auto beside = to.parent_path() == fs::canonical(m_path.parent_path(), code);
-  if (beside) return move(to, m_path);
-  fs::create_symlink(to, m_path, code);
-  if (code) return cannot("write", m_path, code.value());
-  return {};
+  return move(to, m_path);
 }
 
 // A folder that is not known is moved aside.
@@ -238,8 +223,8 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
 bool PendingOutput::known() const {
   std::array<char, 256> text{};
   const auto length = ::getxattr(m_target.c_str(), attribute, text.data(), text.size());
-  const auto noted =
-      length > 0 ? Result<std::string>(std::string(text.data(), static_cast<std::size_t>(length))) : read_file(m_folder / "content", longest_note);
+  const auto noted = length > 0 ? Result<std::string>(std::string(text.data(), static_cast<std::size_t>(length)))
+                                : read_regular_file(m_folder / "content", longest_note);
   return noted && *noted == Footprint(m_target, false, inside_name).digest();
 }
 

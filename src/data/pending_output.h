@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "data/output_links.h"
 
 namespace trainstep {
 
@@ -31,11 +32,12 @@ class PendingOutput {
   [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
   [[nodiscard]] const std::filesystem::path& target() const { return m_target; }
 
-  // Puts what was written to its place; without anything there, does nothing. Links in it that lead into it become relative. A file that is in the
+  // Puts what was written to its place; without anything there, does nothing. Links in it lead on to what they led to, or become a copy of it where
+  // that vanishes or lies beside the output (output_links.h); where the output itself is a link, what it leads to is delivered. A file that is in the
   // way is replaced, and so is a folder that holds exactly what an earlier commit has put there, or nothing. Any other folder is moved aside, never
-  // removed; of one that is a mount, only the entries whose names are taken. → where that lies now. Errors: denied, internal; what was at the target
-  // is there as it was, if it is no mount.
-  Result<std::optional<std::filesystem::path>> commit();
+  // removed; of one that is a mount, only the entries whose names are taken. → where that lies now. Errors: denied, internal, input (a link
+  // that is no output); what was at the target is there as it was, if it is no mount.
+  Result<std::optional<std::filesystem::path>> commit(const Vanishes& vanishes = {});
 
  private:
   PendingOutput() = default;

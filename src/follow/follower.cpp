@@ -191,6 +191,10 @@ void Follower::on(const TimerFired& fired, Time at) {
       limit_passed("total", m_rules.limits.total, at);
       return;
     case linger_over:
+      for (MemberIndex i = 0; i < m_members.size(); ++i)
+        if (m_rules.members[i].started && !m_members[i].stopping && alive(m_members[i]))
+          warn(fmt::format("{} still runs {} after the training had succeeded: it is stopped, then the outputs are read", m_rules.members[i].name,
+                           describe(m_rules.linger)));
       stop_members(m_rules.policy.stop_grace, false);
       return;
     case stop_overdue:

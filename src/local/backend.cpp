@@ -28,6 +28,7 @@
 #include "process/descendants.h"
 #include "process/reaper.h"
 #include "process/task.h"
+#include "result/verdict.h"
 
 namespace trainstep::local {
 namespace {
@@ -42,6 +43,7 @@ struct Member {
   std::vector<std::string> argv;  // of the program; empty: mpirun, or setup
   std::string devices;
   std::unique_ptr<process::Task> task;
+  std::string late_failure{};  // how it ended after the primary's success, if not well
 };
 
 // One that mpirun starts.
@@ -61,6 +63,13 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return !inside.empty() && *inside.begin() != "..";
 }
 
+// Without links, where it is there.
+std::string real_path(const std::string& path) {
+  std::error_code unknown;
+  const auto real = fs::canonical(path, unknown);
+  return unknown ? path : real.string();
+}
+
 std::vector<pid_t> own_children() {
   std::vector<pid_t> pids;
   for (const auto& process : process::descendants(::getpid())) pids.push_back(process.pid);
@@ -75,7 +84,7 @@ class LocalBackend::Impl {
       : m_loop(loop), m_plan(plan), m_options(std::move(options)), m_strangers(own_children()), m_reaper(loop) {
     if (m_options.scratch.empty()) m_options.scratch = make_scratch(m_options.environment);
     m_scratch.emplace(m_options.scratch, m_options.environment);
-    for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr});
+    for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr, {}});
     m_wrapped_mpi = plan.kind == "MPI" && !plan::starts_own_ranks(plan.program);
     process::become_subreaper();
   }
@@ -164,7 +173,9 @@ class LocalBackend::Impl {
   void set_up_done(Result<Setup::Outcome> outcome);
   process::Variables environment_of(const Member& member);
   Result<void> start_now(follow::MemberIndex index);
+  [[nodiscard]] bool writes_outputs(const Member& member) const { return member.info.primary || m_wrapped_mpi; }
   void watch_rest(follow::MemberIndex index);
+  Result<void> check_settled();
   void member_ended(follow::MemberIndex index, int wait_status);
   [[nodiscard]] MpiFiles files_of_ranks(const fs::path& folder, int ranks) const;
   Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun);
@@ -188,8 +199,9 @@ class LocalBackend::Impl {
   std::map<std::string, Footprint> m_to_commit;    // of those: what this run has written, as it was found
   Footprints m_before;                             // of the run
   Footprints m_before_attempt;                     // of the primary, the last one
-  std::optional<Footprints> m_at_end;              // of the primary, when others outlived its first process
-  std::string m_left_running;
+  std::optional<Footprints> m_at_end;              // of the primary, as its first process ended well
+  std::string m_left_running;                      // by the primary then, for people; empty: nothing
+  std::string m_survivors;                         // processes that could not be killed
   MpiFlavour m_mpi = MpiFlavour::open_mpi;
   std::unique_ptr<Setup> m_setup;
   std::shared_ptr<char> m_alive = std::make_shared<char>();
@@ -287,7 +299,9 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
     remove_stale_values(m_plan, primary().place, m_before);
     m_before_attempt = footprints_of(primary().place);
     m_at_end.reset();
+    m_left_running.clear();
   }
+  member.late_failure.clear();
   process::Command command{member.argv, environment_of(member), member.place.folder.string()};
   command.subreaper = std::ranges::count_if(m_members, [](const Member& other) { return !other.info.output_only; }) > 1;
   std::vector<Fd> fifos;
@@ -314,7 +328,7 @@ void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
   const auto killed = [this, name = member.info.name](const std::vector<process::Process>& rest) {
     emit(follow::Told{fmt::format("{} has ended; what it had left running was killed: {}", name, describe(rest)), true});
   };
-  member.task->on_rest(member.info.primary || m_wrapped_mpi ? outlived : process::Task::Told(), killed);
+  member.task->on_rest(writes_outputs(member) ? outlived : process::Task::Told(), killed);
 }
 
 // Variables stand in them: whoever is killed, they go with the temporary folder. `folder`: where there is none.
@@ -324,7 +338,7 @@ MpiFiles LocalBackend::Impl::files_of_ranks(const fs::path& folder, int ranks) c
 
 Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpirun) {
   std::vector<RankCommand> ranks;
-  for (const auto& [info, place, argv, devices, task] : m_members) {
+  for (const auto& [info, place, argv, devices, task, failure] : m_members) {
     if (!is_rank(info)) continue;
     TRY(make_folders(place));
     auto& rank = ranks.emplace_back(RankCommand{place.folder, {}, argv});
@@ -341,9 +355,34 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
 }
 
 void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status) {
-  m_members[index].task.reset();
-  if (m_wrapped_mpi) remove_ranks(files_of_ranks(m_members[index].place.folder, static_cast<int>(m_members.size())));
-  emit(follow::MemberEnded{index, ending_of(wait_status)});
+  auto& member = m_members[index];
+  if (!member.task->survivors().empty()) m_survivors = member.task->survivors();
+  member.task.reset();
+  if (m_wrapped_mpi) remove_ranks(files_of_ranks(member.place.folder, static_cast<int>(m_members.size())));
+  const auto ending = ending_of(wait_status);
+  if (ending.succeeded() && writes_outputs(member) && !m_at_end)
+    m_at_end = footprints_at_end(primary().place);
+  else if (!ending.succeeded() && m_at_end)
+    member.late_failure = result::describe(result::FirstFailure{member.info.name, ending.exit_code, ending.signal, "", {}});
+  emit(follow::MemberEnded{index, ending});
+}
+
+// Nobody writes any more, and nobody has written who was not awaited to the end.
+Result<void> LocalBackend::Impl::check_settled() {
+  for (const auto& member : m_members)
+    if (member.task) m_survivors = describe(process::alive_descendants(m_strangers));
+  if (const auto left = process::alive_descendants(m_reaper.claimed()); !left.empty()) {
+    emit(follow::Told{fmt::format("the training has ended; what it had left running was killed: {}", describe(left)), true});
+    if (m_left_running.empty()) m_left_running = describe(left);
+    if (!process::end_descendants(sweep_limit, m_reaper.claimed())) m_survivors = describe(process::alive_descendants(m_reaper.claimed()));
+  }
+  if (!m_survivors.empty())
+    return internal_error(fmt::format("processes of the training could not be ended: {}; they may still write its outputs", m_survivors));
+  if (!m_at_end) return {};
+  if (!m_left_running.empty()) TRY(check_unchanged(*m_at_end, "what the program had left running: " + m_left_running));
+  for (const auto& member : m_members)
+    if (!member.late_failure.empty()) TRY(check_unchanged(*m_at_end, member.late_failure + " after that"));
+  return {};
 }
 
 void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos) {
@@ -357,12 +396,12 @@ void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd>
 }
 
 Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
-  if (m_at_end) TRY(check_unchanged(*m_at_end, m_left_running));
+  TRY(check_settled());
   auto outputs = collect_outputs(m_plan, primary().place, m_before_attempt);
   if (!outputs) return outputs;
   for (auto& output : *outputs) {
-    if (m_scratch && m_scratch->holds(output.path)) m_scratch->keep();
     const auto pending = m_pending.find(output.name);
+    if (m_scratch && m_scratch->holds(pending == m_pending.end() ? real_path(output.path) : output.path)) m_scratch->keep();
     if (pending == m_pending.end() || !lies_in(output.path, pending->second.path().parent_path())) continue;
     if (output.path != pending->second.path()) {  // the program names another place there: below its path it is the output, beside it nothing stays
       output.earlier = !m_before_attempt.at(output.name).written();
@@ -383,7 +422,7 @@ Result<std::vector<std::string>> LocalBackend::Impl::commit() {
     auto& pending = m_pending.at(name);
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
-    ASSIGN(const auto aside, pending.commit());
+    ASSIGN(const auto aside, pending.commit([this](const fs::path& path) { return m_scratch && m_scratch->holds(path.string()); }));
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
   }
   return told;

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/files.h"
+#include "base/regular_file.h"
 #include "data/json.h"
 #include "spec/returned.h"
 
@@ -18,7 +18,7 @@ using spec::Type;
 constexpr std::size_t largest_value = std::size_t{16} << 20U;
 
 Result<Json> read_executor_output(const std::string& path) {
-  auto text = read_file(path, largest_value);
+  auto text = read_regular_file(path, largest_value);
   if (!text && text.error().kind == ErrorKind::not_found) return Json::object();
   if (!text) return std::move(text.error());
   return spec::parse_executor_output(*text, path);
@@ -46,7 +46,7 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
   } else {
     if (!before.touched())
       return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, found.path));
-    ASSIGN(const auto text, in_context(where, read_file(found.path, largest_value)));
+    ASSIGN(const auto text, in_context(where, read_regular_file(found.path, largest_value)));
     ASSIGN(found.value, in_context(where, spec::value_from_file(output, text)));
   }
   found.present = true;
@@ -67,13 +67,13 @@ Footprints footprints_at_end(const Place& place) {
   return footprints;
 }
 
-Result<void> check_unchanged(const Footprints& at_end, const std::string& left_running) {
+Result<void> check_unchanged(const Footprints& at_end, const std::string& others) {
   for (const auto& [name, footprint] : at_end)
     if (!footprint.unchanged())
       return input_error(
-          fmt::format("output {}: it still changed after the program had ended with success; what the program had left running: {}; "
-                      "the program must wait for whatever writes its outputs",
-                      name, left_running));
+          fmt::format("output {}: it still changed after the program had ended with success; {}; the program must wait for whatever writes its "
+                      "outputs",
+                      name, others));
   return {};
 }
 
@@ -83,7 +83,7 @@ void remove_stale_values(const plan::Plan& plan, const Place& place, const Footp
   for (const auto& output : plan.program.outputs) {
     const auto path = place.placement.outputs.find(output.name);
     if (output.type == Type::artifact || path == place.placement.outputs.end() || before.at(output.name).was_there()) continue;
-    if (fs::is_regular_file(path->second, ignored)) fs::remove(path->second, ignored);
+    if (!fs::is_directory(fs::symlink_status(path->second, ignored))) fs::remove(path->second, ignored);
   }
 }
 

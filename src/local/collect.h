@@ -22,10 +22,10 @@ Footprints footprints_of(const Place& place);
 // Artifacts stay: a program may resume from what it has saved.
 void remove_stale_values(const plan::Plan& plan, const Place& place, const Footprints& before);
 
-// What the outputs are when the program's first process has ended well while others that come from it live: they may not write any more. Taken then,
-// asked when they have ended. Error (input): an output has changed.
+// What the outputs are when the program's first process has ended well: who was left running by it, or ends badly after it, may not have written any
+// more. Taken then, asked when `others`, a sentence's part, have ended. Error (input): an output has changed.
 Footprints footprints_at_end(const Place& place);
-Result<void> check_unchanged(const Footprints& at_end, const std::string& left_running);
+Result<void> check_unchanged(const Footprints& at_end, const std::string& others);
 
 // In the program's order. A value comes from the executor output if it stands there, else from its own file, read as its declared type (kfp.md §2.4);
 // NaN and infinities are values of a number. An artifact is present when a regular file with content was written since `before`, or when the program

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "staging/staging.h"
 
 namespace trainstep::staging {
@@ -65,7 +66,7 @@ void Delivery::load_manifest() {
     next();
   };
   const auto& place = m_options.manifest;
-  if (!place.in_store()) return known(read_file(place.path, largest_manifest));
+  if (!place.in_store()) return known(read_regular_file(place.path, largest_manifest));
   const auto address = Address::parse(place.uri);
   if (!address) return finish(address.error());
   call(place.store, [&](auto& client) {

@@ -2,6 +2,7 @@
 #include "staging/ledger.h"
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "data/digest.h"
 #include "data/json.h"
 
@@ -14,7 +15,7 @@ constexpr ReadLimits limits{.bytes = largest_page, .depth = 4, .nodes = 40'000'0
 // [["path", size, changed, "etag"], …]
 objectstore::KnownFiles read_page(const std::filesystem::path& page) {
   objectstore::KnownFiles known;
-  const auto text = read_file(page, largest_page);
+  const auto text = read_regular_file(page, largest_page);
   if (!text) return known;
   const auto json = parse_json(*text, "ledger", limits);
   if (!json || !json->is_array()) return known;

@@ -3,21 +3,28 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/regular_file.h"
+#include "base/time.h"
 
 namespace trainstep::step {
 namespace {
+
+constexpr Duration patience_with_readers{10'000}, look_again{20};
 
 Error cannot_write(const std::string& path, int code) {
   const auto kind = code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
@@ -42,10 +49,33 @@ Target target_of(const std::string& path) {
   return S_ISDIR(status.st_mode) ? Target::folder : Target::stream;
 }
 
+Error nobody_reads(const std::string& path) { return {ErrorKind::internal, fmt::format("cannot write {}: nobody reads from it", path)}; }
+
+bool is_fifo(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// Whoever wants to read may come a moment later; a pipe that nobody reads, which the program itself may have made, holds nobody up.
 Result<void> write_stream(const FileContent& file) {
-  const Fd fd(::open(file.path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return cannot_write(file.path, errno);
-  return write_all(fd.get(), file.path, file.content);
+  const auto until = std::chrono::steady_clock::now() + patience_with_readers;
+  Fd fd(::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  while (!fd && errno == ENXIO && is_fifo(file.path) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(look_again);
+    fd = Fd(::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  }
+  if (!fd) return errno == ENXIO && is_fifo(file.path) ? nobody_reads(file.path) : cannot_write(file.path, errno);
+  for (std::string_view rest = file.content; !rest.empty();) {
+    const auto count = ::write(fd.get(), rest.data(), rest.size());
+    pollfd entry{fd.get(), POLLOUT, 0};
+    if (count >= 0)
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    else if (errno == EAGAIN && ::poll(&entry, 1, static_cast<int>(patience_with_readers.count())) == 0)
+      return nobody_reads(file.path);
+    else if (errno != EAGAIN && errno != EINTR)
+      return cannot_write(file.path, errno);
+  }
+  return {};
 }
 
 // The new contents beside their targets; those that were not renamed are removed.
@@ -62,7 +92,7 @@ class Pending {
     const std::filesystem::path path(file.path);
     if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
     auto temporary = fmt::format("{}.{}.tmp", file.path, ::getpid());
-    const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    const Fd fd(create_new_file(temporary));
     if (!fd) return cannot_write(file.path, errno);
     m_files.emplace_back(std::move(temporary), file.path);
     TRY(write_all(fd.get(), file.path, file.content));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/results.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -59,6 +61,18 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
     if (!written && !series.points.empty()) metrics.push_back({.name = series.name, .value = series.points.back().value, .percentage = false});
   }
   return metrics;
+}
+
+std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileReader& read_file) {
+  std::vector<std::string> sentences;
+  for (const auto& output : outcome.outputs) {
+    const bool has_metrics = names_metrics(output.name) || names_metrics(output.step_path);
+    if (!has_metrics || !output.present || !output.artifact || output.path.empty() || output.earlier) continue;
+    const auto text = read_file(output.path, longest_metrics_file);
+    if (!text && text.error().kind == ErrorKind::input)
+      sentences.push_back(fmt::format("{}: {}; no metrics are taken from it", output.name, text.error().message));
+  }
+  return sentences;
 }
 
 bool has_model(const run::Outcome& outcome) {

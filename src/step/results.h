@@ -25,6 +25,9 @@ bool names_metrics(std::string_view output);
 // did not write. NaN and infinity are kept.
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file);
 
+// Of these files, those that cannot be read: why, a sentence each.
+std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileReader& read_file);
+
 // Whether the program left a model, or said where it is. Metadata alone are none.
 bool has_model(const run::Outcome& outcome);
 

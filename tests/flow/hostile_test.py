@@ -34,6 +34,13 @@ ENDS = {
     "daemon.py": (0, "what it had left running was killed: "),
     "writes_on.py": (1, CHANGED),
     "finishes_late.py": (1, CHANGED),
+    "threads_on.py": (1, CHANGED),
+    "forks_on.py": (1, CHANGED),
+    "forks_in_group.py": (1, CHANGED),
+    "links_elsewhere.sh": (0, ""),
+    "links_to_old.sh": (1, NOTHING),
+    "links_to_all.sh": (1, NOTHING),
+    "fifo.sh": (1, NOTHING),
     "only_folders.sh": (1, NOTHING),
     "empty_file.sh": (1, NOTHING),
     "full_disk.sh": (1, NOTHING),
@@ -152,6 +159,33 @@ def test_model_of_an_attempt_that_was_killed_is_not_the_next_ones(step, gang, tm
 def test_attempt_may_go_on_from_what_the_one_before_saved(step, tmp_path):
     assert step("half_then_whole.sh", options=RESTART) == 0
     assert tree(tmp_path / "model") == {"shard-0": "half\n", "shard-1": "other half\n"}
+
+
+LINKS = {
+    "to the temporary folder": 'echo weights >"$TMPDIR/weights"; ln -s "$TMPDIR" "$0"',
+    "to a file there": 'echo weights >"$TMPDIR/weights"; ln -s "$TMPDIR/weights" "$0"',
+    "in it": 'mkdir "$0" "$TMPDIR/blobs"; echo x >"$0/x"; echo weights >"$TMPDIR/blobs/a"; ln -s "$TMPDIR/blobs/a" "$0/weights"; ln -s "$TMPDIR/blobs" "$0/blobs"',
+    "beside it": 'mkdir "$0" "$0-1"; echo x >"$0/x"; echo weights >"$0-1/weights"; ln -s "../$(basename "$0")-1/weights" "$0/weights"',
+}
+
+
+@pytest.mark.parametrize("links", LINKS.values(), ids=list(LINKS))
+def test_what_links_lead_to_is_there_when_the_run_has_gone(step, gang, tmp_path, links):
+    assert step(None, command=script(links), temporary=tmp_path) == 0, gang.output()
+    model = tmp_path / "model"
+    assert not model.is_symlink()
+    found = tree(model) if model.is_dir() else {"weights": model.read_text()}
+    assert found["weights"] == "weights\n"
+    assert None not in found.values()
+    assert step("good.sh", run_dir="second", model="other") == 0  # what lies beside an output goes with the next run
+
+
+def test_rank_that_does_not_end_well_may_not_have_written_to_the_model_of_rank_0(step, gang):
+    late = 'if [ "$RANK" = 0 ]; then mkdir "$0"; echo w >"$0/weights"; echo "$0 $$" >../new; mv ../new ../place; exit 0; fi\n'
+    late += "until test -e ../place; do sleep 0.01; done; read -r model pid <../place; while test -e /proc/$pid; do sleep 0.01; done\n"
+    late += 'for i in $(seq 100); do echo w >>"$model/shard-1"; sleep 0.01; done; exit 9'
+    assert step(None, command=script(late), distribution=WORKERS) == 1, gang.output()
+    assert f"{CHANGED}; worker-0 exited with code 9 after that" in gang.output()
 
 
 # --- outputs appear whole, or not at all ---

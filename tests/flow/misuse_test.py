@@ -122,6 +122,7 @@ def test_two_runs_do_not_share_a_folder(run, tmp_path):
         ("true", {"accuracy": "Float"}, "output accuracy: the program ended well but wrote no value"),
         ("echo high >$0", {"accuracy": "Float"}, 'output accuracy: wants a number, found "high'),
         ("mkdir $0", {"accuracy": "Float"}, "output accuracy: "),
+        ("mkfifo $0", {"accuracy": "Float"}, "is a FIFO, a file is needed here"),
     ],
 )
 @pytest.mark.parametrize("before", ["nothing", "an older one"])
@@ -139,6 +140,30 @@ def test_an_output_that_is_not_there_is_no_success(run, tmp_path, script, output
     report = html.unescape((tmp_path / "report.html").read_text())
     assert said in report and "Succeeded" not in report
     assert not (tmp_path / "results.json").exists()
+
+
+@pytest.mark.parametrize("write", ["truncate -s 10G $0", "mkfifo $0; echo x >&2", "ln -s /dev/zero $0"])
+def test_metrics_that_are_none_cost_nothing(run, tmp_path, write):
+    """Nobody waits for them or reads all of them, and the curves of the log are the metrics then."""
+    done = run(*component(f"{write}; echo loss=0.5", metrics="Metrics"), "--metrics", "metrics.json", wrapper='ulimit -v 2000000; exec "$@"')
+    assert done.returncode == 0, done.stdout
+    if "truncate" in write:
+        assert b"is larger than 16777216 bytes; no metrics are taken from it" in done.stdout
+    else:
+        assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 0.5}
+
+
+def test_a_fifo_that_the_program_put_in_the_way_of_a_file_keeps_nobody_waiting(run, tmp_path):
+    done = run(*program(f"mkfifo {tmp_path}/metrics.json; echo loss=0.5"), "--metrics", "metrics.json")
+    assert done.returncode == 3, done.stdout
+    assert b"metrics.json: nobody reads from it" in done.stdout
+
+
+def test_pipes_of_the_shell_are_read_and_written(run, tmp_path):
+    (tmp_path / "specification").write_text(json.dumps({"image": "none", "command": ["echo", "loss=0.5"]}))
+    done = run(wrapper='"$@" --train-specification @<(cat specification) --metrics >(cat >metrics.json); code=$?; wait $!; exit $code')
+    assert done.returncode == 0, done.stdout + done.stderr
+    until(lambda: (tmp_path / "metrics.json").read_text() == '{\n  "loss": 0.5\n}\n', "the metrics")
 
 
 def test_an_output_that_nobody_asked_for_is_told_as_missing(run):

@@ -102,3 +102,12 @@ TEST_CASE("the digest is the same as long as nothing changes, also when the fold
   write(folder.path() / "other/b", "");
   CHECK(Footprint(folder.path() / "other").digest() != digest);
 }
+
+TEST_CASE("a link at the path itself to what is older than the look, or to what holds it, is nothing that was written") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  const Footprint before(model);
+  fs::create_symlink(GENERATE("/usr/share/common-licenses", "/bin/sh", "/", "."), model);
+  CHECK_FALSE(before.written());
+  CHECK(before.touched());
+}

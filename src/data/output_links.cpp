@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/output_links.h"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "base/files.h"
+
+namespace trainstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// What the kernel makes up as it is read has no end.
+bool is_made_up(const fs::path& path) {
+  struct statfs system{};
+  return ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
+}
+
+std::vector<fs::path> links_in(const fs::path& root) {
+  std::vector<fs::path> links;
+  std::error_code code;
+  for (auto entry = fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied, code);
+       !code && entry != fs::recursive_directory_iterator(); entry.increment(code))
+    if (entry->is_symlink(code)) links.push_back(entry->path());
+  return links;
+}
+
+void lead_to(const fs::path& link, const fs::path& target) {
+  std::error_code code;
+  if (fs::read_symlink(link, code) == target) return;
+  const fs::path beside = link.string() + ".trainstep";
+  fs::create_symlink(target, beside, code);
+  if (!code) fs::rename(beside, link, code);
+}
+
+class Copy {
+ public:
+  explicit Copy(fs::path root) : m_root(std::move(root)) {}
+
+  Result<void> copy(const fs::path& from, const fs::path& to) {
+    std::error_code code;
+    const auto kind = fs::status(from, code).type();
+    if (kind == fs::file_type::regular) {
+      fs::copy_file(from, to, code);
+    } else if (kind == fs::file_type::directory && fs::is_symlink(from)) {
+      const auto target = fs::canonical(from, code);
+      if (!code && lies_in(target, m_root)) fs::create_symlink(target.lexically_relative(from.parent_path()), to, code);
+    } else if (kind == fs::file_type::directory) {
+      fs::create_directory(to, from, code);
+      for (auto entry = fs::directory_iterator(from, code); !code && entry != fs::directory_iterator(); entry.increment(code))
+        TRY(copy(entry->path(), to / entry->path().filename()));
+    } else {
+      code.clear();
+    }
+    if (code) return file_error("copy", from, code.value());
+    return {};
+  }
+
+ private:
+  fs::path m_root;
+};
+
+}  // namespace
+
+Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes) {
+  std::error_code code;
+  const auto root = fs::canonical(tree, code);
+  if (code || fs::is_symlink(tree, code) || !fs::is_directory(root, code)) return {};
+  for (const auto& link : links_in(root)) {
+    const auto to = fs::weakly_canonical(link.parent_path() / fs::read_symlink(link, code), code);
+    if (code) continue;  // it goes round in a circle
+    if (lies_in(to, root))
+      lead_to(link, to.lexically_relative(link.parent_path()));
+    else if (fs::exists(to, code) && vanishes && vanishes(to))
+      TRY(replace_by_copy(link));
+    else if (fs::exists(to, code) && fs::read_symlink(link, code).is_relative())
+      lead_to(link, to);
+  }
+  return {};
+}
+
+Result<void> replace_by_copy(const fs::path& link) {
+  std::error_code code;
+  const auto at = fs::canonical(link.parent_path(), code) / link.filename();
+  const auto from = code ? fs::path() : fs::canonical(link, code);
+  if (code) return file_error("read", link, code.value());
+  if (lies_in(at, from) || is_made_up(from))
+    return input_error(fmt::format("{} is a link to {}, which is no output; write the files themselves there", link.string(), from.string()));
+  const fs::path beside = at.string() + ".trainstep";
+  auto copied = Copy(from).copy(from, beside);
+  if (copied) fs::remove(at, code);  // no folder takes the place of a link
+  if (copied && !code) fs::rename(beside, at, code);
+  if (!copied) {
+    std::error_code ignored;
+    fs::remove_all(beside, ignored);
+  }
+  if (!copied) return copied;
+  if (code) return file_error("write", at, code.value());
+  return {};
+}
+
+}  // namespace trainstep
