@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/redact.h"
 #include "base/text.h"
 #include "data/json_reader.h"
 #include "data/place.h"
@@ -108,6 +109,16 @@ std::optional<std::size_t> bad_number_before(std::string_view text, std::size_t 
   return at;
 }
 
+// The name in double quotes before the colon before `at`; empty: there is none.
+std::string_view key_before(std::string_view text, std::size_t at) {
+  const auto colon = text.substr(0, at).find_last_not_of(" \t\r\n");
+  if (colon == std::string_view::npos || text[colon] != ':') return {};
+  const auto close = text.substr(0, colon).rfind('"');
+  if (close == std::string_view::npos || close == 0) return {};
+  const auto open = text.substr(0, close).rfind('"');
+  return open == std::string_view::npos ? std::string_view() : text.substr(open + 1, close - open - 1);
+}
+
 std::string diagnose_word(std::string_view text, std::size_t at, const JsonStop& stop, JsonFault& fault) {
   const auto word = word_at(text, at);
   fault = JsonFault::word;
@@ -120,6 +131,7 @@ std::string diagnose_word(std::string_view text, std::size_t at, const JsonStop&
   const auto before = last_visible_before(text, at);
   if (!stop.open.empty() && stop.open.back().bracket == '{' && (before == '{' || before == ','))
     return fmt::format("the key {} must stand in double quotes", show_text(word));
+  if (sounds_secret(key_before(text, at))) return "a text must stand in double quotes";
   return fmt::format("the text {} must stand in double quotes", show_text(word));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "data/json.h"
 
 namespace trainstep {
@@ -15,5 +16,13 @@ void collect_secrets(std::string_view name, const Json& value, std::vector<std::
 
 // The value without them: a member whose name sounds secret is "[redacted]" as a whole, other texts are redacted().
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets);
+
+// The value, for a message about it: as JSON, cut after 60 characters, without secrets. Of one that is secret by a part of its place
+// ("train_parameters.api_key") only what it is: "a string that is not shown here".
+std::string shown_value(std::string_view place, const Json& value);
+
+// An error about a text that may be JSON, YAML or Python, right or wrong, without what stands there behind a name that sounds secret and a colon or
+// an equals sign.
+Error without_secrets_of(std::string_view text, Error error);
 
 }  // namespace trainstep

@@ -16,3 +16,23 @@ TEST_CASE("secrets are found and hidden at any depth") {
   // What JSON escapes is found, too.
   CHECK(redacted_json(Json{{"message", "it is \"quoted\"\n"}}, {"\"quoted\"\n"}) == Json{{"message", "it is [redacted]"}});
 }
+
+TEST_CASE("a value is shown for what it is, unless its place says that it is secret") {
+  CHECK(shown_value("train_parameters.epochs", "many") == "\"many\"");
+  CHECK(shown_value("train_parameters.api_key", "key-1") == "a string that is not shown here");
+  CHECK(shown_value("job_options.environment.HF_TOKEN[0]", Json::object({{"a", 1}})) == "an object that is not shown here");
+  CHECK(shown_value("it", {{"password", "p"}, {"url", "s3://k:s@host/?X-Amz-Signature=abc"}}) ==
+        R"({"password":"[redacted]","url":"s3://[redacted]@host/?X-Amz-…)");
+  CHECK(shown_value("it", std::string(57, 'x') + "→→") == "\"" + std::string(57, 'x') + "…");
+}
+
+TEST_CASE("an error about a text does not hold its secrets, however wrong the text is") {
+  const auto message = [](const char* text) { return without_secrets_of(text, input_error("at hunter22, here")).message; };
+  for (const auto* text : {R"({"password": "hunter22"})", R"({"password": hunter22})", "{'password': 'hunter22'", "password: hunter22\n",
+                           "password=hunter22", R"("{\"password\": \"hunter22\"}")", "{db_password : hunter22}", "api-key: 'hunter22'"}) {
+    CAPTURE(text);
+    CHECK(message(text) == "at [redacted], here");
+  }
+  for (const auto* text : {"hunter22", "name: hunter22", "password\n: hunter22", "max_tokens: hunter22", "password:", "\"password\""})
+    CHECK(message(text) == "at hunter22, here");
+}
