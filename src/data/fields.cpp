@@ -6,33 +6,39 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "base/text.h"
 #include "data/finite.h"
+#include "data/secrets.h"
 
 namespace trainstep {
 namespace {
 
-std::string shown(const Json& value) {
-  constexpr std::size_t longest = 60;
-  auto text = to_text(value);
-  if (text.size() > longest) text = text.substr(0, longest) + "…";
-  return text;
+template <typename T>
+std::optional<T> parsed_as(std::string_view text) {
+  T number{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::int64_t> whole_number(const Json& value) {
   constexpr double largest = 9007199254740992.0;  // 2^53: what survives a trip through a double
+  if (const auto* unsigned_number = value.get_ptr<const std::uint64_t*>())
+    return std::in_range<std::int64_t>(*unsigned_number) ? std::optional(static_cast<std::int64_t>(*unsigned_number)) : std::nullopt;
+  if (value.is_number_integer()) return value.get<std::int64_t>();
   double number = 0;
   if (value.is_number()) {
     number = value.get<double>();
   } else if (value.is_string()) {
-    const auto& whole = value.get_ref<const std::string&>();
-    const auto text = trim(whole);
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    const auto text = trim(value.get_ref<const std::string&>());
+    if (const auto whole = parsed_as<std::int64_t>(text)) return whole;
+    const auto decimal = parsed_as<double>(text);
+    if (!decimal || std::abs(*decimal) == largest) return std::nullopt;  // 2^53 may have been 2^53 + 1
+    number = *decimal;
   } else {
     return std::nullopt;
   }
@@ -53,7 +59,7 @@ bool is_blank(const Json& value) { return value.is_string() && trim(value.get_re
 
 Fields::Fields(const Json& object, std::string where) : m_object(object.is_object() ? object : m_nothing), m_where(std::move(where)) {
   if (!object.is_object() && !object.is_null() && !is_blank(object))
-    fail(input_error(fmt::format("{}: wants an object, found {}: {}", m_where, type_name(object), shown(object))));
+    fail(input_error(fmt::format("{}: wants an object, found {}: {}", m_where, type_name(object), shown_value(m_where, object))));
 }
 
 std::string Fields::path(std::string_view key) const { return fmt::format("{}.{}", m_where, key); }
@@ -78,7 +84,7 @@ void Fields::fail(Error error) {
 }
 
 void Fields::mistake(std::string_view key, std::string_view wanted, const Json& found) {
-  fail(input_error(fmt::format("{}: wants {}, found {}", path(key), wanted, shown(found))));
+  fail(input_error(fmt::format("{}: wants {}, found {}", path(key), wanted, shown_value(path(key), found))));
 }
 
 std::optional<std::string> Fields::text(std::string_view key) {
@@ -112,7 +118,7 @@ std::optional<std::string> Fields::choice(std::string_view key, const std::vecto
   for (const auto& choice : choices)
     if (lower(choice) == lower(trim(*value))) return choice;
   const auto near = nearest(*value, choices);
-  fail(input_error(fmt::format("{}: \"{}\" is not known{}; it is one of {}", path(key), value->substr(0, 100),
+  fail(input_error(fmt::format("{}: {} is not known{}; it is one of {}", path(key), shown_value(path(key), *value),
                                near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", join(choices, ", "))));
   return std::nullopt;
 }

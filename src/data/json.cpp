@@ -53,16 +53,21 @@ bool belongs_to_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c 
 // nlohmann's SAX interface; a method that returns false ends the parse.
 class Handler {
  public:
-  Handler(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big)
-      : m_text(text), m_what(what), m_tree(limits), m_read(text.data()), m_big(big) {}
+  Handler(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond)
+      : m_text(text), m_what(what), m_tree(limits), m_read(text.data()), m_beyond(beyond) {}
 
   bool null() { return add(Json()); }
   bool boolean(bool value) { return add(Json(value)); }
   bool number_integer(std::int64_t value) { return add_number(Json(value)); }
   bool number_unsigned(std::uint64_t value) { return add_number(Json(value)); }
   bool number_float(double value, const std::string& written) {
-    if (m_big == BigIntegers::rounded || written.find_first_of(".eE") != std::string::npos) return add_number(Json(value));
-    auto big = big_integer(written);
+    if (m_beyond == BeyondNumbers::rounded) return add_number(Json(value));
+    if (written.find_first_of(".eE") != std::string::npos) {
+      if (value == 0 && m_beyond == BeyondNumbers::refused && !is_zero(written))
+        return end_number(), fail_at(last_number(), "the number is too small");
+      return add_number(Json(value));
+    }
+    auto big = m_beyond == BeyondNumbers::kept ? big_integer(written) : std::nullopt;
     if (big) return add_number(std::move(*big));
     return end_number(), fail_at(last_number(), big_integer_problem(written));
   }
@@ -152,7 +157,7 @@ class Handler {
   std::string_view m_what;
   TreeBuilder m_tree;
   const char* m_read;
-  BigIntegers m_big;
+  BeyondNumbers m_beyond;
   JsonStop m_stop;
   Error m_error;
   JsonFault m_fault = JsonFault::rule;
@@ -165,8 +170,8 @@ std::string written(const Json& json, int indent) {
 
 }  // namespace
 
-JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big) {
-  Handler handler(text, what, limits, big);
+JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond) {
+  Handler handler(text, what, limits, beyond);
   const CountingIterator first(text.begin(), handler.read_mark());
   const CountingIterator last(text.end(), handler.read_mark());
   const bool parsed = Json::sax_parse(first, last, &handler);
@@ -175,9 +180,9 @@ JsonReading read_json(std::string_view text, std::string_view what, const ReadLi
 
 namespace {
 
-Result<Json> read(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big) {
+Result<Json> read(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond) {
   ASSIGN(const auto checked, check_text(text, what, limits));
-  auto reading = read_json(checked, what, limits, big);
+  auto reading = read_json(checked, what, limits, beyond);
   if (!reading.json) return std::move(reading.error);
   return std::move(*reading.json);
 }
@@ -185,11 +190,15 @@ Result<Json> read(std::string_view text, std::string_view what, const ReadLimits
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what, const ReadLimits& limits) {
-  return read(text, what, limits, BigIntegers::refused);
+  return read(text, what, limits, BeyondNumbers::refused);
+}
+
+Result<Json> read_doubles(std::string_view text, std::string_view what, const ReadLimits& limits) {
+  return read(text, what, limits, BeyondNumbers::kept);
 }
 
 Result<Json> read_answer(std::string_view text, std::string_view what, const ReadLimits& limits) {
-  return read(text, what, limits, BigIntegers::rounded);
+  return read(text, what, limits, BeyondNumbers::rounded);
 }
 
 std::string to_text(const Json& json) { return written(json, -1); }

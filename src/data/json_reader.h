@@ -25,14 +25,18 @@ struct JsonReading {
   JsonFault fault = JsonFault::rule;
 };
 
-// Of integers with more digits than a number can keep.
-enum class BigIntegers {
+// Of integers beyond 64 bits, and of decimals so small that a double is 0.
+enum class BeyondNumbers {
   refused,
+  kept,     // a double, if that keeps all digits, as a double is that was written without exponent: 100000000000000000000; the others are refused
   rounded,  // to a double
 };
 
 // `text` has passed check_text.
-JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BigIntegers big = BigIntegers::refused);
+JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond = BeyondNumbers::refused);
+
+// parse_json for what a program has written that knows doubles only, or integers of any length: Go's and Python's, say.
+Result<Json> read_doubles(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
 // parse_json for what a server answers: nobody can write a number there in another way, and one that is of no use to us must not hide all the rest.
 Result<Json> read_answer(std::string_view text, std::string_view what, const ReadLimits& limits = {});

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "data/finite.h"
+#include "data/json_reader.h"
 
 namespace trainstep {
 namespace {
@@ -67,13 +68,20 @@ Json with_texts(Json json) {
   return json;
 }
 
+Result<Json> with_words(std::string_view text, std::string_view what, const ReadLimits& limits,
+                        Result<Json> (*parse)(std::string_view, std::string_view, const ReadLimits&)) {
+  if (text.find("NaN") == std::string_view::npos && text.find("Infinity") == std::string_view::npos) return parse(text, what, limits);
+  ASSIGN(auto json, parse(with_marked_words(text), what, limits));
+  return with_numbers(std::move(json));
+}
+
 }  // namespace
 
 Result<Json> parse_python_json(std::string_view text, std::string_view what, const ReadLimits& limits) {
-  if (text.find("NaN") == std::string_view::npos && text.find("Infinity") == std::string_view::npos) return parse_json(text, what, limits);
-  ASSIGN(auto json, parse_json(with_marked_words(text), what, limits));
-  return with_numbers(std::move(json));
+  return with_words(text, what, limits, parse_json);
 }
+
+Result<Json> parse_returned_json(std::string_view text, std::string_view what) { return with_words(text, what, {}, read_doubles); }
 
 std::string to_python_text(const Json& json) {
   if (all_finite(json)) return to_text(json);

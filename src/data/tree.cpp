@@ -51,8 +51,10 @@ std::optional<Json> big_integer(std::string_view digits) {
 }
 
 std::string big_integer_problem(std::string_view digits) {
-  return fmt::format("the number {} has more digits than a number can keep; put it in quotes if it is a name", show_text(digits));
+  return fmt::format("the number {} is beyond 64 bits; put it in quotes, a parameter that is a text gets it as it is written", show_text(digits));
 }
+
+bool is_zero(std::string_view decimal) { return decimal.substr(0, decimal.find_first_of("eE")).find_first_of("123456789") == std::string_view::npos; }
 
 TreeSize size_of(const Json& json) {
   TreeSize size;

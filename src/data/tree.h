@@ -20,6 +20,8 @@ using Problem = std::optional<std::string>;
 
 // An integer that 64 bits cannot hold, as a double if that keeps all of its digits (a double that was written without exponent), else none.
 std::optional<Json> big_integer(std::string_view digits);
+// Whether a decimal is 0 as it is written: 0.0, -0e9.
+bool is_zero(std::string_view decimal);
 std::string big_integer_problem(std::string_view digits);
 
 // The weight of a finished value.

@@ -48,7 +48,6 @@ std::optional<Json> integer(std::string_view digits, int base) {
 Result<Json> decimal(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   auto value = text.starts_with('-') ? integer<std::int64_t>(text, 10) : integer<std::uint64_t>(text, 10);
-  if (!value) value = big_integer(text);
   if (!value) return input_error(big_integer_problem(text));
   return std::move(*value);
 }
@@ -92,6 +91,7 @@ bool is_float(std::string_view text) {
 Result<Json> floating(const std::string& text) {
   const auto value = std::strtod(text.c_str(), nullptr);
   if (!std::isfinite(value)) return input_error(fmt::format("the number {} is too large", show_text(text)));
+  if (value == 0 && !is_zero(text)) return input_error(fmt::format("the number {} is too small", show_text(text)));
   return Json(value);
 }
 

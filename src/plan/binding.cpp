@@ -8,9 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "base/redact.h"
 #include "base/text.h"
 #include "data/fields.h"
 #include "data/place.h"
+#include "data/secrets.h"
 #include "spec/values.h"
 
 namespace trainstep::plan {
@@ -95,20 +97,22 @@ Result<std::optional<StepPath>> choose_path(const std::string& name, const Json*
   }
   const auto* found = value->is_string() ? find_path(paths, value->get_ref<const std::string&>()) : nullptr;
   if (found != nullptr) return std::optional(*found);
-  const auto text = value->is_string() ? show_text(value->get<std::string>()) : fmt::format("a {}", type_name(*value));
+  const auto text = value->is_string() ? show_text(redacted(value->get<std::string>(), {})) : fmt::format("a {}", type_name(*value));
   return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths{}, found {}; this step has: {}{}", name, kind,
                                  kind == "input" ? " or an address (s3://…)" : "", text, names_of(paths), how_to_give(kind, paths)));
 }
 
 Result<Json> convert(const spec::Program& program, const spec::Input& input, const Json& value) {
   const auto where = "train_parameters." + input.name;
-  auto fitted = spec::fit(value, input.type);
+  auto fitted = spec::fit(value, input.type, input.name);
   if (!fitted) return in_context(where, std::move(fitted.error()));
   // KFP's backend gives whole numbers as integers, wherever they stand; only a declared double stays one.
-  if (program.dialect == spec::Dialect::v2)
-    *fitted = input.type == Type::number ? Json(fitted->get<double>()) : spec::with_whole_numbers(std::move(*fitted));
+  if (program.dialect == spec::Dialect::v2) {
+    ASSIGN(*fitted,
+           in_context(where, input.type == Type::number ? spec::as_double(*fitted, input.name) : Result<Json>(spec::with_whole_numbers(*fitted))));
+  }
   if (!input.allowed.empty() && std::find(input.allowed.begin(), input.allowed.end(), *fitted) == input.allowed.end())
-    return input_error(fmt::format("{}: {} is not allowed; it is one of {}", where, to_text(*fitted), to_text(Json(input.allowed))));
+    return input_error(fmt::format("{}: {} is not allowed; it is one of {}", where, shown_value(input.name, *fitted), to_text(Json(input.allowed))));
   return fitted;
 }
 

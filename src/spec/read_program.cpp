@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "data/python_json.h"
+#include "data/secrets.h"
 #include "data/yaml.h"
 #include "spec/diagnosis.h"
 #include "spec/plain.h"
@@ -39,9 +40,7 @@ bool has(const Json& document, std::string_view key) { return document.is_object
 
 bool is_platform(const Json& document) { return has(document, "platforms") && !has(document, "deploymentSpec"); }
 
-}  // namespace
-
-Result<Program> read_program(std::string_view text, std::string_view component) {
+Result<Program> read(std::string_view text, std::string_view component) {
   auto documents = read_documents(text);
   if (!documents) {
     // A text that is not even YAML may still be a known mistake, such as "<function train at 0x7f…>".
@@ -65,6 +64,14 @@ Result<Program> read_program(std::string_view text, std::string_view component) 
   if (has(document, "deploymentSpec") || has(document, "pipelineSpec")) return read_v2_ir(document, platform, std::string(component));
   if (has(document, "image")) return read_plain(document);
   return explain_unknown(text, document);
+}
+
+}  // namespace
+
+Result<Program> read_program(std::string_view text, std::string_view component) {
+  auto program = read(text, component);
+  if (!program) return without_secrets_of(text, program.error());
+  return program;
 }
 
 }  // namespace trainstep::spec

@@ -27,7 +27,7 @@ const Json* artifact_of(const Json& executor_output, const std::string& name) {
 
 Result<Json> parse_executor_output(std::string_view text, std::string_view where) {
   const auto what = fmt::format("the executor output that the program wrote ({})", where);
-  ASSIGN(auto output, parse_python_json(text, what));
+  ASSIGN(auto output, parse_returned_json(text, what));
   if (!output.is_object()) return input_error(what + " is no object");
   return output;
 }
@@ -41,7 +41,14 @@ std::optional<Result<Json>> returned_value(const Output& output, const Json& exe
 
 Result<Json> value_from_file(const Output& output, const std::string& text) { return typed_value(output, Json(text)); }
 
-Result<Json> typed_value(const Output& output, const Json& raw) { return fit(raw, output.type); }
+Result<Json> typed_value(const Output& output, const Json& raw) {
+  const bool structure = output.type == Type::list || output.type == Type::object;
+  if (structure && raw.is_string())
+    if (auto read = parse_returned_json(raw.get_ref<const std::string&>(), output.name)) return fit(*read, output.type, output.name);
+  return fit(raw, output.type, output.name);
+}
+
+bool is_text_at_path(const Output& output) { return output.type == Type::artifact && type_of_name(output.declared) == Type::string; }
 
 ReturnedArtifact returned_artifact(const Json& executor_output, const std::string& name) {
   ReturnedArtifact returned;

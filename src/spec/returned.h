@@ -24,6 +24,9 @@ Result<Json> value_from_file(const Output& output, const std::string& text);
 // A raw value as the output's type; the texts NaN and Infinity are values of a number.
 Result<Json> typed_value(const Output& output, const Json& raw);
 
+// A text that the program writes to a path (SDK 1.8: String, OutputPath(str)): as every declared value it must be there at the end, an empty one too.
+bool is_text_at_path(const Output& output);
+
 struct ReturnedArtifact {
   Json metadata = Json::object();
   std::vector<std::string> places;  // its uri and its own path, as far as the program names them: it may say that its artifact lies elsewhere

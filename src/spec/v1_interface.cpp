@@ -28,7 +28,7 @@ Result<void> read_default(Input& input, const Json& value, const std::string& wh
   if (empty && input.type != Type::string && input.type != Type::any) return {};  // how v1 writes "none"
   if (input.type == Type::artifact)
     return input_error(where + ": a path cannot have a default; use {inputValue: " + input.name + "} or leave the default out");
-  auto fitted = in_context(where, fit(value, input.type));
+  auto fitted = in_context(where, fit(value, input.type, input.name));
   if (!fitted) return fitted.error();
   input.default_value = std::move(*fitted);
   return {};

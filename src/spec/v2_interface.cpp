@@ -112,9 +112,14 @@ Result<void> read_parameter(const std::string& name, const Json& definition, con
     if (fed.required) input.optional = false;
   }
   if (value) {
-    auto fitted = in_context(where + ".defaultValue", fit(*value, input.type));
-    if (!fitted) return fitted.error();
-    input.default_value = input.type == Type::number ? std::move(*fitted) : with_whole_numbers(std::move(*fitted));
+    const auto place = where + ".defaultValue";
+    ASSIGN(auto fitted, in_context(place, fit(*value, input.type, name)));
+    if (input.type == Type::number) {
+      ASSIGN(fitted, in_context(place, as_double(fitted, name)));
+    } else {
+      fitted = with_whole_numbers(std::move(fitted));
+    }
+    input.default_value = std::move(fitted);
     input.optional = true;
   }
   if (const auto* literals = at(&definition, {"literals"}); literals != nullptr && literals->is_array())

@@ -13,18 +13,26 @@
 #include <string>
 #include <utility>
 
+#include "base/redact.h"
 #include "base/text.h"
 #include "data/fields.h"
 #include "data/python_json.h"
+#include "data/secrets.h"
+#include "data/tree.h"
 
 namespace trainstep::spec {
 namespace {
 
-Error misfit(Type type, const Json& found, std::string_view hint = {}) {
-  constexpr std::size_t longest = 60;
-  auto text = to_text(found);
-  if (text.size() > longest) text = text.substr(0, longest) + "…";
-  return input_error(fmt::format("wants {}, found {}{}", describe(type), text, hint));
+Error misfit(Type type, const Json& found, std::string_view name, std::string_view hint = {}) {
+  return input_error(fmt::format("wants {}, found {}{}", describe(type), shown_value(name, found), hint));
+}
+
+constexpr std::string_view no_double = "; a double, which this type is, has not all its digits: give a text (String), which arrives as it is written";
+constexpr std::string_view no_integer = "; whole numbers have 64 bits: give a text (String), which arrives as it is written";
+
+bool is_integer_text(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 template <typename T>
@@ -45,33 +53,49 @@ std::optional<double> special_number(std::string_view text) {
   return std::nullopt;
 }
 
-Result<Json> fit_string(const Json& value) {
+// Of digits alone, beyond 64 bits.
+bool is_long_integer(const Json& value) {
+  return (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>()) ||
+         (value.is_string() && is_integer_text(trim(value.get_ref<const std::string&>())));
+}
+
+std::optional<Json> integer_of(std::string_view text) {
+  if (const auto number = whole<std::int64_t>(text)) return Json(*number);
+  if (const auto number = whole<std::uint64_t>(text)) return Json(*number);
+  return std::nullopt;
+}
+
+Result<Json> fit_string(const Json& value, std::string_view name) {
   if (value.is_string()) return value;
   if (value.is_number_integer()) return Json(to_text(value));
-  return misfit(Type::string, value, "; write it in quotes, as the program shall see it");
+  return misfit(Type::string, value, name, "; write it in quotes, as the program shall see it");
 }
 
-Result<Json> fit_integer(const Json& value) {
+Result<Json> fit_integer(const Json& value, std::string_view name) {
   if (value.is_number_integer()) return value;
   if (value.is_string()) {
-    if (const auto number = whole<std::int64_t>(trim(value.get_ref<const std::string&>()))) return Json(*number);
+    if (auto number = integer_of(trim(value.get_ref<const std::string&>()))) return std::move(*number);
   }
   if (const auto number = whole_number(value)) return Json(*number);
-  return misfit(Type::integer, value);
+  return misfit(Type::integer, value, name, is_long_integer(value) ? no_integer : "");
 }
 
-Result<Json> fit_number(const Json& value) {
+Result<Json> fit_number(const Json& value, std::string_view name) {
   if (value.is_number()) return value;
   if (value.is_string()) {
     const auto text = trim(value.get_ref<const std::string&>());
-    if (const auto number = whole<std::int64_t>(text)) return Json(*number);
+    if (auto number = integer_of(text)) return std::move(*number);
+    if (is_integer_text(text)) {
+      if (auto number = big_integer(text)) return std::move(*number);
+      return misfit(Type::number, value, name, no_double);
+    }
     if (const auto number = whole<double>(text); number && std::isfinite(*number)) return Json(*number);
     if (const auto number = special_number(text)) return Json(*number);
   }
-  return misfit(Type::number, value);
+  return misfit(Type::number, value, name);
 }
 
-Result<Json> fit_boolean(const Json& value) {
+Result<Json> fit_boolean(const Json& value, std::string_view name) {
   if (value.is_boolean()) return value;
   if (value.is_string()) {
     // The words that the SDK's own reader takes (distutils.util.strtobool).
@@ -80,17 +104,24 @@ Result<Json> fit_boolean(const Json& value) {
     if (std::find(yes.begin(), yes.end(), text) != yes.end()) return Json(true);
     if (std::find(no.begin(), no.end(), text) != no.end()) return Json(false);
   }
-  return misfit(Type::boolean, value);
+  return misfit(Type::boolean, value, name);
 }
 
-Result<Json> fit_structure(const Json& value, Type type) {
+// Why a text is no JSON, if it was meant as such.
+std::string not_json(std::string_view text, std::string_view name, const Error& error) {
+  if (text.find('\'') != std::string_view::npos) return "; that is not JSON: texts in it need double quotes";
+  const auto body = trim(text);
+  return sounds_secret(name) || (!body.starts_with('[') && !body.starts_with('{')) ? "" : "; " + error.message;
+}
+
+Result<Json> fit_structure(const Json& value, Type type, std::string_view name) {
   const auto fits = [type](const Json& json) { return type == Type::list ? json.is_array() : json.is_object(); };
   if (fits(value)) return value;
-  if (!value.is_string()) return misfit(type, value);
+  if (!value.is_string()) return misfit(type, value, name);
   const auto& text = value.get_ref<const std::string&>();
   auto parsed = parse_python_json(text, "JSON");
-  if (!parsed) return misfit(type, value, text.find('\'') == std::string::npos ? "" : "; that is not JSON: texts in it need double quotes");
-  if (!fits(*parsed)) return misfit(type, value);
+  if (!parsed) return misfit(type, value, name, not_json(text, name, parsed.error()));
+  if (!fits(*parsed)) return misfit(type, value, name);
   return parsed;
 }
 
@@ -148,19 +179,19 @@ std::string_view describe(Type type) {
   return "a value";
 }
 
-Result<Json> fit(const Json& value, Type type) {
+Result<Json> fit(const Json& value, Type type, std::string_view name) {
   switch (type) {
     case Type::string:
-      return fit_string(value);
+      return fit_string(value, name);
     case Type::integer:
-      return fit_integer(value);
+      return fit_integer(value, name);
     case Type::number:
-      return fit_number(value);
+      return fit_number(value, name);
     case Type::boolean:
-      return fit_boolean(value);
+      return fit_boolean(value, name);
     case Type::list:
     case Type::object:
-      return fit_structure(value, type);
+      return fit_structure(value, type, name);
     case Type::any:
     case Type::artifact:
       break;
@@ -172,9 +203,21 @@ Json with_whole_numbers(Json value) {
   if (value.is_structured()) {
     for (auto& item : value) item = with_whole_numbers(std::move(item));
   } else if (value.is_number_float()) {
-    if (const auto number = whole_number(value)) return *number;
+    const auto number = whole_number(value);
+    if (number && (*number != 0 || !std::signbit(value.get<double>()))) return *number;
   }
   return value;
+}
+
+Result<Json> as_double(const Json& number, std::string_view name) {
+  const auto value = number.get<double>();
+  // Of what was an integer: is it the same one again?
+  constexpr double beyond = 18446744073709551616.0;  // 2^64
+  const bool exact = !number.is_number_integer() ||
+                     (number.is_number_unsigned() ? value < beyond && static_cast<std::uint64_t>(value) == number.get<std::uint64_t>()
+                                                  : value < beyond / 2 && static_cast<std::int64_t>(value) == number.get<std::int64_t>());
+  if (exact) return Json(value);
+  return misfit(Type::number, number, name, no_double);
 }
 
 }  // namespace trainstep::spec

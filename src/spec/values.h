@@ -18,8 +18,12 @@ Type type_of_name(std::string_view declared);
 std::string_view describe(Type type);
 
 // The value as `type`, if nothing is lost: "3" and 3.0 are the integer 3, "True" is true, JSON text is a list or an object; an integer is also a
-// text; "inf", "Infinity" and "nan" are numbers. any and artifact take everything as it is. Error (input): "wants a whole number, found "abc"".
-Result<Json> fit(const Json& value, Type type);
+// text; "inf", "Infinity" and "nan" are numbers. any and artifact take everything as it is. Error (input): "wants a whole number, found "abc""; what
+// `name` calls a secret is not quoted.
+Result<Json> fit(const Json& value, Type type, std::string_view name = {});
+
+// As a double, which is what KFP v2 knows. Error (input): a whole number of which a double has not all digits.
+Result<Json> as_double(const Json& number, std::string_view name);
 
 // Whole numbers that became doubles on their way through a pipeline (2.0) as integers again, at any depth: what KFP's backend gives to programs.
 Json with_whole_numbers(Json value);

@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "data/digest.h"
 #include "data/fields.h"
+#include "data/json_reader.h"
 #include "data/python_json.h"
+#include "data/secrets.h"
 #include "step/apart.h"
 #include "step/given.h"
 #include "step/named_files.h"
@@ -76,10 +78,12 @@ class Reader {
     ASSIGN(const auto whole, text(name));
     if (trim(whole).empty()) return Json::object();
     auto json = parse_python_json(whole, name);
-    if (!json && looks_like_python(whole) && json.error().message.find("Python") == std::string::npos)
-      return input_error(json.error().message +
-                         "; this looks like a Python dictionary that was printed, pass the dictionary itself or json.dumps(…) of it");
-    if (!json) return json.error();
+    if (!json) {
+      auto error = std::move(json.error());
+      if (looks_like_python(whole) && error.message.find("Python") == std::string::npos)
+        error.message += "; this looks like a Python dictionary that was printed, pass the dictionary itself or json.dumps(…) of it";
+      return without_secrets_of(whole, std::move(error));
+    }
     if (!json->is_object()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*json)));
     return json;
   }
@@ -219,8 +223,9 @@ Result<std::optional<Json>> read_executor_input(const std::string& value, const 
   if (body.empty() || body == "{{$}}") return std::optional<Json>{};
   if (!body.starts_with('{'))
     return input_error("executor-input: is neither a JSON object nor the literal {{$}}; leave it out to use the other flags");
-  ASSIGN(auto json, parse_json(body, "executor-input", ReadLimits{.bytes = longest_executor_input}));
-  return std::optional(std::move(json));
+  auto json = read_doubles(body, "executor-input", ReadLimits{.bytes = longest_executor_input});
+  if (!json) return without_secrets_of(body, json.error());
+  return std::optional(std::move(*json));
 }
 
 // A command line with an executor input, or its placeholder, is a component's; one with --files-in a template's.

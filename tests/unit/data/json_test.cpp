@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 
+#include "data/json_reader.h"
 #include "support/catch.h"
 #include "support/cpu_time.h"
 
@@ -101,7 +102,8 @@ TEST_CASE("an error in JSON says where, what and what to do") {
       {"{\"\\\"\\\\\": 1, \"\\\"\\\\\": 2}", "it: line 1, column 13: the key '\"\\' is given twice in the same object; keep one"},
       {"[1e999]", "it: line 1, column 2: the number is too large"},
       {"[12345678901234567890123]",
-       "it: line 1, column 2: the number '12345678901234567890123' has more digits than a number can keep; put it in quotes if it is a name"},
+       "it: line 1, column 2: the number '12345678901234567890123' is beyond 64 bits; put it in quotes, a parameter that is a text gets it as it is "
+       "written"},
       {"[\"\xFF\"]", "it: line 1, column 3: the byte 0xFF is not valid UTF-8; save the text as UTF-8"},
       {"[\"\xED\xA0\x80\"]", "it: line 1, column 3: the byte 0xED is not valid UTF-8; save the text as UTF-8"},
   };
@@ -112,12 +114,32 @@ TEST_CASE("a NUL character does not end a text silently") {
   CHECK(problem(std::string_view("{}\0garbage", 10)) == "it: line 1, column 3: a NUL character; is this a binary file, or UTF-16?");
 }
 
-TEST_CASE("an integer beyond 64 bits is kept where a double keeps all of its digits") {
-  const auto json = parse_json("[100000000000000000000, 18446744073709551615, -9223372036854775808]", "it");
+TEST_CASE("a number that would become another one is refused by its place") {
+  const auto json = parse_json("[18446744073709551615, -9223372036854775808, 9007199254740993, 0.0, -0e9, 4.9e-324]", "it");
+  REQUIRE(json);
+  CHECK((*json)[0].get<std::uint64_t>() == std::numeric_limits<std::uint64_t>::max());
+  CHECK((*json)[1].get<std::int64_t>() == std::numeric_limits<std::int64_t>::min());
+  CHECK(to_text((*json)[2]) == "9007199254740993");
+  const auto beyond = [](const std::string& digits) {
+    return "it: line 1, column 2: the number '" + digits +
+           "' is beyond 64 bits; put it in quotes, a parameter that is a text gets it as it is written";
+  };
+  for (const auto* digits : {"18446744073709551616", "-9223372036854775809", "100000000000000000000"})
+    CHECK(problem("[" + std::string(digits) + "]") == beyond(digits));
+  CHECK(problem("[1e-400]") == "it: line 1, column 2: the number is too small");
+}
+
+TEST_CASE("what knows doubles alone writes a large one without exponent") {
+  const auto json = read_doubles("[100000000000000000000, 1e-400]", "it");
   REQUIRE(json);
   CHECK((*json)[0].get<double>() == 1e20);
-  CHECK((*json)[1].get<std::uint64_t>() == std::numeric_limits<std::uint64_t>::max());
-  CHECK((*json)[2].get<std::int64_t>() == std::numeric_limits<std::int64_t>::min());
+  CHECK_FALSE(read_doubles("[18446744073709551617]", "it"));
+  CHECK(read_answer("[18446744073709551617]", "it"));
+}
+
+TEST_CASE("a text behind a key that says secret is not quoted") {
+  CHECK(problem(R"({"db": {"password": hunter2}})") == "it: line 1, column 21: a text must stand in double quotes");
+  CHECK(problem(R"({"db": {"user": hunter2}})") == "it: line 1, column 17: the text 'hunter2' must stand in double quotes");
 }
 
 TEST_CASE("limits of JSON are errors that name the limit") {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/fields.h"
+
+#include <limits>
+
+#include "support/catch.h"
+
+using namespace trainstep;
+
+TEST_CASE("a whole number is the one that was written, or none") {
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  CHECK(whole_number(Json(std::uint64_t{9007199254740993})) == 9007199254740993);
+  CHECK(whole_number(Json(largest)) == largest);
+  CHECK(whole_number(Json("9007199254740993")) == 9007199254740993);
+  CHECK(whole_number(Json(" -3.0 ")) == -3);
+  CHECK(whole_number(Json(9007199254740992.0)) == 9007199254740992);
+  for (const auto& none : {Json(std::numeric_limits<std::uint64_t>::max()), Json("9007199254740993.0"), Json("9223372036854775808"), Json(9.1e15),
+                           Json(1e20), Json(0.5), Json("x"), Json(true)}) {
+    CAPTURE(to_text(none));
+    CHECK_FALSE(whole_number(none).has_value());
+  }
+}
+
+TEST_CASE("a mistake quotes what was found, but no secret") {
+  const Json object{{"workers", "many"}, {"api_key", 5}, {"mode", "x"}, {"address", {"https://me:hunter2@host"}}};
+  const auto mistake = [&](auto ask) {
+    Fields fields(object, "it");
+    ask(fields);
+    const auto fits = fields.fits();
+    REQUIRE_FALSE(fits);
+    return fits.error().message;
+  };
+  CHECK(mistake([](Fields& fields) { fields.integer("workers", 1, 9); }) == "it.workers: wants a whole number from 1 to 9, found \"many\"");
+  CHECK(mistake([](Fields& fields) { fields.text("api_key"); }) == "it.api_key: wants a text, found a number that is not shown here");
+  CHECK(mistake([](Fields& fields) { fields.choice("mode", {"alpha", "beta"}); }) == "it.mode: \"x\" is not known; it is one of alpha, beta");
+  CHECK(mistake([](Fields& fields) { fields.text("address"); }) == "it.address: wants a text, found [\"https://[redacted]@host\"]");
+}
