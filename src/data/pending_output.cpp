@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/links.h"
 #include "base/regular_file.h"
 #include "base/text.h"
 #include "data/footprint.h"
@@ -37,16 +38,6 @@ Error cannot(std::string_view verb, const fs::path& path, int code) {
 Result<void> move(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return cannot("write", to, errno);
   return {};
-}
-
-// Where a chain of links leads, also when nothing is there.
-fs::path followed(fs::path path) {
-  constexpr int most_links = 40;
-  std::error_code code;
-  path = fs::absolute(path, code).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  for (int i = 0; i < most_links && fs::is_symlink(path, code); ++i) path = (path.parent_path() / fs::read_symlink(path, code)).lexically_normal();
-  return path;
 }
 
 bool is_mount(const fs::path& path) {
@@ -165,10 +156,12 @@ Result<void> PendingOutput::settle_link() {
   return move(to, m_path);
 }
 
-// A folder that is not known is moved aside.
+// A folder that is not known is moved aside, and a file for which a folder comes. A file is replaced by another, as with cp.
 Result<std::optional<fs::path>> PendingOutput::make_way() {
   std::error_code code;
-  if (!fs::is_directory(m_target, code) || is_empty_folder(m_target) || known()) return std::optional<fs::path>();
+  const bool file = fs::is_regular_file(m_target, code);
+  if (file && !fs::is_directory(m_path, code)) return std::optional<fs::path>();
+  if (!file && (!fs::is_directory(m_target, code) || is_empty_folder(m_target) || known())) return std::optional<fs::path>();
   auto aside = kept_name(m_target);
   TRY(move(m_target, aside));
   return std::optional(std::move(aside));

@@ -102,15 +102,21 @@ TEST_CASE("what somebody else has put there is moved aside, and never removed") 
   CHECK(run(model, "new", "3") == folder.path() / "model.~2~");
 }
 
-TEST_CASE("an empty folder and a file in the way are replaced") {
+TEST_CASE("an empty folder in the way is replaced") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   fs::create_directory(model);
   CHECK(run(model, "new", "1") == std::nullopt);
-  fs::remove_all(model);
+  CHECK(listing(folder.path()) == "model ");
+}
+
+TEST_CASE("a file for which a folder comes is moved aside") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
   write(model, "a file");
-  CHECK(run(model, "new", "2") == std::nullopt);
+  CHECK(run(model, "new", "2") == folder.path() / "model.~1~");
   CHECK(contents(model / "new") == "2");
+  CHECK(contents(folder.path() / "model.~1~") == "a file");
 }
 
 TEST_CASE("a file replaces a file") {
