@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainstep::log {
 
@@ -20,6 +22,7 @@ enum class Format { text, json };
 struct Options {
   Format format = Format::text;
   Level level = Level::info;
+  std::vector<std::string> secrets = {};  // texts that must not stand in lines of ours
 };
 
 // "debug", "info", "warning", "error", in any case of letters; none: it is no such word.

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/printable.h"
+#include "base/redact.h"
 #include "base/text.h"
 #include "data/json.h"
 
@@ -130,6 +131,7 @@ Log::Log(int fd, Options options, Time began)
       m_terminal(options.format == Format::text && ::isatty(fd) == 1),
       m_colours(m_terminal && std::getenv("NO_COLOR") == nullptr),
       m_level(options.level),
+      m_secrets(std::move(options.secrets)),
       m_began(began),
       m_own(new Own{spdlog::logger(std::string(own_name), make_sink(options.format, m_writer.text(), m_colours, began))}) {
   m_own->logger.set_level(spdlog_level(options.level));
@@ -143,7 +145,8 @@ void Log::say(Time at, Level level, std::string_view text) {
   if (shows(level) && !leave_out("\n", true)) write(at, level, text);
 }
 
-void Log::write(Time at, Level level, std::string_view text) {
+void Log::write(Time at, Level level, std::string_view said) {
+  const auto text = redacted(said, m_secrets);
   clear_drawn();
   m_own->logger.log(at, spdlog::source_loc{}, spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
   commit();

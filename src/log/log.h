@@ -21,7 +21,7 @@ class Log {
   ~Log();
 
   [[nodiscard]] bool shows(Level level) const;
-  // A line of ours; whatever is in it stays within it (base/printable.h). It is on its way at once.
+  // A line of ours, without secrets (base/redact.h); whatever is in it stays within it (base/printable.h). It is on its way at once.
   void say(Time at, Level level, std::string_view text);
   // What the run came to: shown at every level.
   void conclude(Time at, bool succeeded, std::string_view text);
@@ -49,6 +49,7 @@ class Log {
   Format m_format;
   bool m_terminal, m_colours;
   Level m_level;
+  std::vector<std::string> m_secrets;
   Time m_began;
   bool m_drawn = false;
   bool m_may_leave_out = false;

@@ -106,3 +106,14 @@ TEST_CASE("a bar that was drawn again and again is one line in a file: its last 
   const auto text = written({}, [](Log& log) { log.output(began, "main", "\r  0%|    |\r 50%|##  |\r100%|####|\n"); });
   CHECK(text == "[main] 100%|####|\n");
 }
+
+TEST_CASE("lines of ours hold no secret, those of the replicas are theirs") {
+  const auto text = written({.secrets = {"hunter22"}}, [](Log& log) {
+    log.say(began, Level::info, "get https://me:pw@host/?X-Amz-Signature=abc with hunter22");
+    log.output(began, "worker-0", "hunter22\n");
+    log.conclude(began, false, "hunter22");
+  });
+  CHECK(text ==
+        "[trainstep]  0:00  get https://[redacted]@host/?X-Amz-Signature=[redacted] with [redacted]\n[worker-0] hunter22\n[trainstep]  0:00  "
+        "[redacted]\n");
+}
