@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/regular_file.h"
 #include "objectstore/local_tree.h"
+#include "process/mapped_files.h"
 #include "spec/returned.h"
 
 namespace trainstep::agent {
@@ -122,6 +123,16 @@ Result<void> check_unchanged(const Footprints& at_end, const std::string& outliv
           fmt::format("output {}: it still changed after the program had ended with success; what the program had left running: {}; "
                       "the program must wait for whatever writes its outputs",
                       name, outlived));
+  return {};
+}
+
+Result<void> check_not_mapped(const plan::Task& task, const std::vector<std::string>& mapped) {
+  for (const auto& output : task.outputs)
+    if (const auto file = process::first_below(mapped, output.path); !file.empty())
+      return input_error(
+          fmt::format("output {}: {} was still mapped for writing when what the program had left running had to be killed; the program "
+                      "must wait for whatever writes its outputs",
+                      output.name, file));
   return {};
 }
 

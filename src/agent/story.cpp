@@ -47,7 +47,8 @@ class Story {
         return Error{ErrorKind::internal, fmt::format("processes that the program has left running could not be ended: {}; they may still write its "
                                                       "outputs, which are not delivered",
                                                       end.survivors)};
-      const auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
+      auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
+      if (m_primary && unchanged) unchanged = check_not_mapped(m_task, end.mapped);
       if (!unchanged) return programs_fault(report, unchanged.error());
     }
     look_at_outputs();

@@ -26,6 +26,7 @@
 #include "local/scratch.h"
 #include "local/setup.h"
 #include "process/descendants.h"
+#include "process/mapped_files.h"
 #include "process/reaper.h"
 #include "process/task.h"
 #include "result/verdict.h"
@@ -175,6 +176,7 @@ class LocalBackend::Impl {
   Result<void> start_now(follow::MemberIndex index);
   [[nodiscard]] bool writes_outputs(const Member& member) const { return member.info.primary || m_wrapped_mpi; }
   void watch_rest(follow::MemberIndex index);
+  void note_mapped(const std::vector<process::Process>& killed);
   Result<void> check_settled();
   void member_ended(follow::MemberIndex index, int wait_status);
   [[nodiscard]] MpiFiles files_of_ranks(const fs::path& folder, int ranks) const;
@@ -201,6 +203,7 @@ class LocalBackend::Impl {
   Footprints m_before_attempt;                     // of the primary, the last one
   std::optional<Footprints> m_at_end;              // of the primary, as its first process ended well
   std::string m_left_running;                      // by the primary then, for people; empty: nothing
+  std::string m_torn;                              // why an output cannot be whole; empty: nothing speaks against it
   std::string m_survivors;                         // processes that could not be killed
   MpiFlavour m_mpi = MpiFlavour::open_mpi;
   std::unique_ptr<Setup> m_setup;
@@ -300,6 +303,7 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
     m_before_attempt = footprints_of(primary().place);
     m_at_end.reset();
     m_left_running.clear();
+    m_torn.clear();
   }
   member.late_failure.clear();
   process::Command command{member.argv, environment_of(member), member.place.folder.string()};
@@ -326,9 +330,20 @@ void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
     m_at_end = footprints_at_end(primary().place);
   };
   const auto killed = [this, name = member.info.name](const std::vector<process::Process>& rest) {
+    note_mapped(rest);
     emit(follow::Told{fmt::format("{} has ended; what it had left running was killed: {}", name, describe(rest)), true});
   };
   member.task->on_rest(writes_outputs(member) ? outlived : process::Task::Told(), killed);
+}
+
+// A process that is killed while it has an output mapped may leave half of a change there.
+void LocalBackend::Impl::note_mapped(const std::vector<process::Process>& killed) {
+  const auto files = process::files_mapped_for_writing(killed);
+  for (const auto& [name, path] : primary().place.placement.outputs)
+    if (const auto file = process::first_below(files, path); !file.empty())
+      m_torn =
+          fmt::format("output {}: {} was still mapped for writing when {} had to be killed; the program must wait for whatever writes its outputs",
+                      name, file, describe(killed));
 }
 
 // Variables stand in them: whoever is killed, they go with the temporary folder. `folder`: where there is none.
@@ -374,10 +389,12 @@ Result<void> LocalBackend::Impl::check_settled() {
   if (const auto left = process::alive_descendants(m_reaper.claimed()); !left.empty()) {
     emit(follow::Told{fmt::format("the training has ended; what it had left running was killed: {}", describe(left)), true});
     if (m_left_running.empty()) m_left_running = describe(left);
+    note_mapped(left);
     if (!process::end_descendants(sweep_limit, m_reaper.claimed())) m_survivors = describe(process::alive_descendants(m_reaper.claimed()));
   }
   if (!m_survivors.empty())
     return internal_error(fmt::format("processes of the training could not be ended: {}; they may still write its outputs", m_survivors));
+  if (!m_torn.empty()) return input_error(m_torn);
   if (!m_at_end) return {};
   if (!m_left_running.empty()) TRY(check_unchanged(*m_at_end, "what the program had left running: " + m_left_running));
   for (const auto& member : m_members)
