@@ -6,6 +6,7 @@
 #include "cluster/objects.h"
 #include "cluster/presence.h"
 #include "kinds/kind.h"
+#include "kube/version.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -36,8 +37,11 @@ void ClusterBackend::ask_for_job() {
   });
 }
 
-// Another object has its name, or it has been missed often enough.
-bool ClusterBackend::has_gone(const kube::Answer& answer) { return answer.has_value() || ++m_absences >= absences_believed; }
+// Another object has its name now – one that is older had it before –, or it has been missed often enough.
+bool ClusterBackend::has_gone(const kube::Answer& answer) {
+  if (!answer) return ++m_absences >= absences_believed;
+  return !kube::is_older_version(text(metadata_of(*answer), "resourceVersion"), m_version);
+}
 
 // What answered was no API server that knows this resource, or one that may be behind the others.
 void ClusterBackend::ask_again() {

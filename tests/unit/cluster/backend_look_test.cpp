@@ -77,6 +77,9 @@ TEST_CASE_METHOD(Looking, "a job that is missing from a list is gone when the AP
     by_name = refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
     is_gone = true;
   }
+  SECTION("a server that is behind still has the one that had its name before") {
+    by_name = Reply::text(to_text({{"metadata", {{"name", plan.job_name}, {"uid", "earlier"}, {"resourceVersion", "3"}}}}));
+  }
   SECTION("another one has its name") {
     by_name = Reply::text(to_text({{"metadata", {{"name", plan.job_name}, {"uid", "other"}}}}));
     is_gone = true;
