@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "data/json_reader.h"
 #include "result/metrics.h"
 
 namespace trainstep::result {
@@ -87,7 +88,7 @@ std::vector<Metric> read_v2(const Json& outputs) {
 }  // namespace
 
 Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
-  ASSIGN(const auto json, parse_json(with_quoted_words(text), what));
+  ASSIGN(const auto json, read_doubles(with_quoted_words(text), what));
   if (!json.is_object()) return input_error(fmt::format("{}: a JSON object of names and numbers is expected, this is a {}", what, type_name(json)));
   switch (shape_of(json)) {
     case Shape::list:
@@ -105,7 +106,7 @@ Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view
 
 Json members_besides_metrics(std::string_view text) {
   auto members = Json::object();
-  const auto json = parse_json(with_quoted_words(text), "metrics");
+  const auto json = read_doubles(with_quoted_words(text), "metrics");
   if (!json || !json->is_object() || shape_of(*json) != Shape::plain) return members;
   for (const auto& [name, value] : json->items())
     if (!value.is_null() && !number(value)) members[name] = value;
