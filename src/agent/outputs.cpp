@@ -48,6 +48,9 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
   for (const auto& place : returned.places)
     if (place != output.path && place.find("://") != std::string::npos) found.uri = place;
   found.present = before.written() || !found.uri.empty();
+  std::error_code ignored;
+  const bool empty_text = !found.present && spec::is_text_at_path(declared(output)) && before.touched() && fs::is_regular_file(output.path, ignored);
+  if (empty_text) found.value = "";  // which is no file of a model
   return found;
 }
 

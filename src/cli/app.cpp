@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/printable.h"
+#include "base/redact.h"
 #include "base/text.h"
 #include "base/write.h"
 #include "cli/completion.h"
@@ -32,6 +33,7 @@ namespace {
 constexpr int internal_exit_code = 3;
 constexpr Duration last_patience{5'000};
 bool errors_are_json = false;            // set once, before anything is said
+std::vector<std::string> secrets;        // conceal()
 constexpr std::size_t help_column = 38;  // behind --cluster-configuration-secret TEXT
 
 // The flags of the interface, as CLI11 fills them in. Absent and empty are different things until step/ has seen them.
@@ -304,12 +306,17 @@ void keep_standard_streams() {
 
 }  // namespace
 
+void conceal(std::vector<std::string> texts) { secrets = std::move(texts); }
+
+std::string concealed(std::string_view text) { return redacted(text, secrets); }
+
 // Whoever does not read it must not keep us: these are last words.
-void complain(std::string_view text) {
+void complain(std::string_view said) {
+  const auto text = printable(concealed(said));
   const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  const auto line =
-      errors_are_json ? trainstep::to_text(Json{{"time", to_rfc3339(now)}, {"source", "trainstep"}, {"level", "error"}, {"message", printable(text)}})
-                      : fmt::format("trainstep: {}", printable(text));
+  const auto line = errors_are_json
+                        ? trainstep::to_text(Json{{"time", to_rfc3339(now)}, {"source", "trainstep"}, {"level", "error"}, {"message", text}})
+                        : fmt::format("trainstep: {}", text);
   write_within(STDERR_FILENO, line + "\n", last_patience);
 }
 

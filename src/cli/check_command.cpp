@@ -23,7 +23,7 @@ constexpr int refused = 2;
 void show(const cluster::Finding& finding) {
   using enum cluster::Finding::Grade;
   const auto* grade = finding.grade == good ? "ok" : finding.grade == doubtful ? "doubt" : "FAILS";
-  static_cast<void>(print(fmt::format("{:<6} {}\n", grade, printable(finding.text))));
+  static_cast<void>(print(fmt::format("{:<6} {}\n", grade, printable(concealed(finding.text)))));
 }
 
 // Begins something and runs the loop until its answer is there.

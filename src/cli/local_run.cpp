@@ -6,6 +6,7 @@
 #include "base/poll_loop.h"
 #include "base/text.h"
 #include "cli/app.h"
+#include "cli/cluster_only.h"
 #include "cli/hand_over.h"
 #include "cli/run_command.h"
 #include "cli/step_command.h"
@@ -96,6 +97,7 @@ class LocalRun {
       });
     }
     m_listeners.console().say(m_loop.now(), opening(m_plan, m_run_dir.string()));
+    if (const auto notice = without_effect_here(m_inputs.request)) m_listeners.console().warn(m_loop.now(), *notice);
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {
       hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {

@@ -25,7 +25,9 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
   step::Surroundings surroundings;
   for (auto& [name, value] : process::own_environment()) surroundings.environment.emplace(name, value);
   surroundings.read_file = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
-  return step::read_inputs(command.flags, surroundings);
+  auto inputs = step::read_inputs(command.flags, surroundings);
+  conceal(inputs ? inputs->secrets : step::secrets_of(surroundings.environment, {}));
+  return inputs;
 }
 
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan) {

@@ -24,6 +24,16 @@ Result<Place> place_of(const StepCommand& command, const step::Inputs& inputs) {
   return pod || inputs.from_executor_input || !command.context.empty() ? Place::cluster : Place::here;
 }
 
+// A flag for the other place would be left out without a word.
+Result<void> check_flags(const StepCommand& command, Place place) {
+  if (place == Place::here && !command.context.empty()) return usage_error("--context: has no meaning with --cluster local; leave one of them out");
+  if (place == Place::cluster && !command.python.empty())
+    return usage_error("--python: is for programs of this machine, but this step trains in a cluster; leave it out, or write --cluster local");
+  if (place == Place::cluster && !command.run_dir.empty())
+    return usage_error("--run-dir: is for processes of this machine, but this step trains in a cluster; leave it out, or write --cluster local");
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
@@ -32,7 +42,7 @@ Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const
 }
 
 int fail(const StepCommand& command, const Error& error) {
-  write_termination_log(command.termination_log, error.message);
+  write_termination_log(command.termination_log, concealed(error.message));
   return report(error);
 }
 
@@ -41,8 +51,10 @@ int run_run(const StepCommand& given) {
   command.termination_log = find_termination_log();
   const auto inputs = read_inputs(command);
   if (!inputs) return fail(command, inputs.error());
+  command.log_options.secrets = inputs->secrets;
   const auto place = place_of(command, *inputs);
   if (!place) return fail(command, place.error());
+  if (auto checked = check_flags(command, *place); !checked) return fail(command, checked.error());
   return *place == Place::here ? run_locally(command, *inputs) : run_in_cluster(command, *inputs);
 }
 

@@ -24,7 +24,7 @@ Result<Json> read_executor_output(const std::string& path) {
   return spec::parse_executor_output(*text, path);
 }
 
-void read_artifact(run::OutputFound& found, const Json& executor_output, const Footprint& before) {
+void read_artifact(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
   found.artifact = true;
   auto returned = spec::returned_artifact(executor_output, found.name);
   found.metadata = std::move(returned.metadata);
@@ -37,6 +37,9 @@ void read_artifact(run::OutputFound& found, const Json& executor_output, const F
   const bool written = before.written();
   found.earlier = !elsewhere && !written;
   found.present = elsewhere || written || !found.metadata.empty();
+  std::error_code ignored;
+  const bool empty_text = !found.present && spec::is_text_at_path(output) && before.touched() && fs::is_regular_file(found.path, ignored);
+  if (empty_text) found.value = "";  // which is no file of a model
 }
 
 Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
@@ -99,7 +102,7 @@ Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, co
     if (bound.path) found.step_path = bound.path->name;
     const auto& footprint = before.at(bound.name);
     if (output->type == Type::artifact)
-      read_artifact(found, executor_output, footprint);
+      read_artifact(found, *output, executor_output, footprint);
     else
       TRY(read_value(found, *output, executor_output, footprint));
   }

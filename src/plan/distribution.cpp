@@ -56,6 +56,11 @@ Result<void> check_kind(const Fields& fields, const Distribution& d) {
   TRY(check_applies(fields, d.type, {"processes_per_worker"}, {"MPI", "PyTorch", "TrainJob"}));
   TRY(check_applies(fields, d.type, {"elastic"}, {"PyTorch", "Paddle"}));
   TRY(check_applies(fields, d.type, {"indexed"}, {"Job"}));
+  if (d.parameter_servers == 0)
+    for (const auto* key : {"parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"})
+      if (fields.has(key))
+        return input_error(
+            fmt::format("{}: has no meaning without parameter servers (number_of_parameter_servers is 0): there are workers only", fields.path(key)));
   if (d.type == "Job" && d.workers > 1 && !d.indexed)
     return input_error(
         fmt::format("{}: is {}, but a Job is one pod; choose a distributed distribution_type (PyTorch, MPI, TF), or \"indexed\": true for {} pods "

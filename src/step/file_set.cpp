@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/links.h"
 #include "base/regular_file.h"
 #include "base/time.h"
 
@@ -89,12 +90,12 @@ class Pending {
   }
 
   Result<void> write(const FileContent& file) {
-    const std::filesystem::path path(file.path);
+    const auto path = followed(file.path);  // what a link names is written, the link stays
     if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
-    auto temporary = fmt::format("{}.{}.tmp", file.path, ::getpid());
+    auto temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
     const Fd fd(create_new_file(temporary));
     if (!fd) return cannot_write(file.path, errno);
-    m_files.emplace_back(std::move(temporary), file.path);
+    m_files.emplace_back(std::move(temporary), path.string());
     TRY(write_all(fd.get(), file.path, file.content));
     if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) return cannot_write(file.path, errno);
     return {};

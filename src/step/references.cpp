@@ -19,8 +19,8 @@ constexpr std::string_view closing = "']}}";
 // In nobody's own text: the KFP SDKs' channels.
 constexpr std::array<std::string_view, 3> always{"{{channel:", "{{pipelineparam:", "{{$.inputs.parameters['pipelinechannel--"};
 // Further ones that backends replace.
-constexpr std::array<std::string_view, 9> of_backends{"{{$.inputs.", "{{$.outputs.", "{{$.pipeline_", "{{inputs.", "{{outputs.",
-                                                      "{{workflow.", "{{tasks.",     "{{steps.",      "{{item"};
+constexpr std::array<std::string_view, 10> of_backends{"{{$.inputs.", "{{$.outputs.", "{{$.pipeline_", "{{inputs.", "{{outputs.",
+                                                       "{{workflow.", "{{tasks.",     "{{steps.",      "{{item}}",  "{{item."};
 
 template <typename List>
 std::optional<std::string> first_of(std::string_view text, const List& beginnings) {

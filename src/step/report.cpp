@@ -52,7 +52,7 @@ std::vector<std::string> summary(const Story& story) {
   if (!story.succeeded() && outcome.verdict.retry_can_help) lines.emplace_back("the same step may succeed when it is run again");
   if (!story.metrics.empty()) lines.push_back(metrics_line(story));
   for (const auto& output : outcome.outputs)
-    if (output.artifact && (output.present ? !output.earlier : output.step_path.empty()))
+    if (output.artifact && !output.value && (output.present ? !output.earlier : output.step_path.empty()))
       lines.push_back(fmt::format("{}: {}", output.name, output.present ? output.path : "the program wrote nothing"));
   if (!story.report_place.empty()) lines.push_back("report: " + story.report_place);
   return lines;

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/targets.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 
+#include "base/fd.h"
+#include "base/links.h"
 #include "base/text.h"
 #include "step/given.h"
 
@@ -23,15 +29,48 @@ fs::path absolute(const std::string& path) {
   return (whole.empty() ? fs::path(path) : whole).lexically_normal();
 }
 
-// The folder or its nearest parent that exists must take new entries.
-Result<void> check_writable(std::string_view name, fs::path folder) {
+Error no_place(std::string_view name, const fs::path& place, std::string_view why) {
+  return input_error(fmt::format("{}: nothing can be written to {}: {}; give another path", name, place.string(), why));
+}
+
+// What a right to write does not tell: a read-only file system, one that is no place for files (/proc, /sys), a quota. A file without a name is tried
+// where there are such, else one that is gone at once.
+Result<void> try_file(std::string_view name, const fs::path& folder) {
+  if (const Fd unnamed(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)); unnamed) return {};
+  const auto trial = folder / fmt::format(".trainstep.{}.tmp", ::getpid());
+  const Fd named(::open(trial.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  if (!named) return no_place(name, folder, std::strerror(errno));
+  ::unlink(trial.c_str());
+  return {};
+}
+
+// The path below `existing`, part by part: it is made after the training. The last part gets a name for what is not finished, too.
+Result<void> check_names(std::string_view name, const fs::path& place, const fs::path& existing) {
+  constexpr std::size_t unfinished = std::string_view(".4194304.tmp").size();  // behind it; .NAME.trainstep is shorter
+  const auto most = ::pathconf(existing.c_str(), _PC_NAME_MAX);
+  if (most > 0)
+    for (const auto& part : place.lexically_relative(existing))
+      if (part.string().size() + (part == place.filename() ? unfinished : 0) > static_cast<std::size_t>(most))
+        return no_place(name, place, fmt::format("a name may have {} bytes here, and {} belong to what is not finished", most, unfinished));
+  constexpr std::size_t below_a_model = 256;
+  if (place.string().size() + below_a_model > PATH_MAX) return no_place(name, place, "the path is too long");
+  return {};
+}
+
+// The nearest folder above `place` that exists must take new entries, and all that is to be made below it must have a name that it can have.
+Result<void> check_writable(std::string_view name, const fs::path& place) {
   std::error_code ignored;
-  while (!fs::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
+  auto folder = place.parent_path();
+  while (!fs::exists(fs::symlink_status(folder, ignored)) && folder.has_relative_path()) folder = folder.parent_path();
+  if (fs::is_symlink(folder, ignored) && !fs::exists(folder, ignored))
+    return input_error(
+        fmt::format("{}: {} is a link that leads to nothing; nothing can be written below it, give another path", name, folder.string()));
   if (!fs::is_directory(folder, ignored))
     return input_error(fmt::format("{}: {} is no folder; nothing can be written below it, give another path", name, folder.string()));
+  TRY(check_names(name, place, folder));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return input_error(fmt::format("{}: no right to write into the folder {}; give another path", name, folder.string()));
-  return {};
+  return try_file(name, folder);
 }
 
 Result<void> check_file(std::string_view name, const std::string& path) {
@@ -40,7 +79,7 @@ Result<void> check_file(std::string_view name, const std::string& path) {
   const auto status = fs::status(place, ignored);
   if (fs::is_directory(status)) return input_error(fmt::format("{}: {} is a folder, a file is to be written there; give another path", name, path));
   if (fs::exists(status) && !fs::is_regular_file(status)) return {};
-  return check_writable(name, place.has_filename() ? place.parent_path() : place);
+  return check_writable(name, place.has_filename() ? followed(place) : place / "file");
 }
 
 // Where the links of its existing part lead.
@@ -59,8 +98,8 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
 Result<void> check_model_dir(const OutputTarget& target) {
   std::error_code ignored;
   const auto place = absolute(target.path);
-  if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return {};
-  return check_writable(target.name, place.parent_path());
+  if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return check_writable(target.name, place / "model");
+  return check_writable(target.name, followed(place));
 }
 
 Result<void> check_apart(const std::vector<OutputTarget>& targets) {
@@ -89,7 +128,7 @@ Result<void> check_model_place(const Inputs& inputs, const std::map<std::string,
   return {};
 }
 
-Result<void> check_folder(std::string_view name, const std::string& path) { return check_writable(name, absolute(path)); }
+Result<void> check_folder(std::string_view name, const std::string& path) { return check_writable(name, absolute(path) / "folder"); }
 
 Result<void> check_targets(const std::vector<OutputTarget>& targets) {
   std::map<std::string, std::string> taken;  // path → output

@@ -13,7 +13,8 @@
 namespace trainstep::step {
 
 // Errors: usage (two outputs name one path, or one lies in the other), input (a folder stands where a file is wanted, a file where a folder is, or no
-// right to write). Nothing is made or changed; a device or pipe is no obstacle.
+// right to write, a file system that takes no files, names that are too long, a link that leads to nothing). Nothing is made or changed, but for a
+// file that is tried and gone at once; a device or pipe is no obstacle.
 Result<void> check_targets(const std::vector<OutputTarget>& targets);
 
 // What the model is not to replace: the working directory, the user's home, the step's inputs on this machine, and `others` (what it is → path).

@@ -122,6 +122,11 @@ CASES = {
     "invalid UTF-8 in JSON": (specification(b'{"image": "\xff"}'), ["train_specification: line 1, column 12", "0xFF", "UTF-8"]),
     "invalid UTF-8 in YAML": (specification(b"image: a\ncommand: [\xc3]"), ["train_specification: line 2, column 11", "0xC3", "UTF-8"]),
     "invalid UTF-8 in parameters": (with_plain("--train-parameters", b'{"a": "\xe2\x82"}'), ["train_parameters: line 1, column 8", "UTF-8"]),
+    "integer beyond 64 bits": (with_plain("--train-parameters", '{"a": 100000000000000000000}'), ["train_parameters: line 1, column 7", "beyond 64 bits", "quotes"]),
+    "integer beyond 64 bits in YAML": (specification("image: a\ncommand: [x, 18446744073709551616]"), ["train_specification: line 2, column 14", "beyond 64 bits"]),
+    "integer of 70 bits": (parameters(batch_size="1180591620717411303424", data="train_dataset_dir"), ["train_parameters.batch_size: ", "64 bits"]),
+    "number that is too small": (with_plain("--train-parameters", '{"a": 1e-400}'), ["train_parameters: line 1, column 7", "too small"]),
+    "chief without servers": (distribution(distribution_type="TF", number_of_parameter_servers=0, chief_cpus=1), ["chief_cpus: has no meaning without parameter servers"]),
     "half a character": (specification('{"image": "\\ud800"}'), ["train_specification: line 1, column 12", "half of a character"]),
     "NUL character": (options(environment={"A": "a\0b"}), ["job_options.environment: the value of A holds a NUL character"]),
     "key twice in JSON": (specification('{"image": "a",\n"image": "b"}'), ["train_specification: line 2, column 1", "'image' is given twice"]),
@@ -191,6 +196,11 @@ RUN_CASES = {
     "run folder that is a file": (["run", *with_plain("--run-dir", "/etc/passwd")], ["run-dir: /etc/passwd is no folder"]),
     "report that is a folder": (["run", *with_plain("--report", "/tmp")], ["report: /tmp is a folder"]),
     "report below a file": (["run", *with_plain("--report", "/etc/passwd/r.html")], ["report: /etc/passwd is no folder"]),
+    "place that takes no files": (["run", *with_plain("--metrics", "/proc/metrics.json")], ["metrics: ", "/proc"]),
+    "name that is too long": (["run", *with_plain("--results", "a" * 250)], ["results: nothing can be written to ", "a name may have 255 bytes"]),
+    "context for this machine": (["run", *with_plain("--cluster", "local"), "--context", "x"], ["--context: has no meaning with --cluster local"]),
+    "interpreter for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--python", "/usr/bin/python3"], ["--python: is for programs of this machine"]),
+    "folder for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--run-dir", "x"], ["--run-dir: is for processes of this machine"]),
     "two outputs in one place": (["run", *specification(PLAIN, "--report", "same", "--metrics", "./same")], ["metrics and report: both name"]),
     "unknown version": (["render", *with_plain("--api-version", "v9")], ['"v9"', "batch/v1"]),
     "record that is not there": (["replay", "/nonexistent"], ["cannot read /nonexistent: No such file or directory"]),
@@ -269,6 +279,30 @@ def test_bad_input_is_refused_by_render(name, tmp_path):
 @pytest.mark.parametrize("name", RUN_CASES)
 def test_bad_calls_are_refused(name, tmp_path):
     check(PROGRAM, tmp_path, *RUN_CASES[name])
+
+
+SECRET = "hunter2hunter2"
+SECRETS = {
+    "parameter": specification(
+        '{"image": "a", "command": ["x", {"inputValue": "api_key"}], "inputs": [{"name": "api_key", "type": "Integer"}]}', "--train-parameters", '{"api_key": "%s"}' % SECRET
+    ),
+    "default": specification('{"image": "a", "command": ["x", {"inputValue": "token"}], "inputs": [{"name": "token", "type": "Integer", "default": "%s"}]}' % SECRET),
+    "variable": options(environment={"password": [SECRET]}),
+    "text without quotes": with_plain("--train-parameters", '{"password": %s}' % SECRET),
+    "text in a file of YAML": specification("image: a\npassword: '%s" % SECRET),
+    "address": with_plain("--memory", "https://me:%s@host" % SECRET),
+    "signature": with_plain("--cpus", "https://host/x?X-Amz-Signature=%s" % SECRET),
+    "address of a path": specification(COMPONENT, "--train-parameters", '{"batch_size": 1, "data": "https://me:%s@host", "model": "s3://me:%s@host"}' % (SECRET, SECRET)),
+    "value elsewhere": with_plain("--job-options", {"environment": {"API_KEY": SECRET}, "logs": SECRET}),
+}
+
+
+@pytest.mark.parametrize("command", ["run", "render"])
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_refusal_quotes_no_secret(command, name, tmp_path):
+    ended = call(PROGRAM, tmp_path, [command, *SECRETS[name]])
+    assert ended.code == 2 and ended.err.startswith("trainstep: ")
+    assert SECRET not in ended.out + ended.err
 
 
 NOT_HERE = {

@@ -123,6 +123,7 @@ def test_two_runs_do_not_share_a_folder(run, tmp_path):
         ("echo high >$0", {"accuracy": "Float"}, 'output accuracy: wants a number, found "high'),
         ("mkdir $0", {"accuracy": "Float"}, "output accuracy: "),
         ("mkfifo $0", {"accuracy": "Float"}, "is a FIFO, a file is needed here"),
+        ("true", {"note": "String"}, "output note: the program ended well but wrote nothing for it"),
     ],
 )
 @pytest.mark.parametrize("before", ["nothing", "an older one"])
@@ -164,6 +165,38 @@ def test_pipes_of_the_shell_are_read_and_written(run, tmp_path):
     done = run(wrapper='"$@" --train-specification @<(cat specification) --metrics >(cat >metrics.json); code=$?; wait $!; exit $code')
     assert done.returncode == 0, done.stdout + done.stderr
     until(lambda: (tmp_path / "metrics.json").read_text() == '{\n  "loss": 0.5\n}\n', "the metrics")
+
+
+def test_an_empty_file_is_an_empty_text(run, tmp_path):
+    done = run(*component(": >$0", note="String"), "--results", "results.json")
+    assert done.returncode == 0, done.stdout
+    assert json.loads((tmp_path / "results.json").read_text()) == {"note": ""}
+
+
+def test_what_counts_in_a_cluster_only_is_said(run):
+    done = run(*program("true"), "--job-options", '{"queue": "q", "environment": {"A": 1}}', "--node-selector", "disk: ssd")
+    assert done.returncode == 0
+    assert b"without effect on this machine, as they count in a cluster only: job_options.queue, node_selector\n" in done.stdout
+
+
+def test_numbers_arrive_as_they_were_written(run):
+    parameters = '{"a": 18446744073709551615, "b": [9007199254740993, 0.1, -9223372036854775808], "c": "{{name}} {{$.x}} $(A)"}'
+    words = ["sh", "-c", 'echo "$ID" "$@"', "x", *({"inputValue": name} for name in "abc")]
+    specification = json.dumps({"image": "none", "command": words})
+    done = run("--train-specification", specification, "--train-parameters", parameters, "--job-options", '{"environment": {"ID": 9007199254740993}}')
+    assert b"9007199254740993 18446744073709551615 [9007199254740993,0.1,-9223372036854775808] {{name}} {{$.x}} $(A)\n" in done.stdout
+
+
+@pytest.mark.parametrize("level", ["debug", "info"])
+def test_the_log_of_a_run_holds_no_secret(run, tmp_path, level):
+    component = {"image": "none", "command": ["sh", "-c", "exit 3", {"inputValue": "api_key"}, {"inputPath": "data"}]}
+    given = {"api_key": "hunter2hunter2", "data": "https://me:hunter3hunter3@host/x?X-Amz-Signature=hunter4hunter4"}
+    options = {"environment": {"DB_PASSWORD": "hunter5hunter5", "B": {"secret": "s", "key": "k"}}}
+    words = ["--train-specification", json.dumps(component), "--train-parameters", json.dumps(given), "--job-options", json.dumps(options)]
+    done = run(*words, "--log-level", level, "--report", "report.html", "--record", "record.jsonl")
+    assert done.returncode == 2
+    told = done.stdout.decode() + done.stderr.decode() + "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file())
+    assert "has no path on this machine" in told and not re.search("hunter[2345]", told)
 
 
 def test_an_output_that_nobody_asked_for_is_told_as_missing(run):

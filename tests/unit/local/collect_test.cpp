@@ -153,6 +153,19 @@ TEST_CASE("an artifact is present when it was written") {
   CHECK(run.only().path == run.path("model"));
 }
 
+TEST_CASE("an empty file is a text that was written, and no other artifact") {
+  const auto text = v1_plan("", "note String");
+  Run run(text);
+  CHECK_FALSE(run.only().value.has_value());
+  run.write("note", "");
+  CHECK(run.only().value == std::optional<Json>(""));
+  CHECK_FALSE(run.only().present);  // as a model
+  const auto model = v1_plan("", "note Model");
+  Run other(model);
+  other.write("note", "");
+  CHECK_FALSE(other.only().value.has_value());
+}
+
 TEST_CASE("an artifact that is present by its metadata does not make an older file this run's") {
   const TempDir folder;
   auto plan = v1_plan("", "metrics Metrics");

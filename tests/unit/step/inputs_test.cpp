@@ -223,6 +223,15 @@ TEST_CASE("What a user types may hold braces of its own, what a component's or t
   CHECK_THAT(message({program, {"model-name", "{{pipelineparam:op=;name=x}}"}}), Contains("model_name: {{pipelineparam:op=;name=x}} was not"));
 }
 
+TEST_CASE("A text that looks like a loop's placeholder and is none passes through a template") {
+  const auto parameters = [](const std::string& text) {
+    return Flags{program, {"files-in", "/inputs"}, {"train-parameters", R"({"prompt": ")" + text + "\"}"}};
+  };
+  CHECK(read(parameters("{{items}} {{name}} {{ item }} $(HOME)")).request.train_parameters["prompt"] == "{{items}} {{name}} {{ item }} $(HOME)");
+  CHECK_THAT(message(parameters("{{item}}")), Contains("train_parameters: {{item}} was not"));
+  CHECK_THAT(message(parameters("{{item.lr}}")), Contains("train_parameters: {{item.lr}} was not"));
+}
+
 TEST_CASE("A value that came through a pipeline names no file") {
   const Surroundings around{.environment = {},
                             .read_file = files({{"/var/run/secrets/token", "SECRET"}, {"/inputs/job_options", R"({"cleanup": "never"})"}})};

@@ -336,6 +336,34 @@ TEST_CASE("All outputs are written, with their folders and nothing else") {
   CHECK_THAT(*read_file(folder / "report.html", 1U << 20U), Contains("digits-0f3a9c1e22"));
 }
 
+TEST_CASE("A file of the step is written where a link leads, and the link stays") {
+  const Folder folder;
+  AStory a;
+  a.target("metrics", folder / "link");
+  a.curve("loss", {0.5});
+  std::filesystem::create_symlink("deep/metrics.json", folder / "link");
+  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK_THAT(*read_file(folder / "deep/metrics.json", 1U << 20U), Contains("0.5"));
+}
+
+TEST_CASE("A declared text that the program did not write is no success") {
+  const Folder folder;
+  AStory a;
+  a.target("report", folder / "report");
+  a.artifact("note", folder / "note", "");
+  a.outcome.outputs.back().present = false;
+  CHECK(write_outputs(a.story(), from_disk).has_value());  // of no declared type
+  a.plan.program.outputs.push_back({"note", spec::Type::artifact, "String"});
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK(written.error().kind == ErrorKind::input);
+  CHECK_THAT(written.error().message, Contains("output note: the program ended well but wrote nothing for it"));
+  CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("wrote nothing for it") && !Contains("Succeeded"));
+  a.outcome.outputs.back().step_path = "metrics";  // which the step writes itself, when the program does not
+  CHECK(write_outputs(a.story(), from_disk).has_value());
+}
+
 TEST_CASE("A model that the program did not write is no success, even where an older one lies") {
   const Folder folder;
   AStory a;

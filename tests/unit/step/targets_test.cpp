@@ -21,8 +21,15 @@ struct Places {
   Places() {
     std::filesystem::create_directory(folder / "old");
     std::ofstream(folder / "note") << "x";
+    std::filesystem::create_symlink("/none/there", folder / "nowhere");
   }
 };
+
+std::filesystem::path deep_path() {
+  std::filesystem::path path;
+  for (int i = 0; i < 40; ++i) path /= std::string(100, 'a');
+  return path;
+}
 
 TEST_CASE("Outputs may go to new places, old files, old models and devices") {
   const Places places;
@@ -31,6 +38,9 @@ TEST_CASE("Outputs may go to new places, old files, old models and devices") {
   CHECK(check_targets({file("report", folder / "a/b/report.html"), file("metrics", folder / "note"), file("model_dir", folder / "old")}).has_value());
   CHECK(check_targets({file("model_dir", folder / "note"), file("report", "/dev/null"), file("metrics", "/dev/null")}).has_value());
   CHECK(check_targets({file("report", "report.html"), file("model_dir", "")}).has_value());
+  CHECK(check_targets({file("report", folder / std::string(240, 'a')), file("model_dir", folder / std::string(240, 'b'))}).has_value());
+  std::filesystem::create_symlink("new/report.html", folder / "link");
+  CHECK(check_targets({file("report", folder / "link")}).has_value());
   CHECK(check_folder("run-dir", folder / "run/1").has_value());
   CHECK(check_folder("run-dir", folder).has_value());
 }
@@ -47,6 +57,14 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
       {{file("report", folder / "old")}, "report: " + (folder / "old").string() + " is a folder", ErrorKind::input},
       {{file("report", folder / "note/report.html")}, "report: " + (folder / "note").string() + " is no folder", ErrorKind::input},
       {{file("model_dir", folder / "note/model")}, "model_dir: " + (folder / "note").string() + " is no folder", ErrorKind::input},
+      {{file("report", folder / "nowhere/report.html")}, (folder / "nowhere").string() + " is a link that leads to nothing", ErrorKind::input},
+      {{file("model_dir", folder / "nowhere/model")}, "is a link that leads to nothing", ErrorKind::input},
+      {{file("report", folder / std::string(250, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
+      {{file("model_dir", folder / std::string(250, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
+      {{file("metrics", folder / std::string(256, 'a') / "m")}, "a name may have 255 bytes here", ErrorKind::input},
+      {{file("metrics", folder / deep_path())}, "the path is too long", ErrorKind::input},
+      {{file("metrics", "/proc/metrics")}, "/proc", ErrorKind::input},
+      {{file("model_dir", "/proc/model")}, "/proc", ErrorKind::input},
       {{file("report", "s3://bucket/report.html")}, "report: s3://bucket/report.html is an address", ErrorKind::usage},
       {{file("report", folder / "x"), file("metrics", folder / "old/../x")}, "report and metrics: both name", ErrorKind::usage},
       {{file("model_dir", folder / "old"), file("metrics", folder / "old/x/metrics.json")}, "metrics: ", ErrorKind::usage},
@@ -85,7 +103,9 @@ TEST_CASE("A model replaces neither the working directory, nor an input, nor wha
 TEST_CASE("Asking makes nothing") {
   const Places places;
   REQUIRE(check_targets({file("report", places.folder / "new/report.html")}).has_value());
+  REQUIRE(check_targets({file("model_dir", places.folder / "old")}).has_value());
   CHECK_FALSE(std::filesystem::exists(places.folder / "new"));
+  CHECK(std::filesystem::is_empty(places.folder / "old"));
 }
 
 }  // namespace
