@@ -92,7 +92,9 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
   for (const auto& output : outputs) {
     const auto found = pending.find(output.name);
     if (found == pending.end() || !output.present) continue;
-    ASSIGN(const auto aside, found->second.commit());
+    if (const auto tree = objectstore::read_tree(found->second.path()); tree && !tree->left_out.empty())
+      told.push_back(fmt::format("{}: {}", output.name, objectstore::describe_left_out(tree->left_out)));
+    ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }));  // others of the claim may go, too
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", output.name, found->second.target().string(), aside->string()));
   }
   return told;

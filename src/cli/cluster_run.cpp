@@ -55,6 +55,7 @@ class ClusterRun {
     });
     m_loop.after(after_the_start, process::give_back_memory);
     m_loop.run();
+    process::ignore_stop_signals();
     return code;
   }
 

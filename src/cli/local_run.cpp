@@ -97,6 +97,7 @@ class LocalRun {
       });
     }
     m_listeners.console().say(m_loop.now(), opening(m_plan, m_run_dir.string()));
+    if (const auto notice = step::unbound_model(m_inputs, m_plan)) m_listeners.console().warn(m_loop.now(), *notice);
     if (const auto notice = without_effect_here(m_inputs.request)) m_listeners.console().warn(m_loop.now(), *notice);
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {

@@ -7,6 +7,7 @@
 #include "kinds/render.h"
 #include "process/child.h"
 #include "step/secrets.h"
+#include "step/targets.h"
 
 namespace trainstep::cli {
 namespace {
@@ -33,6 +34,7 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan) {
   auto notices = inputs.not_passed_on;
   for (auto& notice : step::secrets_in_clear(plan)) notices.push_back(std::move(notice));
+  if (auto notice = step::unbound_model(inputs, plan)) notices.push_back(std::move(*notice));
   return notices;
 }
 

@@ -193,19 +193,32 @@ bool may_be(const Json& candidate, const OwnPod& pod) {
   return name == pod.name || (name.size() > longest_host_name && pod.name.size() + 2 >= longest_host_name && name.starts_with(pod.name));
 }
 
+// This process runs in it: that it is not there, or may not be read, can be a gateway's word, that of an API server behind the others, or of one that
+// has just begun and knows no roles yet. Without it there would be a second job.
+void look_once_more(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why,
+                    const std::function<void(Result<Facts>)>& done) {
+  client.get({"v1", "pods", name_space, pod.name, ""}, {}, {std::nullopt, true, true}, [name_space, why, done](const kube::Answer& answer) {
+    if (answer) return done(read_facts(*answer));
+    const auto& problem = answer.error();
+    if (problem.status != 403 && problem.status != 404) return done(Error{ErrorKind::unavailable, problem.error.message});
+    done(facts_without_pod(name_space, why));
+  });
+}
+
 // Node ids come back with a pod that Argo makes anew, and a beginning may be that of several: only one is sure.
 void look_among_all(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why,
                     const std::function<void(Result<Facts>)>& done) {
   client.list({"v1", "pods", name_space, "", ""}, {}, {},
-              [name_space, pod, why, done](kube::Answer answer) {
-                if (!answer && answer.error().status != 403) return done(answer.error().error);
-                if (!answer) return done(facts_without_pod(name_space, why));
+              [&client, name_space, pod, why, done](kube::Answer answer) {
+                const auto status = answer ? 200 : answer.error().status;
+                if (status == 403 || status == 404) return look_once_more(client, name_space, pod, why, done);
+                if (!answer) return done(answer.error().error);
                 std::vector<const Json*> found;
                 for (const auto& candidate : list(&*answer, "items"))
                   if (metadata_of(candidate) != nullptr) found.push_back(&candidate);
                 const auto is_its_node = [&pod](const Json* candidate) { return !pod.node_id.empty() && node_id_of(*candidate) == pod.node_id; };
                 if (std::ranges::any_of(found, is_its_node)) std::erase_if(found, std::not_fn(is_its_node));
-                if (found.size() != 1) return done(facts_without_pod(name_space, why));
+                if (found.size() != 1) return look_once_more(client, name_space, pod, why, done);
                 done(read_facts(*found.front()));
               },
               {.trim = [pod](Json& one) {

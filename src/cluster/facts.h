@@ -58,7 +58,8 @@ struct Facts {
 Facts read_facts(const Json& pod);
 
 // Asks for our own pod; where no pod has that name, or it may not be read by it, it is looked for among the pods of the namespace: by its node's id,
-// else by the beginning of its name. An answer that trying again cannot help (403, not found) is a notice, not an error. Errors: unavailable.
+// else by the beginning of its name, then once more by its name for some seconds. That it cannot be found (403, 404) is a notice, not an error.
+// Errors: unavailable.
 void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done);
 
 }  // namespace trainstep::cluster

@@ -122,6 +122,9 @@ void set_method(Options& options, const Request& request) {
     options.set(CURLOPT_HTTPGET, 1L);
   }
   if (request.method != "HEAD") options.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  // When a connection that was used before ends without an answer, libcurl sends the request once more by itself. A POST may have made something:
+  // that its answer was lost must be told.
+  if (request.method == "POST") options.set(CURLOPT_FRESH_CONNECT, 1L);
 }
 
 // A name to expect instead of the host stands in the URL, where certificate and SNI are taken from; where to connect is said apart.

@@ -17,6 +17,7 @@ namespace {
 constexpr Duration try_limit{36'000};
 constexpr int patience = 8;      // refusals of who was let in before: a minute
 constexpr int most_moments = 7;  // conflicts and refusals that may be of the moment: half a minute
+constexpr int most_doubts = 5;   // that something is not there which must be: some ten seconds
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -51,6 +52,7 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   call->what = std::move(what);
   call->done = std::move(done);
   call->silence_counts = retry.silence_counts;
+  call->surely_there = retry.surely_there;
   if (retry.at_most) {
     call->limit = m_loop.after(*retry.at_most, [this, id] { too_late(id); });
     call->longest_pause = *retry.at_most / 4;
@@ -140,7 +142,8 @@ void Client::failed(CallId id, ApiError error) {
   const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
   const bool late = call.late && (call.silence_counts || error.status != 0);
   if (token_due) call.refused = false;  // the next refusal makes it read the token anew
-  const bool momentary = !call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments;
+  const bool doubtful = call.surely_there && (error.status == 403 || error.status == 404) && ++call.moments <= most_doubts;
+  const bool momentary = doubtful || (!call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments);
   if (late || !(expired || token_due || momentary || retryable(error))) {
     if (call.tries > 1 && (momentary || retryable(error))) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));
@@ -153,7 +156,7 @@ void Client::failed(CallId id, ApiError error) {
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
   auto wait = pause(call.tries, error.retry_after);
-  if (!call.changes.empty()) wait = std::min(wait, call.longest_pause);
+  if (!call.changes.empty() || call.surely_there) wait = std::min(wait, call.longest_pause);
   call.error = std::move(error);
   call.pause = m_loop.after(wait, [this, id] { send(id); });
 }

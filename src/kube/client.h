@@ -39,6 +39,7 @@ enum class Propagation { foreground, background, orphan };
 struct Retry {
   std::optional<Duration> at_most;  // unset: until it is cancelled
   bool silence_counts = true;       // false: a server that does not answer at all is waited for, `at_most` or not
+  bool surely_there = false;        // what is asked for: that it is not, or may not be seen, is asked again for some seconds
 };
 
 // What the object to be deleted must be. A name may be another object's by the time that a DELETE arrives: without a uid none is sent.

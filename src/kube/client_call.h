@@ -31,6 +31,7 @@ struct Client::Call {
   Duration longest_pause = Duration::max();  // of a patch, whatever a server wishes: a kept job must not be lost by it
   bool late = false;                         // no further try
   bool silence_counts = true;
+  bool surely_there = false;
   http::Transport::Id exchange = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId limit = 0;

@@ -169,7 +169,7 @@ Result<std::optional<Credentials>> in_cluster(const std::filesystem::path& folde
   http::Endpoint endpoint;
   ASSIGN(endpoint.ca_pem, optional_file(folder / "ca.crt"));
   credentials.endpoint = std::make_shared<const http::Endpoint>(std::move(endpoint));
-  credentials.token = file_token(folder / "token");
+  credentials.token = service_account_token(folder);
   std::error_code problem;
   if (!std::filesystem::exists(folder / "token", problem))
     return input_error(

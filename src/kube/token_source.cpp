@@ -24,12 +24,27 @@ class FixedToken : public TokenSource {
   std::string m_token;
 };
 
+// The kubelet exchanges a link: another file, perhaps of the same size and second.
+struct Version {
+  ino_t file;
+  off_t size;
+  time_t seconds;
+  long nanoseconds;
+  bool operator==(const Version&) const = default;
+};
+
+std::optional<Version> version_of(const std::filesystem::path& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return Version{status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 class FileToken : public TokenSource {
  public:
   explicit FileToken(std::filesystem::path path) : m_path(std::move(path)) {}
 
   Result<std::string> token(Time) override {
-    const auto version = version_now();
+    const auto version = version_of(m_path);
     if (m_token && version && version == m_version) return *m_token;
     auto read = read_now();
     if (read) {
@@ -44,19 +59,6 @@ class FileToken : public TokenSource {
   void refused() override { m_version.reset(); }
 
  private:
-  // The kubelet exchanges a link: another file, perhaps of the same size and second.
-  struct Version {
-    ino_t file;
-    off_t size;
-    time_t seconds;
-    long nanoseconds;
-    bool operator==(const Version&) const = default;
-  };
-  [[nodiscard]] std::optional<Version> version_now() const {
-    struct stat status{};
-    if (::stat(m_path.c_str(), &status) != 0) return std::nullopt;
-    return Version{status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-  }
   [[nodiscard]] Result<std::string> read_now() const {
     auto text = in_context("the token's file", read_file(m_path, std::size_t{1} << 20U));
     if (!text) return input_error(std::move(text.error().message));
@@ -66,6 +68,30 @@ class FileToken : public TokenSource {
   std::filesystem::path m_path;
   std::optional<std::string> m_token;
   std::optional<Version> m_version;
+};
+
+// Beside the token lies the certificate of the authority that the API server's is of; the kubelet writes both anew.
+class ServiceAccountToken : public FileToken {
+ public:
+  explicit ServiceAccountToken(const std::filesystem::path& folder) : FileToken(folder / "token"), m_authority(folder / "ca.crt") {}
+
+  Result<std::string> token(Time now) override {
+    const auto version = version_of(m_authority);
+    if (version && version != m_version)
+      if (auto pem = read_file(m_authority, std::size_t{1} << 20U); pem && !trim(*pem).empty()) {
+        http::Endpoint endpoint;
+        endpoint.ca_pem = std::move(*pem);
+        m_endpoint = std::make_shared<const http::Endpoint>(std::move(endpoint));
+        m_version = version;
+      }
+    return FileToken::token(now);
+  }
+  [[nodiscard]] std::shared_ptr<const http::Endpoint> endpoint() const override { return m_endpoint; }
+
+ private:
+  std::filesystem::path m_authority;
+  std::optional<Version> m_version;
+  std::shared_ptr<const http::Endpoint> m_endpoint;
 };
 
 }  // namespace
@@ -78,6 +104,8 @@ bool token_ready(TokenSource& source, Time now) {
 std::unique_ptr<TokenSource> fixed_token(std::string token) { return std::make_unique<FixedToken>(std::move(token)); }
 
 std::unique_ptr<TokenSource> file_token(std::filesystem::path path) { return std::make_unique<FileToken>(std::move(path)); }
+
+std::unique_ptr<TokenSource> service_account_token(const std::filesystem::path& folder) { return std::make_unique<ServiceAccountToken>(folder); }
 
 Result<std::string> checked_token(std::string_view text, std::string_view what) {
   const auto token = trim(text);

@@ -25,6 +25,9 @@ std::unique_ptr<TokenSource> fixed_token(std::string token);
 // A file that somebody replaces, as the kubelet does. When it cannot be read for a while, the last token still serves.
 std::unique_ptr<TokenSource> file_token(std::filesystem::path path);
 
+// `token` and `ca.crt` in the folder of a pod's service account, both of which the kubelet replaces.
+std::unique_ptr<TokenSource> service_account_token(const std::filesystem::path& folder);
+
 // Without the white space around it. Errors (input): nothing is left, or it could not stand in a header; `what` names it, it is not shown.
 Result<std::string> checked_token(std::string_view text, std::string_view what);
 

@@ -25,6 +25,10 @@ sigset_t stop_signals() {
   return set;
 }
 
+void ignore_stop_signals() {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_IGN);
+}
+
 Signals::Signals(PollLoop& loop, const sigset_t& which, std::function<void(int signal)> received) : m_loop(loop) {
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &which, &before);

@@ -18,6 +18,9 @@ void begin_with_usual_signals();
 // Those of SIGTERM, SIGINT and SIGHUP that count: one that was ignored when this process began (nohup, a shell's background job) stays ignored.
 sigset_t stop_signals();
 
+// For the last moments of a process whose verdict stands: a stop signal changes nothing any more.
+void ignore_stop_signals();
+
 // Blocks the stop signals while it lives and reports each by number. What was blocked before stays so. Several of one number that come together are
 // one. To be made before any thread.
 class Signals {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "plan/plan.h"
 #include "step/inputs.h"
 
 namespace trainstep::step {
@@ -23,5 +25,8 @@ Result<void> check_model_place(const Inputs& inputs, const std::map<std::string,
 
 // Whether a folder can be made at `path`, or be written into when it exists. `name` begins the error's text.
 Result<void> check_folder(std::string_view name, const std::string& path);
+
+// Said before the training: model_dir is wanted, but the program has no output that is bound to it. Nothing: there is no such gap.
+std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan& plan);
 
 }  // namespace trainstep::step

@@ -250,6 +250,26 @@ TEST_CASE("a pod that may not be read, or is not there, is no error: what follow
   }
 }
 
+TEST_CASE("one answer that our own pod is not there, or not to be seen, is not believed") {
+  const auto absent = R"({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "pods \"step-1\" not found",
+                          "details": {"name": "step-1", "kind": "pods"}})";
+  for (const auto& [status, body] : {std::pair(404, "<html>no such page</html>"), {403, "{}"}, {404, absent}}) {
+    CAPTURE(status, body);
+    kube::test::Harness h;
+    int asked = 0;
+    h.server.serve([&](const test::FakeTransport::Asked& one) {
+      if (one.request.url.path.ends_with("/pods")) return test::Reply::text("{}", 403);
+      return ++asked == 1 ? test::Reply::text(body, status) : test::Reply::text(R"({"metadata": {"name": "step-1", "uid": "u"}})", 200);
+    });
+    std::optional<Result<Facts>> found;
+    find_facts(*h.client, "team-a", OwnPod{"step-1"}, [&](Result<Facts> facts) { found = std::move(facts); });
+    h.loop.run(std::chrono::hours(1));
+    REQUIRE(found);
+    REQUIRE(*found);
+    CHECK((**found).pod == "step-1");
+  }
+}
+
 TEST_CASE("a server that does not know us does not make us somebody else") {
   kube::test::Harness h;
   h.server.serve([](const auto&) { return test::Reply::text("{}", 401); });

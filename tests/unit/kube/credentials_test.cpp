@@ -104,6 +104,20 @@ TEST_CASE("in a pod, the service account says where and who") {
     CHECK(credentials.description == "in-cluster");
     CHECK(token_of(credentials) == secret);
   }
+  SECTION("another authority") {
+    const Variable host("KUBERNETES_SERVICE_HOST", "10.96.0.1");
+    auto found = in_cluster(folder.path());
+    REQUIRE(found);
+    auto& token = *(*found)->token;
+    REQUIRE(token.token(Time{}));
+    CHECK(token.endpoint()->ca_pem == pem);
+    write(folder.path() / "ca.crt", pem + "another");
+    REQUIRE(token.token(Time{}));
+    CHECK(token.endpoint()->ca_pem == pem + "another");
+    write(folder.path() / "ca.crt", "");
+    REQUIRE(token.token(Time{}));
+    CHECK(token.endpoint()->ca_pem == pem + "another");
+  }
   SECTION("IPv6") {
     const Variable host("KUBERNETES_SERVICE_HOST", "fd00::1");
     const auto found = in_cluster(folder.path());
