@@ -6,11 +6,12 @@ import functools
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 
-from .errors import InputError, error
+from .errors import InfrastructureError, InputError, error
 
 
 @functools.lru_cache(maxsize=None)
@@ -57,6 +58,8 @@ def version() -> str:
 
 def call(*words: str) -> str:
     """What the program prints. TrainstepError with its own message if it fails."""
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        raise InfrastructureError("this process ignores SIGCHLD, so it cannot know how trainstep ends; set it to signal.SIG_DFL before", 3)
     done = subprocess.run([str(program()), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     # Not read as text: Python would make newlines of the carriage returns in a log.
     output, problems = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))

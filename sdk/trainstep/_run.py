@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY = 0.05  # seconds between two looks at the log; the end is seen at once
 _VERDICT = re.compile(r" after [^:]*: (failed|cancelled|interrupted)\b")
+_TOLD = re.compile(r" after [^:]*: (succeeded|failed|cancelled|interrupted)(?: \((\w+)\))?")
+_CODES = {"input": 2, "system": 3, "limit": 4, "capacity": 5, "cancelled": 143, "interrupted": 75}
 _LINE = re.compile(r"\[([^\]]+)\] (?: *(?:\d+:)?\d+:\d\d  )?(.*)$")  # of the log as text; only the program's own have a clock
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
@@ -72,10 +74,11 @@ class Run:
 
     def result(self) -> Result:
         """Waits for the end, silently. TrainstepError: the step did not succeed; its message is the program's."""
-        code = self._process.wait()
+        told = [_parsed(line) for line in lines(self._log())] if self._process.wait() == 0 else None
+        code = self._process.returncode if told is None else _code_told(told)
         result = read_result(self.run_id, self.folder, code, self._model)
         if code:
-            raise error(code, _message([_parsed(line) for line in lines(self._log())]), result)
+            raise error(code, _message(told or [_parsed(line) for line in lines(self._log())]), result)
         return result
 
     def stop(self) -> None:
@@ -278,6 +281,16 @@ def _parsed(line: str) -> tuple[str, str]:
     except (ValueError, TypeError, KeyError):
         found = _LINE.match(line)
         return (found[1], found[2]) if found else ("", line)
+
+
+def _code_told(lines: list[tuple[str, str]]) -> int:
+    """By the verdict in the log. Where this interpreter ignores SIGCHLD, or somebody in it waits for all children, subprocess knows no exit code and
+    says 0. A log that has been taken away says nothing else."""
+    verdicts = [match for source, message in lines if source == "trainstep" and (match := _TOLD.search(message))]
+    if not verdicts:
+        return 3 if lines else 0
+    end, kind = verdicts[-1].groups()
+    return 0 if end == "succeeded" else _CODES.get(kind or end, 1)
 
 
 def _message(lines: list[tuple[str, str]]) -> str:

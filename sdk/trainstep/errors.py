@@ -19,6 +19,10 @@ class TrainstepError(Exception):
         self.exit_code = exit_code
         self.result = result
 
+    def __reduce__(self) -> tuple[type[TrainstepError], tuple[str, int, Optional[Result]]]:
+        """As it was made: pools of processes hand exceptions on."""
+        return type(self), (str(self), self.exit_code, self.result)
+
 
 class SpecificationError(ValueError):
     """A function that cannot be a training program: the message says why, and what to do about it."""

@@ -120,6 +120,7 @@ void ClusterBackend::watch_all() {
   job.path = job_path();
   job.field_selector = "metadata.name=" + job.path.name;
   job.path.name.clear();
+  job.needed = true;
   kube::Watch::Sink job_sink;
   job_sink.synced = [this](const std::vector<Json>& items) {
     for (const auto& item : items) look_at_job(item);

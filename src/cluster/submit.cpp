@@ -14,9 +14,11 @@ namespace {
 // A create that is answered 5xx, or not at all, is tried for so long (docs/cluster.md).
 constexpr Duration patience{300'000};
 constexpr Duration look_again{1'000};
+constexpr Duration longest_pause{5'000};
 constexpr int most_taken = 60;  // answers that there is an object of the name, of which all others say that there is none
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
+constexpr int most_odd_answers = 5;   // in a row, to a question that has an answer: of a gateway, of an API server that has just begun
 constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
 
 // It may have been done.
@@ -35,6 +37,13 @@ std::string candidates(const kinds::Kind& kind) {
   std::string text;
   for (const auto& resource : kind.resources) text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", resource.plural, resource.group_version);
   return text;
+}
+
+// An answer to discovery that no API server gives which knows what it serves.
+bool is_odd(const kube::Answer& answer) {
+  if (answer) return false;
+  const auto status = answer.error().status;
+  return status == 403 || status == 409 || status == 410 || (status == 404 && !kube::tells_not_served(answer.error()));
 }
 
 }  // namespace
@@ -86,12 +95,28 @@ void Submission::fail(Error error) {
   m_sink.done(std::move(error));
 }
 
+// Soon, and not for ever.
+bool Submission::again(std::function<void()> question, std::optional<Duration> floor) {
+  if (++m_odd_answers > most_odd_answers) return false;
+  m_timer = m_client.loop().after(std::min(m_client.pause(m_odd_answers, floor), longest_pause), std::move(question));
+  return true;
+}
+
+// An API server that has just begun does not know all of its resources yet: it is asked twice.
+void Submission::not_served() {
+  if (!std::exchange(m_asked_twice, true)) {
+    m_timer = m_client.loop().after(look_again, [this] { discover(0); });
+    return;
+  }
+  fail(input_error(fmt::format("distribution_type {}: this cluster serves no {}; is its operator installed? \"Job\" needs none", m_plan.kind,
+                               candidates(m_kind))));
+}
+
 void Submission::discover(std::size_t candidate) {
-  if (candidate == m_kind.resources.size())
-    return fail(input_error(fmt::format("distribution_type {}: this cluster serves no {}; is its operator installed? \"Job\" needs none", m_plan.kind,
-                                        candidates(m_kind))));
+  if (candidate == m_kind.resources.size()) return not_served();
   m_resource = m_kind.resources[candidate];
   m_call = m_client.get({std::string(m_resource.group_version), "", "", "", ""}, {}, patient(), [this, candidate](kube::Answer answer) {
+    if (is_odd(answer) && again([this, candidate] { discover(candidate); }, answer.error().retry_after)) return;
     if (!answer && answer.error().status != 404) return fail(std::move(answer.error().error));
     if (!answer || !serves(*answer, m_resource.plural)) return discover(candidate + 1);
     auto manifest = kinds::render(m_plan, m_resource.group_version);
@@ -99,6 +124,7 @@ void Submission::discover(std::size_t candidate) {
     m_manifest = manifest->json();
     stamp(m_manifest, m_facts, m_name_space, m_attempt);
     m_served = m_resource;
+    m_odd_answers = 0;
     look();
   });
 }
@@ -108,6 +134,7 @@ void Submission::look() {
     m_call = 0;
     if (answer && uid_of(*answer).empty()) answer = tl::unexpected(no_object("get " + shown_name()));
     if (answer) return decide_on(std::move(*answer));
+    if (!answer && (answer.error().status == 409 || answer.error().status == 410) && again([this] { look(); }, answer.error().retry_after)) return;
     const bool may_not_look = m_depth == Depth::dry_run && answer.error().status == 403;
     if (answer.error().status == 404 || may_not_look) return absent();
     if (!m_settled.is_set()) return fail(std::move(answer.error().error));

@@ -49,6 +49,8 @@ class Submission {
 
  private:
   void discover(std::size_t candidate);
+  bool again(std::function<void()> question, std::optional<Duration> floor);
+  void not_served();
   void look();
   void absent();
   void check();
@@ -89,6 +91,8 @@ class Submission {
   int m_taken = 0;    // answers that the name is
   int m_creates = 0;  // without a job to show for it
   int m_unauthorized = 0;
+  int m_odd_answers = 0;
+  bool m_asked_twice = false;  // which resources are served
   bool m_checked = false;
   bool m_creating = false;
   bool m_told_going = false;

@@ -14,6 +14,7 @@ constexpr Duration steady_after{30'000};  // a connection that lived so long is 
 constexpr Duration very_short{1'000};     // as client-go counts: such a connection without an event is none
 constexpr int quiet_limit = 2;            // connections without an event in a row, before what there is is listed again
 constexpr int patience = 20;              // refusals in a row: some five minutes
+constexpr int first_patience = 5;         // refusals of one that has never watched: a gateway's 404, say
 constexpr int vain_limit = 2;             // failures at one version, before the place counts as lost
 constexpr int most_stale = 6;             // lists in a row that are older than what has been seen: half a minute
 // API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has done so and is silent for long is not there any more.
@@ -249,7 +250,8 @@ void Watch::State::in_trouble(const ApiError& error) {
   if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);
   // After a first 401 the token is read anew. Who could list has been let in.
   const bool accepted = opened || (synced && error.status == 401);
-  if (accepted ? std::max(refusals, unauthorized) < patience : error.status == 401 && unauthorized == 1) return again(error);
+  const bool may_pass = error.status == 401 ? unauthorized == 1 : refusals < first_patience && (error.status != 403 || options.needed);
+  if (accepted ? std::max(refusals, unauthorized) < patience : may_pass) return again(error);
   close();
   if (sink.failed) sink.failed(error);
 }

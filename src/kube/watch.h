@@ -18,6 +18,7 @@ struct WatchOptions {
   bool metadata_only = false;   // as PartialObjectMetadata: a step does not need its Workflow's megabytes
   Duration timeout{1'800'000};  // timeoutSeconds of one connection: what a server commonly allows
   Duration silence{60'000};     // added to `timeout`: a connection silent for longer than both is dead
+  bool needed = false;          // a refusal (403) before the first watch is asked again, too: API servers that start answer so
   // Optional: takes from each object what its reader does not need.
   std::function<void(Json&)> trim{};
 };
@@ -25,7 +26,7 @@ struct WatchOptions {
 // Listing (paged), then watching from its resourceVersion with bookmarks; a connection that ends is opened again from the last version seen, 410 and
 // a lost place mean listing again. A list that is older than what has been seen is a lagging server's: another is asked for, a few times, as one that
 // was restored from a backup has only older ones. Never gives up but on an answer that trying again cannot help (401, 403, 404 and other 4xx), which
-// is `failed`: at once as long as it never watched; later after some five minutes of nothing else, as API servers that start answer so for a while.
+// is `failed`: a 403 at once as long as it never watched, others after some ten seconds; later after some five minutes of nothing else, as API servers that start answer so for a while.
 class Watch {
  public:
   struct Sink {

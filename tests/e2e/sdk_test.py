@@ -250,6 +250,30 @@ def test_failing_function_raises_its_traceback_and_leaves_its_report(script):
     assert "    print(\"loss=3\", 1 / nothing)" in caught and caught.rstrip().endswith("ZeroDivisionError: division by zero")
 
 
+@pytest.mark.parametrize("reaping", ["signal.SIG_IGN", "lambda *_: reap()"])
+def test_a_failed_training_is_no_result_where_somebody_else_waits_for_its_process(script, reaping):
+    output = script(f"""
+        import os, pickle, signal
+
+        def reap():
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                pass
+
+        def train():
+            raise ValueError("no")
+
+        signal.signal(signal.SIGCHLD, {reaping})
+        try:
+            trainstep.run(train)
+        except trainstep.TrainingError as problem:
+            print("caught", problem.exit_code, pickle.loads(pickle.dumps(problem)).exit_code)
+    """)
+    assert "caught 1 1" in output
+
+
 @pytest.mark.parametrize("call, error, message", [
     ('trainstep.run({"image": "none"})', "InputError 2", "train_specification.command: is missing; the image's own entry point"),
     ('trainstep.run(train, {"epochs": "many"})', "InputError 2", "epochs: wants a whole number"),

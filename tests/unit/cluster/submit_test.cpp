@@ -20,11 +20,12 @@ struct Server {
   Harness h;
   plan::Plan plan = kinds::test::example("Job", 1);
   Facts facts;
-  Json job;                   // as it is there; null: it is not
-  std::deque<Reply> creates;  // answers to creates, in order; then 201
-  std::deque<Reply> deletes;  // those to DELETEs that are not carried out
-  int behind = 0;             // so many GETs do not know of the job yet
-  bool takes_effect = true;   // those answers come although the job was made
+  Json job;                       // as it is there; null: it is not
+  std::deque<Reply> discoveries;  // odd answers to the question what is served
+  std::deque<Reply> creates;      // answers to creates, in order; then 201
+  std::deque<Reply> deletes;      // those to DELETEs that are not carried out
+  int behind = 0;                 // so many GETs do not know of the job yet
+  bool takes_effect = true;       // those answers come although the job was made
   std::optional<Reply> dry_run;
   Words asked, told;
   std::optional<Result<Submitted>> result;
@@ -32,6 +33,11 @@ struct Server {
 
   Reply answer(const FakeTransport::Asked& request) {
     const auto& path = request.request.url.path;
+    if (path.ends_with("/batch/v1") && !discoveries.empty()) {
+      auto reply = discoveries.front();
+      discoveries.pop_front();
+      return reply;
+    }
     if (path.ends_with("/batch/v1")) return Reply::text(discovery);
     const bool dry = request.query("dryRun") == "All";
     asked.push_back(request.request.method + (dry ? " dry" : ""));
@@ -94,6 +100,14 @@ TEST_CASE_METHOD(Server, "the name is looked up before the dry run, which a quot
   REQUIRE(*result);
   CHECK((**result).adopted);
   CHECK(asked == Words{"GET"});
+}
+
+TEST_CASE_METHOD(Server, "an odd answer to discovery is asked again, also that the resource is not served") {
+  discoveries = {Reply::text("<html>no such page</html>", 404), refusal(403, "Forbidden", "no roles yet"), Reply::text("404 page not found\n", 404)};
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK(asked == Words{"GET", "POST dry", "POST"});
 }
 
 TEST_CASE_METHOD(Server, "a create whose answer was lost has made the job, whatever would be said to a second one") {

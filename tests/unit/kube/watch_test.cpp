@@ -192,7 +192,24 @@ TEST_CASE("a token that expires whenever a watch begins, without one that was ev
   CHECK(w.asked().size() == 10);
 }
 
-TEST_CASE("what trying again cannot help is told at once before the first watch, and believed late after it") {
+TEST_CASE("an odd answer before the first watch is asked again, a refusal where there must be one") {
+  for (const auto status : {400, 403, 404, 409}) {
+    INFO(status);
+    Watcher w;
+    w.options.needed = true;
+    w.h.server.reply(Reply::text("<html>no such page</html>", status));
+    w.h.server.reply(list({pod("a", "3")}, "7"));
+    w.h.server.reply(Reply::text("", status));
+    w.h.server.reply(list({pod("a", "3")}, "7"));
+    w.h.server.reply(open(event("MODIFIED", pod("a", "8"))));
+    w.begin();
+    w.h.loop.run(60s);
+    CHECK_FALSE(w.error);
+    CHECK(w.told.back() == "+ a@8");
+  }
+}
+
+TEST_CASE("what trying again cannot help is told soon before the first watch, and believed late after it") {
   for (const auto status : {400, 401, 403, 404, 405}) {
     INFO(status);
     {
@@ -202,7 +219,7 @@ TEST_CASE("what trying again cannot help is told at once before the first watch,
       w.h.loop.run();
       REQUIRE(w.error);
       CHECK(w.error->status == status);
-      CHECK(w.h.server.asked().size() <= 4);
+      CHECK(w.h.server.asked().size() <= (status == 403 ? 1 : 5));
     }
     {
       Watcher w;
@@ -211,7 +228,7 @@ TEST_CASE("what trying again cannot help is told at once before the first watch,
       w.begin();
       w.h.loop.run(status == 401 ? 1h : 60s);  // who is let in once may have a token that has expired since
       REQUIRE(w.error);                        // for instance: may list, may not watch
-      CHECK(w.error->error.message.starts_with("watch pods: HTTP"));
+      CHECK_THAT(w.error->error.message, Catch::Matchers::Contains(" pods: HTTP"));
     }
     {
       Watcher w;
