@@ -60,7 +60,7 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   if (code) return input_error("the working directory does not exist any more; start in another one");
   TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
   TRY(step::check_model_place(inputs, {{"run-dir", run_folder(command, plan).string()}}));
-  return step::check_targets(inputs.targets);
+  return step::check_outputs(inputs, command.record);
 }
 
 // Half-way through a gang it would be too late.

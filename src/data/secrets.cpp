@@ -55,6 +55,18 @@ void collect_written(std::string_view text, std::vector<std::string>& secrets) {
   }
 }
 
+// A word in it sounds like a secret's name, or somebody stands before a host ("me:password@host"): what else is in it is not known.
+bool may_hold_secret(std::string_view text) {
+  if (const auto at = text.find('@'); at != std::string_view::npos && text.substr(0, at).find(':') != std::string_view::npos) return true;
+  for (std::size_t begin = 0; begin < text.size();) {
+    auto end = begin;
+    while (end < text.size() && is_name_character(text[end])) ++end;
+    if (end > begin && sounds_secret(text.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 void collect_secrets(std::string_view name, const Json& value, std::vector<std::string>& secrets) {
@@ -84,7 +96,8 @@ Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {
 
 std::string shown_value(std::string_view place, const Json& value) {
   constexpr std::size_t longest = 60;
-  if (any_part_sounds_secret(place) && !value.is_null() && !value.is_boolean()) {
+  const bool text_of_secrets = value.is_structured() || value.is_string() ? may_hold_secret(to_text(value)) : false;
+  if ((any_part_sounds_secret(place) || text_of_secrets) && !value.is_null() && !value.is_boolean()) {
     const auto type = type_name(value);
     return fmt::format("{} {} that is not shown here", type == "object" ? "an" : "a", type);
   }

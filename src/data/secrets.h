@@ -17,8 +17,8 @@ void collect_secrets(std::string_view name, const Json& value, std::vector<std::
 // The value without them: a member whose name sounds secret is "[redacted]" as a whole, other texts are redacted().
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets);
 
-// The value, for a message about it: as JSON, cut after 60 characters, without secrets. Of one that is secret by a part of its place
-// ("train_parameters.api_key") only what it is: "a string that is not shown here".
+// The value, for a message about it: as JSON, cut after 60 characters. Of one that is secret by a part of its place ("train_parameters.api_key"), or
+// in which something sounds like one ("--password x", [{"name": "TOKEN", …}], "me:x@host"), only what it is: "a string that is not shown here".
 std::string shown_value(std::string_view place, const Json& value);
 
 // An error about a text that may be JSON, YAML or Python, right or wrong, without what stands there behind a name that sounds secret and a colon or

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "data/secrets.h"
 
 namespace trainstep::kinds {
 namespace {
@@ -167,6 +168,18 @@ void Manifest::note_operation(const Json& before, const std::string& operation, 
   m_sources[place] = patch_source;
 }
 
+namespace {
+
+// "/spec/password" → "spec.password": whose parts may sound like a secret's.
+std::string path_of(const Json& operation) {
+  const auto* path = operation.is_object() ? trainstep::find(operation, "path") : nullptr;
+  auto text = path != nullptr && path->is_string() ? path->get<std::string>() : std::string();
+  std::ranges::replace(text, '/', '.');
+  return text;
+}
+
+}  // namespace
+
 Result<void> Manifest::patch(const Json& patch) {
   if (patch.is_null()) return {};
   if (patch.is_object()) {
@@ -186,7 +199,7 @@ Result<void> Manifest::patch(const Json& patch) {
       result.note_operation(before, name, path);
     } catch (const Json::exception&) {
       return input_error(fmt::format("job_options.patch[{}]: {} does not apply to the manifest; `trainstep render` shows it without the patch",
-                                     number, to_text(operation)));
+                                     number, shown_value(path_of(operation), operation)));
     }
     ++number;
   }

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "data/digest.h"
+#include "data/secrets.h"
 
 namespace trainstep::plan {
 namespace {
@@ -40,10 +41,12 @@ Result<void> check_model_name(std::string_view name) {
   const auto allowed = [](char c) { return is_small(c) || is_digit(c) || c == '-'; };
   if (!name.empty() && name.size() <= longest_label && is_small(name.front()) && name.back() != '-' && std::all_of(name.begin(), name.end(), allowed))
     return {};
+  const Json text(name.substr(0, 100));
+  const auto shown = shown_value("model_name", text);
+  const bool secret = !shown.starts_with('"');
   return input_error(
-      fmt::format("model_name: \"{}\" cannot be part of a Kubernetes name (small letters, digits and dashes, first a letter, at most {}); "
-                  "\"{}\" would do",
-                  name.substr(0, 100), longest_label, as_label(name)));
+      fmt::format("model_name: {} cannot be part of a Kubernetes name (small letters, digits and dashes, first a letter, at most {}){}", shown,
+                  longest_label, secret ? "" : fmt::format("; \"{}\" would do", as_label(name))));
 }
 
 Result<void> check_object_name(std::string_view key, std::string_view name) {

@@ -8,6 +8,7 @@
 
 #include "data/digest.h"
 #include "data/fields.h"
+#include "data/secrets.h"
 #include "plan/exec_size.h"
 #include "plan/memory.h"
 #include "plan/mounts.h"
@@ -125,7 +126,7 @@ Result<void> check_image(const std::string& image, std::string_view source) {
   constexpr std::size_t longest = 1024;
   const auto allowed = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; };
   if (image.size() <= longest && std::all_of(image.begin(), image.end(), allowed)) return {};
-  return input_error(fmt::format("{}: {} is no name of an image", source, to_text(image.substr(0, 100))));
+  return input_error(fmt::format("{}: {} is no name of an image", source, shown_value(source, Json(image.substr(0, 100)))));
 }
 
 Result<void> check_images(const Plan& plan) {

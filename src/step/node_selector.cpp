@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "data/fields.h"
+#include "data/secrets.h"
 
 namespace trainstep::step {
 namespace {
@@ -36,7 +37,8 @@ Result<void> check_label(std::string_view key, std::string_view value, const std
     return input_error(
         fmt::format("{}: \"{}\" is no label of a node; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, shortened(key)));
   if (!value.empty() && !is_label_text(value))
-    return input_error(fmt::format("{}: \"{}\" cannot be the value of the label {}: at most 63 of A-Z a-z 0-9 - _ .", place, shortened(value), key));
+    return input_error(fmt::format("{}: {} cannot be the value of the label {}: at most 63 of A-Z a-z 0-9 - _ .", place,
+                                   shown_value(key, Json(shortened(value))), key));
   return {};
 }
 

@@ -102,6 +102,21 @@ Result<void> check_model_dir(const OutputTarget& target) {
   return check_writable(target.name, followed(place));
 }
 
+// A file, or a model, that another output would have to lie in.
+Result<void> check_nesting(const std::vector<OutputTarget>& targets) {
+  for (const auto& outer : targets)
+    for (const auto& inner : targets) {
+      if (&inner == &outer || inner.path.empty() || outer.path.empty() || outer.path.starts_with("/dev/")) continue;
+      const auto below = real(followed(inner.path).string()), above = real(followed(outer.path).string());
+      if (below == above)
+        return usage_error(fmt::format("{} and {}: both lead to {}; give each output a path of its own", outer.name, inner.name, above.string()));
+      if (outer.name != "model_dir" && lies_in(below, above))
+        return usage_error(
+            fmt::format("{}: {} lies below {}, which is a file ({}); give it a path beside it", inner.name, inner.path, outer.path, outer.name));
+    }
+  return {};
+}
+
 Result<void> check_apart(const std::vector<OutputTarget>& targets) {
   const auto model = std::ranges::find(targets, "model_dir", &OutputTarget::name);
   if (model == targets.end() || model->path.empty()) return {};
@@ -144,7 +159,17 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
     else
       TRY(check_file(target.name, target.path));
   }
-  return check_apart(targets);
+  TRY(check_apart(targets));
+  return check_nesting(targets);
+}
+
+Result<void> check_outputs(const Inputs& inputs, const std::string& record) {
+  auto targets = inputs.targets;
+  if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
+  for (const auto& input : inputs.request.inputs)
+    if (!record.empty() && !input.path.empty() && lies_in(real(record), real(input.path)))
+      return input_error(fmt::format("record: {} is, or lies in, {} ({}); give it a place of its own", record, input.name, input.path));
+  return check_targets(targets);
 }
 
 std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan& plan) {

@@ -33,5 +33,5 @@ TEST_CASE("a mistake quotes what was found, but no secret") {
   CHECK(mistake([](Fields& fields) { fields.integer("workers", 1, 9); }) == "it.workers: wants a whole number from 1 to 9, found \"many\"");
   CHECK(mistake([](Fields& fields) { fields.text("api_key"); }) == "it.api_key: wants a text, found a number that is not shown here");
   CHECK(mistake([](Fields& fields) { fields.choice("mode", {"alpha", "beta"}); }) == "it.mode: \"x\" is not known; it is one of alpha, beta");
-  CHECK(mistake([](Fields& fields) { fields.text("address"); }) == "it.address: wants a text, found [\"https://[redacted]@host\"]");
+  CHECK(mistake([](Fields& fields) { fields.text("address"); }) == "it.address: wants a text, found a list that is not shown here");
 }

@@ -21,8 +21,7 @@ TEST_CASE("a value is shown for what it is, unless its place says that it is sec
   CHECK(shown_value("train_parameters.epochs", "many") == "\"many\"");
   CHECK(shown_value("train_parameters.api_key", "key-1") == "a string that is not shown here");
   CHECK(shown_value("job_options.environment.HF_TOKEN[0]", Json::object({{"a", 1}})) == "an object that is not shown here");
-  CHECK(shown_value("it", {{"password", "p"}, {"url", "s3://k:s@host/?X-Amz-Signature=abc"}}) ==
-        R"({"password":"[redacted]","url":"s3://[redacted]@host/?X-Amz-…)");
+  CHECK(shown_value("it", {{"password", "p"}, {"url", "x"}}) == "an object that is not shown here");
   CHECK(shown_value("it", std::string(57, 'x') + "→→") == "\"" + std::string(57, 'x') + "…");
 }
 

@@ -55,5 +55,5 @@ TEST_CASE("a negative zero stays one") {
 TEST_CASE("a value that does not fit is not quoted where its name says secret") {
   CHECK(fitted("hunter2", Type::integer, "api_key") == "wants a whole number, found a string that is not shown here");
   CHECK(fitted("{hunter2", Type::object, "credentials") == "wants an object, found a string that is not shown here");
-  CHECK(fitted("https://me:hunter2@host", Type::boolean, "flag") == "wants true or false, found \"https://[redacted]@host\"");
+  CHECK(fitted("https://me:hunter2@host", Type::boolean, "flag") == "wants true or false, found a string that is not shown here");
 }

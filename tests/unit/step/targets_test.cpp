@@ -111,6 +111,26 @@ TEST_CASE("A model that no output of the program is bound to is told before the 
   CHECK_FALSE(unbound_model(inputs, plan));
 }
 
+TEST_CASE("A record is written neither over an input nor where another output goes") {
+  const Places places;
+  const auto& folder = places.folder;
+  Inputs inputs;
+  inputs.request.inputs.push_back({"train_dataset_dir", (folder / "old").string(), "", "", Json::object()});
+  inputs.targets = {file("metrics", folder / "metrics.json")};
+  const auto refusal = [&](const std::filesystem::path& record) {
+    const auto checked = check_outputs(inputs, record.string());
+    return checked ? std::string() : checked.error().message;
+  };
+  CHECK_THAT(refusal(folder / "old"), Contains("record: ") && Contains("train_dataset_dir"));
+  CHECK_THAT(refusal(folder / "old/a"), Contains("train_dataset_dir"));
+  CHECK_THAT(refusal(folder / "metrics.json"), Contains("metrics and record: both"));
+  CHECK_THAT(refusal(folder / "metrics.json/a"), Contains("lies below"));
+  std::filesystem::create_symlink("metrics.json", folder / "link");
+  CHECK_THAT(refusal(folder / "link"), Contains("both lead to"));
+  CHECK(refusal(folder / "record").empty());
+  CHECK(refusal("").empty());
+}
+
 TEST_CASE("Asking makes nothing") {
   const Places places;
   REQUIRE(check_targets({file("report", places.folder / "new/report.html")}).has_value());
