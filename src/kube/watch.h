@@ -26,7 +26,8 @@ struct WatchOptions {
 // Listing (paged), then watching from its resourceVersion with bookmarks; a connection that ends is opened again from the last version seen, 410 and
 // a lost place mean listing again. A list that is older than what has been seen is a lagging server's: another is asked for, a few times, as one that
 // was restored from a backup has only older ones. Never gives up but on an answer that trying again cannot help (401, 403, 404 and other 4xx), which
-// is `failed`: a 403 at once as long as it never watched, others after some ten seconds; later after some five minutes of nothing else, as API servers that start answer so for a while.
+// is `failed`: a 403 at once as long as it never watched, others after some ten seconds; later after some five minutes of nothing else, as API
+// servers that start answer so for a while.
 class Watch {
  public:
   struct Sink {
