@@ -18,9 +18,6 @@ struct MetricLine {
   bool of_epoch = false;  // a Keras line: it belongs to the epoch that was announced before
 };
 
-// Cheap: whether the line could say anything. False for nearly all lines of a log.
-bool may_have_metrics(std::string_view line);
-
 // Each reads one form; false if the line does not have it. `text` is clean: no colours, carriage returns or rank prefix.
 bool read_pairs(std::string_view text, MetricLine& line);
 bool read_keras(std::string_view text, MetricLine& line);
@@ -28,8 +25,9 @@ bool read_flat_object(std::string_view text, MetricLine& line);
 // "Epoch 3/10", "epoch [3/10]", and at the start of a line "Epoch 3"
 bool read_epoch(std::string_view text, MetricLine& line);
 
-// All forms. Takes redrawn versions, colours and prefixes off first.
-MetricLine read_metric_line(std::string_view line);
+// All forms, those of metric_prose.h, metric_boosting.h and metric_table.h, too. Takes redrawn versions, colours and prefixes off first.
+// Costs next to nothing for nearly all lines of a log. `table` remembers what lines before it were about.
+MetricLine read_metric_line(std::string_view line, MetricTable& table);
 
 // A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Takes it off the front of `text`.
 std::optional<double> take_number(std::string_view& text);

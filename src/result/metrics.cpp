@@ -75,9 +75,9 @@ void MetricReader::take(const MetricLine& line, Time at) {
 }
 
 void MetricReader::feed(std::string_view line, Time at) {
-  if (!may_have_metrics(line) || line.size() > longest_line) return;
+  if (line.size() > longest_line) return;
   if (line.ends_with('\n')) line.remove_suffix(1);
-  take(read_metric_line(line), at);
+  take(read_metric_line(line, m_table), at);
 }
 
 std::vector<MetricSeries> MetricReader::series() const {
