@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "result/metric_filter.h"
 
 namespace trainstep::result {
 namespace {
@@ -68,9 +69,8 @@ bool read_catboost(std::string_view text, MetricLine& line) {
 }  // namespace
 
 bool read_boosting(std::string_view text, MetricLine& line) {
-  if (text.find('\t') == std::string_view::npos) return false;
-  if (text.front() == '[') return read_rounds(text, line);
-  return text.front() >= '0' && text.front() <= '9' && read_catboost(text, line);
+  if (!begins_as_boosting(text)) return false;
+  return text.front() == '[' ? read_rounds(text, line) : read_catboost(text, line);
 }
 
 bool is_notice(std::string_view text) { return text.starts_with("[LightGBM] ["); }

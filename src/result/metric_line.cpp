@@ -21,6 +21,7 @@ namespace trainstep::result {
 namespace {
 
 constexpr std::size_t longest_name = 100;
+constexpr std::array<std::string_view, 6> steps{"step", "steps", "iter", "iteration", "batch", "global_step"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -51,7 +52,6 @@ bool names_epoch(std::string_view text) { return text.find("poch") != std::strin
 
 // Sorts a value into its place.
 void add(MetricLine& line, std::string_view name, double value, std::optional<double> of = {}, bool only_progress = false) {
-  constexpr std::array<std::string_view, 6> steps{"step", "steps", "iter", "iteration", "batch", "global_step"};
   constexpr std::array<std::string_view, 5> totals{"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs"};
   const auto plain = lower(name);
   if (plain == "epoch") {
@@ -73,10 +73,13 @@ bool is_environment(std::string_view name, double value, bool alone) {
   return name.find('_') != std::string_view::npos || (alone && std::trunc(value) == value);
 }
 
+bool closes(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '|' || c == ')' || c == ']' || c == '}'; }
+bool opens(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '|' || c == '(' || c == '[' || c == '{'; }
+
 bool ends_value(std::string_view rest) {
   if (rest.starts_with('%')) rest.remove_prefix(1);
   if (rest.starts_with('.')) rest.remove_prefix(1);  // the end of a sentence
-  return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;
+  return rest.empty() || closes(rest.front());
 }
 
 // The name that ends at `end`; empty if what stands there is something else: an option, a path, part of a URL.
@@ -84,16 +87,16 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   auto start = end;
   while (start > 0 && belongs_to_name(text[start - 1])) --start;
   const auto name = text.substr(start, end - start);
-  const bool bounded = start == 0 || std::string_view(" \t,;|([{").find(text[start - 1]) != std::string_view::npos;
+  const bool bounded = start == 0 || opens(text[start - 1]);
   return bounded && is_name(name) ? name : std::string_view();
 }
 
 // Whether a place of a line lies in the brackets of a call: "Linear(in_features=784, …)". Asked from left to right.
 class Calls {
  public:
-  explicit Calls(std::string_view text) : m_text(text.find('(') == std::string_view::npos ? std::string_view() : text) {}
+  explicit Calls(std::string_view text) : m_text(text) {}
   bool around(std::size_t place) {
-    if (m_text.empty()) return false;
+    if (m_at == 0) m_at = std::min(m_text.find('('), m_text.size());
     for (; m_at < place; ++m_at) {
       if (m_text[m_at] == '(') m_open = (m_open << 1U) | static_cast<unsigned>(m_at > 0 && belongs_to_name(m_text[m_at - 1]));
       if (m_text[m_at] == ')') m_open >>= 1U;
@@ -113,11 +116,17 @@ bool is_of_metrics(std::string_view name) {
   return kind == Word::metric || kind == Word::weak || kind == Word::beside;
 }
 
-// "max depth = 8", "0.01 >= min_delta = 0.0": a sentence in which a name with blanks around its sign is none of a metric.
+// Says which round something was: "bestIteration", but not "epoch" or "global_step".
+bool counts_rounds(std::string_view name) {
+  const auto last = kind_of_last(name);
+  return (last == Word::step || last == Word::epoch) && kind_of(name) != Word::epoch && !one_of<6>(lower(name), steps);
+}
+
+// "bestIteration = 4", "max depth = 8", "0.01 >= min_delta = 0.0": a sentence in which a name with blanks around its sign is none of a metric.
 bool says_something_else(std::string_view text, std::string_view name) {
   const auto before = static_cast<std::size_t>(name.data() - text.data());
   const bool behind_words = before > 1 && text[before - 1] == ' ' && is_letter(text[before - 2]);
-  return kind_of(name) == Word::setting || (behind_words && !is_of_metrics(name));
+  return kind_of(name) == Word::setting || counts_rounds(name) || (behind_words && !is_of_metrics(name));
 }
 
 // The pair around the equals sign at `at`. Returns where to look for the next one.
@@ -145,13 +154,21 @@ std::size_t read_pair(std::string_view text, std::size_t at, Calls& calls, Metri
   return text.size() - rest.size();
 }
 
+// What a shell prints or is told of its variables.
+bool is_shell(std::string_view text) {
+  const char first = text.empty() ? '\0' : text.front();
+  if (first != 'e' && first != 'd' && first != 's') return false;
+  return text.starts_with("export ") || text.starts_with("declare ") || text.starts_with("set ");
+}
+
 // "45/45 [====] - 1s - loss: 0.1", at any place of the epoch.
 bool is_keras_bar(std::string_view text) {
-  const auto rest = trim(text);
-  const auto count = rest.substr(0, rest.find(' '));
-  const auto slash = count.find('/');
-  if (slash == 0 || slash == std::string_view::npos || count.find_first_not_of("0123456789/") != std::string_view::npos) return false;
-  return rest.find(" - ") != std::string_view::npos;
+  std::size_t at = 0;
+  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+  const auto first = at;
+  bool slash = false;
+  for (; at < text.size() && (is_digit(text[at]) || (text[at] == '/' && at > first)); ++at) slash = slash || text[at] == '/';
+  return slash && (at == text.size() || text[at] == ' ') && text.find(" - ", at) != std::string_view::npos;
 }
 
 }  // namespace
@@ -180,8 +197,7 @@ std::optional<double> take_number(std::string_view& text) {
 }
 
 bool read_pairs(std::string_view text, MetricLine& line) {
-  for (const std::string_view shell : {"export ", "declare ", "set "})
-    if (text.starts_with(shell)) return false;
+  if (is_shell(text)) return false;
   const auto before = line.metrics.size();
   Calls calls(text);
   for (auto at = text.find('='); at != std::string_view::npos; at = text.find('=', at)) at = read_pair(text, at, calls, line);
@@ -261,19 +277,17 @@ bool read_epoch(std::string_view text, MetricLine& line) {
   return false;
 }
 
-MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
+MetricLine read_metric_line(std::string_view raw, const MetricHints& hints, MetricTable& table) {
   MetricLine line;
-  const auto hints = look_for_metrics(raw);
-  if (!hints.any() && !table.open()) return line;
   std::string clean;
   const auto text = shown_line(raw, clean);
-  if ((table.open() || ((hints.words || hints.header) && !hints.pairs)) && table.read(text, line)) return line;
-  if (hints.object && read_flat_object(text, line)) return line;
-  if (hints.keras && read_keras(text, line)) return line;
+  if ((table.open() || ((hints.has(Hint::words) || hints.has(Hint::header)) && !hints.has(Hint::pairs))) && table.read(text, line)) return line;
+  if (hints.has(Hint::object) && read_flat_object(text, line)) return line;
+  if (hints.has(Hint::keras) && read_keras(text, line)) return line;
   if (is_notice(text) || read_boosting(text, line)) return line;
-  if (hints.pairs) read_pairs(text, line);
+  if (hints.has(Hint::pairs)) read_pairs(text, line);
   const bool complete = !line.metrics.empty() && (line.epoch || line.step);
-  if (complete || !hints.words) return line;
+  if (complete || !hints.has(Hint::words)) return line;
   if (!line.epoch) read_epoch(text, line);
   if (!is_keras_bar(text)) read_prose(text, line);
   return line;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "result/metric_filter.h"
 #include "result/metrics.h"
 
 namespace trainstep::result {
@@ -26,8 +27,8 @@ bool read_flat_object(std::string_view text, MetricLine& line);
 bool read_epoch(std::string_view text, MetricLine& line);
 
 // All forms, those of metric_prose.h, metric_boosting.h and metric_table.h, too. Takes redrawn versions, colours and prefixes off first.
-// Costs next to nothing for nearly all lines of a log. `table` remembers what lines before it were about.
-MetricLine read_metric_line(std::string_view line, MetricTable& table);
+// Only for a line that has a hint, look_for_metrics(line), or while the table is open. `table` remembers what lines before it were about.
+MetricLine read_metric_line(std::string_view line, const MetricHints& hints, MetricTable& table);
 
 // A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Takes it off the front of `text`.
 std::optional<double> take_number(std::string_view& text);

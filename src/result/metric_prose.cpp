@@ -16,7 +16,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool in_word(char c) { return is_letter(c) || is_digit(c) || std::string_view("_.-/@").find(c) != std::string_view::npos; }
+bool in_word(char c) { return is_letter(c) || is_digit(c) || (c >= '-' && c <= '/') || c == '_' || c == '@'; }
 
 std::optional<std::int64_t> whole(double value) {
   if (!std::isfinite(value) || std::abs(value) > 1e15) return std::nullopt;
@@ -95,8 +95,9 @@ class Prose {
       }
     }
     if (m_link == Link::colon && is_exception(m_phrase.back().word)) m_at = m_text.size();  // what follows is its message
-    if (m_link == Link::colon || kind_of(found) == Word::level) end_phrase();
-    if (kind_of(found) != Word::level) m_phrase.add(found);
+    const bool level = is_level(found);
+    if (m_link == Link::colon || level) end_phrase();
+    if (!level) m_phrase.add(found);
     m_link = Link::none;
   }
 

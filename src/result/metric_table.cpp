@@ -97,7 +97,7 @@ bool MetricTable::open_with(std::string_view text) {
     m_kind = Kind::pairs;
     return true;
   }
-  if (plain.find("etric") != std::string_view::npos && plain.find("DataLoader 0") != std::string_view::npos) {
+  if (plain.find("DataLoader 0") != std::string_view::npos && plain.find("etric") != std::string_view::npos) {
     m_kind = Kind::values;
     return true;
   }

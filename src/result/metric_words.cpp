@@ -78,15 +78,24 @@ bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 char folded(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
+// The lengths of each letter's words, a bit for each: most words of a log end the search here.
+constexpr auto lengths = [] {
+  std::array<std::uint16_t, 26> all{};
+  for (const auto& entry : table) all[static_cast<std::size_t>(entry.word.front() - 'a')] |= static_cast<std::uint16_t>(1U << entry.word.size());
+  return all;
+}();
+
 std::optional<Word> look_up(std::string_view part) {
-  if (part.empty() || part.size() > longest) return {};
-  std::array<char, longest> letters{};
-  std::ranges::transform(part, letters.begin(), folded);
-  const std::string_view key(letters.data(), part.size());
-  if (!is_lower(key.front())) return {};
-  const auto letter = static_cast<std::size_t>(key.front() - 'a');
-  for (std::size_t at = starts[letter]; at < starts[letter + 1]; ++at)
-    if (table[at].word == key) return table[at].kind;
+  if (part.empty() || part.size() > longest || !is_lower(folded(part.front()))) return {};
+  const auto letter = static_cast<std::size_t>(folded(part.front()) - 'a');
+  if ((lengths[letter] >> part.size() & 1U) == 0) return {};
+  for (std::size_t at = starts[letter]; at < starts[letter + 1]; ++at) {
+    const auto word = table[at].word;
+    if (word.size() != part.size()) continue;
+    std::size_t same = 1;
+    while (same < word.size() && word[same] == folded(part[same])) ++same;
+    if (same == word.size()) return table[at].kind;
+  }
   return {};
 }
 
@@ -97,7 +106,7 @@ std::string_view take_part(std::string_view& rest) {
   while (end < rest.size() && is_lower(folded(rest[end])) && !(end > 0 && is_lower(rest[end - 1]) && is_upper(rest[end]))) ++end;
   auto digits = end;
   while (digits < rest.size() && is_digit(rest[digits])) ++digits;
-  const auto part = rest.substr(0, look_up(rest.substr(0, digits)) ? digits : end);
+  const auto part = rest.substr(0, digits > end && look_up(rest.substr(0, digits)) ? digits : end);
   rest.remove_prefix(digits);
   return part;
 }
@@ -112,6 +121,19 @@ std::string_view letters_at_front(std::string_view word) {
 
 }  // namespace
 
+bool is_level(std::string_view word) {
+  return std::ranges::any_of(level_words, [&](std::string_view level) {
+    return level.size() == word.size() && std::equal(level.begin(), level.end(), word.begin(), [](char a, char b) { return a == folded(b); });
+  });
+}
+
+Word kind_of_last(std::string_view word) {
+  Word last = Word::unknown;
+  for (auto rest = word; !rest.empty();)
+    if (const auto part = take_part(rest); !part.empty()) last = look_up(part).value_or(Word::unknown);
+  return last;
+}
+
 Word kind_of(std::string_view word) {
   if (const auto whole = look_up(word)) return *whole;
   if (has_inner_capital(word))
@@ -121,6 +143,7 @@ Word kind_of(std::string_view word) {
   for (auto rest = word; !rest.empty();) {
     const auto part = take_part(rest);
     if (part.empty()) break;
+    if (part.size() == word.size()) return Word::unknown;  // as a whole it has been looked up
     const auto kind = look_up(part).value_or(Word::unknown);
     if (first == Word::unknown) first = kind;
     metric = metric || kind == Word::metric;

@@ -25,6 +25,12 @@ enum class Word {
 // What the word is, by its parts: "val_loss", "train-logloss", "Acc@1", "trainLoss". Letters of any case.
 Word kind_of(std::string_view word);
 
+// What its last part is: "bestIteration" is a step.
+Word kind_of_last(std::string_view word);
+
+// Word::level, without looking at parts.
+bool is_level(std::string_view word);
+
 // Of a word or one of its parts: the data it names ("val" of "val_loss"); empty: none.
 std::string_view role_of(std::string_view word);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "result/metric_filter.h"
 #include "result/metric_line.h"
 
 namespace trainstep::result {
@@ -77,7 +78,10 @@ void MetricReader::take(const MetricLine& line, Time at) {
 void MetricReader::feed(std::string_view line, Time at) {
   if (line.size() > longest_line) return;
   if (line.ends_with('\n')) line.remove_suffix(1);
-  take(read_metric_line(line, m_table), at);
+  const auto hints = look_for_metrics(line);
+  if (!hints.any() && !m_table.open()) return;
+  const auto said = read_metric_line(line, hints, m_table);
+  if (!said.metrics.empty() || said.progress.epoch || said.progress.epochs) take(said, at);
 }
 
 std::vector<MetricSeries> MetricReader::series() const {

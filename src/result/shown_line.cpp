@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 
 #include "base/text.h"
@@ -39,6 +40,24 @@ std::string without_escapes(std::string_view text) {
   return clean;
 }
 
+// Bytes below the blank, which hardly a line has: sixteen at once, the last ones perhaps twice.
+bool has_control(std::string_view text) {
+  using Block [[gnu::vector_size(16)]] = std::uint8_t;
+  using Halves [[gnu::vector_size(16)]] = std::uint64_t;
+  if (text.size() < sizeof(Block)) return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+  Block least = Block{} + 0xFF;
+  const auto look = [&](const char* at) {
+    Block bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    least = bytes < least ? bytes : least;
+  };
+  const auto* const last = text.data() + text.size() - sizeof(Block);
+  for (const auto* at = text.data(); at < last; at += sizeof(Block)) look(at);
+  look(last);
+  const auto found = Halves(Block(least < ' '));
+  return (found[0] | found[1]) != 0;
+}
+
 // Of versions that were drawn over one another the last one with content.
 std::string_view last_drawn(std::string_view text) {
   if (!has(text, '\r') && !has(text, '\b')) return text;
@@ -54,10 +73,13 @@ std::string_view last_drawn(std::string_view text) {
 }  // namespace
 
 std::string_view shown_line(std::string_view raw, std::string& clean) {
-  auto text = last_drawn(raw);
-  if (has(text, '\x1B')) {
-    clean = without_escapes(text);
-    text = clean;
+  auto text = raw;
+  if (has_control(raw)) {
+    text = last_drawn(raw);
+    if (has(text, '\x1B')) {
+      clean = without_escapes(text);
+      text = clean;
+    }
   }
   return without_level(split_rank_prefix(text).text);
 }
