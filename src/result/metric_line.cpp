@@ -6,22 +6,17 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <string>
 
 #include "base/text.h"
-#include "result/metric_boosting.h"
-#include "result/metric_filter.h"
-#include "result/metric_prose.h"
-#include "result/metric_table.h"
-#include "result/metric_words.h"
-#include "result/shown_line.h"
+#include "result/rank_prefix.h"
 
 namespace trainstep::result {
 namespace {
 
 constexpr std::size_t longest_name = 100;
-constexpr std::array<std::string_view, 6> steps{"step", "steps", "iter", "iteration", "batch", "global_step"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -48,10 +43,13 @@ bool starts_ignoring_case(std::string_view text, std::string_view word) {
          std::equal(word.begin(), word.end(), text.begin(), [](char w, char c) { return w == (is_upper(c) ? c - 'A' + 'a' : c); });
 }
 
+bool has(std::string_view text, char c) { return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr; }
+
 bool names_epoch(std::string_view text) { return text.find("poch") != std::string_view::npos || text.find("POCH") != std::string_view::npos; }
 
 // Sorts a value into its place.
-void add(MetricLine& line, std::string_view name, double value, std::optional<double> of = {}, bool only_progress = false) {
+void add(MetricLine& line, std::string_view name, double value, std::optional<double> of = {}) {
+  constexpr std::array<std::string_view, 6> steps{"step", "steps", "iter", "iteration", "batch", "global_step"};
   constexpr std::array<std::string_view, 5> totals{"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs"};
   const auto plain = lower(name);
   if (plain == "epoch") {
@@ -62,7 +60,7 @@ void add(MetricLine& line, std::string_view name, double value, std::optional<do
     line.step = value;
   } else if (one_of<5>(plain, totals)) {
     line.progress.epochs = whole(value);
-  } else if (!of && !only_progress && plain != "v_num") {  // Lightning's number of the run
+  } else if (!of) {
     line.metrics.push_back({std::string(name), value, false});
   }
 }
@@ -73,13 +71,10 @@ bool is_environment(std::string_view name, double value, bool alone) {
   return name.find('_') != std::string_view::npos || (alone && std::trunc(value) == value);
 }
 
-bool closes(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '|' || c == ')' || c == ']' || c == '}'; }
-bool opens(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '|' || c == '(' || c == '[' || c == '{'; }
-
 bool ends_value(std::string_view rest) {
   if (rest.starts_with('%')) rest.remove_prefix(1);
   if (rest.starts_with('.')) rest.remove_prefix(1);  // the end of a sentence
-  return rest.empty() || closes(rest.front());
+  return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;
 }
 
 // The name that ends at `end`; empty if what stands there is something else: an option, a path, part of a URL.
@@ -87,58 +82,18 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   auto start = end;
   while (start > 0 && belongs_to_name(text[start - 1])) --start;
   const auto name = text.substr(start, end - start);
-  const bool bounded = start == 0 || opens(text[start - 1]);
+  const bool bounded = start == 0 || std::string_view(" \t,;|([{").find(text[start - 1]) != std::string_view::npos;
   return bounded && is_name(name) ? name : std::string_view();
 }
 
-// Whether a place of a line lies in the brackets of a call: "Linear(in_features=784, …)". Asked from left to right.
-class Calls {
- public:
-  explicit Calls(std::string_view text) : m_text(text) {}
-  bool around(std::size_t place) {
-    if (m_at == 0) m_at = std::min(m_text.find('('), m_text.size());
-    for (; m_at < place; ++m_at) {
-      if (m_text[m_at] == '(') m_open = (m_open << 1U) | static_cast<unsigned>(m_at > 0 && belongs_to_name(m_text[m_at - 1]));
-      if (m_text[m_at] == ')') m_open >>= 1U;
-    }
-    return m_open != 0;
-  }
-
- private:
-  std::string_view m_text;
-  std::size_t m_at = 0;
-  std::uint64_t m_open = 0;  // a bit for each bracket, the innermost last; 1: of a call
-};
-
-// In what programs print of their objects, which has any names, only these count: "EvalResult(loss=0.3)".
-bool is_of_metrics(std::string_view name) {
-  const auto kind = kind_of(name);
-  return kind == Word::metric || kind == Word::weak || kind == Word::beside;
-}
-
-// Says which round something was: "bestIteration", but not "epoch" or "global_step".
-bool counts_rounds(std::string_view name) {
-  const auto last = kind_of_last(name);
-  return (last == Word::step || last == Word::epoch) && kind_of(name) != Word::epoch && !one_of<6>(lower(name), steps);
-}
-
-// "bestIteration = 4", "max depth = 8", "0.01 >= min_delta = 0.0": a sentence in which a name with blanks around its sign is none of a metric.
-bool says_something_else(std::string_view text, std::string_view name) {
-  const auto before = static_cast<std::size_t>(name.data() - text.data());
-  const bool behind_words = before > 1 && text[before - 1] == ' ' && is_letter(text[before - 2]);
-  return kind_of(name) == Word::setting || counts_rounds(name) || (behind_words && !is_of_metrics(name));
-}
-
 // The pair around the equals sign at `at`. Returns where to look for the next one.
-std::size_t read_pair(std::string_view text, std::size_t at, Calls& calls, MetricLine& line) {
+std::size_t read_pair(std::string_view text, std::size_t at, MetricLine& line) {
   if (at + 1 < text.size() && text[at + 1] == '=') return at + 2;
   const bool spaced = at > 0 && text[at - 1] == ' ' && at + 1 < text.size() && text[at + 1] == ' ';
   if (spaced && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code, in a traceback
   const auto name = name_before(text, spaced ? at - 1 : at);
-  if (name.empty() || (spaced && says_something_else(text, name))) return at + 1;
+  if (name.empty()) return at + 1;
   auto rest = text.substr(at + (spaced ? 2 : 1));
-  const bool list = rest.starts_with('[') && is_of_metrics(name);  // "lr=[0.001]", one for each group of parameters
-  if (list) rest.remove_prefix(1);
   const auto value = take_number(rest);
   if (!value) return at + 1;
   std::optional<double> of;
@@ -148,27 +103,45 @@ std::size_t read_pair(std::string_view text, std::size_t at, Calls& calls, Metri
   }
   if (!ends_value(rest)) return at + 1;
   const bool alone = name.data() == text.data() && rest.empty();
-  const bool listed = name.data() == text.data() && rest == ",";  // an object that is printed in many lines
-  const bool of_object = calls.around(static_cast<std::size_t>(name.data() - text.data())) && !is_of_metrics(name);
-  if (!is_environment(name, *value, alone) && !listed) add(line, name, *value, of, of_object);
+  if (!is_environment(name, *value, alone)) add(line, name, *value, of);
   return text.size() - rest.size();
 }
 
-// What a shell prints or is told of its variables.
-bool is_shell(std::string_view text) {
-  const char first = text.empty() ? '\0' : text.front();
-  if (first != 'e' && first != 'd' && first != 's') return false;
-  return text.starts_with("export ") || text.starts_with("declare ") || text.starts_with("set ");
+// "INFO:root:", as Python's logging.basicConfig begins its lines.
+std::string_view without_level(std::string_view text) {
+  constexpr std::array<std::string_view, 5> levels{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+  const auto first = text.substr(0, 10).find(':');
+  if (first == std::string_view::npos || !one_of<5>(text.substr(0, first), levels)) return text;
+  const auto second = text.find(':', first + 1);
+  if (second == std::string_view::npos || text.substr(first, second - first).find(' ') != std::string_view::npos) return text;
+  return text.substr(second + 1);
 }
 
-// "45/45 [====] - 1s - loss: 0.1", at any place of the epoch.
-bool is_keras_bar(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
-  const auto first = at;
-  bool slash = false;
-  for (; at < text.size() && (is_digit(text[at]) || (text[at] == '/' && at > first)); ++at) slash = slash || text[at] == '/';
-  return slash && (at == text.size() || text[at] == ' ') && text.find(" - ", at) != std::string_view::npos;
+std::string without_escapes(std::string_view text) {
+  std::string clean;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\x1B') {
+      clean += text[at];
+      continue;
+    }
+    if (at + 1 >= text.size() || text[at + 1] != '[') continue;
+    ++at;
+    while (at + 1 < text.size() && !is_letter(text[++at])) {  // parameters, then one letter
+    }
+  }
+  return clean;
+}
+
+// Of versions that were drawn over one another the last one with content.
+std::string_view last_drawn(std::string_view text) {
+  if (!has(text, '\r') && !has(text, '\b')) return text;
+  while (!text.empty()) {
+    const auto at = text.find_last_of("\r\b");
+    const auto version = at == std::string_view::npos ? text : text.substr(at + 1);
+    if (at == std::string_view::npos || !trim(version).empty()) return version;
+    text = text.substr(0, at);
+  }
+  return text;
 }
 
 }  // namespace
@@ -196,19 +169,25 @@ std::optional<double> take_number(std::string_view& text) {
   return negative ? -value : value;
 }
 
+bool may_have_metrics(std::string_view line) {
+  if (has(line, '=') || names_epoch(line)) return true;
+  // A flat object begins with its brace; a Keras line, whatever it is drawn with, has a count "45/45".
+  return has(line, ':') && (has(line, '{') || (has(line, '/') && line.find(" - ") != std::string_view::npos));
+}
+
 bool read_pairs(std::string_view text, MetricLine& line) {
-  if (is_shell(text)) return false;
+  for (const std::string_view shell : {"export ", "declare ", "set "})
+    if (text.starts_with(shell)) return false;
   const auto before = line.metrics.size();
-  Calls calls(text);
-  for (auto at = text.find('='); at != std::string_view::npos; at = text.find('=', at)) at = read_pair(text, at, calls, line);
+  for (auto at = text.find('='); at != std::string_view::npos; at = text.find('=', at)) at = read_pair(text, at, line);
   return line.metrics.size() > before || line.epoch || line.step;
 }
 
 bool read_keras(std::string_view text, MetricLine& line) {
-  if (!is_keras_bar(text)) return false;
   auto rest = trim(text);
   const auto count = rest.substr(0, rest.find(' '));
   const auto slash = count.find('/');
+  if (slash == 0 || slash == std::string_view::npos || count.find_first_not_of("0123456789/") != std::string_view::npos) return false;
   if (count.substr(0, slash) != count.substr(slash + 1)) return false;  // values in the middle of an epoch are not final
   for (auto at = rest.find(" - "); at != std::string_view::npos;) {
     rest.remove_prefix(at + 3);
@@ -240,11 +219,8 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
     if (!is_name(name) || !rest.starts_with(':')) return false;
     rest.remove_prefix(1);
     skip();
-    const bool quoted = quote == '\'' && rest.starts_with(quote);  // as Hugging Face's Trainer shortens them: {'loss': '0.6934'}
-    if (quoted) rest.remove_prefix(1);
     const auto value = take_number(rest);
-    if (!value || (quoted && !rest.starts_with(quote))) return false;
-    if (quoted) rest.remove_prefix(1);
+    if (!value) return false;
     add(found, name, *value);
     skip();
     if (!rest.empty() && rest.front() != ',') return false;
@@ -277,19 +253,19 @@ bool read_epoch(std::string_view text, MetricLine& line) {
   return false;
 }
 
-MetricLine read_metric_line(std::string_view raw, const MetricHints& hints, MetricTable& table) {
+MetricLine read_metric_line(std::string_view raw) {
   MetricLine line;
+  auto text = last_drawn(raw);
   std::string clean;
-  const auto text = shown_line(raw, clean);
-  if ((table.open() || ((hints.has(Hint::words) || hints.has(Hint::header)) && !hints.has(Hint::pairs))) && table.read(text, line)) return line;
-  if (hints.has(Hint::object) && read_flat_object(text, line)) return line;
-  if (hints.has(Hint::keras) && read_keras(text, line)) return line;
-  if (is_notice(text) || read_boosting(text, line)) return line;
-  if (hints.has(Hint::pairs)) read_pairs(text, line);
-  const bool complete = !line.metrics.empty() && (line.epoch || line.step);
-  if (complete || !hints.has(Hint::words)) return line;
+  if (has(text, '\x1B')) {
+    clean = without_escapes(text);
+    text = clean;
+  }
+  text = without_level(split_rank_prefix(text).text);
+  if (read_flat_object(text, line)) return line;
+  if (read_keras(text, line)) return line;
+  read_pairs(text, line);
   if (!line.epoch) read_epoch(text, line);
-  if (!is_keras_bar(text)) read_prose(text, line);
   return line;
 }
 

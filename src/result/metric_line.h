@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "result/metric_filter.h"
 #include "result/metrics.h"
 
 namespace trainstep::result {
@@ -19,6 +18,9 @@ struct MetricLine {
   bool of_epoch = false;  // a Keras line: it belongs to the epoch that was announced before
 };
 
+// Cheap: whether the line could say anything. False for nearly all lines of a log.
+bool may_have_metrics(std::string_view line);
+
 // Each reads one form; false if the line does not have it. `text` is clean: no colours, carriage returns or rank prefix.
 bool read_pairs(std::string_view text, MetricLine& line);
 bool read_keras(std::string_view text, MetricLine& line);
@@ -26,9 +28,8 @@ bool read_flat_object(std::string_view text, MetricLine& line);
 // "Epoch 3/10", "epoch [3/10]", and at the start of a line "Epoch 3"
 bool read_epoch(std::string_view text, MetricLine& line);
 
-// All forms, those of metric_prose.h, metric_boosting.h and metric_table.h, too. Takes redrawn versions, colours and prefixes off first.
-// Only for a line that has a hint, look_for_metrics(line), or while the table is open. `table` remembers what lines before it were about.
-MetricLine read_metric_line(std::string_view line, const MetricHints& hints, MetricTable& table);
+// All forms. Takes redrawn versions, colours and prefixes off first.
+MetricLine read_metric_line(std::string_view line);
 
 // A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Takes it off the front of `text`.
 std::optional<double> take_number(std::string_view& text);

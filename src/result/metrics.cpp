@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "result/metric_filter.h"
 #include "result/metric_line.h"
 
 namespace trainstep::result {
@@ -76,12 +75,9 @@ void MetricReader::take(const MetricLine& line, Time at) {
 }
 
 void MetricReader::feed(std::string_view line, Time at) {
-  if (line.size() > longest_line) return;
+  if (!may_have_metrics(line) || line.size() > longest_line) return;
   if (line.ends_with('\n')) line.remove_suffix(1);
-  const auto hints = look_for_metrics(line);
-  if (!hints.any() && !m_table.open()) return;
-  const auto said = read_metric_line(line, hints, m_table);
-  if (!said.metrics.empty() || said.progress.epoch || said.progress.epochs) take(said, at);
+  take(read_metric_line(line), at);
 }
 
 std::vector<MetricSeries> MetricReader::series() const {

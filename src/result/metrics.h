@@ -12,7 +12,6 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "result/metric_table.h"
 
 namespace trainstep::result {
 
@@ -49,12 +48,8 @@ struct MetricLine;
 //   name=value pairs between blanks, commas, brackets (Katib's format): "epoch=3/10 loss=0.12, accuracy=93%"
 //   Keras: "Epoch 3/10", "45/45 [====] - 1s 2ms/step - loss: 0.12 - val_loss: 0.2", Keras 3's bars, colours, carriage returns
 //   a line that is one flat JSON object or Python dict of numbers: {"epoch": 1, "loss": 0.3}
-//   sentences whose words are known (metric_prose.h): "Epoch 1/5, Loss: 0.5432, Acc: 91.2%", "iter 10: loss 3.2"
-//   lines of XGBoost, LightGBM and CatBoost (metric_boosting.h), tables of fastai, scikit-learn, Ultralytics, Lightning, Hugging Face
-//   (metric_table.h)
-// Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them; of an
-// object that is printed (Linear(in_features=784)) only what is called as metrics are. Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 200 names, lines
-// longer than 64 KiB are skipped.
+// Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them.
+// Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 200 names, lines longer than 64 KiB are skipped.
 class MetricReader {
  public:
   // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
@@ -76,7 +71,6 @@ class MetricReader {
   void take(const MetricLine& line, Time at);
 
   Progress m_progress;
-  MetricTable m_table;
   std::vector<Curve> m_curves;
   std::map<std::string, std::size_t, std::less<>> m_index;
 };
