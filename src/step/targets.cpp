@@ -175,7 +175,8 @@ Result<void> check_outputs(const Inputs& inputs, const std::string& record) {
 std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan& plan) {
   const auto model = std::ranges::find(inputs.targets, "model_dir", &OutputTarget::name);
   const auto& outputs = plan.binding.outputs;
-  if (model == inputs.targets.end() || std::ranges::any_of(outputs, [](const auto& o) { return o.path && o.path->name == "model_dir"; }))
+  if (model == inputs.targets.end() || outputs.empty() ||
+      std::ranges::any_of(outputs, [](const auto& o) { return o.path && o.path->name == "model_dir"; }))
     return std::nullopt;
   std::vector<std::string> names;
   for (const auto& output : outputs) names.push_back(output.name);

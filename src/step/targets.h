@@ -29,7 +29,7 @@ Result<void> check_model_place(const Inputs& inputs, const std::map<std::string,
 // Whether a folder can be made at `path`, or be written into when it exists. `name` begins the error's text.
 Result<void> check_folder(std::string_view name, const std::string& path);
 
-// Said before the training: model_dir is wanted, but the program has no output that is bound to it. Nothing: there is no such gap.
+// Said before the training: model_dir is wanted, but none of the outputs that the program has is bound to it. Nothing: there is no such gap.
 std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan& plan);
 
 }  // namespace trainstep::step
