@@ -182,7 +182,7 @@ def test_numbers_that_are_not_finite_arrive(script):
 def test_text_or_path_that_begins_with_at_names_no_file(script):
     output = script("""
         import pathlib
-        pathlib.Path("secret").write_text("of-this-machine")
+        pathlib.Path("private").write_text("of-this-machine")
         pathlib.Path("@data").mkdir()
         pathlib.Path("@data/x").write_text("7")
 
@@ -193,11 +193,11 @@ def test_text_or_path_that_begins_with_at_names_no_file(script):
         for data in (pathlib.Path("@data"), "@data"):
             assert trainstep.run(train, {"data": "train_dataset_dir"}, train_dataset_dir=data).metrics == {"x": 7.0}
         try:
-            trainstep.run(train, {"data": "train_dataset_dir"}, train_dataset_dir="@data", model_name="@secret")
+            trainstep.run(train, {"data": "train_dataset_dir"}, train_dataset_dir="@data", model_name="@private")
         except trainstep.InputError as error:
             print("refused:", error)
     """)
-    assert "refused: " in output and "@secret" in output and "of-this-machine" not in output
+    assert "refused: " in output and "@private" in output and "of-this-machine" not in output
 
 
 def test_model_of_an_earlier_run_in_the_folder_is_not_this_ones(script):

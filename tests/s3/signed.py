@@ -41,11 +41,12 @@ class Signed:
             raise Refused(answer.status, content)
         return content
 
-    def headers(self, method, path, query, body):
-        """Those that sign a request; path and query are encoded, the query in order."""
+    def headers(self, method, path, query, body, metadata=()):
+        """Those that sign a request; path and query are encoded, the query in order; `metadata`: its x-amz-… headers that sort after these, signed too."""
         time = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         scope = f"{time[:8]}/{self.region}/s3/aws4_request"
         headers = {"host": self._url.netloc, "x-amz-content-sha256": hashlib.sha256(body).hexdigest(), "x-amz-date": time}
+        headers |= {name.lower(): value.strip() for name, value in sorted(dict(metadata).items())}
         names = ";".join(headers)
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
         canonical = "\n".join((method, path, query, lines, names, headers["x-amz-content-sha256"]))

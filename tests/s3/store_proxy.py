@@ -164,7 +164,8 @@ class StoreProxy:
         path, _, query = request.target.partition("?")
         anew = ("host", "authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token")
         kept = {name: value for name, value in request.headers.items() if name.lower() not in anew}
-        return kept | user.headers(request.method, path, "&".join(sorted(query.split("&"))), request.body)
+        metadata = {name: kept.pop(name) for name in list(kept) if name.lower().startswith("x-amz-meta-")}
+        return kept | user.headers(request.method, path, "&".join(sorted(query.split("&"))), request.body, metadata)
 
     async def _forward(self, request):
         """(status, headers, body): on a connection of its own, as the faults shall hit the program's alone."""
