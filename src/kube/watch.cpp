@@ -232,11 +232,11 @@ bool Watch::State::tell(WatchEvent event) {
 void Watch::State::done(Result<http::Response> response) {
   stream = 0;
   if (response && response->status / 100 == 2) {
-    // What ends so soon, or again and again, without a word may be something on the way that does not let events through. Where nothing happens, the
-    // bookmarks of a connection that lasts are all that there is to tell.
+    // What ends so soon, or again and again, without news may be something on the way that does not let events through. Where nothing happens,
+    // bookmarks of what is known are all that a connection brings in the whole time that it was asked for.
     const auto lived = began ? client.loop().now() - *began : Duration{0};
-    if (spoken && lived >= steady_after) quiet = 0;
-    else if (!moved && ((lived < very_short && !spoken) || ++quiet >= quiet_limit)) lost = true;
+    const bool as_asked = spoken && lived >= options.timeout - options.silence;
+    if (!moved && !as_asked && ((lived < very_short && !spoken) || ++quiet >= quiet_limit)) lost = true;
     return again({});
   }
   in_trouble(client.error_of(what, response));

@@ -287,6 +287,16 @@ TEST_CASE("bookmarks of what is known are no words, and do not hide that nothing
   CHECK(w.asked()[3] == "list");
 }
 
+TEST_CASE("where nothing happens, a connection of its whole time with bookmarks of what is known is news enough") {
+  Watcher w;
+  w.h.server.reply(list({pod("a", "7")}, "7"));
+  w.h.server.serve([](const auto&) { return Reply{.pieces = std::vector<Piece>(29, {60s, event("BOOKMARK", pod("", "7"))}), .end_after = 60s}; });
+  w.begin();
+  w.h.loop.run(24h);
+  CHECK(w.told == Words{"= a@7"});
+  CHECK(w.h.server.asked().size() <= 50);
+}
+
 TEST_CASE("a list that is older than what was seen is another server's, which is behind: it is asked for again") {
   Watcher w;
   w.h.server.reply(list({pod("a", "3")}, "99"));
