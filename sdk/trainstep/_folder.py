@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import pathlib
 import re
-from typing import IO
 
+from ._files import apart
 from ._result import FILES
 from .errors import InputError
 from .inputs import Path
@@ -48,14 +47,6 @@ class Folder:
             with contextlib.suppress(OSError):
                 fcntl.flock(self.log, fcntl.LOCK_UN)
             self.log.close()
-
-
-def apart(file: IO[bytes]) -> IO[bytes]:
-    """Not under the number of a standard stream that this interpreter has closed: what is printed would go into the file."""
-    if file.fileno() > 2:
-        return file
-    with file:
-        return os.fdopen(fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3), str(file.mode))
 
 
 def new_path(name: str, unique: str) -> pathlib.Path:

@@ -76,5 +76,5 @@ def attach(
     _name("run_id", run_id)
     place = path("folder", folder or new_path(f"attach-{run_id}", secrets.token_hex(4)))
     outputs = flags([(name, str(place / FILES[name])) for name in ("metrics", "report")])
-    process, claimed = spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True)
-    return followed(Run(process, run_id, place, place / "model"), claimed, bar)
+    process, ended, claimed = spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True)
+    return followed(Run(process, ended, run_id, place, place / "model"), claimed, bar)

@@ -6,12 +6,12 @@ import functools
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 
-from .errors import InfrastructureError, InputError, error
+from ._files import ExitCode
+from .errors import InputError, error
 
 
 @functools.lru_cache(maxsize=None)
@@ -56,15 +56,17 @@ def version() -> str:
     return call("--version").split()[1]
 
 
-def call(*words: str) -> str:
+def call(command: str, *words: str) -> str:
     """What the program prints. TrainstepError with its own message if it fails."""
-    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
-        raise InfrastructureError("this process ignores SIGCHLD, so it cannot know how trainstep ends; set it to signal.SIG_DFL before", 3)
-    done = subprocess.run([str(program()), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    ended = ExitCode()
+    words = (command, ended.flag, *words) if not command.startswith("-") else (command, *words)
+    done = subprocess.run(
+        [str(program()), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False, pass_fds=[ended.descriptor]
+    )
     # Not read as text: Python would make newlines of the carriage returns in a log.
     output, problems = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
-    if done.returncode:
-        raise error(done.returncode, plain(problems or output))
+    if code := ended.of(done.returncode) if ended.flag in words else done.returncode:
+        raise error(code, plain(problems or output))
     return output
 
 

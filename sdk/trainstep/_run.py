@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any, Optional
 
 from ._display import Display
-from ._folder import Folder, apart, new_path
+from ._files import ExitCode, apart
+from ._folder import Folder, new_path
 from ._program import flags, plain, program
 from ._result import FILES, Result, read_result
 from .errors import error
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from .inputs import Inputs
 
 _LOOK_EVERY = 0.05  # seconds between two looks at the log; the end is seen at once
-_VERDICT = re.compile(r" after [^:]*: (failed|cancelled|interrupted)\b")
-_TOLD = re.compile(r" after [^:]*: (succeeded|failed|cancelled|interrupted)(?: \((\w+)\))?")
-_CODES = {"input": 2, "system": 3, "limit": 4, "capacity": 5, "cancelled": 143, "interrupted": 75}
+_VERDICT = re.compile(r"\S+(?: \([^)]*\))? after [^:]*: (failed|cancelled|interrupted)\b")  # at the beginning: a path may hold the same words
 _LINE = re.compile(r"\[([^\]]+)\] (?: *(?:\d+:)?\d+:\d\d  )?(.*)$")  # of the log as text; only the program's own have a clock
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
@@ -39,10 +38,11 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 class Run:
     """A running step, or one that has ended. folder: its log, its outputs and, of a local run, its processes' folders."""
 
-    def __init__(self, process: subprocess.Popen[bytes], run_id: str, folder: pathlib.Path, model: pathlib.Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], ended: ExitCode, run_id: str, folder: pathlib.Path, model: pathlib.Path) -> None:
         self.run_id = run_id
         self.folder = folder
         self._process = process
+        self._ended = ended
         self._model = model
         self._read = 0  # bytes of the log that have been shown
 
@@ -74,11 +74,11 @@ class Run:
 
     def result(self) -> Result:
         """Waits for the end, silently. TrainstepError: the step did not succeed; its message is the program's."""
-        told = [_parsed(line) for line in lines(self._log())] if self._process.wait() == 0 else None
-        code = self._process.returncode if told is None else _code_told(told)
+        code = self._ended.of(self._process.wait()) or 0
         result = read_result(self.run_id, self.folder, code, self._model)
         if code:
-            raise error(code, _message(told or [_parsed(line) for line in lines(self._log())]), result)
+            killed = f"trainstep was ended by signal {-code}: " if code < 0 else ""
+            raise error(code, killed + _message([_parsed(line) for line in lines(self._log())]), result)
         return result
 
     def stop(self) -> None:
@@ -219,8 +219,8 @@ def _start(
     with contextlib.ExitStack() as files:
         given = [(name, files.enter_context(_unnamed(said))) for name, said in texts if said]
         words += flags([(name, f"@/proc/self/fd/{file.fileno()}") for name, file in given])
-        process, claimed = spawn(words, place, dies_with_us, [file.fileno() for _, file in given])
-        return Run(process, run_id, place, model), claimed
+        process, ended, claimed = spawn(words, place, dies_with_us, [file.fileno() for _, file in given])
+        return Run(process, ended, run_id, place, model), claimed
 
 
 def _unnamed(value: str) -> IO[bytes]:
@@ -232,26 +232,29 @@ def _unnamed(value: str) -> IO[bytes]:
     return file
 
 
-def spawn(words: list[str], place: pathlib.Path, dies_with_us: bool, files: Sequence[int] = ()) -> tuple[subprocess.Popen[bytes], Folder]:
+def spawn(
+    words: list[str], place: pathlib.Path, dies_with_us: bool, files: Sequence[int] = ()
+) -> tuple[subprocess.Popen[bytes], ExitCode, Folder]:
     """`place` becomes its folder, and it alone writes there. `files`: descriptors that it gets. In a session of its own: a notebook's interrupt goes
     to the kernel's whole group, and it is for us to pass it on. InputError: another run is at work in the folder."""
     ending = _ending_with(os.getpid()) if dies_with_us else None
+    ended = ExitCode()
     folder = Folder(place)
     try:
         process = subprocess.Popen(
-            words,
+            [*words[:2], ended.flag, *words[2:]],
             stdin=subprocess.DEVNULL,
             stdout=folder.log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "ARGO_PROGRESS_FILE": str(place / "progress")},
-            pass_fds=files,
+            pass_fds=[ended.descriptor, *files],
             start_new_session=True,
             preexec_fn=ending,
         )
     except BaseException:
         folder.give_back()
         raise
-    return process, folder
+    return process, ended, folder
 
 
 def _ending_with(parent: int) -> Any:
@@ -283,20 +286,10 @@ def _parsed(line: str) -> tuple[str, str]:
         return (found[1], found[2]) if found else ("", line)
 
 
-def _code_told(lines: list[tuple[str, str]]) -> int:
-    """By the verdict in the log. Where this interpreter ignores SIGCHLD, or somebody in it waits for all children, subprocess knows no exit code and
-    says 0. A log that has been taken away says nothing else."""
-    verdicts = [match for source, message in lines if source == "trainstep" and (match := _TOLD.search(message))]
-    if not verdicts:
-        return 0
-    end, kind = verdicts[-1].groups()
-    return 0 if end == "succeeded" else _CODES.get(kind or end, 1)
-
-
 def _message(lines: list[tuple[str, str]]) -> str:
     """The verdict and the failed replica's last lines; without a verdict, what the program wrote besides its log."""
     said = [message for source, message in lines if source == "trainstep"]
     for at, message in enumerate(said):
-        if _VERDICT.search(message):
+        if _VERDICT.match(message):
             return "\n".join([message, *(more for more in said[at + 1 :] if more.startswith(("the last lines of", "  |")))])
     return plain("\n".join(message for source, message in lines if not source)) or "\n".join(said[-1:])

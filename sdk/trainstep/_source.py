@@ -2,6 +2,8 @@
 """The source of a function that is to run elsewhere, by itself; and every reason why it could not, found here and not there."""
 from __future__ import annotations
 
+import __future__
+
 import ast
 import builtins
 import inspect
@@ -35,8 +37,10 @@ def source_of(function: Function, known: frozenset[str] = frozenset()) -> str:
     definition = _definition(name, text)
     if definition.decorator_list:
         raise SpecificationError(f"{name} has decorators, which would be missing where it trains; give the plain function")
-    _check_defaults(definition)
-    missing = sorted(set(_foreign_names(function.__code__)) - known - {name})
+    _check_current(function)
+    outside = function.__globals__
+    _check_defaults(definition, outside)
+    missing = sorted(set(_foreign_names(function.__code__, outside)) - known - {name})
     if missing:
         raise SpecificationError(
             f"{name} uses {', '.join(missing)} from outside of it, which will not be there where it trains: import modules inside the function, "
@@ -69,9 +73,42 @@ def _check_sort(function: Any) -> None:
 
 def _check_magic(name: str, text: str) -> None:
     """Notebook commands, as they stand there or as IPython has rewritten them."""
-    for line in text.split("\n"):
-        if line.lstrip().startswith(("%", "!")) or "get_ipython()" in line:
-            raise SpecificationError(f"{name} has a notebook command in it, which only a notebook understands: {line.strip()}")
+    lines = text.split("\n")
+    try:
+        found = [node.lineno for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == "get_ipython"]
+    except (SyntaxError, ValueError):
+        found = [number for number, line in enumerate(lines, 1) if line.lstrip().startswith(("%", "!"))]
+    if found:
+        raise SpecificationError(f"{name} has a notebook command in it, which only a notebook understands: {lines[found[0] - 1].strip()}")
+
+
+def _check_current(function: types.FunctionType) -> None:
+    """What stands in its file is what was defined: a source is read anew when it is asked for, and a function that was imported stays."""
+    code, futures = function.__code__, sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+    try:  # as a whole: what is imported above changes how calls are compiled
+        module = compile("".join(inspect.findsource(function)[0]), code.co_filename, "exec", code.co_flags & futures, dont_inherit=True)
+    except (SyntaxError, ValueError):  # a cell with a notebook's commands, and cells do not change
+        return
+    rewritten = any(name.startswith("@py") for inner in _with_inner(code) for name in inner.co_varnames)  # by pytest: its assertions
+    here = [inner for inner in _with_inner(module) if (inner.co_name, inner.co_firstlineno) == (code.co_name, code.co_firstlineno)]
+    if not rewritten and not any(_is_same(found, code) for found in here):
+        raise SpecificationError(f"{function.__name__}: its source has changed since it was defined; define it, or import its module, again")
+
+
+def _with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _with_inner(constant)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two pieces of code, or constants of them, are."""
+    if isinstance(one, types.CodeType) and isinstance(other, types.CodeType):
+        return (one.co_code, one.co_names, one.co_varnames, len(one.co_consts)) == (
+            other.co_code, other.co_names, other.co_varnames, len(other.co_consts)
+        ) and all(map(_is_same, one.co_consts, other.co_consts))  # fmt: skip
+    return type(one) is type(other) and repr(one) == repr(other)
 
 
 def _definition(name: str, text: str) -> _Definition:
@@ -86,32 +123,36 @@ def _definition(name: str, text: str) -> _Definition:
     return definition
 
 
-def _check_defaults(definition: _Definition) -> None:
+def _check_defaults(definition: _Definition, outside: dict[str, Any]) -> None:
     """They are computed when the program starts, from nothing but Python itself. Annotations are never computed."""
     defaults = [default for default in (*definition.args.defaults, *definition.args.kw_defaults) if default is not None]
     for default in defaults:
         for node in ast.walk(default):
-            if isinstance(node, ast.Name) and not _is_builtin(node.id):
+            if isinstance(node, ast.Name) and not _is_builtin(node.id, outside):
                 raise SpecificationError(f"{definition.name}: a default uses {node.id}, which will not be there where it trains; write its value")
 
 
-def _is_builtin(name: str) -> bool:
-    """Whether every Python has it. A notebook's and a shell's own (display, get_ipython, _) stand among the builtins of this one, too."""
-    return name in _CONSTANTS or getattr(getattr(builtins, name, None), "__module__", None) in ("builtins", "io", "_io")
+def _is_builtin(name: str, outside: dict[str, Any]) -> bool:
+    """Whether every Python has it, and `outside`, the names of the function's module, means no other thing by it. A notebook's and a shell's own
+    (display, get_ipython, _) stand among the builtins of this one, too."""
+    if name in _CONSTANTS:
+        return True
+    found = getattr(builtins, name, None)
+    return getattr(found, "__module__", None) in ("builtins", "io", "_io") and outside.get(name, found) is found
 
 
-def _foreign_names(code: types.CodeType) -> Iterator[str]:
+def _foreign_names(code: types.CodeType, outside: dict[str, Any]) -> Iterator[str]:
     """Names that the function, and those inside it, look up outside and that Python itself does not have."""
     import dis
 
     instructions = [(step.opname, step.argval) for step in dis.get_instructions(code)]
     stored = {name for how, name in instructions if how in ("STORE_NAME", "STORE_GLOBAL")}
     for how, name in instructions:
-        if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not _is_builtin(name):
+        if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not _is_builtin(name, outside):
             yield name
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":  # computed by whoever asks for annotations
-            yield from (name for name in _foreign_names(constant) if name not in stored)
+            yield from (name for name in _foreign_names(constant, outside) if name not in stored)
 
 
 def loses_indentation(function: Function) -> bool:

@@ -18,6 +18,7 @@
 #include "cli/completion.h"
 #include "cli/examples.h"
 #include "cli/exec_command.h"
+#include "cli/exit_code_file.h"
 #include "cli/jobs_command.h"
 #include "cli/manual.h"
 #include "cli/print.h"
@@ -114,6 +115,7 @@ struct Commands {
   ExecCommand exec_command;
   CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
   std::string record;
+  std::string exit_code_file;  // run_app() has read it before
   CLI::App* completion = app.add_subcommand("completion", "Print the script that completes commands, flags and values in a shell.");
   std::string shell;
   std::vector<std::string> words;  // behind --: what a shell's script asks for
@@ -152,6 +154,12 @@ struct Commands {
     if (wanted != "text" && wanted != "json")
       throw CLI::ValidationError("--log-format", fmt::format("\"{}\" is not known; write text or json", word));
     command.log_options.format = wanted == "json" ? log::Format::json : log::Format::text;
+  }
+
+  void add_exit_code_file(CLI::App& to) {
+    to.add_option("--exit-code-file", exit_code_file, "a file for the exit code, for callers that cannot wait; empty: killed, or not at its end")
+        ->group("Run")
+        ->type_name(value::file);
   }
 
   void add_exec_flags() {
@@ -196,6 +204,7 @@ struct Commands {
         ->type_name(value::text);
     check->footer(std::string(check_examples));
     for (auto* command_of_jobs : {list, attach, logs, stop}) add_jobs_flags(*command_of_jobs);
+    for (auto* followed : {run, list, attach, logs, stop}) add_exit_code_file(*followed);
     for (auto* of_one : {attach, logs, stop}) of_one->add_option("RUN", jobs.run, "run id, or the job's name")->required()->type_name("");
     add_level(*attach);
     attach->add_option("--metrics", jobs.metrics, "a file for the metrics: one JSON object")->type_name(value::file);
@@ -265,16 +274,16 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
   }
 }
 
-// What the command line says, even one that is wrong elsewhere.
-bool wants_json(int argc, char** argv) {
+// What the command line says behind a flag, even one that is wrong elsewhere; empty: nothing.
+std::string word_behind(std::string_view wanted, int argc, char** argv) {
   const std::vector<std::string_view> words(argv, argv + argc);
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     std::string flag(words[i].substr(0, words[i].find('=')));
     std::replace(flag.begin(), flag.end(), '_', '-');
-    if (flag != "--log-format") continue;
-    return lower(flag.size() < words[i].size() ? words[i].substr(flag.size() + 1) : i + 1 < words.size() ? words[i + 1] : "") == "json";
+    if (flag != wanted) continue;
+    return std::string(flag.size() < words[i].size() ? words[i].substr(flag.size() + 1) : i + 1 < words.size() ? words[i + 1] : "");
   }
-  return false;
+  return {};
 }
 
 int run(int argc, char** argv) {
@@ -295,6 +304,15 @@ int run(int argc, char** argv) {
     return report(wrong);
   }
   return dispatch(commands);
+}
+
+int run_without_exceptions(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& exception) {
+    complain(fmt::format("internal error: {}", exception.what()));
+    return internal_exit_code;
+  }
 }
 
 // A standard stream that is closed must not become some other file of ours, into which the log would go. Opened the wrong way round it refuses as
@@ -328,15 +346,18 @@ int report(const Error& error) {
 int run_app(int argc, char** argv) {
   keep_standard_streams();
   process::begin_with_usual_signals();
-  errors_are_json = wants_json(argc, argv);
+  errors_are_json = lower(word_behind("--log-format", argc, argv)) == "json";
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (kfp.md §5.1)
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error of the write
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& exception) {
-    complain(fmt::format("internal error: {}", exception.what()));
-    return internal_exit_code;
+  ExitCodeFile file;
+  if (const auto path = word_behind("--exit-code-file", argc, argv); !path.empty()) {
+    auto opened = ExitCodeFile::open(path);
+    if (!opened) return report(opened.error());
+    file = std::move(*opened);
   }
+  const int code = run_without_exceptions(argc, argv);
+  file.write(code);
+  return code;
 }
 
 }  // namespace trainstep::cli

@@ -189,6 +189,41 @@ def test_traceback_shows_the_functions_own_lines(function, trained):
     assert "in train" in done.stdout and "    1 / nothing" in done.stdout and "ZeroDivisionError" in done.stdout
 
 
+@pytest.mark.parametrize("above, name", [
+    ("from statistics import fmean as sum\n", "sum"),
+    ("def open(path):\n    return 1\n", "open"),
+    ("from math import *\n", "pow"),
+])
+def test_a_name_that_hides_pythons_own_is_from_outside(function, above, name):
+    train = function(f"def train(x: list):\n    return {name}(x, 2)\n", first=above)
+    with pytest.raises(sdk.SpecificationError, match=f"train uses {name} from outside"):
+        sdk.train_specification(train)
+    with pytest.raises(sdk.SpecificationError, match=f"a default uses {name}"):
+        sdk.train_specification(function(f"def train(x: int = {name}):\n    return 1\n", first=above))
+
+
+@pytest.mark.parametrize("old, new", [
+    ("def train(x: int = 3):\n    return x\n", "def train(x: int = 9):\n    return x + 1\n"),
+    ("def train():\n    return 1 + len('a')\n", "def train():\n    return 1 - len('a')\n"),
+    ("def train():\n    return 1\n", "seed = 4\n\n\ndef train():\n    return 1\n"),
+    ("def train():\n    return [x for x in (1, 2)]\n", "def train():\n    return [x for x in (1, 3)]\n"),
+])
+def test_a_source_that_has_changed_since_is_not_the_functions(function, tmp_path, old, new):
+    train = function(old)
+    (tmp_path / "program.py").write_text(PREAMBLE + new, encoding="utf-8")
+    with pytest.raises(sdk.SpecificationError, match="train(:| is not| has)"):
+        sdk.train_specification(train)
+
+
+@pytest.mark.parametrize("source", [
+    "def train(a: int = 7) -> str:\n    return ('%d'\n            % a)\n",
+    'def train(a: int = 7) -> str:\n    return """\n%matplotlib\n!ls"""[:0] + str(a)\n',
+    "def train(a: int = 7) -> str:\n    # get_ipython() is not here\n    return str(a)\n",
+])
+def test_what_only_looks_like_a_notebook_command_is_none(function, trained, source):
+    assert trained(sdk.train_specification(function(source))) == {"Output": "7"}
+
+
 @pytest.mark.parametrize("source", [
     "def train() -> int:\n    class Net:\n        depth = 2\n        width = depth + 1\n    return Net.width\n",
     "def train() -> int:\n    import math\n    return sum(len(str(x)) for x in range(3) if math.floor(x) >= 0)\n",

@@ -250,28 +250,68 @@ def test_failing_function_raises_its_traceback_and_leaves_its_report(script):
     assert "    print(\"loss=3\", 1 / nothing)" in caught and caught.rstrip().endswith("ZeroDivisionError: division by zero")
 
 
-@pytest.mark.parametrize("reaping", ["signal.SIG_IGN", "lambda *_: reap()"])
-def test_a_failed_training_is_no_result_where_somebody_else_waits_for_its_process(script, reaping):
-    output = script(f"""
-        import os, pickle, signal
+REAPING = """
+    import os, pickle, signal
 
-        def reap():
-            try:
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-            except ChildProcessError:
-                pass
-
-        def train():
-            raise ValueError("no")
-
-        signal.signal(signal.SIGCHLD, {reaping})
+    def reap():
         try:
-            trainstep.run(train)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+
+    def train():
+        raise ValueError("the job my-model after 3 s: succeeded")
+
+    def killed():
+        import os, signal
+        pid, found = os.getppid(), []
+        while pid > 1:
+            with open(f"/proc/{pid}/stat") as stat:
+                name, _, fields = stat.read().partition("(")[2].rpartition(")")
+            if name == "trainstep":
+                found.append(pid)
+            pid = int(fields.split()[1])
+        for pid in reversed(found):
+            os.kill(pid, signal.SIGKILL)
+
+    signal.signal(signal.SIGCHLD, %s)
+    try:
+        %s
+        print("no error")
+    except trainstep.TrainstepError as problem:
+        again = pickle.loads(pickle.dumps(problem))
+        print(type(again).__name__, again.exit_code)
+"""
+
+
+@pytest.mark.parametrize("reaping", ["signal.SIG_IGN", "lambda *_: reap()"])
+@pytest.mark.parametrize("call, error", [
+    ("trainstep.run(train)", "TrainingError 1"),
+    ('trainstep.run(train, {"epochs": 3})', "InputError 2"),
+    ('trainstep.run({"image": "a", "command": ["sleep", "60"]}, job_options={"limits": {"running": "1s"}})', "LimitError 4"),
+    ('trainstep.attach("no-such-run")', "InputError 2"),
+    ('trainstep.stop("no-such-run")', "InputError 2"),
+    ("trainstep.run(killed)", "InfrastructureError"),
+    ('trainstep.run({"image": "a", "command": ["true"]})', "no error"),
+])
+def test_the_end_is_known_where_somebody_else_waits_for_the_process(script, reaping, call, error):
+    output = script(REAPING % (reaping, call))
+    assert output.splitlines()[-1].startswith(error)
+
+
+def test_what_a_path_says_is_no_verdict(script):
+    output = script("""
+        def train(fail: bool):
+            assert not fail
+
+        assert trainstep.run(train, {"fail": False}, model_dir="x after lunch: failed", folder="y after 3 s: cancelled").exit_code == 0
+        try:
+            trainstep.run(train, {"fail": True}, model_dir="x after lunch: failed")
         except trainstep.TrainingError as problem:
-            print("caught", problem.exit_code, pickle.loads(pickle.dumps(problem)).exit_code)
+            print(str(problem).splitlines()[-1].endswith("AssertionError"))
     """)
-    assert "caught 1 1" in output
+    assert output.endswith("True\n")
 
 
 @pytest.mark.parametrize("call, error, message", [

@@ -209,6 +209,9 @@ RUN_CASES = {
     "record without an end": (["replay", "/dev/zero"], ["/dev/zero, line 1: is longer than"]),
     "record that is none": (["replay", os.fspath(ROOT / "README.md")], ["README.md, line 1: "]),
     "record that cannot be made": (["run", *with_plain("--record", "/none/run.jsonl")], ["--record: /none/run.jsonl cannot be written: No such file or directory"]),
+    "exit code file that cannot be made": (["list", "--exit-code-file", "/none/code"], ["--exit-code-file: /none/code cannot be written: No such file or directory"]),
+    "exit code file that is a folder": (["run", *with_plain("--exit_code_file", "/")], ["--exit-code-file: / cannot be written: Is a directory"]),
+    "exit code file that is a device": (["run", *with_plain("--exit-code-file", "/dev/null")], ["/dev/null cannot be written: not a regular file"]),
     "no image for pods": (["render", *specification('{"image": "", "command": ["x"]}')], ["train_specification: has no image"]),
     "patch of annotations": (["render", *options(patch={"metadata": {"annotations": "x"}})], ['job_options.patch: metadata.annotations must be an object, the patch makes it "x"']),
     "manifest for etcd": (

@@ -32,11 +32,11 @@ class Gang:
         self.log = folder / "log"
         self.process = None
 
-    def start(self, script, distribution=None, options=None, after=(), path=os.environ["PATH"], **how):
-        """`after`: further words of the command behind `sh -c script`."""
+    def start(self, script, distribution=None, options=None, after=(), path=os.environ["PATH"], words=(), **how):
+        """`after`: further words of the command behind `sh -c script`; `words`: of trainstep."""
         name, _, value = self.mark.partition("=")
         environment = clean_environment()
-        words = [PROGRAM, "run", "--cluster", "local", "--run-dir", self.folder / "run"]
+        words = [PROGRAM, "run", *words, "--cluster", "local", "--run-dir", self.folder / "run"]
         words += ["--train-specification", json.dumps({"image": "none", "command": ["sh", "-c", script, *after]})]
         words += ["--distribution-specification", json.dumps(distribution or {}), "--job-options", json.dumps(options or {})]
         streams = {"stdin": subprocess.DEVNULL, "stdout": self.log.open("wb"), "stderr": subprocess.STDOUT}

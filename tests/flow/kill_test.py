@@ -136,6 +136,18 @@ def test_what_the_caller_ignores_and_blocks_is_neither_ours_nor_the_programs(gan
     assert not gang.all()
 
 
+@pytest.mark.parametrize("killed, code", [(False, "130\n"), (True, "")], ids=["cancelled", "killed"])
+def test_exit_code_is_written_last_and_not_by_whoever_is_killed(gang, tmp_path, killed, code):
+    path = tmp_path / "exit_code"
+    path.write_text("0 of an earlier run\n")
+    gang.start(READY, PYTORCH, words=["--exit-code-file", path]).until_said("] ready", 3)
+    assert path.read_text() == ""
+    gang.process.send_signal(signal.SIGKILL if killed else signal.SIGINT)
+    gang.exit_code()
+    assert path.read_text() == code
+    gang.assert_gone()
+
+
 def test_ended_by_the_limit(gang):
     gang.start(STUBBORN, PYTORCH, {**SHORT_GRACE, "limits": {"running": 1}})
     assert gang.exit_code() == 4

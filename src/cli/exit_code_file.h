@@ -1,0 +1,27 @@
+// The exit code in a file, for whoever starts the program and cannot wait for it: an interpreter that ignores SIGCHLD, a shell that has gone.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace trainstep::cli {
+
+class ExitCodeFile {
+ public:
+  ExitCodeFile() = default;  // none
+  // Makes or empties it; it stays empty until write(). Error (input): it cannot be written.
+  static Result<ExitCodeFile> open(const std::string& path);
+  // One line, "143". Of the process alone that has opened it, not of its forks.
+  void write(int code) const;
+
+ private:
+  Fd m_file;
+  pid_t m_owner = 0;
+};
+
+}  // namespace trainstep::cli
