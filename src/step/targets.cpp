@@ -166,9 +166,12 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
 Result<void> check_outputs(const Inputs& inputs, const std::string& record) {
   auto targets = inputs.targets;
   if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
-  for (const auto& input : inputs.request.inputs)
-    if (!record.empty() && !input.path.empty() && lies_in(real(record), real(input.path)))
-      return input_error(fmt::format("record: {} is, or lies in, {} ({}); give it a place of its own", record, input.name, input.path));
+  for (const auto& target : targets)
+    for (const auto& input : inputs.request.inputs)
+      if (target.kind == OutputTarget::Kind::file && !target.path.empty() && !target.path.starts_with("/dev/") && !input.path.empty() &&
+          lies_in(real(followed(target.path).string()), real(input.path)))
+        return input_error(
+            fmt::format("{}: {} is, or lies in, {} ({}); give it a place of its own", target.name, target.path, input.name, input.path));
   return check_targets(targets);
 }
 

@@ -19,7 +19,7 @@ namespace trainstep::step {
 // file that is tried and gone at once; a device or pipe is no obstacle.
 Result<void> check_targets(const std::vector<OutputTarget>& targets);
 
-// The same of all that the step writes, `record` (empty: none) included, which may be no input either.
+// The same of all that the step writes, `record` (empty: none) included. Error (input): a file that is an input or lies in one, too.
 Result<void> check_outputs(const Inputs& inputs, const std::string& record);
 
 // What the model is not to replace: the working directory, the user's home, the step's inputs on this machine, and `others` (what it is → path).

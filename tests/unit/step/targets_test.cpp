@@ -131,6 +131,23 @@ TEST_CASE("A record is written neither over an input nor where another output go
   CHECK(refusal("").empty());
 }
 
+TEST_CASE("No file of ours is written over an input, whatever it is called and wherever a link leads") {
+  const Places places;
+  const auto& folder = places.folder;
+  Inputs inputs;
+  inputs.request.inputs.push_back({"train_dataset_dir", (folder / "old/a").string(), "", "", Json::object()});
+  std::filesystem::create_symlink("old/a", folder / "link");
+  for (const auto* name : {"report", "results", "job_name_file", "metrics", "mlpipeline_ui_metadata"})
+    for (const auto* path : {"old/a", "link", "old/../link"}) {
+      inputs.targets = {file(name, folder / path)};
+      const auto checked = check_outputs(inputs, "");
+      REQUIRE_FALSE(checked);
+      CHECK_THAT(checked.error().message, Contains(std::string(name) + ": ") && Contains("is, or lies in, train_dataset_dir"));
+    }
+  inputs.targets = {file("report", folder / "old/b")};
+  CHECK(check_outputs(inputs, ""));
+}
+
 TEST_CASE("Asking makes nothing") {
   const Places places;
   REQUIRE(check_targets({file("report", places.folder / "new/report.html")}).has_value());
