@@ -114,9 +114,16 @@ SHOWS = """#!/bin/sh
 shift
 for word; do
   shift
-  case $word in --cluster=kubernetes | --log-format=*) ;; *) set -- "$@" "$word" ;; esac
+  case $word in
+    --cluster=kubernetes | --log-format=*) ;;
+    --exit-code-file=*) file=${word#*=} ;;
+    *) set -- "$@" "$word" ;;
+  esac
 done
-exec "$PROGRAM" render "$@" >>"$SHOWN"
+"$PROGRAM" render "$@" >>"$SHOWN"
+code=$?
+echo $code >"$file"
+exit $code
 """
 
 
