@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/files.h"
@@ -128,7 +129,12 @@ void Console::finish() {
 }
 
 void ProgressFile::progress(Time /*at*/, int done, int of) {
-  // Best effort: a progress bar must not fail a training.
+  // Best effort: a progress bar must not fail a training. Whoever wants one has made the folder; what is no file is somebody else's.
+  std::error_code unknown;
+  const auto place = std::filesystem::absolute(m_path, unknown);
+  const auto status = std::filesystem::status(place, unknown);
+  const bool may_be_made = !std::filesystem::exists(status) && std::filesystem::is_directory(place.parent_path(), unknown);
+  if (!may_be_made && !std::filesystem::is_regular_file(status)) return;
   if (!write_file_atomically(m_path, fmt::format("{}/{}", done, of))) return;
 }
 

@@ -2,6 +2,7 @@
 #include "follow/machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "follow/triage.h"
 
@@ -30,6 +31,8 @@ void Machine::take_output(const MemberOutput& output, Time at, result::Tail& tai
     if (primary) m_metrics.feed(line, at);
     if (near_end) tail.push(line);
   });
+  if (primary && m_metrics.full() && !std::exchange(m_told_full, true))
+    warn("the program's log names more than 2000 metrics: further names are not taken from it; write them to a metrics output");
   if (!primary || m_progress == m_metrics.progress()) return;
   m_progress = m_metrics.progress();
   if (m_progress.epoch && m_progress.epochs)

@@ -76,6 +76,7 @@ class Machine {
   std::vector<bool> m_shown;
   result::MetricReader m_metrics;
   result::Progress m_progress;
+  bool m_told_full = false;
 };
 
 }  // namespace trainstep::follow

@@ -9,7 +9,8 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_names = 200;
+constexpr std::size_t most_names = 2000;
+constexpr std::size_t most_curves = 200;  // of the others the last value
 constexpr std::size_t most_points = 2000;
 constexpr std::size_t longest_line = std::size_t{64} << 10U;
 
@@ -41,6 +42,7 @@ void MetricReader::Curve::add(MetricPoint point) {
     return;
   }
   ++count;
+  if (last_only) return points.assign(1, point);
   // Value n is on the grid if n - 1 is a multiple of the stride; the last point may be off it, and is then replaced.
   const bool last_is_on_grid = points.empty() || (count - 2) % stride == 0;
   if (!last_is_on_grid) {
@@ -60,9 +62,14 @@ void MetricReader::take(const MetricLine& line, Time at) {
   for (const auto& metric : line.metrics) {
     auto found = m_index.find(metric.name);
     if (found == m_index.end()) {
-      if (m_curves.size() >= most_names) continue;
+      if (m_curves.size() >= most_names) {
+        m_full = true;
+        continue;
+      }
       found = m_index.emplace(metric.name, m_curves.size()).first;
-      auto& series = m_curves.emplace_back().series;
+      auto& curve = m_curves.emplace_back();
+      curve.last_only = m_curves.size() > most_curves;
+      auto& series = curve.series;
       series.name = metric.name;
       series.axis = line.step ? Axis::step : line.epoch || (line.of_epoch && m_progress.epoch) ? Axis::epoch : Axis::count;
     }

@@ -49,13 +49,16 @@ struct MetricLine;
 //   Keras: "Epoch 3/10", "45/45 [====] - 1s 2ms/step - loss: 0.12 - val_loss: 0.2", Keras 3's bars, colours, carriage returns
 //   a line that is one flat JSON object or Python dict of numbers: {"epoch": 1, "loss": 0.3}
 // Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them.
-// Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 200 names, lines longer than 64 KiB are skipped.
+// Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 2000 names, of the first 200 a curve, of the others the last
+// value; lines longer than 64 KiB are skipped.
 class MetricReader {
  public:
   // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
   void feed(std::string_view line, Time at);
 
   [[nodiscard]] const Progress& progress() const { return m_progress; }
+  // There were more names than are taken.
+  [[nodiscard]] bool full() const { return m_full; }
   // In the order in which the names appeared.
   [[nodiscard]] std::vector<MetricSeries> series() const;
   // The last value of each name, in the same order.
@@ -66,6 +69,7 @@ class MetricReader {
     MetricSeries series;
     std::uint64_t count = 0;   // values seen
     std::uint64_t stride = 1;  // every stride-th of them is kept
+    bool last_only = false;
     void add(MetricPoint point);
   };
   void take(const MetricLine& line, Time at);
@@ -73,6 +77,7 @@ class MetricReader {
   Progress m_progress;
   std::vector<Curve> m_curves;
   std::map<std::string, std::size_t, std::less<>> m_index;
+  bool m_full = false;
 };
 
 // What the program wrote as its metrics, in any of the shapes that pipelines know:

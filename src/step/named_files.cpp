@@ -16,10 +16,15 @@ bool is_argo_argument(std::string_view path) {
   return path.substr(begin.size(), path.size() - begin.size() - end.size()).find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Below the folder, by its words alone: what lies there is the template's.
+// Below the folder, by its words, and where links on the way lead: what lies there is the template's.
 bool lies_below(std::string_view path, const std::string& folder) {
-  const auto normal = std::filesystem::path(path).lexically_normal().string();
-  return normal.starts_with(folder.ends_with('/') ? folder : folder + "/");
+  namespace fs = std::filesystem;
+  const auto below = [](const fs::path& one, const fs::path& other) {
+    const auto text = other.string();
+    return one.string().starts_with(text.ends_with('/') ? text : text + "/");
+  };
+  std::error_code unknown;  // what is not there leads nowhere
+  return below(fs::path(path).lexically_normal(), folder) && below(fs::weakly_canonical(path, unknown), fs::weakly_canonical(folder, unknown));
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/redact.h"
 #include "base/text.h"
 #include "step/html.h"
 #include "step/report_parts.h"
+#include "step/secrets.h"
 
 namespace trainstep::step {
 namespace {
@@ -115,7 +117,7 @@ std::string footer_part(const Story& story) {
   if (const auto* plan = story.plan) {
     part += fmt::format(" · run {}", escaped(plan->run_id));
     if (!plan->name_space.empty()) part += fmt::format(" · namespace {}", escaped(plan->name_space));
-    if (!plan->image.value.empty()) part += fmt::format(" · image {}", escaped(plan->image.value));
+    if (!plan->image.value.empty()) part += fmt::format(" · image {}", escaped(redacted(plan->image.value, secrets_of(story.inputs, plan))));
     part += fmt::format(" · specification {}", escaped(plan->spec_hash.substr(0, 12)));
   }
   return part + "</p>\n</footer>\n";

@@ -64,6 +64,7 @@ std::string metrics_part(const Story& story) {
       rows += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(metric.name), number_text(metric.value));
   std::string part = "<section>\n<h2>Metrics</h2>\n";
   if (!cards.empty()) part += "<div class=\"cards\">\n" + cards + "</div>\n";
+  if (count > most_rows) rows += fmt::format("<tr><td class=\"soft\">and {} more</td><td></td></tr>\n", count - most_rows);
   if (!rows.empty()) part += "<table>\n<tr><th>metric</th><th class=\"num\">final value</th></tr>\n" + rows + "</table>\n";
   return part + "</section>\n";
 }

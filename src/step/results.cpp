@@ -56,8 +56,9 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
   std::vector<result::Metric> metrics;
   for (const auto& output : outcome.outputs)
     if (output.present && (names_metrics(output.name) || names_metrics(output.step_path))) put_written(metrics, output, read_file);
-  for (const auto& series : outcome.series) {
-    const auto written = std::any_of(metrics.begin(), metrics.end(), [&](const result::Metric& metric) { return metric.name == series.name; });
+  for (const auto written_ones = metrics.size(); const auto& series : outcome.series) {
+    const auto written = std::any_of(metrics.begin(), metrics.begin() + static_cast<std::ptrdiff_t>(written_ones),
+                                     [&](const result::Metric& metric) { return metric.name == series.name; });
     if (!written && !series.points.empty()) metrics.push_back({.name = series.name, .value = series.points.back().value, .percentage = false});
   }
   return metrics;

@@ -133,7 +133,7 @@ def test_folder_of_a_run_at_work_is_left_alone(script):
         def second():
             print("loss=7")
 
-        ended = []
+        ended, refusals = [], []
         go = str(pathlib.Path("go").resolve())
         thread = threading.Thread(target=lambda: ended.append(trainstep.run(first, {"go": go}, folder="same")), daemon=True)
         thread.start()
@@ -145,16 +145,16 @@ def test_folder_of_a_run_at_work_is_left_alone(script):
             try:
                 call(second, folder="same")
             except trainstep.InputError as refused:
-                print("refused:", refused)
+                refusals.append(f"refused: {refused}")
         now = {path: path.read_bytes() for path in log.parent.iterdir() if path.is_file()}
         assert now == before, now
         pathlib.Path(go).touch()
         thread.join()
         assert ended[0].metrics == {"loss": 2.0} and b"loss=2" in log.read_bytes(), ended
         assert trainstep.run(second, folder="same").metrics == {"loss": 7.0}
-        print("over")
+        print("", *refusals, "over", sep="\\n")
     """)
-    assert output.count("refused: folder: another run is at work in ") == 2 and output.endswith("over\n")
+    assert output.count("\nrefused: folder: another run is at work in ") == 2 and output.endswith("over\n")
 
 
 def test_folder_is_free_again_though_a_copy_of_the_interpreter_lives(script):

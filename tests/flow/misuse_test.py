@@ -84,6 +84,17 @@ def test_odd_environments(run, wrapper):
     assert b"[main] [" + (b"\xff\xfe" if "ODD" in wrapper else b"") + b"]\n" in done.stdout
 
 
+def test_progress_is_written_only_where_a_file_can_be(run, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    for place, written in (("fifo", False), ("folder", False), ("none/progress", False), ("folder/progress", True)):
+        path = tmp_path / place
+        assert run(*program("echo epoch=1/2; echo epoch=2/2"), env={"ARGO_PROGRESS_FILE": path}).returncode == 0
+        assert path.is_file() == written
+    assert (tmp_path / "folder/progress").read_text() == "2/2"
+    assert (tmp_path / "fifo").is_fifo() and not (tmp_path / "none").exists()
+
+
 def test_file_names_that_are_not_utf8(run, tmp_path):
     done = run(*program("echo loss=1"), "--report", b"r\xff.html", "--metrics", b"m\xff.json", "--log-format", "json")
     assert done.returncode == 0

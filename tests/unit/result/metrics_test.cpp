@@ -157,8 +157,14 @@ TEST_CASE("memory is bounded: points are thinned out evenly, names are limited, 
     REQUIRE(points[i].x == points[i].value);
     if (i + 2 < points.size()) REQUIRE(points[i + 1].x - points[i].x == stride);
   }
-  for (int i = 0; i < 500; ++i) reader.feed("name" + std::to_string(i) + "=1", Time{});
-  CHECK(reader.series().size() == 200);
+  CHECK_FALSE(reader.full());
+  for (int i = 0; i < 5000; ++i) reader.feed("name" + std::to_string(i % 2500) + "=" + std::to_string(i), Time{});
+  CHECK(reader.full());
+  REQUIRE(reader.series().size() == 2000);
+  CHECK(reader.series()[199].points.size() == 2);
+  CHECK(reader.series()[200].points.size() == 1);  // no curve, but its value
+  CHECK(reader.latest()[1999].name == "name1998");
+  CHECK(reader.latest()[1999].value == 1998 + 2500);
   MetricReader other;
   other.feed("loss=1 " + std::string(70'000, 'x'), Time{});
   CHECK(other.latest().empty());

@@ -133,6 +133,19 @@ TEST_CASE("Values whose names sound secret are not shown") {
   CHECK_THAT(render_report(success().story()), !Contains("hf_never") && Contains("hub_token"));
 }
 
+TEST_CASE("An image's address is shown without what lets one in") {
+  auto a = success();
+  a.plan.image.value = "https://user:hunter2@registry.example/digits";
+  CHECK_THAT(render_report(a.story()), !Contains("hunter2") && Contains("registry.example/digits"));
+}
+
+TEST_CASE("A report says how many metrics it leaves out") {
+  AStory a;
+  auto story = a.story();
+  for (int i = 0; i < 250; ++i) story.metrics.push_back({.name = "m" + std::to_string(i), .value = 1, .percentage = false});
+  CHECK_THAT(render_report(story), Contains(">m199<") && !Contains(">m200<") && Contains("and 50 more"));
+}
+
 TEST_CASE("A report can be made of nothing but a verdict") {
   AStory a;
   a.planned = false;
