@@ -54,8 +54,6 @@ int run_exec(const ExecCommand& command) {
   if (::getpid() == 1) return agent::exec(*task, options);  // all others of its container end with it
   return process::run_guarded([&](int guard_fd) {
     options.guard = guard_fd;
-    // Whoever kills a whole group (orted, for one) spares one of the two; not at a terminal, which speaks to the group in front.
-    if (guard_fd >= 0 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) ::setpgid(0, 0);
     return agent::exec(*task, options);
   });
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,23 +28,48 @@ constexpr Duration last_patience{1'000};  // with who reads stderr
 sigset_t guard_signals() {
   auto set = stop_signals();
   for (const int signal : {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD}) sigaddset(&set, signal);
+  struct sigaction pausing{};
+  ::sigaction(SIGTSTP, nullptr, &pausing);
+  if (pausing.sa_handler != SIG_IGN) sigaddset(&set, SIGTSTP);
   return set;
 }
 
-// The terminal (si_code > 0) sends to the whole foreground group: the program has that signal already. Only the SIGHUP of a terminal that is closed
-// goes to the first process of the session alone, which we may be.
-bool is_for_program(int signal, const siginfo_t& info) { return info.si_code <= 0 || signal == SIGHUP; }
+// Both pause, until the shell has us go on. Where nobody could (no job control, as under ssh -t), the signal stops nobody.
+void pause_with(pid_t program) {
+  ::kill(program, SIGSTOP);
+  sigset_t pause;
+  sigemptyset(&pause);
+  sigaddset(&pause, SIGTSTP);
+  ::raise(SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &pause, nullptr);  // here it counts
+  ::sigprocmask(SIG_BLOCK, &pause, nullptr);
+  ::kill(program, SIGCONT);
+}
 
-// Until the program has ended; its wait status.
+// Until the program has ended; its wait status. Whoever else stops the program, its own gang even, stops all that ends the gang: it goes on.
 int watch(pid_t program, const sigset_t& signals) {
   while (true) {
     int wait_status = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;)
-      if (pid == program && !WIFSTOPPED(wait_status)) return wait_status;
-    siginfo_t info{};
-    const int signal = ::sigwaitinfo(&signals, &info);
-    if (signal > 0 && signal != SIGCHLD && is_for_program(signal, info)) ::kill(program, signal);
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED)) > 0;) {
+      if (pid != program) continue;
+      if (!WIFSTOPPED(wait_status)) return wait_status;
+      ::kill(program, SIGCONT);
+    }
+    const int signal = ::sigwaitinfo(&signals, nullptr);
+    if (signal == SIGTSTP)
+      pause_with(program);
+    else if (signal > 0 && signal != SIGCHLD)
+      ::kill(program, signal);
   }
+}
+
+// In the program. Who kills the group that was started – timeout, a shell's job control, orted – kills the guard alone, and a kill that the pausing
+// program would sleep through wakes it. A terminal counts it among those in the background, where some are stopped as soon as they write (stty
+// tostop).
+void stand_apart() {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);
+  ::signal(SIGTTOU, SIG_IGN);
 }
 
 void complain(const std::string& sentence) {
@@ -83,6 +109,7 @@ int run_guarded(const std::function<int(int guard_fd)>& program, const std::func
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   const auto child = ::fork();
   if (child > 0) {
+    ::setpgid(child, child);  // here and there, whoever is first
     read_end.close();
     return guard(child, signals, strangers, tidy_up);
   }
@@ -90,6 +117,7 @@ int run_guarded(const std::function<int(int guard_fd)>& program, const std::func
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::sigprocmask(SIG_BLOCK, &stops, nullptr);
   if (child < 0) return program(-1);
+  stand_apart();
   become_subreaper();
   write_end.close();
   return program(read_end.get());

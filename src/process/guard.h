@@ -6,11 +6,12 @@
 
 namespace trainstep::process {
 
-// Forks. The child runs `program` and its result is returned there; the parent waits, forwards the stop signals, SIGQUIT, SIGUSR1, SIGUSR2 and
-// SIGCONT that it was sent by kill(2) (not those of the terminal, which reach the whole foreground group), kills what is left of the child's
-// descendants once it has ended, and returns its exit code; 3, with a line on stderr, when a signal ended the child, or when it succeeded and
-// somebody of its descendants cannot be killed. So the function returns twice, in two processes, with the same number as a rule. To be called before
-// any thread is made and with nothing in the buffers of stdout. When it cannot fork, `program` runs unguarded with -1.
+// Forks. The child runs `program` in a process group of its own, so that a kill of the caller's group spares it; its result is returned there. The
+// parent waits, passes on the stop signals, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT, pauses with it on SIGTSTP (Ctrl-Z) and has it go on when anybody
+// else has stopped it, kills what is left of the child's descendants once it has ended, and returns its exit code; 3, with a line on stderr, when a
+// signal ended the child, or when it succeeded and somebody of its descendants cannot be killed. So the function returns twice, in two processes,
+// with the same number as a rule. To be called before any thread is made and with nothing in the buffers of stdout. When it cannot fork, `program`
+// runs unguarded with -1. The child cannot read from a terminal.
 //
 // `tidy_up` is called in the parent when a signal has ended the child, after its descendants: for what the child would have removed at its end.
 //

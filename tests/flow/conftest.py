@@ -32,15 +32,15 @@ class Gang:
         self.log = folder / "log"
         self.process = None
 
-    def start(self, script, distribution=None, options=None, after=(), path=os.environ["PATH"], words=(), **how):
-        """`after`: further words of the command behind `sh -c script`; `words`: of trainstep."""
+    def start(self, script, distribution=None, options=None, after=(), path=os.environ["PATH"], words=(), begin=subprocess.Popen, **how):
+        """`after`: further words of the command behind `sh -c script`; `words`: of trainstep. `begin`: what starts trainstep's words."""
         name, _, value = self.mark.partition("=")
         environment = clean_environment()
         words = [PROGRAM, "run", *words, "--cluster", "local", "--run-dir", self.folder / "run"]
         words += ["--train-specification", json.dumps({"image": "none", "command": ["sh", "-c", script, *after]})]
         words += ["--distribution-specification", json.dumps(distribution or {}), "--job-options", json.dumps(options or {})]
         streams = {"stdin": subprocess.DEVNULL, "stdout": self.log.open("wb"), "stderr": subprocess.STDOUT}
-        self.process = subprocess.Popen(words, env={**environment, name: value, "NO_COLOR": "1", "PATH": path}, cwd=self.folder, **{**streams, **how})
+        self.process = begin(words, env={**environment, name: value, "NO_COLOR": "1", "PATH": path}, cwd=self.folder, **{**streams, **how})
         return self
 
     def output(self):

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whoever is killed, no process of the gang is left after 10 s, and verdict and exit code tell what happened."""
 import os
+import pathlib
 import pty
+import re
+import shlex
 import signal
+import subprocess
+import termios
 
 import pytest
-from conftest import until
+from conftest import PROGRAM, until
 
 PYTORCH = {"distribution_type": "PyTorch", "number_of_workers": 3}
 MPI = {"distribution_type": "MPI", "number_of_workers": 2}
@@ -63,6 +68,30 @@ def test_killed_guard_leaves_nobody(gang, distribution, ranks, script, options):
 
 
 @KINDS
+def test_killed_group_leaves_nobody_and_no_folder(gang, distribution, ranks):
+    """As `timeout -s KILL` and a shell's `kill -9 %1` do."""
+    gang.start('echo "in $TMPDIR"; setsid sleep 1000 & ' + READY, distribution, preexec_fn=os.setpgrp).until_said("] ready", ranks)
+    folder = re.search(r"] in (.*)", gang.output())[1]
+    assert os.path.isdir(folder)
+    os.killpg(gang.process.pid, signal.SIGKILL)
+    gang.assert_gone()
+    assert not os.path.exists(folder)
+
+
+def test_a_program_that_stops_trainstep_does_not_stop_its_end(gang):
+    gang.start("kill -STOP $PPID; exit 7")
+    assert gang.exit_code() == 1
+    assert "exited with code 7" in gang.output()
+
+
+def test_a_program_that_stops_trainstep_does_not_stop_a_cancel(gang):
+    gang.start("while :; do kill -STOP $PPID; echo ready; sleep 0.05; done").until_said("] ready")
+    gang.process.terminate()
+    assert gang.exit_code() == 143
+    assert not gang.all()
+
+
+@KINDS
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)], ids=["SIGTERM", "SIGINT", "SIGHUP"])
 def test_stop_signal_cancels(gang, distribution, ranks, number, code):
     gang.start(READY, distribution).until_said("] ready", ranks)
@@ -104,6 +133,58 @@ def test_interrupt_from_the_terminal_arrives_once(gang, tmp_path):
     assert gang.output().count("SIGINT (2) received") == 1
     os.close(controller)
     os.close(terminal)
+
+
+def test_interrupt_for_the_group_arrives_once(gang):
+    save = "trap 'sleep 0.5; echo saved; exit 0' TERM; " + READY
+    gang.start(save, PYTORCH, preexec_fn=os.setpgrp).until_said("] ready", 3)
+    os.killpg(gang.process.pid, signal.SIGINT)
+    assert gang.exit_code() == 130
+    assert gang.output().count("] saved") == 3
+
+
+def stat(pid):
+    """state, parent, …"""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def guard_and_program(gang):
+    own = [pid for pid, words in gang.all().items() if words.startswith(f"{PROGRAM} run")]
+    return [(int(stat(pid)[1]), pid) for pid in own if int(stat(pid)[1]) in own]
+
+
+def below_a_shell(words, **how):
+    """With job control."""
+    return subprocess.Popen(["bash", "-mc", f"{shlex.join(map(str, words))}; touch paused; until [ -e go ]; do sleep 0.05; done; fg >/dev/null"], **how)
+
+
+def test_ctrl_z_pauses_and_fg_goes_on(gang):
+    """On a terminal that stops whoever writes from the background."""
+    controller, terminal = pty.openpty()
+    settings = termios.tcgetattr(terminal)
+    settings[3] |= termios.TOSTOP
+    termios.tcsetattr(terminal, termios.TCSANOW, settings)
+
+    def take_terminal():
+        os.setsid()
+        os.close(os.open(os.ttyname(terminal), os.O_RDWR))
+
+    script = "until [ -e end ]; do sleep 0.05; done; echo ended"
+    gang.start(script, begin=below_a_shell, preexec_fn=take_terminal, stdin=terminal, stdout=terminal, stderr=terminal)
+    [pair] = until(lambda: guard_and_program(gang), "a running step")
+    until((gang.folder / "run/main").exists, "the replica's folder")
+    os.write(controller, b"\x1a")
+    until((gang.folder / "paused").exists, "the shell's turn")
+    assert [stat(pid)[0] for pid in pair] == ["T", "T"]
+    (gang.folder / "go").touch()
+    until(lambda: "T" not in [stat(pid)[0] for pid in pair], "guard and program go on")
+    (gang.folder / "run/main/end").touch()
+    seen = b""
+    while b"[main] ended\r\n" not in seen or b": succeeded" not in seen:
+        seen += os.read(controller, 4096)
+    assert gang.exit_code() == 0
+    os.close(terminal)
+    os.close(controller)
 
 
 def test_terminal_that_is_closed_is_a_stop(gang):

@@ -29,6 +29,7 @@ class Guarded {
     std::array<int, 2> out{};
     REQUIRE(::pipe2(out.data(), O_CLOEXEC) == 0);
     guard = ::fork();
+    ::setpgid(guard, guard);  // as a shell with job control does
     if (guard == 0) {
       ::close(out[0]);
       ::close(STDERR_FILENO);
@@ -103,6 +104,42 @@ TEST_CASE("the program notices that its guard was killed") {
     return 0;
   });
   CHECK(guarded.read_line() == "ready");
+  ::kill(guarded.guard, SIGKILL);
+  CHECK(guarded.read_line() == "noticed");
+}
+
+TEST_CASE("who kills the group that was started kills the guard alone") {
+  Guarded guarded([](int guard_fd, int out) {
+    put(out, "ready");
+    pollfd waiting{guard_fd, POLLIN, 0};
+    put(out, ::poll(&waiting, 1, 20'000) == 1 ? "noticed" : "not noticed");
+    return 0;
+  });
+  CHECK(guarded.read_line() == "ready");
+  ::kill(-guarded.guard, SIGKILL);
+  CHECK(guarded.read_line() == "noticed");
+}
+
+TEST_CASE("a program that somebody stops goes on") {
+  const Guarded guarded([](int, int) {
+    ::raise(SIGSTOP);
+    return 42;
+  });
+  CHECK(guarded.exit_code() == 42);
+}
+
+TEST_CASE("a program that pauses goes on when its guard is killed") {
+  Guarded guarded([](int guard_fd, int out) {
+    put(out, std::to_string(::getpid()));
+    pollfd waiting{guard_fd, POLLIN, 0};
+    put(out, ::poll(&waiting, 1, 20'000) == 1 ? "noticed" : "not noticed");
+    return 0;
+  });
+  const auto program = std::stoi(guarded.read_line());
+  ::kill(guarded.guard, SIGSTOP);
+  int status = 0;
+  REQUIRE(::waitpid(guarded.guard, &status, WUNTRACED) == guarded.guard);
+  ::kill(program, SIGSTOP);  // the two of them, as after Ctrl-Z
   ::kill(guarded.guard, SIGKILL);
   CHECK(guarded.read_line() == "noticed");
 }
