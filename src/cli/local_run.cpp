@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 
 #include "base/poll_loop.h"
 #include "base/text.h"
+#include "base/write.h"
 #include "cli/app.h"
 #include "cli/cluster_only.h"
 #include "cli/hand_over.h"
@@ -14,6 +16,7 @@
 #include "kinds/kind.h"
 #include "local/backend.h"
 #include "local/gang.h"
+#include "local/pending_outputs.h"
 #include "local/scratch.h"
 #include "log/back_pressure.h"
 #include "process/guard.h"
@@ -30,6 +33,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view usual_run_dir = "trainstep-runs";
 // How long the gang may take to end when the guard was killed: whoever does that wants an end.
 constexpr Duration orphaned_grace{5'000};
+constexpr Duration last_patience{1'000};  // of the guard, with who reads stderr
 
 follow::Rules rules_of(const plan::Plan& plan) {
   follow::Rules rules;
@@ -150,9 +154,10 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   if (!recorder) return fail(command, recorder.error());
   const auto scratch = local::make_scratch(process::own_environment());
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
-                              [&command, &scratch] {
+                              [&command, &plan, &scratch] {
                                 local::remove_scratch(scratch);
                                 write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
+                                for (const auto& line : local::tidy_outputs(*plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
                               });
 }
 

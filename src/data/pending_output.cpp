@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <vector>
 
 #include "base/files.h"
 #include "base/links.h"
@@ -50,6 +49,14 @@ bool is_mount(const fs::path& path) {
 
 bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// The folders that are to be made for this one, the deepest first.
+std::vector<fs::path> missing(fs::path folder) {
+  std::vector<fs::path> folders;
+  std::error_code code;
+  for (; folder.has_relative_path() && !fs::exists(fs::symlink_status(folder, code)); folder = folder.parent_path()) folders.push_back(folder);
+  return folders;
 }
 
 bool is_empty_folder(const fs::path& path) {
@@ -97,6 +104,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   PendingOutput output;
   output.m_target = followed(target);
   const auto beside = output.m_target.parent_path();
+  output.m_made = missing(beside);
   TRY(make_directories(beside));
   std::error_code code;
   output.m_inside = fs::is_directory(output.m_target, code) && (is_mount(output.m_target) || ::access(beside.c_str(), W_OK | X_OK) != 0);
@@ -123,11 +131,17 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
 
 PendingOutput::~PendingOutput() {
   if (!m_lock) return;
+  if (!left().empty()) return;
   std::error_code code;
-  if (is_empty_folder(m_path)) fs::remove(m_path, code);
-  if (!fs::remove(m_path.parent_path(), code)) return;  // something is there
+  fs::remove_all(m_path.parent_path(), code);
   fs::remove(m_folder / "owner", code);
-  fs::remove(m_folder, code);  // unless it holds what was known before
+  fs::remove(m_folder, code);                                  // unless it holds what was known before
+  for (const auto& folder : m_made) fs::remove(folder, code);  // unless there is something in it
+}
+
+fs::path PendingOutput::left() const {
+  if (holds_files(m_path)) return m_path;
+  return holds_files(m_path.parent_path()) ? m_path.parent_path() : fs::path();
 }
 
 Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) {

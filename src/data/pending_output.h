@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -25,12 +26,15 @@ class PendingOutput {
   static Result<PendingOutput> open(const std::filesystem::path& target, const std::string& owner);
   PendingOutput(PendingOutput&& other) noexcept = default;
   PendingOutput& operator=(PendingOutput&& other) = delete;
-  // What was not committed stays for a look until the next run opens the same target; where there is nothing, nothing stays.
+  // What was not committed stays for a look until the next run opens the same target; where no file with content is, nothing stays, nor do folders
+  // above that open() has made.
   ~PendingOutput();
 
   // Where to write. Its parent exists, it does not, unless an earlier attempt has left it.
   [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
   [[nodiscard]] const std::filesystem::path& target() const { return m_target; }
+  // Where something with content lies that will stay, for people: at path(), or, of what was written beside it, around that. Empty: nowhere.
+  [[nodiscard]] std::filesystem::path left() const;
 
   // Puts what was written to its place; without anything there, does nothing. Links in it lead on to what they led to, or become a copy of it where
   // that vanishes or lies beside the output (output_links.h); where the output itself is a link, what it leads to is delivered. A file that is in the
@@ -51,7 +55,8 @@ class PendingOutput {
   void forget();
 
   std::filesystem::path m_target, m_folder, m_path;
-  bool m_inside = false;  // m_folder lies in the target
+  std::vector<std::filesystem::path> m_made;  // above the target, the deepest first
+  bool m_inside = false;                      // m_folder lies in the target
   Fd m_lock;
 };
 

@@ -10,7 +10,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "data/pending_output.h"
 #include "kinds/launch.h"
 #include "kinds/object.h"
 #include "kinds/pod_template.h"
@@ -20,6 +19,7 @@
 #include "local/gpus.h"
 #include "local/interpreter.h"
 #include "local/mpi_ranks.h"
+#include "local/pending_outputs.h"
 #include "local/place.h"
 #include "local/ports.h"
 #include "local/run_folder.h"
@@ -168,7 +168,6 @@ class LocalBackend::Impl {
 
   Result<void> set_up();
   Result<void> set_up_member(Member& member, const GpuDivision& gpus);
-  Result<void> open_outputs(Place& place);
   Result<void> check_inputs();
   Result<void> check_command(const Member& member);
   void set_up_done(Result<Setup::Outcome> outcome);
@@ -197,14 +196,14 @@ class LocalBackend::Impl {
   bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
   Surroundings m_surroundings;
   Ports m_ports;
-  std::map<std::string, PendingOutput> m_pending;  // by output; those that the step wants somewhere
-  std::map<std::string, Footprint> m_to_commit;    // of those: what this run has written, as it was found
-  Footprints m_before;                             // of the run
-  Footprints m_before_attempt;                     // of the primary, the last one
-  std::optional<Footprints> m_at_end;              // of the primary, as its first process ended well
-  std::string m_left_running;                      // by the primary then, for people; empty: nothing
-  std::string m_torn;                              // why an output cannot be whole; empty: nothing speaks against it
-  std::string m_survivors;                         // processes that could not be killed
+  PendingOutputs m_pending;
+  std::map<std::string, Footprint> m_to_commit;  // of those: what this run has written, as it was found
+  Footprints m_before;                           // of the run
+  Footprints m_before_attempt;                   // of the primary, the last one
+  std::optional<Footprints> m_at_end;            // of the primary, as its first process ended well
+  std::string m_left_running;                    // by the primary then, for people; empty: nothing
+  std::string m_torn;                            // why an output cannot be whole; empty: nothing speaks against it
+  std::string m_survivors;                       // processes that could not be killed
   MpiFlavour m_mpi = MpiFlavour::open_mpi;
   std::unique_ptr<Setup> m_setup;
   std::shared_ptr<char> m_alive = std::make_shared<char>();
@@ -245,7 +244,9 @@ Result<void> LocalBackend::Impl::check_inputs() {
 
 Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
   ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
-  if (member.info.primary) TRY(open_outputs(member.place));
+  if (member.info.primary) {
+    ASSIGN(m_pending, open_outputs(m_plan, member.place));
+  }
   TRY(make_folders(member.place));
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
@@ -253,20 +254,6 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
   ASSIGN(auto words, kinds::program_words(m_plan, member.place.placement));
   if (m_plan.kind == "PyTorch" && m_plan.distribution.elastic) words = kinds::torch_words(m_plan, std::move(words));
   member.argv = kinds::texts(words);
-  return {};
-}
-
-// The program does not write to the step's paths: what is there is an earlier model until this one is whole.
-Result<void> LocalBackend::Impl::open_outputs(Place& place) {
-  for (const auto& output : m_plan.binding.outputs) {
-    auto& path = place.placement.outputs.at(output.name);
-    if (!output.path || !PendingOutput::possible(path)) continue;
-    auto pending = in_context(output.path->name, PendingOutput::open(path, m_plan.run_id));
-    if (!pending && pending.error().kind == ErrorKind::conflict) return input_error(pending.error().message);
-    if (!pending) return std::move(pending.error());
-    path = pending->path().string();
-    m_pending.emplace(output.name, std::move(*pending));
-  }
   return {};
 }
 
@@ -441,17 +428,14 @@ Result<std::vector<std::string>> LocalBackend::Impl::commit() {
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
     ASSIGN(const auto aside, pending.commit([this](const fs::path& path) { return m_scratch && m_scratch->holds(path.string()); }));
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
+    if (const auto beside = pending.left(); !beside.empty())
+      told.push_back(
+          fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", name, beside.string()));
   }
   return told;
 }
 
-std::vector<std::string> LocalBackend::Impl::left_behind() const {
-  std::vector<std::string> lines;
-  for (const auto& [name, pending] : m_pending)
-    if (holds_files(pending.path()))
-      lines.push_back(fmt::format("{}: what the program had written is in {} until the next run", name, pending.path().string()));
-  return lines;
-}
+std::vector<std::string> LocalBackend::Impl::left_behind() const { return describe_left(m_pending); }
 
 LocalBackend::LocalBackend(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
     : m_impl(std::make_unique<Impl>(loop, plan, std::move(options))) {}

@@ -220,6 +220,43 @@ def test_failed_run_leaves_the_older_model_as_it_was(step, gang, tmp_path, progr
     assert tree(tmp_path / "model") == before
 
 
+def hidden(folder):
+    return [name for name in os.listdir(folder) if name.startswith(".")]
+
+
+def test_what_is_saved_beside_the_model_is_said_and_stays_until_the_next_run(step, gang, tmp_path):
+    assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; echo b >"$0.bin"')) == 0
+    assert tree(tmp_path / "model") == {"weights": "w\n"}
+    left = re.search(r"model_dir: what the program has saved beside it is no part of it, and is in (\S+) until the next run", gang.output())
+    assert tree(left[1]) == {"model.bin": "b\n"}
+    assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; touch "$0.lock"; mkdir "$0.logs"'), run_dir="second") == 0
+    assert "saved beside" not in gang.output()
+    assert not hidden(tmp_path)
+
+
+def test_a_failed_run_says_where_it_has_saved_beside_the_model(step, gang, tmp_path):
+    assert step(None, command=script('echo b >"$0.bin"; exit 3')) == 1
+    left = re.search(r"model_dir: what the program had written is in (\S+) until the next run", gang.output())
+    assert tree(left[1]) == {"model.bin": "b\n"}
+
+
+@pytest.mark.parametrize("ending, code", [("exit 3", 1), ("kill -TERM $PPID; exec sleep 1000", 143), ("kill -KILL $PPID; exec sleep 1000", 3)], ids=["failed", "cancelled", "killed"])
+def test_a_run_without_a_model_leaves_nothing_at_its_place(step, tmp_path, ending, code):
+    assert step(None, command=script(f'mkdir "$0"; touch "$0/empty"; {ending}')) == code
+    assert not hidden(tmp_path)
+
+
+def test_a_run_without_a_model_leaves_no_folders_that_it_made_for_one(step, tmp_path):
+    assert step(None, command=script("exit 3"), model="new/deep/model") == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_killed_run_says_where_the_model_is_left(step, gang, tmp_path):
+    assert step(None, command=script('echo half >"$0"; kill -KILL $PPID; exec sleep 1000')) == 3
+    left = re.search(r"model_dir: what the program had written is in (\S+) until the next run", gang.output())
+    assert pathlib.Path(left[1]).read_text() == "half\n"
+
+
 def test_nothing_is_seen_at_the_models_place_while_it_is_written(step, gang, tmp_path):
     process = step(None, command=script('mkdir "$0"; echo 1 >"$0/a"; echo half; until test -e ../go; do sleep 0.01; done; echo 2 >"$0/b"'), wait=False)
     gang.until_said("half")

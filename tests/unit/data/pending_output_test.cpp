@@ -72,6 +72,43 @@ TEST_CASE("nothing else stays beside an output that is there, nor beside one tha
   CHECK((left == "model " || left == ".model.trainstep model "));  // where folders have no attributes
 }
 
+TEST_CASE("what is written beside an output is none, and stays if there is something in it") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  fs::path beside;
+  {
+    auto output = opened(model);
+    beside = output.path().parent_path();
+    write(output.path() / "a", "1");
+    write(beside / "model.lock", "");
+    fs::create_directories(beside / "logs/empty");
+    SECTION("nothing that holds something") {}
+    SECTION("a file") {
+      write(beside / "model.bin", "2");
+      CHECK(output.left() == output.path());
+    }
+    REQUIRE(output.commit().has_value());
+    CHECK(output.left() == (fs::exists(beside / "model.bin") ? beside : fs::path()));
+  }
+  CHECK(contents(model / "a") == "1");
+  if (fs::exists(beside / "model.bin")) {
+    CHECK(contents(beside / "model.bin") == "2");
+    static_cast<void>(opened(model, "next"));
+  }
+  const auto left = listing(folder.path());
+  CHECK((left == "model " || left == ".model.trainstep model "));
+  CHECK_FALSE(fs::exists(beside));
+}
+
+TEST_CASE("folders that were made for an output go when it does not come") {
+  const TempDir folder;
+  fs::create_directories(folder.path() / "there");
+  static_cast<void>(opened(folder.path() / "there/new/deep/model"));
+  CHECK(listing(folder.path() / "there").empty());
+  run(folder.path() / "there/new/deep/model", "a", "1");
+  CHECK(fs::exists(folder.path() / "there/new/deep/model/a"));
+}
+
 TEST_CASE("what an earlier run has put there is replaced as a whole") {
   const TempDir folder;
   const auto model = folder.path() / "model";
