@@ -19,13 +19,17 @@ class Folder:
     """One that is claimed, with the open log of the run and without what an earlier run left there.
 
     It is claimed until `give_back`, or, after `leave`, until the process that writes the log ends: the lock is the open log's. What comes while a run
-    is at work changes nothing in it. InputError: another run is at work.
+    is at work changes nothing in it. InputError: another run is at work, or nothing can be
+    written there.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = pathlib.Path(path).resolve()
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.log = apart((self.path / "log.jsonl").open("ab"))  # truncated when it is ours
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.log = apart((self.path / "log.jsonl").open("ab"))  # truncated when it is ours
+        except OSError as problem:
+            raise InputError(f"folder: nothing can be written to {self.path}: {problem.strerror}; give another one", 2) from None
         try:
             fcntl.flock(self.log, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

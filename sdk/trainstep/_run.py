@@ -20,7 +20,7 @@ from ._files import ExitCode, apart
 from ._folder import Folder, new_path
 from ._program import flags, plain, program
 from ._result import FILES, Result, read_result
-from .errors import error
+from .errors import InfrastructureError, error
 from .inputs import Object, Path, path, text
 from .specification import Function, Specification, specification_text
 
@@ -226,7 +226,10 @@ def _start(
 def _unnamed(value: str) -> IO[bytes]:
     """A file that has no name, and goes with whoever has it open: what an input says – it may be a secret, or longer than a word of a command line can
     be – is in no process's command line and environment, nothing is left of it whatever ends this interpreter, and no text in it is taken for a file."""
-    file = apart(tempfile.TemporaryFile())
+    try:
+        file = apart(tempfile.TemporaryFile())
+    except OSError as problem:
+        raise InfrastructureError(f"TMPDIR: no temporary file can be made: {problem.strerror}", 3) from None
     file.write(value.encode())
     file.flush()
     return file

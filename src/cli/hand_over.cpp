@@ -81,6 +81,7 @@ void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan
     if (!pipeline.commit) return {};
     ASSIGN(const auto told, pipeline.commit());
     committed = true;
+    for (auto& output : outcome.outputs) output.pending.clear();
     for (const auto& line : told) log.say(loop.now(), log::Level::warning, line);
     return {};
   };
@@ -92,7 +93,8 @@ void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan
                   step::final_metrics(outcome, reader), report == nullptr ? std::string() : report->path});
   if (auto written = step::write_outputs(*story, reader, commit); !written) {
     if (story->succeeded()) outcome.verdict = result::lost_outputs(written.error());
-    if (written.error().kind != ErrorKind::input) story->report_place.clear();  // it could not be written either
+    if (written.error().kind != ErrorKind::input && written.error().kind != ErrorKind::conflict)
+      story->report_place.clear();  // it could not be written either
   }
   write_last_words(*story, pipeline.termination_log);
   const auto address = report_address(inputs, pipeline);

@@ -152,7 +152,9 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
   auto recorder = recorder_for(command, inputs, *plan);
   if (!recorder) return fail(command, recorder.error());
-  const auto scratch = local::make_scratch(process::own_environment());
+  const auto made = local::make_scratch(process::own_environment());
+  if (!made) return fail(command, made.error());
+  const auto& scratch = *made;
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
                               [&command, &plan, &scratch] {
                                 local::remove_scratch(scratch);

@@ -4,25 +4,58 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
+#include "base/write.h"
 #include "data/secrets.h"
 #include "follow/record.h"
 
 namespace trainstep::cli {
+namespace {
 
-Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::vector<std::string> secrets) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
+constexpr std::size_t most_waiting = std::size_t{64} << 20U;
+constexpr Duration last_patience{2'000};  // with who reads a pipe
+constexpr int looks_for_a_reader = 100;
+constexpr auto look_again = std::chrono::milliseconds(20);
+
+bool is_fifo(const std::string& path) {
   struct stat status{};
-  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) ::fchmod(fd, 0600);  // it may have been there
-  return std::unique_ptr<Recorder>(new Recorder(File(::fdopen(fd, "w"), &std::fclose), path, std::move(secrets)));
+  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-Recorder::Recorder(File file, std::string path, std::vector<std::string> secrets)
-    : m_file(std::move(file)), m_path(std::move(path)), m_secrets(std::move(secrets)) {}
+// Not blocking: a FIFO without a reader would never be open, and one whose reader sleeps would hold up the run. Who has just been started to read it
+// may need a moment.
+Fd open_for_writing(const std::string& path) {
+  const auto open = [&] { return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600)); };
+  auto fd = open();
+  for (int look = 1; !fd && errno == ENXIO && is_fifo(path) && look < looks_for_a_reader; ++look) {
+    std::this_thread::sleep_for(look_again);
+    fd = open();
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::vector<std::string> secrets) {
+  auto fd = open_for_writing(path);
+  if (!fd && errno == ENXIO && is_fifo(path))
+    return input_error(fmt::format("--record: {} is a FIFO that nobody reads; begin to read it first, or give a path of a file", path));
+  if (!fd) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
+  struct stat status{};
+  if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) ::fchmod(fd.get(), 0600);  // it may have been there
+  return std::unique_ptr<Recorder>(new Recorder(std::move(fd), path, std::move(secrets)));
+}
+
+Recorder::Recorder(Fd fd, std::string path, std::vector<std::string> secrets)
+    : m_fd(std::move(fd)), m_path(std::move(path)), m_secrets(std::move(secrets)) {}
+
+Recorder::~Recorder() { write_within(m_fd.get(), m_waiting, last_patience); }
 
 void Recorder::begins(const follow::Machine& machine, Time at) { write(machine.record_head(at)); }
 
@@ -31,10 +64,23 @@ void Recorder::event(const follow::Event& event) { write(follow::record_of(event
 // A disk that is full ends no training: what can be written is, and it is said.
 void Recorder::write(const Json& line) {
   if (m_broken) return;
-  const auto text = to_text(redacted_json(line, m_secrets)) + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), m_file.get()) == text.size() && std::fflush(m_file.get()) == 0) return;
+  m_waiting += to_text(redacted_json(line, m_secrets)) + "\n";
+  std::size_t written = 0;
+  while (written < m_waiting.size()) {
+    const auto count = ::write(m_fd.get(), m_waiting.data() + written, m_waiting.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno != EAGAIN) return give_up(std::strerror(errno));
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  m_waiting.erase(0, written);
+  if (m_waiting.size() > most_waiting) give_up("nobody reads it");
+}
+
+void Recorder::give_up(const std::string& why) {
   m_broken = true;
-  if (m_tell) m_tell(fmt::format("--record: {} cannot be written: {}; the record is not complete", m_path, std::strerror(errno)));
+  m_waiting.clear();
+  if (m_tell) m_tell(fmt::format("--record: {} cannot be written: {}; the record is not complete", m_path, why));
 }
 
 }  // namespace trainstep::cli

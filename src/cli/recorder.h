@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "run/listener.h"
 
@@ -16,20 +16,25 @@ namespace trainstep::cli {
 
 class Recorder : public run::Listener {
  public:
-  // Made anew, readable by its owner only. `secrets` and what else is one (base/redact.h) are left out. Error: input.
+  // Made anew, readable by its owner only. `secrets` and what else is one (base/redact.h) are left out. Error: input; also of a FIFO that nobody has
+  // open for reading.
   static Result<std::unique_ptr<Recorder>> open(const std::string& path, std::vector<std::string> secrets);
-  // Gets a sentence, once, when the record cannot be written to its end.
+  ~Recorder() override;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Gets a sentence, once, when the record cannot be written to its end. What a slow reader of a pipe has not taken waits here, up to 64 MiB.
   void on_problem(std::function<void(const std::string&)> tell) { m_tell = std::move(tell); }
   void begins(const follow::Machine& machine, Time at) override;
   void event(const follow::Event& event) override;
 
  private:
-  using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-  Recorder(File file, std::string path, std::vector<std::string> secrets);
+  Recorder(Fd fd, std::string path, std::vector<std::string> secrets);
   void write(const Json& line);
+  void give_up(const std::string& why);
 
-  File m_file;
-  std::string m_path;
+  Fd m_fd;
+  std::string m_path, m_waiting;
   std::vector<std::string> m_secrets;
   std::function<void(const std::string&)> m_tell;
   bool m_broken = false;

@@ -183,6 +183,9 @@ void Session::collect_data() {
   m_collecting = true;
   const auto lost = [this](const Error& error) {
     m_outcome.verdict = result::lost_outputs(error);
+    for (auto& output : m_outcome.outputs)  // nothing has come to its place
+      if (std::ranges::find(m_plan->data.downloads, output.name, [](const auto& carried) { return carried.name; }) != m_plan->data.downloads.end())
+        if (output.pending.empty()) output.pending = output.path;
     deliver();
   };
   const auto read = [this] {

@@ -83,7 +83,7 @@ class LocalBackend::Impl {
  public:
   Impl(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
       : m_loop(loop), m_plan(plan), m_options(std::move(options)), m_strangers(own_children()), m_reaper(loop) {
-    if (m_options.scratch.empty()) m_options.scratch = make_scratch(m_options.environment);
+    if (m_options.scratch.empty()) m_options.scratch = make_scratch(m_options.environment).value_or(fs::path());
     m_scratch.emplace(m_options.scratch, m_options.environment);
     for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr, {}});
     m_wrapped_mpi = plan.kind == "MPI" && !plan::starts_own_ranks(plan.program);

@@ -13,6 +13,9 @@ Result<PendingOutputs> open_outputs(const plan::Plan& plan, Place& place) {
   PendingOutputs opened;
   for (const auto& output : plan.binding.outputs) {
     auto& path = place.placement.outputs.at(output.name);
+    std::error_code unknown;
+    if (output.path && fs::is_fifo(path, unknown))  // the program would wait for a reader, maybe for ever
+      return input_error(fmt::format("{}: {} is a FIFO, and the program itself writes there; give the path of a file", output.path->name, path));
     if (!output.path || !PendingOutput::possible(path)) continue;
     auto pending = in_context(output.path->name, PendingOutput::open(path, plan.run_id));
     if (!pending && pending.error().kind == ErrorKind::conflict) return input_error(pending.error().message);

@@ -16,7 +16,7 @@ namespace trainstep::local {
 using PendingOutputs = std::map<std::string, PendingOutput>;  // by output
 
 // The program does not write to the step's paths: what is there is an earlier model until this one is whole. `place`, the primary's, gets the paths
-// to write to. Errors: input (another run has one open), those of PendingOutput::open().
+// to write to. Errors: input (another run has one open, a FIFO is there), those of PendingOutput::open().
 Result<PendingOutputs> open_outputs(const plan::Plan& plan, Place& place);
 
 // For people: where the program's files stay, a line for each output; of those without any, nothing.

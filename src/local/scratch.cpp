@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "local/scratch.h"
 
+#include <fmt/format.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "base/files.h"
+
 namespace trainstep::local {
 namespace fs = std::filesystem;
 
-fs::path make_scratch(const process::Variables& environment) {
+Result<fs::path> make_scratch(const process::Variables& environment) {
   const auto* given = process::find_variable(environment, "TMPDIR");
   std::error_code ignored;
-  const auto where = fs::absolute(given == nullptr || given->empty() ? "/tmp" : *given, ignored);
+  const bool own = given != nullptr && !given->empty();
+  const auto where = fs::absolute(own ? *given : "/tmp", ignored);
   auto name = (where / "trainstep-XXXXXX").string();
-  return ::mkdtemp(name.data()) == nullptr ? fs::path() : fs::path(name);
+  if (::mkdtemp(name.data()) != nullptr) return fs::path(name);
+  if (!own) return fs::path();
+  const auto kind = file_error("write", where, errno).kind == ErrorKind::internal ? ErrorKind::internal : ErrorKind::input;
+  return Error{kind, fmt::format("TMPDIR: no temporary folder can be made in {}: {}; name a folder that can be written, or unset it", *given,
+                                 std::strerror(errno))};
 }
 
 void remove_scratch(const fs::path& folder) {

@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/result.h"
 #include "process/child.h"
 
 namespace trainstep::local {
 
-// Makes a new folder below the environment's TMPDIR, or /tmp, with a short path: sockets are made there. Empty where none can be made. Whoever
-// outlives the run removes it: the guard, when the run was killed.
-std::filesystem::path make_scratch(const process::Variables& environment);
+// Makes a new folder below the environment's TMPDIR, or /tmp, with a short path: sockets are made there. Empty where /tmp takes none. Whoever
+// outlives the run removes it: the guard, when the run was killed. Errors: of a TMPDIR that takes none, input or internal.
+Result<std::filesystem::path> make_scratch(const process::Variables& environment);
 void remove_scratch(const std::filesystem::path& folder);
 
 class Scratch {

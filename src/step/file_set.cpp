@@ -125,7 +125,7 @@ Result<void> write_together(const std::vector<FileContent>& files, const std::fu
   for (const auto* file : last) {
     switch (target_of(file->path)) {
       case Target::folder:
-        return input_error(fmt::format("{}: is a folder, a file is to be written there; give another path", file->path));
+        return Error{ErrorKind::conflict, fmt::format("cannot write {}: it has become a folder", file->path)};
       case Target::stream:
         streams.push_back(file);
         break;

@@ -172,9 +172,11 @@ Error missing_error(const Story& story, const std::vector<std::string>& missing)
                                  join(missing, ", "), known.empty() ? "no values" : join(known, ", ")));
 }
 
-// After an error (input) the outputs tell of it.
+// Errors after which the other outputs can be written, and tell of it.
+bool can_be_told(const Error& error) { return error.kind == ErrorKind::input || error.kind == ErrorKind::conflict; }
+
 Result<void> nothing_written(Result<void> written) {
-  if (!written && written.error().kind == ErrorKind::input) return Error{ErrorKind::internal, written.error().message};
+  if (!written && can_be_told(written.error())) return Error{ErrorKind::internal, written.error().message};
   return written;
 }
 
@@ -205,7 +207,7 @@ Result<void> write_outputs(const Story& story, const FileReader& read_file, cons
   if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
   if (!story.succeeded()) return nothing_written(write_together(rendered.files));
   auto written = write_together(rendered.files, commit);
-  if (!written && written.error().kind == ErrorKind::input) return write_as_failed(story, written.error(), read_file);
+  if (!written && can_be_told(written.error())) return write_as_failed(story, written.error(), read_file);
   TRY(std::move(written));
   return make_model_folder(story);
 }

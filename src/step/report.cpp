@@ -39,6 +39,8 @@ std::string render_report(const Story& story) {
   return page + "</main>\n</body>\n</html>\n";
 }
 
+bool was_held_back(const Story& story, const run::OutputFound& output) { return !story.succeeded() && !output.pending.empty(); }
+
 std::vector<std::string> summary(const Story& story) {
   const auto& outcome = story.outcome;
   std::vector<std::string> lines;
@@ -53,7 +55,10 @@ std::vector<std::string> summary(const Story& story) {
   if (!story.metrics.empty()) lines.push_back(metrics_line(story));
   for (const auto& output : outcome.outputs)
     if (output.artifact && !output.value && (output.present ? !output.earlier : output.step_path.empty()))
-      lines.push_back(fmt::format("{}: {}", output.name, output.present ? output.path : "the program wrote nothing"));
+      lines.push_back(fmt::format("{}: {}", output.name,
+                                  !output.present                ? "the program wrote nothing"
+                                  : was_held_back(story, output) ? fmt::format("was not put to {}", output.path)
+                                                                 : output.path));
   if (!story.report_place.empty()) lines.push_back("report: " + story.report_place);
   return lines;
 }

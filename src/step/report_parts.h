@@ -21,6 +21,8 @@ std::string outputs_part(const Story& story);
 std::string parameters_part(const Story& story);
 std::string footer_part(const Story& story);
 
+// The program has written it, but the step failed before it came to its place.
+bool was_held_back(const Story& story, const run::OutputFound& output);
 // "Succeeded", "Training failed", …
 std::string_view headline(result::VerdictClass verdict_class);
 // "PyTorch, 2 workers"; empty without a plan.

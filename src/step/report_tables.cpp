@@ -125,6 +125,8 @@ std::string outputs_part(const Story& story) {
     std::string value = "<span class=\"bad\">is not there</span>";
     if (output.value)
       value = value_text(output.name, *output.value, secrets);
+    else if (was_held_back(story, output))
+      value = "<span class=\"bad\">was not put to</span> " + place_text(output.path, secrets);
     else if (output.present)
       value = place_text(output.path, secrets);
     rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td></tr>\n", escaped(output.name), value);

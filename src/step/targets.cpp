@@ -73,6 +73,21 @@ Result<void> check_writable(std::string_view name, const fs::path& place) {
   return try_file(name, folder);
 }
 
+// Devices for characters (/dev/stdout) take a file's text, and so does a FIFO that somebody reads. No others, and none of them is a model.
+Result<void> check_sort(const OutputTarget& target) {
+  std::error_code ignored;
+  const auto status = fs::status(absolute(target.path), ignored);
+  const bool model = target.name == "model_dir";
+  const auto* sort = fs::is_socket(status)                    ? "a socket"
+                     : fs::is_block_file(status)              ? "a block device"
+                     : model && fs::is_fifo(status)           ? "a FIFO"
+                     : model && fs::is_character_file(status) ? "a device"
+                                                              : nullptr;
+  if (sort == nullptr) return {};
+  return input_error(fmt::format("{}: {} is {}, {} is to be written there; give another path", target.name, target.path, sort,
+                                 model ? "a file or folder" : "a file"));
+}
+
 Result<void> check_file(std::string_view name, const std::string& path) {
   const auto place = absolute(path);
   std::error_code ignored;
@@ -154,6 +169,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
     const auto place = absolute(target.path).string();
     if (const auto [other, first] = taken.emplace(place, target.name); !first && !place.starts_with("/dev/"))
       return usage_error(fmt::format("{} and {}: both name {}; give each output a path of its own", other->second, target.name, target.path));
+    TRY(check_sort(target));
     if (target.name == "model_dir")  // file or folder, as the program likes
       TRY(check_model_dir(target));
     else

@@ -16,7 +16,7 @@ namespace trainstep::step {
 
 // Errors: usage (two outputs name one path, or one lies in the other), input (a folder stands where a file is wanted, a file where a folder is, or no
 // right to write, a file system that takes no files, names that are too long, a link that leads to nothing). Nothing is made or changed, but for a
-// file that is tried and gone at once; a device or pipe is no obstacle.
+// file that is tried and gone at once; a FIFO, or a device like /dev/stdout, is no obstacle for a file.
 Result<void> check_targets(const std::vector<OutputTarget>& targets);
 
 // The same of all that the step writes, `record` (empty: none) included. Error (input): a file that is an input or lies in one, too.

@@ -105,6 +105,35 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     assert output.endswith('all forms\na text is no file here; for the content of one give pathlib.Path("specification.json")\n')
 
 
+def test_surroundings_that_are_none_are_named(script, tmp_path):
+    output = script("""
+        import os, pathlib
+
+        def train() -> float:
+            return 0.5
+
+        def told(**how):
+            try:
+                trainstep.run(train, **how)
+            except trainstep.InputError as problem:
+                print(problem)
+
+        pathlib.Path("file").touch()
+        told(folder="file/run")
+        os.environ["TMPDIR"] = "/nonexistent"
+        told()
+        del os.environ["TMPDIR"]
+        os.mkdir("gone")
+        os.chdir("gone")
+        os.rmdir("../gone")
+        told()
+    """)
+    first, second, third = output.splitlines()
+    assert first == f"folder: nothing can be written to {tmp_path}/file/run: Not a directory; give another one"
+    assert "TMPDIR: no temporary folder can be made in /nonexistent: No such file or directory" in second
+    assert re.fullmatch(r"folder: trainstep-runs/\S+: the working directory does not exist any more; change to another one", third)
+
+
 STRANGE = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei"
 SHOWN = "a\u2028b\u2029cdefghi"  # a log has no control characters
 

@@ -171,6 +171,63 @@ def test_a_fifo_that_the_program_put_in_the_way_of_a_file_keeps_nobody_waiting(r
     assert b"metrics.json: nobody reads from it" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "make, said",
+    [
+        ("mkfifo", "--record: place is a FIFO that nobody reads; begin to read it first, or give a path of a file"),
+        ("mkdir", "record: place is a folder, a file is to be written there"),
+        ("python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])'", "record: place is a socket, a file is to be written there"),
+    ],
+    ids=["FIFO", "folder", "socket"],
+)
+def test_a_record_goes_where_something_can_be_written(run, make, said):
+    done = run(*program("true"), "--record", "place", wrapper=f'{make} place && exec "$@"')
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr.decode() and not done.stdout
+
+
+def test_a_record_that_nobody_reads_on_holds_up_nothing(run):
+    """The reader opens the FIFO and sleeps: what does not fit waits, and is given up after the end."""
+    script = "i=0; while [ $i -lt 3000 ]; do echo line $i of a program that says much; i=$((i+1)); done"
+    wrapper = 'mkfifo place; sleep 1000 <place & reader=$!; "$@"; code=$?; kill $reader; exit $code'
+    done = run(*program(script), "--record", "place", wrapper=wrapper)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_record_arrives_whole_through_a_pipe(run, tmp_path):
+    script = "i=0; while [ $i -lt 20000 ]; do echo line $i of a program that says much; i=$((i+1)); done"
+    done = run(*program(script), wrapper='"$@" --record >(sleep 1; cat >record.jsonl; touch whole) >/dev/null')
+    assert done.returncode == 0, done.stderr
+    until((tmp_path / "whole").exists, "the record's end")
+    assert "line 19999 of a program" in (tmp_path / "record.jsonl").read_text()
+    assert subprocess.run([PROGRAM, "replay", tmp_path / "record.jsonl"], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name, said", [("model_dir", "a file or folder is to be written there"), ("metrics", "and the program itself writes there")])
+def test_a_program_is_not_sent_to_a_fifo(run, name, said):
+    flag = "--" + name.replace("_", "-")
+    done = run(*component("echo 1 >$0", **{name: "Model"}), flag, "place", wrapper='mkfifo place && exec "$@"')
+    assert done.returncode == 2, done.stdout
+    assert said in (done.stdout + done.stderr).decode()
+
+
+def test_a_place_that_becomes_a_folder_is_no_fault_of_the_program(run, tmp_path):
+    script = f"mkdir $0 {tmp_path}/results.json; echo w >$0/weights"
+    words = [*component(script, model_dir="Model"), "--model-dir", "model", "--results", "results.json", "--report", "report.html"]
+    done = run(*words)
+    assert done.returncode == 3, done.stdout
+    assert "failed (system): the training ended well, but its outputs are not complete: cannot write results.json: it has become a folder" in done.stdout.decode()
+    assert f"model_dir: was not put to {tmp_path}/model\n" in done.stdout.decode()
+    assert not (tmp_path / "model").exists()
+    assert "was not put to" in (tmp_path / "report.html").read_text()
+
+
+def test_a_tmpdir_that_is_none_is_named_before_the_training(run, tmp_path):
+    done = run(*program("true"), env={"TMPDIR": "/nonexistent"})
+    assert done.returncode == 2 and not done.stdout
+    assert b"TMPDIR: no temporary folder can be made in /nonexistent: No such file or directory; name a folder that" in done.stderr
+
+
 def test_pipes_of_the_shell_are_read_and_written(run, tmp_path):
     (tmp_path / "specification").write_text(json.dumps({"image": "none", "command": ["echo", "loss=0.5"]}))
     done = run(wrapper='"$@" --train-specification @<(cat specification) --metrics >(cat >metrics.json); code=$?; wait $!; exit $code')

@@ -17,7 +17,7 @@ TEST_CASE("a run's temporary folder lies below the TMPDIR that it was given, and
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   fs::path made;
   {
-    const Scratch scratch(make_scratch(environment), environment);
+    const Scratch scratch(*make_scratch(environment), environment);
     made = *process::find_variable(environment, "TMPDIR");
     CHECK(made.parent_path() == folder.path());
     CHECK(fs::is_directory(made));
@@ -35,10 +35,19 @@ TEST_CASE("a temporary folder that somebody points at stays") {
   const TempDir folder;
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   {
-    Scratch scratch(make_scratch(environment), environment);
+    Scratch scratch(*make_scratch(environment), environment);
     scratch.keep();
   }
   CHECK(fs::is_directory(*process::find_variable(environment, "TMPDIR")));
+}
+
+TEST_CASE("a TMPDIR that takes no folder is named") {
+  const TempDir folder;
+  const auto absent = (folder.path() / "absent").string();
+  const auto made = make_scratch({{"TMPDIR", absent}});
+  REQUIRE_FALSE(made.has_value());
+  CHECK(made.error().kind == ErrorKind::input);
+  CHECK(made.error().message.starts_with("TMPDIR: no temporary folder can be made in " + absent + ": No such file or directory"));
 }
 
 TEST_CASE("where no temporary folder can be made the environment stays as it is, and nothing lies in it") {
@@ -46,7 +55,7 @@ TEST_CASE("where no temporary folder can be made the environment stays as it is,
   const auto absent = (folder.path() / "absent").string();
   process::Variables environment{{"TMPDIR", absent}};
   {
-    const Scratch scratch(make_scratch(environment), environment);
+    const Scratch scratch({}, environment);
     CHECK(*process::find_variable(environment, "TMPDIR") == absent);
     CHECK_FALSE(scratch.holds("/"));
     CHECK_FALSE(scratch.holds("/tmp/x"));

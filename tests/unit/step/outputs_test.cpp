@@ -464,12 +464,24 @@ TEST_CASE("A failed run makes no model folder") {
   CHECK(folder.names().empty());
 }
 
+TEST_CASE("A place that has become a folder is no fault of the program, and the report tells of it") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "results.json");
+  AStory a;
+  a.target("results", folder / "results.json");
+  a.target("report", folder / "report.html");
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK(result::lost_outputs(written.error()).verdict_class == result::VerdictClass::system);
+  CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("it has become a folder"));
+}
+
 TEST_CASE("When one file cannot be written none appears") {
   const Folder folder;
   std::filesystem::create_directory(folder / "folder");
   const auto written = write_together({{folder / "a", "1"}, {folder / "folder", "2"}});
   REQUIRE_FALSE(written.has_value());
-  CHECK_THAT(written.error().message, Contains("is a folder"));
+  CHECK_THAT(written.error().message, Contains("it has become a folder"));
   CHECK(folder.names() == std::vector<std::string>{"folder"});
   CHECK_FALSE(write_together({{folder / "a", "1"}, {"/proc/none/x", "2"}}).has_value());
   CHECK(folder.names() == std::vector<std::string>{"folder"});

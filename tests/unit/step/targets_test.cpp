@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/targets.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include "support/catch.h"
@@ -22,6 +24,8 @@ struct Places {
     std::filesystem::create_directory(folder / "old");
     std::ofstream(folder / "note") << "x";
     std::filesystem::create_symlink("/none/there", folder / "nowhere");
+    REQUIRE(::mknod((folder / "fifo").c_str(), S_IFIFO | 0600, 0) == 0);
+    REQUIRE(::mknod((folder / "socket").c_str(), S_IFSOCK | 0600, 0) == 0);
   }
 };
 
@@ -37,6 +41,7 @@ TEST_CASE("Outputs may go to new places, old files, old models and devices") {
   CHECK(check_targets({}).has_value());
   CHECK(check_targets({file("report", folder / "a/b/report.html"), file("metrics", folder / "note"), file("model_dir", folder / "old")}).has_value());
   CHECK(check_targets({file("model_dir", folder / "note"), file("report", "/dev/null"), file("metrics", "/dev/null")}).has_value());
+  CHECK(check_targets({file("report", folder / "fifo")}).has_value());
   CHECK(check_targets({file("report", "report.html"), file("model_dir", "")}).has_value());
   CHECK(check_targets({file("report", folder / std::string(240, 'a')), file("model_dir", folder / std::string(240, 'b'))}).has_value());
   std::filesystem::create_symlink("new/report.html", folder / "link");
@@ -63,6 +68,9 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
       {{file("model_dir", folder / std::string(250, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
       {{file("metrics", folder / std::string(256, 'a') / "m")}, "a name may have 255 bytes here", ErrorKind::input},
       {{file("metrics", folder / deep_path())}, "the path is too long", ErrorKind::input},
+      {{file("metrics", folder / "socket")}, "metrics: " + (folder / "socket").string() + " is a socket, a file is to be", ErrorKind::input},
+      {{file("model_dir", folder / "fifo")}, "model_dir: " + (folder / "fifo").string() + " is a FIFO, a file or folder is to be", ErrorKind::input},
+      {{file("model_dir", "/dev/null")}, "model_dir: /dev/null is a device, a file or folder is to be", ErrorKind::input},
       {{file("metrics", "/proc/metrics")}, "/proc", ErrorKind::input},
       {{file("model_dir", "/proc/model")}, "/proc", ErrorKind::input},
       {{file("report", "s3://bucket/report.html")}, "report: s3://bucket/report.html is an address", ErrorKind::usage},
