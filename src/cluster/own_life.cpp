@@ -2,6 +2,8 @@
 #include "cluster/own_life.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <utility>
 
 #include "cluster/objects.h"
@@ -15,6 +17,7 @@ constexpr Duration launcher_patience{30};
 constexpr Duration longest_patience{10'000};
 constexpr Duration between_looks{300};
 constexpr int lists_believed = 3;
+constexpr std::int64_t longest_deadline = 1'000'000'000;  // seconds
 
 Duration patience_of(const Facts& facts) {
   return facts.launcher ? launcher_patience : std::clamp(facts.grace / 3, launcher_patience, longest_patience);
@@ -37,6 +40,25 @@ std::optional<Time> disrupted_since(const Json* status, std::optional<Time> now)
       }
   const auto reason = text(status, "reason");
   return reason == "Evicted" || reason == "NodeShutdown" || reason == "Terminated" ? now : std::nullopt;
+}
+
+// Argo counts from the start of the Workflow; one that is made from a template has that one's deadline in its status.
+bool is_past_deadline(const Json& workflow, Time now) {
+  const auto* status = at(&workflow, "status");
+  const auto started = from_rfc3339(text(status, "startedAt"));
+  if (!started) return false;
+  return std::ranges::any_of(std::array{at(&workflow, "spec"), at(status, "storedWorkflowTemplateSpec")}, [&](const Json* spec) {
+    const auto* seconds = at(spec, "activeDeadlineSeconds");
+    if (seconds == nullptr || !seconds->is_number_integer()) return false;
+    return now >= *started + std::chrono::seconds(std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, longest_deadline));
+  });
+}
+
+// Why Argo tries no step of it again, though nothing is labelled yet; empty: it may. A Workflow that is stopped lets its exit handlers run on, but
+// does not repeat them.
+std::string why_no_other_attempt(const Json& workflow, Time now) {
+  if (!text(at(&workflow, "spec"), "shutdown").empty()) return "the workflow is being stopped";
+  return is_past_deadline(workflow, now) ? "the workflow's deadline has passed" : "";
 }
 
 kube::WatchOptions options(kube::Path path, const std::string& name) {
@@ -176,17 +198,13 @@ void OwnLife::look() {
     look_at_both();
   });
   const auto name = "metadata.name=" + m_facts.workflow->name;
-  m_workflow_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {},
-                                  [this](const kube::Answer& answer) {
-                                    m_workflow_call = 0;
-                                    if (!answer) return look_at_both();  // it may not be seen: in doubt it is a cancel
-                                    const auto& items = (*answer)["items"].get_ref<const Json::array_t&>();
-                                    if (items.empty() || uid_of(items.front()) != m_facts.workflow->uid) return confirm_by_name();
-                                    look_at_workflow(items.front());
-                                    m_workflow_lives = !m_done;
-                                    look_at_both();
-                                  },
-                                  {.metadata_only = true});
+  m_workflow_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, [this](const kube::Answer& answer) {
+    m_workflow_call = 0;
+    if (!answer) return look_at_both();  // it may not be seen: in doubt it is a cancel
+    const auto& items = (*answer)["items"].get_ref<const Json::array_t&>();
+    if (items.empty() || uid_of(items.front()) != m_facts.workflow->uid) return confirm_by_name();
+    look_whether_it_lives(items.front());
+  });
 }
 
 // A signal has come, and the list does not hold the Workflow. Whoever may not get it by its name: in doubt it is gone.
@@ -197,10 +215,17 @@ void OwnLife::confirm_by_name() {
     m_workflow_call = 0;
     const auto presence = presence_of(answer, m_facts.workflow->name, m_facts.workflow->uid);
     if (presence == Presence::gone || (!answer && answer.error().status == 403)) return workflow_gone();
-    if (presence == Presence::there) look_at_workflow(*answer);
-    m_workflow_lives = presence == Presence::there && !m_done;
-    look_at_both();
+    presence == Presence::there ? look_whether_it_lives(*answer) : look_at_both();
   });
+}
+
+// A signal has come, and this is the whole Workflow: what its metadata do not tell counts, too.
+void OwnLife::look_whether_it_lives(const Json& workflow) {
+  look_at_workflow(workflow);
+  const auto now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
+  if (const auto why = why_no_other_attempt(workflow, now); !why.empty()) return cancel(why);
+  m_workflow_lives = !m_done;
+  look_at_both();
 }
 
 void OwnLife::look_at_both() {

@@ -24,10 +24,10 @@ class OwnLife {
     std::string what;
     std::optional<Time> since;  // by the cluster's clock
   };
-  // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on. Both are read after the signal:
-  // whatever caused it was there before. What is not to be seen yet is waited for, a third of the pod's grace and 10 s at most; under KFP's launcher,
-  // which leaves a second at most, 30 ms; and not at all if the Workflow may not be seen. In doubt it is a cancel. `done` is called once; at once if
-  // it is known. While one question is open others are not asked.
+  // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on, and is neither being stopped nor past
+  // its deadline. Both are read after the signal: whatever caused it was there before. What is not to be seen yet is waited for, a third of the pod's
+  // grace and 10 s at most; under KFP's launcher, which leaves a second at most, 30 ms; and not at all if the Workflow may not be seen. In doubt it
+  // is a cancel. `done` is called once; at once if it is known. While one question is open others are not asked.
   using Why = std::function<void(std::optional<Eviction> eviction)>;
   void ask_why(Why done);
   // A question that is open is answered: in doubt. False: none is.
@@ -43,6 +43,7 @@ class OwnLife {
   void list_workflow();
   void seen_again(const Json& workflow);
   void confirm_by_name();
+  void look_whether_it_lives(const Json& workflow);
   void workflow_gone();
   void cancel(const std::string& what);
   void answer(std::optional<Eviction> eviction);

@@ -62,9 +62,11 @@ int run_kills(const std::optional<Oddities>& odd) {
 struct Points {
   std::optional<Oddities> odd;
   int lived = 0, failed = 0;
+  std::optional<Cancel> cancel = {};
   bool live(const std::string& kind, StepFate step_fate, std::pair<int, int> act, int first_create) {
     Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = Fate::hangs, .step_fate = step_fate, .calm = true, .act = act, .odd = odd};
     if (kind.starts_with("MPI")) wishes.mpi_v2beta1 = kind == "MPI";
+    wishes.cancel = cancel;
     wishes.first_create = static_cast<FirstCreate>(first_create);
     World world(5, {.wishes = wishes});
     const auto violations = world.run(real_step);
@@ -80,7 +82,11 @@ int run_cancels(const std::optional<Oddities>& odd) {
   for (const std::string kind : {"Job", "PyTorch", "MPI", "MPI v1", "TF"})
     for (const auto step_fate : {StepFate::cancelled, StepFate::evicted, StepFate::stopped})
       for (int create = 0; create <= static_cast<int>(FirstCreate::late); ++create) {
+        points.cancel = {};
         for (int call = 1; call < 100 && points.live(kind, step_fate, {call, 0}, create);) ++call;
+        points.cancel = Cancel::pod_deleted;
+        if (step_fate == StepFate::cancelled)
+          for (int call = 1; call < 100 && points.live(kind, step_fate, {call, 0}, create);) ++call;
         if (step_fate != StepFate::evicted) continue;
         for (int call = 1; call < 100 && points.live(kind, step_fate, {12, call}, create);) ++call;
       }

@@ -164,6 +164,13 @@ void draw_hardships(Scenario& scenario, Random random, const Wishes& wishes) {
   if (scenario.step_fate == StepFate::killed && scenario.first_create == FirstCreate::late) scenario.first_create = FirstCreate::swallowed;
 }
 
+void draw_cancel(Scenario& scenario, Random random, const Wishes& wishes) {
+  if (wishes.simple) return;
+  scenario.shutdown = random.pick({Shutdown::terminate, Shutdown::stop, Shutdown::deadline});
+  if (random.chance(0.25)) scenario.cancel = Cancel::pod_deleted;
+  if (wishes.cancel) scenario.cancel = *wishes.cancel;
+}
+
 // Answers to changes that say nothing of their object: rare, in bursts, or every other one.
 void draw_misanswers(Scenario& scenario, Random random, const Wishes& wishes) {
   if (scenario.calm || wishes.simple) return;
@@ -279,6 +286,9 @@ std::string Scenario::describe() const {
   add(kill_at != 0, fmt::format(" {} call {}", kill_after ? "after" : "before", kill_at));
   add(act_at_call != 0, fmt::format(" at call {}", act_at_call));
   add(cancel_next_at != 0, fmt::format(", then cancelled at call {}", cancel_next_at));
+  const bool cancels = step_fate == StepFate::cancelled || cancel_next_at != 0;
+  add(cancels && cancel == Cancel::pod_deleted, ", by its pod's deletion");
+  add(cancels && shutdown != Shutdown::terminate, shutdown == Shutdown::stop ? ", by a stop" : ", by a deadline");
   add(!workflow, ", no Workflow");
   add(step_fate == StepFate::evicted, fmt::format(", retry policy \"{}\", {}", retry_policy, followed ? "followed" : "not followed"));
   add(by_kubelet && step_fate == StepFate::evicted, ", by the kubelet");
@@ -305,6 +315,7 @@ Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
   draw_step(scenario, random, wishes);
   draw_faults(scenario, random, wishes);
   draw_hardships(scenario, Random(seed * 0x9e3779b97f4a7c15U + 5), wishes);
+  draw_cancel(scenario, Random(seed * 0x94d049bb133111ebU + 11), wishes);
   draw_misanswers(scenario, Random(seed * 0xc2b2ae3d27d4eb4fU + 7), wishes);
   draw_surroundings(scenario, later, wishes);
   Random odd(seed * 0x369dea0f31a53f85U + 9);

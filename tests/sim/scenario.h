@@ -69,6 +69,14 @@ enum class Cancel {
   labelled,       // the Workflow and the pod are labelled as completed a second before the first signal
   labelled_late,  // … after it
   workflow_deleted,
+  pod_deleted,  // it is asked for, and the step's pod is deleted before the controller has labelled anything
+};
+
+// What a cancel writes into the Workflow.
+enum class Shutdown {
+  terminate,
+  stop,
+  deadline,  // activeDeadlineSeconds 0, as Kubeflow Pipelines does
 };
 
 // What the step can find out about its own pod.
@@ -116,6 +124,7 @@ struct Scenario {
   int act_at_call = 0;        // cancelled, evicted, stopped: at this call; 0: at `acts_at`
   int cancel_next_at = 0;     // the life after the first is cancelled at this call of its own; 0: never
   Cancel cancel = Cancel::labelled;
+  Shutdown shutdown = Shutdown::terminate;
   FirstCreate first_create = FirstCreate::answered;
   bool no_second = false;  // a quota or a webhook refuses every other job of this name, and by that whoever asks again for the one that is there
   OwnPod own_pod = OwnPod::known;
@@ -149,6 +158,7 @@ struct Wishes {
   std::optional<Duration> token_life = {};        // the step reads its token again only when it is refused
   std::optional<std::pair<int, int>> act = {};    // cancelled, evicted, stopped: at this call; and the next life cancelled at that one; 0: not
   std::optional<FirstCreate> first_create = {};
+  std::optional<Cancel> cancel = {};
   bool simple = false;               // no first create, own pod, quota, cause or policy that makes it hard
   std::optional<bool> visited = {};  // somebody attaches
   std::optional<Oddities> odd = {};

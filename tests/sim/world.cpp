@@ -82,11 +82,12 @@ void World::set_up_cluster() {
     if (is_job(*happening.now->resource) && !is_stranger(*happening.now)) job_heard(happening);
   });
   if (m_scenario.workflow)
-    m_workflow =
-        m_cluster.store.create(*m_cluster.store.resource("argoproj.io/v1alpha1", "workflows"), {{"apiVersion", "argoproj.io/v1alpha1"},
-                                                                                                {"kind", "Workflow"},
-                                                                                                {"metadata", {{"name", "wf"}, {"namespace", "lab"}}},
-                                                                                                {"spec", Json::object()}});
+    m_workflow = m_cluster.store.create(*m_cluster.store.resource("argoproj.io/v1alpha1", "workflows"),
+                                        {{"apiVersion", "argoproj.io/v1alpha1"},
+                                         {"kind", "Workflow"},
+                                         {"metadata", {{"name", "wf"}, {"namespace", "lab"}}},
+                                         {"spec", Json::object()},
+                                         {"status", {{"phase", "Running"}, {"startedAt", to_rfc3339(m_loop.now())}}}});
   m_cluster.compact_regularly();
   rotate_token();
 }

@@ -125,6 +125,7 @@ class World {
   void die();
   void bury();
   void cancel_run();
+  void shut_down();
   void evict_step();
   void stop_step();
   void end_pod();

@@ -208,7 +208,8 @@ void World::end_pod() {
 }
 
 // kfp.md §10: the Workflow and the pod's label change about a second before the first signal; under KFP v2 the program is killed soon after it, under
-// Argo never. A Workflow that is deleted takes its pods along.
+// Argo never. A Workflow that is deleted takes its pods along. A pod may be deleted – a node that is drained, a pod that Argo collects – before the
+// controller has come to label it.
 void World::cancel_run() {
   if (m_step == nullptr || m_exited || m_dying || m_cancelled) return;
   m_story.tell("pipeline", "the run is terminated");
@@ -225,15 +226,29 @@ void World::cancel_run() {
     m_world_deletes = false;
     first = Duration{400};
   } else {
-    m_cluster.store.update(m_workflow->uid(), [](Json& changed) { changed["spec"]["shutdown"] = "Terminate"; });
+    shut_down();
     m_loop.after(m_scenario.cancel == Cancel::labelled ? Duration{0} : first + m_random.between(Duration{0}, Duration{3'000}), label);
   }
-  const bool killed = m_scenario.death < Duration{1'000} || m_scenario.cancel == Cancel::workflow_deleted;
+  const bool deleted = m_scenario.cancel == Cancel::pod_deleted;
+  if (deleted)
+    m_loop.after(first - Duration{200}, [this, uid = m_pod.uid] {
+      if (const auto pod = m_cluster.store.by_uid(uid)) m_cluster.collector.remove(pod, Propagation::background);
+    });
+  const bool killed = deleted || m_scenario.death < Duration{1'000} || m_scenario.cancel == Cancel::workflow_deleted;
   m_loop.after(first, [this, killed] {
     send_signal();
     if (killed) end_pod();
   });
   if (!killed) m_loop.after(first + Duration{1'000}, [this] { send_signal(); });
+}
+
+void World::shut_down() {
+  m_cluster.store.update(m_workflow->uid(), [this](Json& changed) {
+    if (m_scenario.shutdown == Shutdown::deadline)
+      changed["spec"]["activeDeadlineSeconds"] = 0;
+    else
+      changed["spec"]["shutdown"] = m_scenario.shutdown == Shutdown::stop ? "Stop" : "Terminate";
+  });
 }
 
 void World::evict_step() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/own_life.h"
 
+#include <algorithm>
+
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -43,11 +45,17 @@ struct Life {
       if (asking && workflow_silent && asked.request.url.path.ends_with("/workflows")) return Reply::silent();
       const auto& item = asked.request.url.path.ends_with("/pods") ? pod : workflow;
       const bool stale = asked.request.url.path.ends_with("/workflows") && stale_lists > 0 && stale_lists-- > 0;
-      const auto items = item.is_null() || stale ? Json::array() : Json::array({item});
+      const auto items = item.is_null() || stale ? Json::array() : Json::array({shown(asked.request, item)});
       return Reply::text(to_text({{"kind", "List"}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
     });
     life = std::make_unique<OwnLife>(*h.client, facts, [this](const std::string& what) { cancels.push_back(what); });
     h.loop.run(5s);
+  }
+  // Who asks for metadata gets nothing else.
+  static Json shown(const http::Request& request, Json item) {
+    const auto partial =
+        std::ranges::any_of(request.headers, [](const auto& header) { return header.value.find("PartialObjectMetadata") != std::string::npos; });
+    return partial ? Json{{"metadata", item["metadata"]}} : std::move(item);
   }
   Reply workflow_by_name() const {
     if (!may_get) return refusal(403, "Forbidden", "no");
@@ -197,6 +205,56 @@ TEST_CASE_METHOD(Life, "a Workflow that has ended meanwhile has had its pods del
   SECTION("labelled") { workflow["metadata"]["labels"][completed] = "true"; }
   CHECK_FALSE(ask().first);
   CHECK(cancels.size() == 1);
+}
+
+// Argo's own rule (operator.go, processNodeRetries): after a shutdown or the deadline no node is tried again, whatever its labels say yet.
+TEST_CASE_METHOD(Life, "a Workflow that is being stopped, or is past its deadline, brings no other attempt: that is a cancel") {
+  std::string what = "the workflow is being stopped";
+  const auto began = to_rfc3339(h.loop.now() - 1h);
+  SECTION("terminated") { workflow["spec"]["shutdown"] = "Terminate"; }
+  SECTION("stopped") { workflow["spec"]["shutdown"] = "Stop"; }
+  SECTION("terminated by Kubeflow Pipelines") {
+    workflow["spec"]["activeDeadlineSeconds"] = 0;
+    workflow["status"]["startedAt"] = began;
+    what = "the workflow's deadline has passed";
+  }
+  SECTION("it has run too long") {
+    workflow["spec"]["activeDeadlineSeconds"] = 3600;
+    workflow["status"]["startedAt"] = began;
+    what = "the workflow's deadline has passed";
+  }
+  SECTION("by its template's deadline") {
+    workflow["status"] = {{"startedAt", began}, {"storedWorkflowTemplateSpec", {{"activeDeadlineSeconds", 60}}}};
+    what = "the workflow's deadline has passed";
+  }
+  SECTION("terminated, and not in the list") {
+    workflow["spec"]["shutdown"] = "Terminate";
+    stale_lists = 1000;
+  }
+  begin();
+  CHECK(cancels.empty());
+  pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  answer = Reply::text(to_text(pod));
+  const auto [eviction, took] = ask();
+  CHECK_FALSE(eviction);
+  CHECK(took < 300ms);
+  CHECK(cancels == Words{what});
+}
+
+TEST_CASE_METHOD(Life, "a Workflow whose deadline is to come, or has not begun, lives on") {
+  workflow["spec"]["activeDeadlineSeconds"] = 3700;
+  SECTION("it runs") { workflow["status"]["startedAt"] = to_rfc3339(h.loop.now() - 1h); }
+  SECTION("it has not begun") { workflow["spec"]["activeDeadlineSeconds"] = 0; }
+  SECTION("it was written by nobody that we know") {
+    workflow["spec"] = {{"shutdown", ""}, {"activeDeadlineSeconds", "soon"}};
+    workflow["status"] = "odd";
+  }
+  SECTION("it was taken back") { workflow["spec"] = {{"shutdown", nullptr}, {"activeDeadlineSeconds", nullptr}}; }
+  begin();
+  pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  answer = Reply::text(to_text(pod));
+  CHECK(ask().first);
+  CHECK(cancels.empty());
 }
 
 TEST_CASE_METHOD(Life, "in doubt a SIGTERM is a cancel: after a third of the grace, 10 s at most, and at once if it cannot be known") {
