@@ -109,7 +109,8 @@ void Removal::refused(const kube::ApiError& problem) {
   m_next = m_client.loop().after(pause, [this] { look(); });
 }
 
-// A server that is there again has its time anew.
+// Whatever else is answered – a proxy's 400 or 410, a method that is not allowed – need not come from the API server, nor be its last word. A server
+// that is there again has its time anew.
 bool Removal::may_help(const kube::ApiError& problem) {
   if (problem.status == 0) {
     if (m_order.silence && !m_silence_ends) m_silence_ends.emplace(m_client.loop()).set(*m_order.silence);
@@ -118,14 +119,14 @@ bool Removal::may_help(const kube::ApiError& problem) {
   }
   m_silence_ends.reset();
   if (m_limit == 0 && !m_late) limit_tries();
-  const bool momentary = kube::is_of_the_moment(problem, m_order.path.name);
   if (problem.status == 403) {
+    if (problem.error.kind != ErrorKind::denied) return false;  // a webhook that has looked at this very object
     if (!m_refusal_ends) m_refusal_ends.emplace(m_client.loop()).set(refusal_patience);
     if (m_refusal_ends->passed()) return false;
   } else {
     m_refusal_ends.reset();
   }
-  return !m_late && (momentary || problem.status == 401 || kube::retryable(problem));
+  return !m_late;
 }
 
 void Removal::too_late() {

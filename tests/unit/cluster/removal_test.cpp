@@ -107,6 +107,33 @@ TEST_CASE_METHOD(Deleted, "of an object that is there and not going nothing bett
   CHECK(ended_at - begun < 75s);
 }
 
+TEST_CASE_METHOD(Deleted, "one odd answer to a DELETE is no last word: it is sent again") {
+  const auto status = GENERATE(300, 400, 405, 410, 413, 422, 451, 501, 505);
+  CAPTURE(status);
+  const auto worded = GENERATE(true, false);
+  deletes = [&] {
+    if (sent.size() > 1) return Reply::text("{}");
+    return worded ? refusal(status, "Gone", "no") : Reply::text("<html>", status);
+  };
+  looks = [this] { return sent.size() < 2 ? ok(object()) : absent("train-1"); };
+  run(5min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::gone);
+  CHECK(sent.size() == 2);
+}
+
+TEST_CASE_METHOD(Deleted, "an odd answer that stays is believed after the patience, and told") {
+  deletes = [] { return refusal(410, "Gone", "no"); };
+  looks = [] { return ok(object()); };
+  run(5min);
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::failed);
+  REQUIRE(ended->problem);
+  CHECK(ended->problem->error.message == "delete jobs/train-1: no");
+  CHECK(ended_at - begun >= 30s);
+  CHECK(ended_at - begun < 40s);
+}
+
 TEST_CASE_METHOD(Deleted, "a server that is away is named, waited for, and given up in the end") {
   deletes = looks = [] { return Reply::lost(); };
   order.silence = Duration(900'000);
