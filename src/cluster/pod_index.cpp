@@ -15,15 +15,18 @@ std::vector<std::string> keys_of(const std::string& selector) {
   return keys;
 }
 
-// Of another object of the same kind and name, that was deleted before ours was made.
-bool of_another(const Json& metadata, const std::string& kind, const std::string& job_uid) {
+// Whoever may make pods here may give them any labels; the controllers make theirs with their owner. What is between an MPIJob and its launcher's pod
+// is a Job, of which only the name is known.
+bool is_owned(const Json& metadata, const std::string& job_uid, const std::string& launcher) {
   const auto* owners = trainstep::find(metadata, "ownerReferences");
   if (owners == nullptr || !owners->is_array()) return false;
   const auto is = [](const Json& owner, std::string_view key, const std::string& wanted) {
     const auto* value = owner.is_object() ? trainstep::find(owner, key) : nullptr;
     return value != nullptr && *value == wanted;
   };
-  return std::ranges::any_of(*owners, [&](const Json& owner) { return is(owner, "kind", kind) && !is(owner, "uid", job_uid); });
+  return std::ranges::any_of(*owners, [&](const Json& owner) {
+    return is(owner, "uid", job_uid) || (!launcher.empty() && is(owner, "kind", "Job") && is(owner, "name", launcher));
+  });
 }
 
 bool is_older(const Json& metadata, const std::string& job_created) {
@@ -37,7 +40,7 @@ bool is_older(const Json& metadata, const std::string& job_created) {
 
 PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, const std::string& job_name,
                    const std::vector<kinds::Replicas>& replicas)
-    : m_kind(resource.kind) {
+    : m_launcher(resource.group_version == "kubeflow.org/v2beta1" ? job_name + "-launcher" : "") {
   follow::MemberIndex member = 0;
   for (const auto& type : replicas) {
     for (int index = 0; index < type.count; ++index, ++member) {
@@ -53,7 +56,7 @@ PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, con
 
 std::optional<follow::MemberIndex> PodIndex::member_of(const Json& pod, const std::string& job_uid, const std::string& job_created) const {
   const auto* metadata = pod.is_object() ? trainstep::find(pod, "metadata") : nullptr;
-  if (metadata == nullptr || !metadata->is_object() || of_another(*metadata, m_kind, job_uid) || is_older(*metadata, job_created))
+  if (metadata == nullptr || !metadata->is_object() || !is_owned(*metadata, job_uid, m_launcher) || is_older(*metadata, job_created))
     return std::nullopt;
   const auto* labels = trainstep::find(*metadata, "labels");
   if (labels == nullptr || !labels->is_object()) return std::nullopt;

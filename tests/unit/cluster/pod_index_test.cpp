@@ -12,7 +12,9 @@ namespace {
 
 const std::string job = "digits-0123456789";
 
-Json pod(const Json& labels, const Json& owners = Json::array()) { return {{"metadata", {{"labels", labels}, {"ownerReferences", owners}}}}; }
+Json pod(const Json& labels, const Json& owners = Json::array({{{"kind", "X"}, {"uid", "uid"}}})) {
+  return {{"metadata", {{"labels", labels}, {"ownerReferences", owners}}}};
+}
 
 PodIndex index_of(const plan::Plan& plan, std::size_t resource = 0) {
   const auto& kind = kinds::find(plan.kind);
@@ -76,13 +78,24 @@ TEST_CASE("a Job has one pod, an indexed one those with a number") {
   CHECK_FALSE(many.member_of(pod({{"batch.kubernetes.io/job-name", job}}), "uid"));
 }
 
-TEST_CASE("pods of an earlier job of the same name are not ours; those that something of ours made are") {
+TEST_CASE("whoever writes our labels on a pod has not made it one of ours: the job owns those, or the Job that an MPIJob has for its launcher") {
   const auto index = index_of(example("PyTorch", 1));
   const auto labels = v1_labels("pytorchjob-controller", "master", "0");
   const auto owned = [&](const std::string& kind, const std::string& uid) { return pod(labels, Json::array({{{"kind", kind}, {"uid", uid}}})); };
   CHECK(index.member_of(owned("PyTorchJob", "ours"), "ours") == 0U);
   CHECK_FALSE(index.member_of(owned("PyTorchJob", "before"), "ours"));
-  CHECK(index.member_of(owned("Job", "launcher"), "ours") == 0U);
+  CHECK_FALSE(index.member_of(owned("Job", "launcher"), "ours"));
+  CHECK_FALSE(index.member_of(pod(labels, Json::array()), "ours"));
+  CHECK_FALSE(index.member_of(pod(labels, nullptr), "ours"));
+  const auto mpi = index_of(example("MPI", 1), 0);
+  const auto launcher = [&](const std::string& owner) {
+    return pod({{"training.kubeflow.org/operator-name", "mpi-operator"},
+                {"training.kubeflow.org/job-name", job},
+                {"training.kubeflow.org/job-role", "launcher"}},
+               Json::array({{{"kind", "Job"}, {"name", owner}, {"uid", "its-own"}}}));
+  };
+  CHECK(mpi.member_of(launcher(job + "-launcher"), "ours") == 0U);
+  CHECK_FALSE(mpi.member_of(launcher("other"), "ours"));
 }
 
 TEST_CASE("whatever the object looks like, there is an answer") {
