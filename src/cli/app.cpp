@@ -19,6 +19,7 @@
 #include "cli/examples.h"
 #include "cli/exec_command.h"
 #include "cli/exit_code_file.h"
+#include "cli/internal_error.h"
 #include "cli/jobs_command.h"
 #include "cli/manual.h"
 #include "cli/print.h"
@@ -31,7 +32,6 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr int internal_exit_code = 3;
 constexpr Duration last_patience{5'000};
 bool errors_are_json = false;            // set once, before anything is said
 std::vector<std::string> secrets;        // conceal()
@@ -310,8 +310,7 @@ int run_without_exceptions(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& exception) {
-    complain(fmt::format("internal error: {}", exception.what()));
-    return internal_exit_code;
+    return tell_internal_error(argc > 1 ? argv[1] : "", exception);
   }
 }
 

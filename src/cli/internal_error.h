@@ -1,0 +1,13 @@
+// An exception that nobody has caught: a bug of ours, or no memory.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <string_view>
+
+namespace trainstep::cli {
+
+// Says so on stderr and, for a step (run) or a replica (exec), in the container's termination message. Returns the exit code; never throws.
+int tell_internal_error(std::string_view command, const std::exception& exception) noexcept;
+
+}  // namespace trainstep::cli
