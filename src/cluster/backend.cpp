@@ -64,7 +64,8 @@ ClusterBackend::~ClusterBackend() {
   for (const auto call : m_asked) m_client.cancel(call);
   m_client.cancel(m_question);
   m_client.cancel(m_pods_call);
-  for (const auto timer : {m_timer, m_question_timer, m_end_timer, m_look_timer, m_pods_timer}) m_client.loop().cancel(timer);
+  for (const auto timer : {m_timer, m_question_timer, m_end_timer, m_look_timer, m_pods_timer, m_keep_timer, m_lift_timer})
+    m_client.loop().cancel(timer);
 }
 
 kube::Path ClusterBackend::job_path() const {
@@ -106,6 +107,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
     m_companions = std::make_unique<Companions>(m_client, m_submitted->object, std::move(m_wanted), [this](Result<void> made) {
       if (!made) emit(follow::BackendFailed{std::move(made.error())});
     });
+  if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   look_at_job(m_submitted->object);
   watch_all();
   m_submitted->object = Json();  // the watch knows it better
@@ -217,8 +219,6 @@ void ClusterBackend::pod_gone(const std::string& uid) {
   m_missing.erase(uid);
   emit(follow::PodGone{member, uid});
 }
-
-void ClusterBackend::pods_hidden(const kube::ApiError& problem) { emit(follow::PodsHidden{problem.error.message}); }
 
 // Events outlive their objects by an hour, and any object may have the job's name: only those of this very job count.
 void ClusterBackend::look_at_event(const Json& object) {

@@ -42,6 +42,8 @@ class ClusterBackend : public run::Backend {
   void only_end() { m_only_end = true; }
   // When our pod's end began, by the cluster's clock.
   void ends_since(Time time) { m_ends_since = time; }
+  // When our pod's SIGKILL comes, by our own clock: what the end of the step still asks of the API server is done, or given up, before.
+  void dies_at(Time time) { m_dies_at = time; }
   // The job is another step's: nothing is ever done to it, and its pods need not be visible.
   void only_look_on() { m_looks_on = true; }
   // The primary's, when it has ended well; null: none was seen.
@@ -87,8 +89,16 @@ class ClusterBackend : public run::Backend {
   void found(std::optional<JobSearch::Found> job);
   [[nodiscard]] bool create_may_come() const;
   void go_on_with_found();
+  [[nodiscard]] Duration time_left() const;
+  [[nodiscard]] Lease::Job lease_of_job() const;
   void lease_job();
   void try_to_lease(int tries);
+  void kept();
+  void cannot_keep(std::string why);
+  void stop_keeping();
+  void out_of_time();
+  void follow_with_deadline(const Error& why);
+  void lift_later();
   bool may_help(const kube::ApiError& problem, int tries);
   void look_at_launcher(const Json& event);
   void tell_warning(const Json& event);
@@ -145,8 +155,10 @@ class ClusterBackend : public run::Backend {
   bool m_cleanup_told = false;
   std::unique_ptr<JobSearch> m_search;
   std::unique_ptr<Lease> m_lease;
-  Deadline m_settled;  // by then a create whose answer is lost has taken effect or never will
-  std::optional<Time> m_started, m_ends_since;
+  std::string m_lease_problem;                       // of the last try to give it a deadline
+  Loop::TimerId m_keep_timer = 0, m_lift_timer = 0;  // the end of the keeping, or of all; the next try to lift
+  Deadline m_settled;                                // by then a create whose answer is lost has taken effect or never will
+  std::optional<Time> m_started, m_ends_since, m_dies_at;
   std::string m_version;  // resourceVersion of the job as it was seen last
   int m_look = 0;         // which look_again() is the last
   // Of the job by its name, beside its watch: whether it is gone, whether it has ended.

@@ -106,6 +106,8 @@ void ClusterBackend::list_pods(kube::Client::CallId& call, std::function<void(ku
   call = m_client.list(pods, {{"labelSelector", selector}}, {}, std::move(done), {.trim = kinds::trim_pod});
 }
 
+void ClusterBackend::pods_hidden(const kube::ApiError& problem) { emit(follow::PodsHidden{problem.error.message}); }
+
 void ClusterBackend::look_at_pods_again(int turn) {
   list_pods(m_call, [this, turn](kube::Answer answer) {
     if (turn != m_look) return;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "cluster/backend.h"
 #include "cluster/objects.h"
@@ -23,13 +22,12 @@ constexpr Duration cleanup_silence{900'000};
 constexpr Duration create_patience{1'000};
 constexpr Duration look_for_create{1'000};
 constexpr int most_moments = 6;  // refusals that may be of the moment: ten seconds
-// How long a job waits for the next attempt of its step (docs/adr/0021).
-constexpr Duration kept_for = std::chrono::hours(1);
 
 // What a clean-up could not do; empty: nothing.
-std::string what_is_left(const Removal::Outcome& outcome) {
+std::string what_is_left(const Removal::Outcome& outcome, const std::string& run) {
   const auto because = outcome.problem ? ": " + outcome.problem->error.message : std::string();
-  if (outcome.end == Removal::End::failed) return "the job could not be deleted, it may still be there" + because;
+  if (outcome.end == Removal::End::failed)
+    return "the job could not be deleted, it may still be there; trainstep stop " + run + " deletes it" + because;
   if (outcome.end != Removal::End::taken) return "";
   if (outcome.problem) return "the job is being deleted, but its end cannot be seen" + because;
   return fmt::format("the job is being deleted, but it is not gone yet: it waits for {}", what_remains(outcome.last));
@@ -39,9 +37,11 @@ std::string what_is_left(const Removal::Outcome& outcome) {
 
 void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   if (m_looks_on) return emit(follow::BackendFailed{internal_error("a job that is another step's is never deleted")});
+  stop_keeping();
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
-  m_removal_ends.set(removal_patience);
+  m_removal_ends.set(m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience);
+  if (m_dies_at) m_keep_timer = m_client.loop().after(time_left(), [this] { out_of_time(); });
   m_submitted ? try_to_remove() : find_job();
 }
 
@@ -66,7 +66,11 @@ void ClusterBackend::try_to_find(int tries) {
   m_search = std::make_unique<JobSearch>(m_client, m_plan, m_name_space, served, [this, tries](JobSearch::Answer answer) {
     if (answer) return found(std::move(*answer));
     const auto problem = std::move(answer.error());
-    if (!may_help(problem, tries)) return emit(follow::BackendFailed{problem.error});
+    if (!may_help(problem, tries)) {
+      if (m_keep_wanted) return cannot_keep(problem.error.message);
+      stop_keeping();
+      return emit(follow::BackendFailed{problem.error});
+    }
     if (tries > 1) m_client.failing(this, problem);
     m_timer = m_client.loop().after(removal_pause(tries, problem), [this, tries] { try_to_find(tries + 1); });
   });
@@ -93,7 +97,7 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     m_timer = m_client.loop().after(look_for_create, [this] { try_to_find(1); });
     return;
   }
-  if (m_keep_wanted) return emit(follow::JobKept{});
+  if (m_keep_wanted) return kept();
   if (m_settled.is_set() && !m_settled.passed())
     tell("a create was not answered: a job of this run may still appear");
   else if (m_uid.empty() && !m_plan.fresh_run)
@@ -123,7 +127,7 @@ Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem)
 
 void ClusterBackend::try_to_remove() {
   Removal::Order order{job_path(), m_uid, m_removal_at_once ? "" : m_version};
-  order.patience = removal_patience;
+  order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
   // A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
   order.spares = [this](const Json& job) {
     return m_facts.workflow && m_plan.options.cleanup == "default" && kinds::find(m_plan.kind).judge(job).state == kinds::Judgement::State::succeeded;
@@ -142,7 +146,10 @@ void ClusterBackend::removal_fails(const kube::ApiError& problem) {
 
 void ClusterBackend::removal_ended(Removal::Outcome outcome) {
   m_client.works(this);
-  if (outcome.end == Removal::End::failed) return emit(follow::BackendFailed{outcome.problem->error});
+  if (outcome.end == Removal::End::failed) {
+    stop_keeping();
+    return emit(follow::BackendFailed{outcome.problem->error});
+  }
   if (outcome.end == Removal::End::spared) {
     m_removal_wanted = false;
     tell("the job has succeeded meanwhile: it is left to its workflow");
@@ -150,33 +157,6 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
   }
   if (outcome.end == Removal::End::taken) tell("the job is deleted");
   removed();
-}
-
-void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
-  m_keep_wanted = true;
-  m_removal_ends.set(removal_patience);
-  m_submitted ? lease_job() : find_job();
-}
-
-// Our own clock may be wrong; what was read of our pod's end is the cluster's.
-void ClusterBackend::lease_job() { try_to_lease(1); }
-
-void ClusterBackend::try_to_lease(int tries) {
-  const auto now = std::max(m_ends_since.value_or(m_client.loop().now()), m_client.loop().now());
-  const auto length = kept_for + m_facts.retry_pause;
-  m_lease =
-      std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, m_uid}, m_plan.options.run_policy.active_deadline);
-  m_lease->set(now, m_started, length, {Duration(0)}, [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
-    if (problem && may_help(*problem, tries)) {
-      m_timer = m_client.loop().after(removal_pause(tries, *problem), [this, tries] { try_to_lease(tries + 1); });
-      return;
-    }
-    if (problem && !kube::tells_absent(*problem, m_plan.job_name))
-      tell(fmt::format("the job has no deadline: {}", problem->error.message));
-    else if (!problem)
-      tell(fmt::format("if no attempt takes it up by {}, the job ends", to_rfc3339(until)));
-    emit(follow::JobKept{});
-  });
 }
 
 // A create whose answer was lost may come after the DELETE.
@@ -193,6 +173,7 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   m_cleanup_tell = std::move(tell);
   m_watches.clear();
   m_logs.clear();
+  stop_keeping();
   m_removal_ends.set(cleanup_patience);
   using enum result::VerdictClass;
   const auto& cleanup = m_plan.options.cleanup;
@@ -238,9 +219,10 @@ void ClusterBackend::remove_to_the_end(bool taken, std::function<void(std::strin
                                        : fmt::format("the job is not deleted yet ({}); trying again", why));
   };
   const auto remains = [this](const Json& job) { m_cleanup_tell(fmt::format("waiting for the end of the deleted job: {}", what_remains(job))); };
-  m_removal = std::make_unique<Removal>(
-      m_client, std::move(order),
-      Removal::Sink{failing, remains, [done = std::move(done)](const Removal::Outcome& outcome) { done(what_is_left(outcome)); }});
+  m_removal = std::make_unique<Removal>(m_client, std::move(order),
+                                        Removal::Sink{failing, remains, [this, done = std::move(done)](const Removal::Outcome& outcome) {
+                                                        done(what_is_left(outcome, m_plan.run_id));
+                                                      }});
 }
 
 }  // namespace trainstep::cluster

@@ -16,6 +16,8 @@ namespace {
 
 // An API server that does not answer before there is a job is waited for so long.
 constexpr Duration patience{300'000};
+// What KFP's launcher leaves at most (kfp.md §10).
+constexpr Duration launchers_grace{1'000};
 
 // `problem`: what else could not be done.
 std::string data_stays(std::string_view problem, const Error& error) {
@@ -245,6 +247,7 @@ bool Session::hurried(int signal) { return ++m_stops > 1 && (m_options.pod.name.
 
 void Session::request_stop(int signal) {
   const bool hurry = hurried(signal);
+  if (!m_signalled) m_signalled = m_loop.now();
   if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
   if (hurry && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
   if (m_collecting) return stop_collecting(signal);
@@ -269,6 +272,7 @@ void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction)
   const bool retried = m_facts.retry != Retry::none && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
   if (eviction) {
     if (eviction->since) m_backend->ends_since(*eviction->since);
+    m_backend->dies_at(m_signalled.value_or(m_loop.now()) + (m_facts.launcher ? launchers_grace : m_facts.grace));
     m_runner->tell(follow::EvictionSeen{std::move(eviction->what), retried});
   }
   m_runner->request_stop(signal);

@@ -125,7 +125,8 @@ class Session {
   std::optional<EarlyStop> m_early;
   std::function<void(std::string)> m_concluded;
   int m_stops = 0;
-  bool m_known = false;  // the facts are
+  std::optional<Time> m_signalled;  // the first of them
+  bool m_known = false;             // the facts are
   bool m_uploading = false;
   bool m_brought = false;  // inputs, before a stop came
   bool m_over = false;

@@ -14,6 +14,7 @@ namespace {
 // A create that is answered 5xx, or not at all, is tried for so long (docs/cluster.md).
 constexpr Duration patience{300'000};
 constexpr Duration look_again{1'000};
+constexpr Duration taking_up{30'000};  // so long a PATCH is tried before the job is followed without it
 constexpr Duration longest_pause{5'000};
 constexpr int most_taken = 60;  // answers that there is an object of the name, of which all others say that there is none
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
@@ -241,15 +242,17 @@ void Submission::decide_on(Json object) {
   }
 }
 
-// What an earlier attempt has left for a while is ours for good.
+// What an earlier attempt has left for a while is ours for good. If that cannot be written, it is the one job of this run all the same: whoever
+// follows it tries on.
 void Submission::take_up(Json object) {
   if (!is_leased(object)) return m_sink.done(Submitted{m_resource, std::move(object), true});
   m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object)},
                                     m_plan.options.run_policy.active_deadline);
-  m_lease->lift(patient(), [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
+  m_lease->lift({taking_up, patient().silence_counts}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
     if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
-    if (kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422) return look();  // it has gone meanwhile
-    fail(in_context("taking the job up", problem->error));
+    const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: the name is another's
+    if (gone && !std::exchange(m_taking_up, true)) return look();
+    m_sink.done(Submitted{m_resource, std::move(object), true, problem->error});
   });
 }
 

@@ -21,9 +21,10 @@
 namespace trainstep::cluster {
 
 struct Submitted {
-  kinds::Resource resource;  // which of the kind's candidates is served here
-  Json object;               // as the API server has it
-  bool adopted = false;      // an earlier attempt of this step made it
+  kinds::Resource resource;     // which of the kind's candidates is served here
+  Json object;                  // as the API server has it
+  bool adopted = false;         // an earlier attempt of this step made it
+  std::optional<Error> kept{};  // … and has left it with a deadline (lease.h), which could not be taken away
 };
 
 class Submission {
@@ -97,6 +98,7 @@ class Submission {
   bool m_creating = false;
   bool m_told_going = false;
   bool m_told_refusal = false;  // of its DELETE
+  bool m_taking_up = false;     // it was tried before
 };
 
 }  // namespace trainstep::cluster

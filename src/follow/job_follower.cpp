@@ -170,6 +170,7 @@ void JobFollower::on(const JobKept&, Time /*at*/) {
 }
 
 void JobFollower::on(const BackendFailed& failed, Time at) {
+  if (m_keeping && !m_removing) return remove_instead(failed.error, at);
   if (m_verdict) {
     if (m_removing) warn("the job may still be there: " + failed.error.message);
     return finish();

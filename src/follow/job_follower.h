@@ -153,6 +153,7 @@ class JobFollower : public Machine {
   [[nodiscard]] result::Verdict unexplained_failure() const;
   [[nodiscard]] std::optional<Culprit> first_to_fail() const;
   void keep_for_next(result::Verdict verdict, Time at);
+  void remove_instead(const Error& why, Time at);
   void end_now();
   void decide(result::Verdict verdict, Time at, bool remove);
   void finish();

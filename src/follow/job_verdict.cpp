@@ -147,7 +147,7 @@ result::Verdict JobFollower::unexplained_failure() const {
 
 result::Verdict JobFollower::failure_verdict() const {
   if (m_judgement.reason == kept_in_vain)
-    return {VerdictClass::capacity, "no attempt of this step took the job up in time, and it ended by the deadline that it was left with",
+    return {VerdictClass::capacity, "no attempt of this step took the job up in time, or could, and it ended by the deadline that it was left with",
             std::nullopt, true, 0};
   if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
     return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
@@ -198,6 +198,16 @@ void JobFollower::keep_for_next(result::Verdict verdict, Time at) {
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
   if (!for_a_while) finish();
+}
+
+// A job that would have no end of its own is left to nobody.
+void JobFollower::remove_instead(const Error& why, Time at) {
+  m_keeping = false;
+  const auto signal = m_verdict->signal;
+  m_verdict.reset();
+  decide({result::VerdictClass::cancelled, fmt::format("{}; the job could not be left to the next attempt ({})", m_eviction->what, why.message),
+          std::nullopt, false, signal},
+         at, true);
 }
 
 // Somebody does not want to wait for what is still under way.

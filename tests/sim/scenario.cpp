@@ -169,6 +169,7 @@ void draw_cancel(Scenario& scenario, Random random, const Wishes& wishes) {
   scenario.shutdown = random.pick({Shutdown::terminate, Shutdown::stop, Shutdown::deadline});
   if (random.chance(0.25)) scenario.cancel = Cancel::pod_deleted;
   if (wishes.cancel) scenario.cancel = *wishes.cancel;
+  if (scenario.step_fate == StepFate::evicted && random.chance(0.3)) scenario.keeping = random.pick({Accident::swallowed, Accident::gateway});
 }
 
 // Answers to changes that say nothing of their object: rare, in bursts, or every other one.
@@ -291,6 +292,7 @@ std::string Scenario::describe() const {
   add(cancels && shutdown != Shutdown::terminate, shutdown == Shutdown::stop ? ", by a stop" : ", by a deadline");
   add(!workflow, ", no Workflow");
   add(step_fate == StepFate::evicted, fmt::format(", retry policy \"{}\", {}", retry_policy, followed ? "followed" : "not followed"));
+  add(keeping != Accident::none, keeping == Accident::swallowed ? ", its PATCH has no answer" : ", its PATCH meets a gateway");
   add(by_kubelet && step_fate == StepFate::evicted, ", by the kubelet");
   add(first_create != FirstCreate::answered, ", the first create has no answer");
   add(no_second, ", no second job is admitted");

@@ -130,6 +130,7 @@ struct Scenario {
   OwnPod own_pod = OwnPod::known;
   std::string retry_policy = "Always";                     // of the step's template; "": no retry strategy
   bool followed = true;                                    // evicted: another attempt comes
+  Accident keeping = Accident::none;                       // evicted: what becomes of each PATCH of the job from then on
   bool by_kubelet = false;                                 // evicted: the kubelet ends the pod, nobody deletes it
   Duration cause_lag{0};                                   // evicted: the cause is to be seen so long after the signal
   Duration workflow_lag{0};                                // what happens to the Workflow is watched so much later

@@ -163,6 +163,8 @@ std::optional<Reply> World::refuse_second(const Resource& resource, const Json& 
 }
 
 Accident World::accident(const http::Request& request) {
+  const bool evicted = m_scenario.step_fate == StepFate::evicted && m_acted && m_lives.size() == 1;
+  if (evicted && request.method == "PATCH") return m_scenario.keeping;
   if (request.method != "POST" || !request.url.path.ends_with("jobs") || !asked(request, "dryRun").empty()) return Accident::none;
   if (std::exchange(m_created, true)) return Accident::none;
   switch (m_scenario.first_create) {

@@ -103,7 +103,7 @@ void World::ended(const result::Verdict& verdict) {
   if (verdict.verdict_class != result::VerdictClass::cancelled) return;
   // Where there is time to see why the signal came, and somebody may come after it, the job is kept.
   const auto& s = m_scenario;
-  const bool seen = s.calm && s.death > Duration{10'000} && s.own_pod != OwnPod::unreadable;
+  const bool seen = s.calm && s.death > Duration{10'000} && s.own_pod != OwnPod::unreadable && s.keeping == Accident::none;
   if (s.step_fate == StepFate::evicted && m_acted && !m_cancelled && m_lives.size() == 1 && seen && !s.retry_policy.empty())
     m_violations.emplace_back("the step's pod was evicted, and the step takes it for a cancel");
   if (m_lives.back().doubts) return;
@@ -203,7 +203,11 @@ void World::send_signal(int number) {
 // The kubelet's or Argo's SIGKILL, if this life still goes on by then.
 void World::end_pod() {
   m_loop.after(m_scenario.death, [this, life = m_lives.size()] {
-    if (life == m_lives.size()) die();
+    if (life != m_lives.size()) return;
+    const bool could_end = m_scenario.calm && m_scenario.death > Duration{10'000} && !m_dying && !m_exited && m_step != nullptr;
+    if (could_end && m_scenario.step_fate == StepFate::evicted && !m_cancelled)
+      m_violations.emplace_back("evicted, the step does not end within its grace");
+    die();
   });
 }
 

@@ -26,7 +26,7 @@ struct Server {
   std::deque<Reply> deletes;      // those to DELETEs that are not carried out
   int behind = 0;                 // so many GETs do not know of the job yet
   bool takes_effect = true;       // those answers come although the job was made
-  std::optional<Reply> dry_run;
+  std::optional<Reply> dry_run, refused_patch;
   Words asked, told;
   std::optional<Result<Submitted>> result;
   std::unique_ptr<Submission> submission;
@@ -55,6 +55,7 @@ struct Server {
     }
     if (request.request.method == "PATCH") {
       patches.push_back(Json::parse(request.request.body));
+      if (refused_patch) return *refused_patch;
       return Reply::text(to_text(job));
     }
     if (dry) return dry_run ? *dry_run : Reply::text(request.request.body, 201);
@@ -214,6 +215,21 @@ TEST_CASE_METHOD(Server, "a job that was left for a while is taken up for good")
   REQUIRE(result);
   REQUIRE(*result);
   CHECK((**result).adopted);
+}
+
+TEST_CASE_METHOD(Server, "a job from which the deadline of its keeping cannot be taken is followed all the same, and why is told") {
+  job = of_an_earlier_attempt();
+  job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
+  SECTION("the server fails") { refused_patch = refusal(500, "InternalError", "no"); }
+  SECTION("there is no right to it") { refused_patch = refusal(403, "Forbidden", R"(User "x" cannot patch resource)"); }
+  SECTION("it is not valid") { refused_patch = refusal(422, "Invalid", "no"); }
+  SECTION("no API server's answer") { refused_patch = gateways_404(); }
+  submit(2min);
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).adopted);
+  REQUIRE((**result).kept);
+  CHECK_FALSE((**result).kept->message.empty());
 }
 
 TEST_CASE_METHOD(Server, "a job that waited in vain for this attempt is deleted and made anew") {

@@ -193,6 +193,26 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
   }
 }
 
+TEST_CASE("a job that cannot be left to the next attempt is deleted, and the verdict says why") {
+  Story story(single());
+  story.all_run();
+  story.event(EvictionSeen{"this step's pod is evicted", true});
+  story.event(StopRequested{SIGTERM});
+  REQUIRE_FALSE(story.removed());
+  story.event(BackendFailed{{ErrorKind::unavailable, "no answer"}});
+  REQUIRE(story.removed());
+  story.event(JobKept{});  // of a PATCH that was late
+  CHECK_FALSE(story.verdict());
+  SECTION("it is gone") { story.event(JobGone{}); }
+  SECTION("nor can it be deleted") {
+    story.event(BackendFailed{{ErrorKind::unavailable, "no answer again"}});
+    CHECK(story.said("the job may still be there: no answer again"));
+  }
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 143);
+  CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is evicted; the job could not be left to the next attempt (no answer)"));
+}
+
 TEST_CASE("a SIGTERM while the API server is away is a cancel: nobody could read why it came") {
   Story story(single());
   story.all_run();
