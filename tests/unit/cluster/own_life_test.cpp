@@ -208,7 +208,7 @@ TEST_CASE_METHOD(Life, "a Workflow that has ended meanwhile has had its pods del
 }
 
 // Argo's own rule (operator.go, processNodeRetries): after a shutdown or the deadline no node is tried again, whatever its labels say yet.
-TEST_CASE_METHOD(Life, "a Workflow that is being stopped, or is past its deadline, brings no other attempt: that is a cancel") {
+TEST_CASE_METHOD(Life, "a Workflow that is being stopped or is past its deadline brings no other attempt, so that is a cancel") {
   std::string what = "the workflow is being stopped";
   const auto began = to_rfc3339(h.loop.now() - 1h);
   SECTION("terminated") { workflow["spec"]["shutdown"] = "Terminate"; }
