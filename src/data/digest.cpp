@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
+#include "data/md5.h"
 #include "data/place.h"
 
 namespace trainstep {
@@ -74,6 +76,33 @@ std::string md5_hex(std::string_view bytes) {
   unsigned length = 0;
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_md5(), nullptr) != 1) return {};
   return hex(text_of(std::span(digest).first(length)));
+}
+
+struct Md5::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Md5::Md5() : m_state(std::make_unique<State>()) {
+  if (EVP_DigestInit_ex(m_state->context, EVP_md5(), nullptr) != 1) m_state.reset();
+}
+Md5::Md5(Md5&&) noexcept = default;
+Md5& Md5::operator=(Md5&&) noexcept = default;
+Md5::~Md5() = default;
+
+void Md5::add(std::string_view bytes) {
+  if (m_state && EVP_DigestUpdate(m_state->context, bytes.data(), bytes.size()) != 1) m_state.reset();
+}
+
+std::string Md5::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  const auto state = std::move(m_state);
+  if (!state || EVP_DigestFinal_ex(state->context, digest.data(), &length) != 1) return {};
+  return trainstep::hex(text_of(std::span(digest).first(length)));
 }
 
 Result<std::string> decode_base64(std::string_view text) {

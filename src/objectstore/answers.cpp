@@ -56,7 +56,8 @@ ErrorKind kind_of(int status) {
 
 // Whatever its status says.
 bool passes(std::string_view code) {
-  constexpr std::array<std::string_view, 5> codes{"RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable", "OperationAborted"};
+  constexpr std::array<std::string_view, 7> codes{"RequestTimeout",   "SlowDown",  "InternalError",           "ServiceUnavailable",
+                                                  "OperationAborted", "BadDigest", "XAmzContentSHA256Mismatch"};
   return std::ranges::find(codes, code) != codes.end();
 }
 
@@ -161,5 +162,14 @@ bool retryable(const StoreError& error) {
 }
 
 std::string etag_of(const http::Response& response) { return unquoted(response.header("ETag").value_or("")); }
+
+std::string md5_told(const http::Response& response) {
+  constexpr std::size_t digits = 32;
+  const bool by_service = response.header("x-amz-server-side-encryption").value_or("").starts_with("aws:");
+  if (by_service || response.header("x-amz-server-side-encryption-customer-algorithm")) return {};
+  auto etag = lower(etag_of(response));
+  const bool is_one = etag.size() == digits && etag.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_one ? etag : std::string();
+}
 
 }  // namespace trainstep::objectstore

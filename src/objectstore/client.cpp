@@ -102,12 +102,14 @@ void Client::send_signed(CallId id, Result<Keys> keys) {
     auto body = call.body();
     if (!body) return finish(id, StoreError{in_context(call.what, std::move(body.error())), 0, {}});
     sent.body = std::move(*body);
+    if (call.compares) call.sent_md5 = md5_hex(sent.body);
   }
   call.keys = std::move(*keys);
   call.region = store.region;
   call.clock = m_clock;
   sign(sent, call.keys, store.region, sha256_hex(sent.body), m_loop.now() + m_clock);
   call.came = 0;
+  call.sum.reset();
   call.problem.reset();
   call.exchange = m_transport.start(std::move(sent), handler(id, call));
 }
@@ -122,11 +124,22 @@ http::Transport::Handler Client::handler(CallId id, Call& call) {
 bool Client::Call::received(const http::Response& head, std::string_view bytes) {
   if (came == 0) problem = check(head);
   if (problem) return false;
+  if (came == 0 && brings_whole(head)) sum.emplace();
+  if (sum) sum->add(bytes);
   const auto offset = std::exchange(came, came + static_cast<std::int64_t>(bytes.size()));
   auto taken = take(offset, bytes);
   if (!taken) problem = StoreError{in_context(what, std::move(taken.error())), 0, {}};
   if (!taken) late = true;  // another try would meet the same
   return taken.has_value();
+}
+
+// Neither the length nor the hash that is signed tells of a store, or of what stands before it, that mixes up or damages what it has.
+std::optional<StoreError> Client::Call::other_content(const http::Response& response) {
+  const auto told = compares ? md5_told(response) : std::string();
+  const auto ours = sum ? sum->hex() : sent_md5;
+  if (told.empty() || ours.empty() || told == ours) return std::nullopt;
+  const auto* why = take ? "other bytes came than the object store has" : "the object store has other bytes than were sent";
+  return StoreError{in_context(what, Error{ErrorKind::unavailable, fmt::format("{}: their MD5 is {}, its ETag {}", why, ours, told)}), 0, {}};
 }
 
 void Client::answered(CallId id, Result<http::Response> response) {
@@ -137,6 +150,7 @@ void Client::answered(CallId id, Result<http::Response> response) {
   if (!response) return failed(id, {in_context(call.what, std::move(response.error())), 0, {}});
   if (response->status / 100 != 2) return failed(id, refused(call.what, *response, m_loop.now()));
   if (auto problem = call.read(*response, call.came)) return failed(id, std::move(*problem));
+  if (auto problem = call.other_content(*response)) return failed(id, std::move(*problem));
   finish(id, std::nullopt);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "data/md5.h"
 #include "objectstore/client.h"
 
 namespace trainstep::objectstore {
@@ -26,6 +27,13 @@ struct Client::Call {
   std::int64_t came = 0;                // bytes, in this try
   std::optional<StoreError> problem{};  // why no more of this try was wanted
   bool received(const http::Response& head, std::string_view bytes);
+
+  // Whether the store has what was sent, or sent what it has, as far as its answer tells (md5_told).
+  bool compares = false;                                           // the answer is of an object's or a part's content
+  std::function<bool(const http::Response& head)> brings_whole{};  // with take: whether all of the object comes
+  std::optional<Md5> sum{};                                        // in this try: all that came of a whole object
+  std::string sent_md5{};                                          // in this try: of the body
+  std::optional<StoreError> other_content(const http::Response& response);
 
   Duration patience{};
   bool late = false;  // no further try

@@ -48,6 +48,7 @@ Client::CallId Client::call(std::unique_ptr<Call> call, std::function<Answer<T>(
 Client::CallId Client::put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers) {
   auto asked = prepared("put", "PUT", to);
   asked->body = std::move(body);
+  asked->compares = true;
   for (auto& header : headers) asked->request.headers.push_back(std::move(header));
   auto read = [what = asked->what, key = to.key](http::Response& response) -> Answer<Object> {
     auto etag = etag_of(response);
@@ -82,6 +83,11 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
   if (!etag.empty()) headers.push_back({"If-Match", '"' + etag + '"'});
   if (range) asked->request.buffer = buffer;
   asked->take = std::move(take);
+  asked->compares = true;
+  asked->brings_whole = [range](const http::Response& head) {
+    const auto all = range ? fmt::format("bytes 0-{}/{}", range->size - 1, range->size) : std::string();
+    return range ? head.header("Content-Range").value_or("") == all : head.status == 200;
+  };
   asked->check = [what = asked->what, range, etag](const http::Response& head) -> std::optional<StoreError> {
     // Some stores do not know If-Match.
     if (const auto came = etag_of(head); !etag.empty() && !came.empty() && came != etag)
@@ -156,6 +162,7 @@ Client::CallId Client::begin_upload(const Address& to, Done<std::string> done, s
 Client::CallId Client::put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done) {
   auto asked = prepared(fmt::format("put part {} of", number), "PUT", to, {{"partNumber", std::to_string(number)}, {"uploadId", upload}});
   asked->body = std::move(body);
+  asked->compares = true;
   auto read = [what = asked->what](http::Response& response) -> Answer<std::string> {
     auto etag = etag_of(response);
     if (etag.empty()) return tl::unexpected(garbled(what, "a part without an etag"));

@@ -115,7 +115,8 @@ class Download : public Transfer {
   Client::CallId ask(const std::shared_ptr<Growing>& growing, const std::shared_ptr<RangeWriter>& writer, const Range& range,
                      const Client::Done<std::int64_t>& done) {
     const auto& object = growing->object;
-    const auto part = range.size == object.size ? std::nullopt : std::optional(range);
+    // Who hashes a large one does it beside the loop, where ranges are taken.
+    const auto part = range.size == object.size && range.size < in_memory ? std::nullopt : std::optional(range);
     auto take = [=, this](std::int64_t offset, std::string_view bytes) -> Result<void> {
       if (offset + static_cast<std::int64_t>(bytes.size()) > range.size) return changed(growing->object);
       return writer->take(offset, bytes);

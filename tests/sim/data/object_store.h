@@ -38,6 +38,7 @@ class ObjectStore {
     Duration clock{};          // it shows so much more than the world's; requests that are signed for another time are refused
   };
   ObjectStore(Random random, Ways ways) : m_random(random), m_ways(ways) {}
+  [[nodiscard]] bool tags_are_sums() const { return !m_ways.opaque_tags; }
 
   // `sent`: when the request was begun; a part that was on its way when its upload was given up may bring it back.
   http::Response answer(const http::Request& request, Time sent, Time now);

@@ -91,6 +91,7 @@ Scenario::Scenario(Random random) : later(random.split()) {
   ways.strays = random.chance(0.1);
   if (random.chance(0.1)) ways.clock = random.between(-std::chrono::hours(30), std::chrono::hours(30));
   odd_keys = random.chance(0.1);
+  faults.damages = random.chance(0.2);
 }
 
 std::string Scenario::describe() const {

@@ -34,7 +34,10 @@ std::string described(const http::Request& request) {
 
 // In the order of StoreNetwork::Fault.
 constexpr std::array fault_names{"none",        "reset",  "reset after", "swallowed", "swallowed after", "slow down", "server error",
-                                 "error after", "denied", "cut",         "truncated", "garbled",         "broken"};
+                                 "error after", "denied", "cut",         "truncated", "garbled",         "broken",    "damaged"};
+
+// What a kill between the damage and the next try would leave for good: nobody fetches these to compare them with anything.
+bool is_told_of(const http::Request& request) { return request.method == "PUT" && !request.body.empty() && !request.url.path.ends_with(".json"); }
 
 // One and the same, whichever upload it belongs to.
 std::string same(const http::Request& request) {
@@ -76,6 +79,7 @@ StoreNetwork::Fault StoreNetwork::pick(const http::Request& request) {
   const bool object = reads && !asks(request, "list-type") && !asks(request, "uploads");
   // HTTP tells where a body ends; where a proxy has lied about that, only listings and what they have told of help.
   const bool checked = !object || std::ranges::any_of(request.headers, [](const auto& header) { return header.name == "If-Match"; });
+  if (m_faults.damages && (is_told_of(request) || object) && m_random.chance(0.3)) return damaged;
   if (reads && m_random.chance(0.3)) return m_faults.truncates && checked && m_random.chance(0.5) ? truncated : cut;
   if (request.method == "POST" && asks(request, "uploadId") && m_random.chance(0.5)) return m_random.pick({broken, reset_after, server_error});
   const auto fault =
@@ -144,7 +148,11 @@ void StoreNetwork::arrive(const Shared& exchange) {
     default:
       break;
   }
+  if (fault == Fault::damaged && is_told_of(request) && (m_store.tags_are_sums() || asks(request, "uploadId"))) damage(exchange->request.body);
   auto response = m_store.answer(request, exchange->sent, m_loop.now());
+  if (fault == Fault::damaged && request.method == "GET" && response.status == 200 && !response.body.empty() &&
+      !objectstore::md5_told(response).empty())
+    damage(response.body);
   m_story.tell("store", "  {}", response.status);
   if (m_hook) m_hook(exchange->number, true);
   if (fault == Fault::reset_after) return fail(exchange, delay(), "the connection was reset");

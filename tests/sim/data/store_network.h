@@ -25,6 +25,7 @@ struct Faults {
   int most_in_a_row = 2;   // of one and the same request: then it is heard
   double slow = 0;         // of answers that take their time
   bool truncates = false;  // a proxy may cut a body short and pretend that it was all
+  bool damages = false;    // a byte of what is put or of a whole object that is fetched may become another, where the ETag tells of it
   std::vector<Outage> outages{};
 };
 
@@ -61,7 +62,8 @@ class StoreNetwork : public http::Transport {
     cut,
     truncated,
     garbled,
-    broken
+    broken,
+    damaged
   };
   struct Exchange;
   using Shared = std::shared_ptr<Exchange>;
@@ -70,6 +72,7 @@ class StoreNetwork : public http::Transport {
   [[nodiscard]] const Outage* outage() const;
   Duration delay() { return m_random.between(Duration{1}, Duration{20}); }
   void arrive(const Shared& exchange);
+  void damage(std::string& body) { body.at(static_cast<std::size_t>(m_random.between(0, static_cast<std::int64_t>(body.size()) - 1))) ^= 1; }
   void answer(const Shared& exchange, http::Response response);
   void give(const Shared& exchange, std::size_t from);
   void fail(const Shared& exchange, Duration after, std::string why);

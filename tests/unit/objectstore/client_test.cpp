@@ -80,6 +80,90 @@ TEST_CASE_METHOD(Bucket, "an object is put in one signed request") {
   CHECK(asked.header("Authorization").find("content-type;host;user-agent;x-amz-content-sha256;x-amz-date") != std::string::npos);
 }
 
+TEST_CASE_METHOD(Bucket, "a store that says it has other bytes than were sent has not got the object") {
+  const auto put_part = [this] { return outcome<std::string>([&](auto done) { client.put_part(object, "u", 1, text("hello"), done); }); };
+  SECTION("once") {
+    server.reply(with_etag(md5_hex("hellp")));
+    server.reply(with_etag(md5_hex("hello")));
+    CHECK(put("hello")->etag == md5_hex("hello"));
+    CHECK(server.asked().size() == 2);
+  }
+  SECTION("a part") {
+    server.reply(with_etag(md5_hex("hellp")));
+    server.reply(with_etag(md5_hex("hello")));
+    CHECK(put_part().value() == md5_hex("hello"));
+    CHECK(server.asked().size() == 2);
+  }
+  SECTION("for good") {
+    server.serve([](const auto&) { return with_etag(md5_hex("hellp")); });
+    const auto answer = put("hello");
+    REQUIRE_FALSE(answer);
+    CHECK(answer.error().error.kind == ErrorKind::unavailable);
+    CHECK(answer.error().error.message.starts_with("put s3://b/dir/k: the object store has other bytes than were sent: their MD5 is " +
+                                                   md5_hex("hello") + ", its ETag " + md5_hex("hellp") + " (the last of "));
+  }
+  SECTION("it writes its digits large") {
+    server.reply(with_etag("5D41402ABC4B2A76B9719D911017C592"));
+    CHECK(put("hello"));
+  }
+  SECTION("a key service encrypts") {
+    auto reply = with_etag(md5_hex("another sum"));
+    reply.headers.push_back({"x-amz-server-side-encryption", "aws:kms"});
+    server.reply(reply);
+    CHECK(put("hello"));
+  }
+  SECTION("its tags are no sums") {
+    server.reply(with_etag(md5_hex("another sum") + "-1"));
+    CHECK(put("hello"));
+  }
+}
+
+TEST_CASE_METHOD(Bucket, "a body that was damaged on its way to the store is sent again") {
+  server.reply(refusal(400, GENERATE(as<std::string>(), "BadDigest", "XAmzContentSHA256Mismatch")));
+  server.reply(with_etag("e1"));
+  CHECK(put("hello"));
+  CHECK(server.asked().size() == 2);
+}
+
+TEST_CASE_METHOD(Bucket, "an object whose bytes are not those of its ETag is asked for again") {
+  const auto said = [](std::string place) {
+    auto reply = with_etag(md5_hex("hello"), "hellp", place.empty() ? 200 : 206);
+    if (!place.empty()) reply.headers.push_back({"Content-Range", std::move(place)});
+    return reply;
+  };
+  SECTION("whole") {
+    server.reply(said(""));
+    server.reply(with_etag(md5_hex("hello"), "hello"));
+    CHECK(get().value() == "hello");
+    CHECK(server.asked().size() == 2);
+  }
+  SECTION("whole, as a part") {
+    server.reply(said("bytes 0-4/5"));
+    server.reply(with_etag(md5_hex("hello"), "hello", 206));
+    CHECK(get(Range{0, 5}).value() == "hello");
+    CHECK(server.asked().size() == 2);
+  }
+  SECTION("a part tells nothing of the whole") {
+    server.reply(said("bytes 0-4/9"));
+    CHECK(get(Range{0, 5}).value() == "hellp");
+  }
+  SECTION("the caller's own key encrypts") {
+    auto reply = said("");
+    reply.headers.push_back({"x-amz-server-side-encryption-customer-algorithm", "AES256"});
+    server.reply(reply);
+    CHECK(get().value() == "hellp");
+  }
+  SECTION("cut, then whole: the sum begins anew") {
+    auto cut = with_etag(md5_hex("hello"));
+    cut.pieces = {{1ms, "he"}};
+    cut.end = Reply::End::cut;
+    server.reply(cut);
+    server.reply(with_etag(md5_hex("hello"), "hello"));
+    CHECK(get().value() == "hello");
+    CHECK(server.asked().size() == 2);
+  }
+}
+
 TEST_CASE_METHOD(Bucket, "what may pass is tried again, each time with a signature of its own time") {
   server.reply(refusal(503, "SlowDown"));
   server.reply(Reply::lost());
