@@ -56,8 +56,8 @@ ErrorKind kind_of(int status) {
 
 // Whatever its status says.
 bool passes(std::string_view code) {
-  constexpr std::array<std::string_view, 7> codes{"RequestTimeout",   "SlowDown",  "InternalError",           "ServiceUnavailable",
-                                                  "OperationAborted", "BadDigest", "XAmzContentSHA256Mismatch"};
+  constexpr std::array<std::string_view, 7> codes{
+      "RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable", "OperationAborted", "BadDigest", "XAmzContentSHA256Mismatch"};
   return std::ranges::find(codes, code) != codes.end();
 }
 

@@ -67,8 +67,8 @@ bool retryable(const StoreError& error);
 
 // The etag header without its quotes, or "".
 std::string etag_of(const http::Response& response);
-// The MD5 of an object's or part's content as its answer tells it, in small letters; "": it does not. An ETag is one where it looks like one and nothing
-// says that a key of the caller's or of a key service encrypts (Amazon S3 API Reference, "Object"); of several parts it is another sum.
+// The MD5 of an object's or part's content as its answer tells it, in small letters; "": it does not. An ETag is one where it looks like one and
+// nothing says that a key of the caller's or of a key service encrypts (Amazon S3 API Reference, "Object"); of several parts it is another sum.
 std::string md5_told(const http::Response& response);
 
 }  // namespace trainstep::objectstore

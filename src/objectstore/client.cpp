@@ -148,6 +148,8 @@ void Client::answered(CallId id, Result<http::Response> response) {
   call.heard = response.has_value();
   if (call.problem) return failed(id, std::move(*call.problem));
   if (!response) return failed(id, {in_context(call.what, std::move(response.error())), 0, {}});
+  const bool other = response->status == 412 && call.take;
+  if (other) return failed(id, another_object(call.what));
   if (response->status / 100 != 2) return failed(id, refused(call.what, *response, m_loop.now()));
   if (auto problem = call.read(*response, call.came)) return failed(id, std::move(*problem));
   if (auto problem = call.other_content(*response)) return failed(id, std::move(*problem));

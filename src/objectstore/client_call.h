@@ -53,4 +53,9 @@ struct Client::Call {
   Loop::TimerId pause = 0;
 };
 
+// Of a call that wants an object as it was known, when there is another one.
+inline StoreError another_object(const std::string& what) {
+  return {{ErrorKind::conflict, what + ": it has changed since it was looked at"}, 412, {}, {}, {}, {}};
+}
+
 }  // namespace trainstep::objectstore

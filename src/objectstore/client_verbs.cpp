@@ -90,8 +90,7 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
   };
   asked->check = [what = asked->what, range, etag](const http::Response& head) -> std::optional<StoreError> {
     // Some stores do not know If-Match.
-    if (const auto came = etag_of(head); !etag.empty() && !came.empty() && came != etag)
-      return StoreError{{ErrorKind::conflict, what + ": the object is another one by now"}, 412, {}};
+    if (const auto came = etag_of(head); !etag.empty() && !came.empty() && came != etag) return another_object(what);
     const auto length = fmt::format("{}", range ? range->size : 0);
     const auto place = range ? fmt::format("bytes {}-{}/", range->first, range->first + range->size - 1) : std::string();
     if (range && (head.status != 206 || head.header("Content-Length").value_or(length) != length ||

@@ -23,6 +23,13 @@ std::string describe_bytes(std::int64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units.at(unit));
 }
 
+// An object that was listed is another one by now, or gone. Files of two versions are no data set: whoever tries again gets the one that is there
+// then.
+Error of_passing(Error error) {
+  if (error.kind != ErrorKind::conflict && error.kind != ErrorKind::not_found) return error;
+  return {ErrorKind::unavailable, error.message + "; the data changed while they were fetched"};
+}
+
 }  // namespace
 
 std::string describe(const Staged& staged) {
@@ -80,7 +87,7 @@ void Fetching::moved(std::int64_t bytes) {
 void Fetching::fetched(const Result<void>& result) {
   m_stores.ledger().add(input().path, input().from.uri, m_transfer->settled());
   if (!m_plan.travels.empty()) m_stores.ledger().keep(input().path, input().from.uri);
-  if (!result) return finish(result.error());
+  if (!result) return finish(of_passing(result.error()));
   m_staged.bytes += m_plan.bytes;
   m_staged.files += m_plan.travels.size();
   m_staged.equal += m_plan.equal;

@@ -103,6 +103,23 @@ TEST_CASE_METHOD(Staging, "the first input that cannot be fetched ends it, with 
   CHECK_FALSE(fs::exists(in_pod("inputs/most")));
 }
 
+TEST_CASE_METHOD(Staging, "an object that changes between listing and fetching is named, and may be there for the next attempt") {
+  objects = {{"data/a", "1"}, {"data/b", "22"}};
+  input("data", "s3://bkt/data");
+  heeds_if_match = GENERATE(true, false);
+  const bool gone = GENERATE(true, false);
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.line() == "GET /bkt/data/b" && gone) objects.erase("data/b");
+    if (asked.line() == "GET /bkt/data/b" && !gone) objects["data/b"] = "33";
+    return std::nullopt;
+  };
+  const auto staged = fetch();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::unavailable);
+  CHECK_THAT(staged.error().message, Contains("input data: ") && Contains("s3://bkt/data/b") && Contains("changed while they were fetched"));
+  CHECK_FALSE(fs::exists(in_pod("inputs/data/b")));
+}
+
 TEST_CASE_METHOD(Staging, "passing faults of the store do no harm") {
   objects = {{"data/a", "1"}, {"data/b", "22"}};
   input("data", "s3://bkt/data");
