@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "objectstore/answers.h"
+
 namespace trainstep::sim::data {
 
 struct StoreNetwork::Exchange {
