@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/written_secrets.h"
+
 namespace trainstep {
 namespace {
 
@@ -138,7 +140,9 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
   return secrets;
 }
 
-bool holds_secret(std::string_view name, std::string_view value) { return sounds_secret(name) || redacted(value, {}) != value; }
+bool holds_secret(std::string_view name, std::string_view value) {
+  return sounds_secret(name) || redacted(value, {}) != value || !written_secrets(value).empty();
+}
 
 std::vector<std::string> secrets_of_environment(const std::vector<std::string>& variables) {
   std::vector<std::string> secrets;

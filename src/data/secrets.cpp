@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/redact.h"
+#include "base/written_secrets.h"
 
 namespace trainstep {
 namespace {
@@ -23,40 +24,9 @@ bool any_part_sounds_secret(std::string_view place) {
   return false;
 }
 
-// What follows a name: a colon or an equals sign, then the value; with or without quotes. Empty: something else.
-std::string_view value_behind(std::string_view text) {
-  const auto skip = [&](std::string_view characters) { text.remove_prefix(std::min(text.find_first_not_of(characters), text.size())); };
-  skip("\\\"'");
-  skip(" \t");
-  if (text.empty() || (text.front() != ':' && text.front() != '=')) return {};
-  text.remove_prefix(1);
-  skip(" \t\\");
-  if (text.empty()) return {};
-  const char quote = text.front();
-  if (quote != '"' && quote != '\'') return text.substr(0, text.find_first_of(" \t\r\n,;}])"));
-  text.remove_prefix(1);
-  const auto end = text.find_first_of(std::string{quote, '\n'});
-  text = text.substr(0, end);
-  if (text.ends_with('\\')) text.remove_suffix(1);  // the whole is a string in another
-  return text;
-}
-
-void collect_written(std::string_view text, std::vector<std::string>& secrets) {
-  for (std::size_t at = 0; at < text.size();) {
-    if (!is_name_character(text[at])) {
-      ++at;
-      continue;
-    }
-    auto end = at;
-    while (end < text.size() && is_name_character(text[end])) ++end;
-    if (sounds_secret(text.substr(at, end - at)))
-      if (const auto value = value_behind(text.substr(end)); !value.empty()) secrets.emplace_back(value);
-    at = end;
-  }
-}
-
 // A word in it sounds like a secret's name, or somebody stands before a host ("me:password@host"): what else is in it is not known.
 bool may_hold_secret(std::string_view text) {
+  if (!written_secrets(text).empty()) return true;  // a private key has no name
   if (const auto at = text.find('@'); at != std::string_view::npos && text.substr(0, at).find(':') != std::string_view::npos) return true;
   for (std::size_t begin = 0; begin < text.size();) {
     auto end = begin;
@@ -65,6 +35,23 @@ bool may_hold_secret(std::string_view text) {
     begin = end + 1;
   }
   return false;
+}
+
+bool is_text_that(const Json* value, bool (*predicate)(std::string_view)) {
+  return value != nullptr && value->is_string() && predicate(value->get_ref<const std::string&>());
+}
+
+// ["--token", "x"]
+Json redacted_list(const Json& value, const std::vector<std::string>& secrets) {
+  auto list = Json::array();
+  const Json* before = nullptr;
+  for (const auto& item : value) {
+    const bool a_flag = is_text_that(&item, [](std::string_view text) { return text.starts_with('-'); });
+    const bool secret = is_text_that(before, is_secret_flag) && !item.is_structured() && !a_flag;
+    list.push_back(secret ? Json("[redacted]") : redacted_json(item, secrets));
+    before = &item;
+  }
+  return list;
 }
 
 }  // namespace
@@ -81,16 +68,13 @@ void collect_secrets(std::string_view name, const Json& value, std::vector<std::
 }
 
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {
-  if (value.is_string()) return redacted(value.get_ref<const std::string&>(), secrets);
-  if (value.is_array()) {
-    auto list = Json::array();
-    for (const auto& item : value) list.push_back(redacted_json(item, secrets));
-    return list;
-  }
+  if (value.is_string()) return without_written_secrets(redacted(value.get_ref<const std::string&>(), secrets));
+  if (value.is_array()) return redacted_list(value, secrets);
   if (!value.is_object()) return value;
   auto object = Json::object();
+  const bool names_one = is_text_that(find(value, "name"), sounds_secret);
   for (const auto& [key, member] : value.items())
-    object[key] = sounds_secret(key) && !member.is_null() ? Json("[redacted]") : redacted_json(member, secrets);
+    object[key] = (sounds_secret(key) || (names_one && key == "value")) && !member.is_null() ? Json("[redacted]") : redacted_json(member, secrets);
   return object;
 }
 
@@ -109,9 +93,8 @@ std::string shown_value(std::string_view place, const Json& value) {
 }
 
 Error without_secrets_of(std::string_view text, Error error) {
-  std::vector<std::string> secrets;
-  collect_written(text, secrets);
-  error.message = redacted(error.message, secrets);
+  const auto written = written_secrets(text);
+  error.message = redacted(error.message, {written.begin(), written.end()});
   return error;
 }
 

@@ -35,3 +35,14 @@ TEST_CASE("an error about a text does not hold its secrets, however wrong the te
   for (const auto* text : {"hunter22", "name: hunter22", "password\n: hunter22", "max_tokens: hunter22", "password:", "\"password\""})
     CHECK(message(text) == "at hunter22, here");
 }
+
+TEST_CASE("secrets that stand within texts and lists are hidden, what stands around them is not") {
+  CHECK(redacted_json(Json("host=db password=hunter2"), {}) == Json("host=db password=[redacted]"));
+  CHECK(redacted_json(Json{"--token", "x", "--epochs", "5", "--token", "--loud"}, {}) ==
+        Json{"--token", "[redacted]", "--epochs", "5", "--token", "--loud"});
+  CHECK(redacted_json(Json{{"name", "HF_TOKEN"}, {"value", "x"}}, {}) == Json{{"name", "HF_TOKEN"}, {"value", "[redacted]"}});
+  CHECK(redacted_json(Json{{"name", "EPOCHS"}, {"value", "5"}}, {}) == Json{{"name", "EPOCHS"}, {"value", "5"}});
+  CHECK(redacted_json(Json("https://host/?token=abcdefgh&x=1"), {}) == Json("https://host/?token=[redacted]&x=1"));
+  CHECK(redacted_json(Json("max_tokens=5"), {}) == Json("max_tokens=5"));
+  CHECK(shown_value("key", "-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----") == "a string that is not shown here");
+}

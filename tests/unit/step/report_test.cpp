@@ -146,6 +146,16 @@ TEST_CASE("A report says how many metrics it leaves out") {
   CHECK_THAT(render_report(story), Contains(">m199<") && !Contains(">m200<") && Contains("and 50 more"));
 }
 
+TEST_CASE("Of a value in which a secret stands the rest is shown") {
+  AStory a;
+  a.planned = false;
+  a.inputs.request.train_parameters = {{"options", "max_tokens=5 password=hunter2"},
+                                       {"args", {"--token", "t0p", "--epochs", "3"}},
+                                       {"cert", "-----BEGIN PRIVATE KEY-----\nMIIx\n-----END PRIVATE KEY-----\n"}};
+  CHECK_THAT(render_report(a.story()),
+             Contains("max_tokens=5 password=[redacted]") && Contains("--epochs") && !Contains("hunter2") && !Contains("t0p") && !Contains("MIIx"));
+}
+
 TEST_CASE("A report can be made of nothing but a verdict") {
   AStory a;
   a.planned = false;

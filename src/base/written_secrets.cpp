@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/written_secrets.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/redact.h"
+
+namespace trainstep {
+namespace {
+
+bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
+
+void skip(std::string_view& text, std::string_view characters) { text.remove_prefix(std::min(text.find_first_not_of(characters), text.size())); }
+
+// Up to a blank or a delimiter; "Bearer x", "Basic x" as a whole.
+std::size_t unquoted_length(std::string_view text) {
+  constexpr std::string_view stops = " \t\r\n,;}])";
+  const auto begin = text.starts_with("Bearer ") || text.starts_with("Basic ") ? text.find(' ') + 1 : 0;
+  return std::min(text.find_first_of(stops, begin), text.size());
+}
+
+// What follows a name: a colon or an equals sign, then the value; with or without quotes. Behind a flag a comma or a blank will do. Empty: something
+// else.
+std::string_view value_behind(std::string_view text, bool flag) {
+  const auto before = text.size();
+  skip(text, "\\\"'");
+  skip(text, " \t");
+  if (text.empty()) return {};
+  const bool set = text.front() == ':' || text.front() == '=';
+  if (set || (flag && text.front() == ','))
+    text.remove_prefix(1);
+  else if (!flag || text.size() == before)
+    return {};
+  skip(text, flag ? " \t\r\n\\" : " \t\\");
+  if (text.empty() || (!set && text.front() == '-')) return {};
+  const char quote = text.front();
+  if (quote != '"' && quote != '\'') return text.substr(0, unquoted_length(text));
+  text.remove_prefix(1);
+  if (!set && text.starts_with('-')) return {};
+  const auto end = text.find_first_of(std::string{quote, '\n'});
+  text = text.substr(0, end);
+  if (text.ends_with('\\')) text.remove_suffix(1);  // the whole is a string in another
+  return text;
+}
+
+// "-----BEGIN EC PRIVATE KEY-----" … "-----END EC PRIVATE KEY-----", or as much as is there; empty: it begins something else.
+std::string_view private_key_at(std::string_view text) {
+  constexpr std::string_view begin = "-----BEGIN ", end = "-----END ", dashes = "-----";
+  if (!text.starts_with(begin)) return {};
+  const auto title_end = text.find(dashes, begin.size());
+  if (title_end == std::string_view::npos || !text.substr(0, title_end).ends_with("PRIVATE KEY")) return {};
+  const auto last = text.find(end, title_end);
+  const auto close = last == std::string_view::npos ? last : text.find(dashes, last + end.size());
+  return text.substr(0, close == std::string_view::npos ? close : close + dashes.size());
+}
+
+}  // namespace
+
+bool is_secret_flag(std::string_view word) { return word.starts_with('-') && std::ranges::all_of(word, is_name_character) && sounds_secret(word); }
+
+std::vector<std::string_view> written_secrets(std::string_view text) {
+  std::vector<std::string_view> found;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_name_character(text[at])) {
+      ++at;
+      continue;
+    }
+    if (const auto key = private_key_at(text.substr(at)); !key.empty()) {
+      found.push_back(key);
+      at += key.size();
+      continue;
+    }
+    auto end = at;
+    while (end < text.size() && is_name_character(text[end])) ++end;
+    const auto value = value_behind(text.substr(end), text[at] == '-');  // first: few words are followed by one
+    const bool secret = !value.empty() && !value.starts_with("[redacted") && sounds_secret(text.substr(at, end - at));
+    if (secret) found.push_back(value);
+    at = secret ? static_cast<std::size_t>(value.data() - text.data()) + value.size() : end;
+  }
+  return found;
+}
+
+std::string without_written_secrets(std::string_view text) {
+  std::string result;
+  std::size_t from = 0;
+  for (const auto secret : written_secrets(text)) {
+    const auto at = static_cast<std::size_t>(secret.data() - text.data());
+    result += text.substr(from, at - from);
+    result += "[redacted]";
+    from = at + secret.size();
+  }
+  return result += text.substr(from);
+}
+
+}  // namespace trainstep

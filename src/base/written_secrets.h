@@ -1,0 +1,22 @@
+// Secrets that stand in a text beside what says that they are some: a name that sounds secret, a flag, the lines around a private key.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainstep {
+
+// The values behind names that sound secret: after a colon or an equals sign, quoted or not ("password=x", "{'token': 'x'}"), or as what follows a
+// flag
+// ("--token x", ["--token", "x"]); and private keys in PEM. Views of `text`, in its order.
+std::vector<std::string_view> written_secrets(std::string_view text);
+
+// The text with "[redacted]" in their place.
+std::string without_written_secrets(std::string_view text);
+
+// "--token", "-api-key": what follows as a word of its own is a secret.
+bool is_secret_flag(std::string_view word);
+
+}  // namespace trainstep

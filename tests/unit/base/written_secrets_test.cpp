@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/written_secrets.h"
+
+#include "base/redact.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+
+TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, and nothing else") {
+  struct Row {
+    const char *text, *hidden;
+  };
+  for (const auto& row :
+       {Row{"host=db password=hunter2 port=5", "host=db password=[redacted] port=5"},
+        Row{"Server=db;Password='two words';X=1", "Server=db;Password='[redacted]';X=1"},
+        Row{R"({"api_key": "k", "epochs": 3})", R"({"api_key": "[redacted]", "epochs": 3})"},
+        Row{R"({\"token\": \"t\"})", R"({\"token\": \"[redacted]\"})"}, Row{"serve --token x --port 5", "serve --token [redacted] --port 5"},
+        Row{"serve --api-key=x -v", "serve --api-key=[redacted] -v"}, Row{R"(["--token", "x", "y"])", R"(["--token", "[redacted]", "y"])"},
+        Row{"Authorization: Bearer abc def", "Authorization: [redacted] def"}, Row{"Authorization: Basic YTpi", "Authorization: [redacted]"},
+        Row{"a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n[redacted]\nb"},
+        Row{"-----BEGIN PRIVATE KEY-----\\nMII", "[redacted]"}}) {
+    CAPTURE(row.text);
+    CHECK(without_written_secrets(row.text) == row.hidden);
+    CHECK(holds_secret("options", row.text));
+  }
+}
+
+TEST_CASE("what is harmless stays readable") {
+  for (const auto* text : {"max_tokens=5", "--max-tokens 5 --sort-key name", "the password is not here", "--token --verbose", "--token", "token",
+                           "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----", "password=[redacted]", "token_file=/a/b", ""}) {
+    CAPTURE(text);
+    CHECK(without_written_secrets(text) == text);
+  }
+}
