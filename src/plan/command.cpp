@@ -67,7 +67,10 @@ class Line {
     if (found == m_inputs.end()) return left_out(name);
     const auto& value = found->second->value;
     if (!value) return left_out(name);
-    words.push_back(value_text(*value, m_program.dialect));
+    auto text = value_text(*value, m_program.dialect);
+    if (found->second->given && text.find('\0') != std::string::npos)
+      return input_error(fmt::format("train_parameters.{}: it holds a NUL character (\\u0000), which no command line can", name));
+    words.push_back(std::move(text));
     return {};
   }
 
