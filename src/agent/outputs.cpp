@@ -49,8 +49,10 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
     if (place != output.path && place.find("://") != std::string::npos) found.uri = place;
   found.present = before.written() || !found.uri.empty();
   std::error_code ignored;
-  const bool empty_text = !found.present && spec::is_text_at_path(declared(output)) && before.touched() && fs::is_regular_file(output.path, ignored);
-  if (empty_text) found.value = "";  // which is no file of a model
+  const bool stays = !output.to.in_store() && output.folder_is.empty();  // the step has no place for it
+  const bool a_text = spec::is_text_at_path(declared(output)) && found.uri.empty() && (stays || !found.present) && before.touched();
+  if (!a_text || !fs::is_regular_file(output.path, ignored)) return found;
+  if (const auto text = read_regular_file(output.path, largest_value); text && spec::is_text(*text)) found.value = *text;
   return found;
 }
 

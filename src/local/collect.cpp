@@ -38,8 +38,9 @@ void read_artifact(run::OutputFound& found, const spec::Output& output, const Js
   found.earlier = !elsewhere && !written;
   found.present = elsewhere || written || !found.metadata.empty();
   std::error_code ignored;
-  const bool empty_text = !found.present && spec::is_text_at_path(output) && before.touched() && fs::is_regular_file(found.path, ignored);
-  if (empty_text) found.value = "";  // which is no file of a model
+  const bool a_text = spec::is_text_at_path(output) && !elsewhere && found.step_path.empty() && before.touched();
+  if (!a_text || !fs::is_regular_file(found.path, ignored)) return;
+  if (const auto text = read_regular_file(found.path, largest_value); text && spec::is_text(*text)) found.value = *text;
 }
 
 Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {

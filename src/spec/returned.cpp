@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "data/place.h"
 #include "data/python_json.h"
 #include "spec/values.h"
 
@@ -39,7 +40,13 @@ std::optional<Result<Json>> returned_value(const Output& output, const Json& exe
   return typed_value(output, *value);
 }
 
-Result<Json> value_from_file(const Output& output, const std::string& text) { return typed_value(output, Json(text)); }
+bool is_text(std::string_view bytes) { return !find_invalid_utf8(bytes) && bytes.find('\0') == std::string_view::npos; }
+
+Result<Json> value_from_file(const Output& output, const std::string& text) {
+  if (!is_text(text))
+    return input_error("what the program wrote is no text: it is not UTF-8, or holds a NUL character; other bytes belong into an artifact");
+  return typed_value(output, Json(text));
+}
 
 Result<Json> typed_value(const Output& output, const Json& raw) {
   const bool structure = output.type == Type::list || output.type == Type::object;

@@ -18,7 +18,7 @@ Result<Json> parse_executor_output(std::string_view text, std::string_view where
 // The output's value as its type; none: the executor output does not mention it. Error (input): it does not fit.
 std::optional<Result<Json>> returned_value(const Output& output, const Json& executor_output);
 
-// The text of a value's own file. Text is taken as it is, blanks and newlines included.
+// The text of a value's own file. Text is taken as it is, blanks and newlines included. Error (input): also bytes that are no text.
 Result<Json> value_from_file(const Output& output, const std::string& text);
 
 // A raw value as the output's type; the texts NaN and Infinity are values of a number.
@@ -26,6 +26,8 @@ Result<Json> typed_value(const Output& output, const Json& raw);
 
 // A text that the program writes to a path (SDK 1.8: String, OutputPath(str)): as every declared value it must be there at the end, an empty one too.
 bool is_text_at_path(const Output& output);
+// Whether bytes are one: UTF-8 without a NUL character, as Kubeflow Pipelines can hand it on.
+bool is_text(std::string_view bytes);
 
 struct ReturnedArtifact {
   Json metadata = Json::object();

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "data/finite.h"
+#include "spec/returned.h"
 
 namespace trainstep::step {
 namespace {
@@ -37,9 +38,10 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
     for (auto& metric : *read) put(metrics, std::move(metric));
 }
 
-// Text that a person or a parameter could hold: no control characters but line breaks and tabs. Whether it is UTF-8, to_text() settles.
-bool is_text(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
+// Text that a person or a parameter could hold: UTF-8, no control characters but line breaks and tabs.
+bool is_plain_text(std::string_view bytes) {
+  return spec::is_text(bytes) &&
+         std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
 }
 
 std::string address_of(const run::OutputFound& output, const Inputs& inputs) {
@@ -96,7 +98,7 @@ Json results_object(const run::Outcome& outcome, const Inputs& inputs, const Fil
     } else if (output.present && !output.path.empty()) {
       entry = address_of(output, inputs);
       if (!output.artifact || output.earlier || !output.step_path.empty()) continue;
-      if (const auto text = read_file(output.path, longest_inline_text); text && is_text(*text)) entry = *text;
+      if (const auto text = read_file(output.path, longest_inline_text); text && is_plain_text(*text)) entry = *text;
     }
   }
   return object;

@@ -213,6 +213,22 @@ TEST_CASE("an artifact that was not written, or is a link to nowhere, is not pre
   CHECK_FALSE(pod.only().present);
 }
 
+TEST_CASE("a text that the program writes to a path comes back whole, unless it has a place of its own") {
+  Pod pod;
+  auto& note = pod.output("note", spec::Type::artifact);
+  note.declared = "String";
+  const auto path = note.path;
+  const auto elsewhere = GENERATE(true, false);
+  if (elsewhere) note.to = {"s3://bkt/note", 0, ""};
+  pod.prepare();
+  const auto text = std::string(5'000, 'x') + "\n";
+  Pod::write(path, text);
+  CHECK(pod.only().present);
+  CHECK(pod.only().value == (elsewhere ? std::optional<Json>() : std::optional<Json>(text)));
+  Pod::write(path, "a\xff");
+  CHECK_FALSE(pod.only().value);
+}
+
 TEST_CASE("values are read by their types, NaN travels as text") {
   struct Row {
     spec::Type type;

@@ -153,6 +153,20 @@ TEST_CASE("an artifact is present when it was written") {
   CHECK(run.only().path == run.path("model"));
 }
 
+TEST_CASE("a text that the program writes to a path is its value, whole; other bytes are a file") {
+  const auto plan = v1_plan("", "note String");
+  Run run(plan);
+  const auto text = std::string(5'000, 'x') + "\n";
+  run.write("note", text);
+  CHECK(run.only().value == Json(text));
+  CHECK(run.only().present);
+  for (const auto& bytes : {std::string("a\xff"), std::string("a\0b", 3)}) {
+    run.write("note", bytes);
+    CHECK_FALSE(run.only().value);
+    CHECK(run.only().present);
+  }
+}
+
 TEST_CASE("an empty file is a text that was written, and no other artifact") {
   const auto text = v1_plan("", "note String");
   Run run(text);

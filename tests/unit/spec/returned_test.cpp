@@ -116,3 +116,14 @@ TEST_CASE("an artifact that the executor output does not mention, or mentions od
   CHECK(artifact.metadata == Json::object());
   CHECK(artifact.places.empty());
 }
+
+TEST_CASE("bytes that are no text are no value") {
+  const Output text{"note", Type::string, "STRING"};
+  CHECK(value_from_file(text, std::string(100'000, 'x') + "\u00e4\n").value() == Json(std::string(100'000, 'x') + "\u00e4\n"));
+  for (const auto& bytes : {std::string("a\xff"), std::string("a\0b", 3)}) {
+    const auto value = value_from_file(text, bytes);
+    REQUIRE_FALSE(value);
+    CHECK(value.error().kind == ErrorKind::input);
+    CHECK(value.error().message.find("is no text") != std::string::npos);
+  }
+}
