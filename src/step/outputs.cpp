@@ -152,13 +152,16 @@ Result<void> check_model(const Story& story) {
   return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
 
-// A declared text that the program was to write to a path, and did not. Paths of the step have rules of their own.
-Result<void> check_texts(const Story& story) {
+// Whose content are metadata, or what the log says: there may be none.
+bool is_of_metrics(const spec::Output& output) { return names_metrics(output.name) || lower(output.declared).ends_with("metrics"); }
+
+// What the program was to write to a path, and did not. Paths of the step have rules of their own.
+Result<void> check_written(const Story& story) {
   if (!story.succeeded() || story.plan == nullptr) return {};
   for (const auto& found : story.outcome.outputs) {
     const auto* output = spec::find_output(story.plan->program, found.name);
     const bool absent = (!found.present || found.earlier) && !found.value && found.step_path.empty();
-    if (output != nullptr && absent && spec::is_text_at_path(*output))
+    if (output != nullptr && absent && found.artifact && !is_of_metrics(*output))
       return input_error(fmt::format("output {}: the program ended well but wrote nothing for it (expected in {})", found.name, found.path));
   }
   return {};
@@ -202,7 +205,7 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
 
 Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit) {
   if (auto checked = check_model(story); !checked) return write_as_failed(story, checked.error(), read_file);
-  if (auto checked = check_texts(story); !checked) return write_as_failed(story, checked.error(), read_file);
+  if (auto checked = check_written(story); !checked) return write_as_failed(story, checked.error(), read_file);
   const auto rendered = render_outputs(story, read_file, render_report(story));
   if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
   if (!story.succeeded()) return nothing_written(write_together(rendered.files));

@@ -135,6 +135,8 @@ def test_two_runs_do_not_share_a_folder(run, tmp_path):
         ("mkdir $0", {"accuracy": "Float"}, "output accuracy: "),
         ("mkfifo $0", {"accuracy": "Float"}, "is a FIFO, a file is needed here"),
         ("true", {"note": "String"}, "output note: the program ended well but wrote nothing for it"),
+        ("true", {"data": "Dataset"}, "output data: the program ended well but wrote nothing for it"),
+        ("mkdir $0", {"data": "Directory"}, "output data: the program ended well but wrote nothing for it"),
     ],
 )
 @pytest.mark.parametrize("before", ["nothing", "an older one"])

@@ -248,11 +248,17 @@ TEST_CASE("Small text outputs stand in the results, large ones and mapped ones b
   a.artifact("model", "/minio/b/model", "model_dir");
   a.artifact("notes", "/w/notes", "");
   a.artifact("weights", "/w/weights", "");
+  a.artifact("latin", "/w/latin", "");
   a.artifact("long", "/w/long", "");
   a.outcome.outputs.push_back({.name = "gone", .artifact = true, .path = "/w/gone", .present = false, .value = {}, .metadata = {}, .step_path = {}});
-  const auto reader = files({{"/w/notes", "good\nrun"}, {"/w/weights", std::string("\x00\x01", 2)}, {"/w/long", std::string(5000, 'x')}});
-  CHECK(results_object(a.outcome, a.inputs, reader) ==
-        Json{{"model", "minio://b/model"}, {"notes", "good\nrun"}, {"weights", "/w/weights"}, {"long", "/w/long"}, {"gone", nullptr}});
+  const auto reader =
+      files({{"/w/notes", "good\nrun"}, {"/w/weights", std::string("\x00\x01", 2)}, {"/w/latin", "caf\xE9"}, {"/w/long", std::string(5000, 'x')}});
+  CHECK(results_object(a.outcome, a.inputs, reader) == Json{{"model", "minio://b/model"},
+                                                            {"notes", "good\nrun"},
+                                                            {"weights", "/w/weights"},
+                                                            {"latin", "/w/latin"},
+                                                            {"long", "/w/long"},
+                                                            {"gone", nullptr}});
 }
 
 TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
@@ -362,6 +368,29 @@ TEST_CASE("A declared text that the program did not write is no success") {
   CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("wrote nothing for it") && !Contains("Succeeded"));
   a.outcome.outputs.back().step_path = "metrics";  // which the step writes itself, when the program does not
   CHECK(write_outputs(a.story(), from_disk).has_value());
+}
+
+TEST_CASE("No declared file or folder may be missing, whatever its type, but metrics") {
+  const Folder folder;
+  AStory a;
+  a.artifact("data", folder / "data", "");
+  auto& found = a.outcome.outputs.back();
+  a.plan.program.outputs.push_back({"data", spec::Type::artifact, ""});
+  auto& declared = a.plan.program.outputs.back();
+  const auto is_success = [&] { return write_outputs(a.story(), from_disk).has_value(); };
+  CHECK(is_success());
+  found.present = GENERATE(false, true);
+  found.earlier = found.present;  // only metadata are this run's
+  for (const auto* type : {"", "Dataset", "system.Dataset", "Model", "system.Artifact", "HTML"}) {
+    CAPTURE(type);
+    declared.declared = type;
+    CHECK_FALSE(is_success());
+  }
+  for (const auto* type : {"Metrics", "system.Metrics", "system.ClassificationMetrics"}) {
+    CAPTURE(type);
+    declared.declared = type;
+    CHECK(is_success());
+  }
 }
 
 TEST_CASE("A model that the program did not write is no success, even where an older one lies") {
