@@ -136,6 +136,7 @@ bool Client::Call::received(const http::Response& head, std::string_view bytes) 
 // Neither the length nor the hash that is signed tells of a store, or of what stands before it, that mixes up or damages what it has.
 std::optional<StoreError> Client::Call::other_content(const http::Response& response) {
   const auto told = compares ? md5_told(response) : std::string();
+  if (take && came == 0 && brings_whole(response)) sum.emplace();  // nothing came of what may have content
   const auto ours = sum ? sum->hex() : sent_md5;
   if (told.empty() || ours.empty() || told == ours) return std::nullopt;
   const auto* why = take ? "other bytes came than the object store has" : "the object store has other bytes than were sent";

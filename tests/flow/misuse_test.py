@@ -269,10 +269,13 @@ def test_the_log_of_a_run_holds_no_secret(run, tmp_path, level):
     assert "has no path on this machine" in told and not re.search("hunter[2345]", told)
 
 
-def test_an_output_that_nobody_asked_for_is_told_as_missing(run):
+def test_an_output_that_nobody_asked_for_may_be_missing_only_if_it_is_metrics(run):
     done = run(*component("true", picture="Image"))
+    assert done.returncode == 1
+    assert "output picture: the program ended well but wrote nothing for it" in done.stdout.decode()
+    done = run(*component("true", scores="Metrics"))
     assert done.returncode == 0
-    assert "picture: the program wrote nothing" in done.stdout.decode()
+    assert "scores: the program wrote nothing" in done.stdout.decode()
 
 
 def test_a_model_takes_the_place_of_files_that_no_run_has_made_and_these_stay_beside_it(run, tmp_path):

@@ -228,7 +228,8 @@ void Promises::judge_failure(const Ended& ended) {
     case VerdictClass::system:
       if (well && ended.at - ended.run->at < scenario.finishing)
         m_truth.violated("a training is lost before the limit for finishing has passed: {}", ended.told->message);
-      if (!well && !store_was_away(ended.began, ended.at)) m_truth.violated("told as the system's failure: {}", ended.told->message);
+      if (!well && !ended.truncated && !store_was_away(ended.began, ended.at))
+        m_truth.violated("told as the system's failure: {}", ended.told->message);
       return;
     default:
       m_truth.violated("told as {}: {}", result::name(ended.told->verdict_class), ended.told->message);
@@ -236,7 +237,7 @@ void Promises::judge_failure(const Ended& ended) {
 }
 
 void Promises::judge_input(const Ended& ended) {
-  if (m_truth.scenario.ailment == Ailment::none && !ended.truncated) m_truth.violated("told as an error of input: {}", ended.told->message);
+  if (m_truth.scenario.ailment == Ailment::none) m_truth.violated("told as an error of input: {}", ended.told->message);
   if (ended.exit_code != 2) m_truth.violated("an error of input with exit code {}", ended.exit_code);
 }
 

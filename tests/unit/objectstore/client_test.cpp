@@ -137,6 +137,14 @@ TEST_CASE_METHOD(Bucket, "an object whose bytes are not those of its ETag is ask
     CHECK(get().value() == "hello");
     CHECK(server.asked().size() == 2);
   }
+  SECTION("nothing comes of it") {
+    server.reply(with_etag(md5_hex("hello"), ""));
+    server.reply(with_etag(md5_hex("hello"), "hello"));
+    CHECK(get().value() == "hello");
+    server.reply(with_etag(md5_hex(""), ""));
+    CHECK(get().value().empty());
+    CHECK(server.asked().size() == 3);
+  }
   SECTION("whole, as a part") {
     server.reply(said("bytes 0-4/5"));
     server.reply(with_etag(md5_hex("hello"), "hello", 206));
