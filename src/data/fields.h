@@ -70,7 +70,8 @@ class Fields {
 
 // A text of nothing but blanks: not given.
 bool is_blank(const Json& value);
-// 3, 3.0, "3", " 3.0 " → 3; nothing for what is no whole number within 2^53.
+// 3, 3.0, "3", " 3.0 " → 3; nothing for what is no whole number. One without point and exponent is taken as it is written, within 64 bits with a
+// sign; others within 2^53, beyond which a double is not what was written.
 std::optional<std::int64_t> whole_number(const Json& value);
 // true, "true", "True", "1"; nothing for other things.
 std::optional<bool> truth(const Json& value);

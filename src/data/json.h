@@ -23,7 +23,7 @@ struct ReadLimits {
 };
 
 // Errors (input) name `what` and the place: "train_parameters: line 3, column 7: …". Refused: duplicate keys, invalid UTF-8, NaN and infinity,
-// trailing text, numbers beyond a double, integers beyond 64 bits with more digits than a double keeps (18446744073709551617), more than the limits.
+// trailing text, numbers beyond a double or so small that it would be 0, whole numbers beyond 64 bits, more than the limits.
 Result<Json> parse_json(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
 // One line; invalid UTF-8 is replaced, never thrown.
