@@ -101,6 +101,7 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
     if (const auto beside = found->second.left(); !beside.empty())
       told.push_back(
           fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", output.name, beside.string()));
+    if (!found->second.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", output.name, found->second.unremoved()));
   }
   return told;
 }

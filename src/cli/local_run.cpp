@@ -17,6 +17,7 @@
 #include "local/backend.h"
 #include "local/gang.h"
 #include "local/pending_outputs.h"
+#include "local/run_folder.h"
 #include "local/scratch.h"
 #include "log/back_pressure.h"
 #include "process/guard.h"
@@ -63,6 +64,7 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   static_cast<void>(fs::current_path(code));
   if (code) return input_error("the working directory does not exist any more; start in another one");
   TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
+  TRY(local::RunFolder::check(run_folder(command, plan)));
   TRY(step::check_model_place(inputs, {{"run-dir", run_folder(command, plan).string()}}));
   return step::check_outputs(inputs, command.record);
 }
@@ -108,6 +110,8 @@ class LocalRun {
       hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {
         if (outcome.verdict.verdict_class != result::VerdictClass::succeeded)
           for (const auto& line : m_backend.left_behind()) m_listeners.console().warn(m_loop.now(), line);
+        if (const auto gone = m_backend.remove_temporary(); !gone)
+          m_listeners.console().warn(m_loop.now(), fmt::format("temporary files of the run stay: {}", gone.error().message));
         m_listeners.console().finish();
         code = result::exit_code(outcome.verdict);
         m_over = true;
@@ -157,7 +161,8 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   const auto& scratch = *made;
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
                               [&command, &plan, &scratch] {
-                                local::remove_scratch(scratch);
+                                if (const auto gone = local::remove_scratch(scratch); !gone)
+                                  write_within(STDERR_FILENO, fmt::format("temporary files of the run stay: {}\n", gone.error().message), last_patience);
                                 write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
                                 for (const auto& line : local::tidy_outputs(*plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
                               });

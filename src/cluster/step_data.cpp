@@ -179,6 +179,7 @@ Result<std::vector<std::string>> StepData::commit() {
     if (!fetched) continue;
     ASSIGN(const auto aside, pending.commit());
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
+    if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
   }
   return told;
 }

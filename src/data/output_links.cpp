@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/remove_tree.h"
 
 namespace trainstep {
 namespace {
@@ -57,6 +58,7 @@ class Copy {
       if (!code && lies_in(target, m_root)) fs::create_symlink(target.lexically_relative(from.parent_path()), to, code);
     } else if (kind == fs::file_type::directory) {
       fs::create_directory(to, from, code);
+      if (!code) fs::permissions(to, fs::perms::owner_all, fs::perm_options::add, code);  // of a folder without the write bit, too
       for (auto entry = fs::directory_iterator(from, code); !code && entry != fs::directory_iterator(); entry.increment(code))
         TRY(copy(entry->path(), to / entry->path().filename()));
     } else {
@@ -100,10 +102,7 @@ Result<void> replace_by_copy(const fs::path& link) {
   auto copied = Copy(from).copy(from, beside);
   if (copied) fs::remove(at, code);  // no folder takes the place of a link
   if (copied && !code) fs::rename(beside, at, code);
-  if (!copied) {
-    std::error_code ignored;
-    fs::remove_all(beside, ignored);
-  }
+  if (!copied) static_cast<void>(remove_tree(beside));  // in the next run's way it is told
   if (!copied) return copied;
   if (code) return file_error("write", at, code.value());
   return {};

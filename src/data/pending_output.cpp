@@ -14,8 +14,10 @@
 #include <cstdio>
 
 #include "base/files.h"
+#include "base/folder_rights.h"
 #include "base/links.h"
 #include "base/regular_file.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
 #include "data/footprint.h"
 
@@ -34,9 +36,25 @@ Error cannot(std::string_view verb, const fs::path& path, int code) {
   return error;
 }
 
+// A folder is only moved by who may write to it: its entry ".." changes.
 Result<void> move(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  const FolderRights above(from.parent_path()), self(from);
   if (::rename(from.c_str(), to.c_str()) != 0) return cannot("write", to, errno);
   return {};
+}
+
+bool exchange(const fs::path& one, const fs::path& other) {
+  const FolderRights above(one.parent_path()), first(one), second(other);
+  return ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+// What cannot be emptied would be found by the program, and be delivered with what it writes.
+Result<void> empty(const fs::path& place, const fs::path& target) {
+  auto removed = remove_tree(place);
+  if (removed) return removed;
+  return Error{removed.error().kind == ErrorKind::denied ? ErrorKind::denied : ErrorKind::input,
+               fmt::format("what an earlier run has left beside {} is in the way: {}; unmount or remove it", target.string(), removed.error().message)};
 }
 
 bool is_mount(const fs::path& path) {
@@ -121,10 +139,10 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
   std::error_code code;
   const auto old = m_folder / "old";
   if (!m_inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_target, code))) TRY(move(old, m_target));
-  if (!m_inside) fs::remove_all(old, code);
+  if (!m_inside) TRY(empty(old, m_target));
   const auto note = m_folder / "owner";
   const auto before = read_regular_file(note, longest_note);
-  if (owner.empty() || !before || *before != owner) fs::remove_all(m_path.parent_path(), code);
+  if (owner.empty() || !before || *before != owner) TRY(empty(m_path.parent_path(), m_target));
   TRY(make_directories(m_path.parent_path()));
   return write_file_atomically(note, owner);
 }
@@ -187,8 +205,8 @@ Result<void> PendingOutput::replace() {
   struct stat there{};
   if (::lstat(m_target.c_str(), &there) != 0) return move(m_path, m_target);
   std::error_code code;
-  if (::renameat2(AT_FDCWD, m_path.c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) == 0) {
-    fs::remove_all(m_path, code);
+  if (exchange(m_path, m_target)) {
+    remove_replaced(m_path);
     return {};
   }
   const auto old = m_folder / "old";
@@ -197,8 +215,12 @@ Result<void> PendingOutput::replace() {
     TRY(move(old, m_target));
     return placed;
   }
-  fs::remove_all(old, code);
+  remove_replaced(old);
   return {};
+}
+
+void PendingOutput::remove_replaced(const fs::path& path) {
+  if (const auto removed = remove_tree(path); !removed) m_unremoved = removed.error().message;
 }
 
 // Entry by entry: a mounted folder cannot be exchanged. It may be the root of a volume that is not ours alone: of what no commit has put there, only
@@ -218,7 +240,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
     TRY(move(entry, aside / entry.filename()));
   }
   for (const auto& entry : entries_of(m_path)) TRY(move(entry, m_target / entry.filename()));
-  if (may_go) fs::remove_all(aside, code);
+  if (may_go) remove_replaced(aside);
   if (may_go || before.empty())
     remember();
   else

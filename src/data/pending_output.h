@@ -21,8 +21,8 @@ class PendingOutput {
   static bool possible(const std::filesystem::path& target);
 
   // Makes the folder. What is in it from before stays if `owner` left it there – an attempt before this one –, else it is removed; an empty `owner`
-  // keeps nothing. A link at the target is followed: what it leads to is the target. Errors: conflict (another process has it open), those of
-  // make_directories().
+  // keeps nothing. A link at the target is followed: what it leads to is the target. Errors: conflict (another process has it open), denied and input
+  // (what must go cannot be removed), those of make_directories().
   static Result<PendingOutput> open(const std::filesystem::path& target, const std::string& owner);
   PendingOutput(PendingOutput&& other) noexcept = default;
   PendingOutput& operator=(PendingOutput&& other) = delete;
@@ -42,6 +42,8 @@ class PendingOutput {
   // removed; of one that is a mount, only the entries whose names are taken. → where that lies now. Errors: denied, internal, input (a link
   // that is no output); what was at the target is there as it was, if it is no mount.
   Result<std::optional<std::filesystem::path>> commit(const Vanishes& vanishes = {});
+  // After that: what of the replaced folder could not be removed, and why, for people. Empty: nothing.
+  [[nodiscard]] const std::string& unremoved() const { return m_unremoved; }
 
  private:
   PendingOutput() = default;
@@ -50,13 +52,15 @@ class PendingOutput {
   [[nodiscard]] bool known() const;
   Result<std::optional<std::filesystem::path>> make_way();
   Result<void> replace();
+  void remove_replaced(const std::filesystem::path& path);
   Result<std::optional<std::filesystem::path>> commit_inside();
   void remember();
   void forget();
 
   std::filesystem::path m_target, m_folder, m_path;
   std::vector<std::filesystem::path> m_made;  // above the target, the deepest first
-  bool m_inside = false;                      // m_folder lies in the target
+  std::string m_unremoved;
+  bool m_inside = false;  // m_folder lies in the target
   Fd m_lock;
 };
 

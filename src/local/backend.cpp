@@ -129,6 +129,7 @@ class LocalBackend::Impl {
   Result<std::vector<run::OutputFound>> collect();
   Result<std::vector<std::string>> commit();
   [[nodiscard]] std::vector<std::string> left_behind() const;
+  Result<void> remove_temporary();
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
@@ -155,7 +156,8 @@ class LocalBackend::Impl {
   }
   void fail(Error error) { emit(follow::BackendFailed{std::move(error)}); }
   void fail_to_begin(Error error) {
-    if (m_folder) m_folder->discard();
+    if (m_folder)
+      if (const auto gone = m_folder->discard(); !gone) emit(follow::Told{gone.error().message, true});
     fail(std::move(error));
   }
   void tell(const std::string& sentence) {
@@ -431,11 +433,19 @@ Result<std::vector<std::string>> LocalBackend::Impl::commit() {
     if (const auto beside = pending.left(); !beside.empty())
       told.push_back(
           fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", name, beside.string()));
+    if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
   }
   return told;
 }
 
 std::vector<std::string> LocalBackend::Impl::left_behind() const { return describe_left(m_pending); }
+
+// Nobody writes there any more: who still lives is of no member.
+Result<void> LocalBackend::Impl::remove_temporary() {
+  process::end_descendants(sweep_limit, m_reaper.claimed());
+  if (!m_scratch) return {};
+  return m_scratch->remove();
+}
 
 LocalBackend::LocalBackend(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
     : m_impl(std::make_unique<Impl>(loop, plan, std::move(options))) {}
@@ -448,6 +458,7 @@ void LocalBackend::hold_output(Pressure pressure) { m_impl->hold_output(pressure
 void LocalBackend::on_unfinished(Unfinished call) { m_impl->on_unfinished(std::move(call)); }
 Result<std::vector<run::OutputFound>> LocalBackend::collect() { return m_impl->collect(); }
 Result<std::vector<std::string>> LocalBackend::commit() { return m_impl->commit(); }
+Result<void> LocalBackend::remove_temporary() { return m_impl->remove_temporary(); }
 std::vector<std::string> LocalBackend::left_behind() const { return m_impl->left_behind(); }
 std::vector<std::string> LocalBackend::member_names() const { return m_impl->names(); }
 

@@ -51,6 +51,9 @@ class LocalBackend : public run::Backend {
   // Where outputs lie that were written but never committed, a sentence for each.
   [[nodiscard]] std::vector<std::string> left_behind() const;
 
+  // Removes the run's temporary folder when all is done, so that it can be told what stays; else the destructor does. Errors: those of remove_tree().
+  Result<void> remove_temporary();
+
   [[nodiscard]] std::vector<std::string> member_names() const;
 
  private:

@@ -9,10 +9,34 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/remove_tree.h"
 
 namespace trainstep::local {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto mark = ".trainstep-run";
+constexpr auto words = "A run of trainstep has made this folder; another one may write over what is in it.\n";
+
+bool is_marked(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(fs::symlink_status(folder / mark, ignored));
+}
+
+}  // namespace
+
+Result<void> RunFolder::check(const fs::path& path) {
+  std::error_code code;
+  if (!fs::is_directory(path, code) || is_marked(path)) return {};
+  for (auto entry = fs::directory_iterator(path, code); !code && entry != fs::directory_iterator(); entry.increment(code))
+    if (entry->path().filename() != "lost+found")
+      return input_error(fmt::format("run-dir: {} holds {} and was made by no run, which would write over what is there; give a new or an empty folder",
+                                     path.string(), entry->path().filename().string()));
+  if (code) return file_error("read", path, code.value());
+  return {};
+}
 
 Result<RunFolder> RunFolder::claim(const fs::path& path) {
   RunFolder folder;
@@ -24,13 +48,15 @@ Result<RunFolder> RunFolder::claim(const fs::path& path) {
   folder.m_lock = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.m_lock && ::flock(folder.m_lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return Error{ErrorKind::conflict, fmt::format("run-dir: another run is at work in {}; choose another folder or wait for its end", path.string())};
+  if (!is_marked(path)) TRY(write_file_atomically(path / mark, words));
   return folder;
 }
 
-void RunFolder::discard() {
+Result<void> RunFolder::discard() {
   std::error_code ignored;
-  if (m_made) fs::remove_all(m_path, ignored);
+  if (m_made) TRY(remove_tree(m_path));
   if (m_parent_made) fs::remove(m_path.parent_path(), ignored);  // unless another run has come to it
+  return {};
 }
 
 }  // namespace trainstep::local

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/remove_tree.h"
 
 namespace trainstep::local {
 namespace fs = std::filesystem;
@@ -28,17 +29,20 @@ Result<fs::path> make_scratch(const process::Variables& environment) {
                                  std::strerror(errno))};
 }
 
-void remove_scratch(const fs::path& folder) {
-  std::error_code ignored;
-  if (!folder.empty()) fs::remove_all(folder, ignored);
+Result<void> remove_scratch(const fs::path& folder) {
+  if (folder.empty()) return {};
+  return remove_tree(folder);
 }
 
 Scratch::Scratch(fs::path folder, process::Variables& environment) : m_path(std::move(folder)) {
   if (!m_path.empty()) process::set_variable(environment, "TMPDIR", m_path.string());
 }
 
-Scratch::~Scratch() {
-  if (!m_kept) remove_scratch(m_path);
+Scratch::~Scratch() { static_cast<void>(remove()); }
+
+Result<void> Scratch::remove() {
+  if (m_kept) return {};
+  return remove_scratch(m_path);
 }
 
 bool Scratch::holds(std::string_view path) const { return !m_path.empty() && path.starts_with(m_path.string() + '/'); }

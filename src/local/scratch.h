@@ -14,7 +14,7 @@ namespace trainstep::local {
 // Makes a new folder below the environment's TMPDIR, or /tmp, with a short path: sockets are made there. Empty where /tmp takes none. Whoever
 // outlives the run removes it: the guard, when the run was killed. Errors: of a TMPDIR that takes none, input or internal.
 Result<std::filesystem::path> make_scratch(const process::Variables& environment);
-void remove_scratch(const std::filesystem::path& folder);
+Result<void> remove_scratch(const std::filesystem::path& folder);  // errors: those of remove_tree()
 
 class Scratch {
  public:
@@ -22,7 +22,9 @@ class Scratch {
   Scratch(std::filesystem::path folder, process::Variables& environment);
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch();  // removes it with all that is in it
+  ~Scratch();  // removes it, if that has not been done
+  // Removes it with all that is in it, unless it was to stay. Errors: those of remove_tree().
+  Result<void> remove();
   // Whether a path lies in it.
   [[nodiscard]] bool holds(std::string_view path) const;
   // It stays: somebody points at what lies there.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/folder_rights.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace trainstep {
+namespace {
+
+// fchmod(2) takes no descriptor of O_PATH, and a folder that may not be read cannot be opened in another way.
+bool set_mode(int fd, mode_t mode) { return ::chmod(fmt::format("/proc/self/fd/{}", fd).c_str(), mode) == 0; }
+
+}  // namespace
+
+mode_t take_rights(int fd) {
+  struct stat found{};
+  if (::fstat(fd, &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::geteuid()) return 0;
+  const auto mode = found.st_mode & 07777U;
+  return (mode & S_IRWXU) != S_IRWXU && set_mode(fd, mode | S_IRWXU) ? found.st_mode : 0;
+}
+
+FolderRights::FolderRights(const std::filesystem::path& folder)
+    : m_folder(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)), m_before(m_folder ? take_rights(m_folder.get()) : 0) {}
+
+FolderRights::~FolderRights() {
+  if (m_before != 0) set_mode(m_folder.get(), m_before & 07777U);
+}
+
+}  // namespace trainstep
