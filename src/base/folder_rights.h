@@ -10,7 +10,8 @@
 
 namespace trainstep {
 
-// Of the folder that `fd` has open (O_PATH will do), if it is of our user: read, write and search for the owner. → its mode before, 0 if it is as it was.
+// Of the folder that `fd` has open (O_PATH will do), if it is of our user: read, write and search for the owner. → its mode before, 0 if it is as it
+// was.
 mode_t take_rights(int fd);
 
 // The same for as long as this object lives. Of what is no folder, or a link, nothing changes.

@@ -162,7 +162,8 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
                               [&command, &plan, &scratch] {
                                 if (const auto gone = local::remove_scratch(scratch); !gone)
-                                  write_within(STDERR_FILENO, fmt::format("temporary files of the run stay: {}\n", gone.error().message), last_patience);
+                                  write_within(STDERR_FILENO, fmt::format("temporary files of the run stay: {}\n", gone.error().message),
+                                               last_patience);
                                 write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
                                 for (const auto& line : local::tidy_outputs(*plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
                               });

@@ -53,8 +53,9 @@ bool exchange(const fs::path& one, const fs::path& other) {
 Result<void> empty(const fs::path& place, const fs::path& target) {
   auto removed = remove_tree(place);
   if (removed) return removed;
-  return Error{removed.error().kind == ErrorKind::denied ? ErrorKind::denied : ErrorKind::input,
-               fmt::format("what an earlier run has left beside {} is in the way: {}; unmount or remove it", target.string(), removed.error().message)};
+  return Error{
+      removed.error().kind == ErrorKind::denied ? ErrorKind::denied : ErrorKind::input,
+      fmt::format("what an earlier run has left beside {} is in the way: {}; unmount or remove it", target.string(), removed.error().message)};
 }
 
 bool is_mount(const fs::path& path) {

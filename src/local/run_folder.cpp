@@ -32,8 +32,9 @@ Result<void> RunFolder::check(const fs::path& path) {
   if (!fs::is_directory(path, code) || is_marked(path)) return {};
   for (auto entry = fs::directory_iterator(path, code); !code && entry != fs::directory_iterator(); entry.increment(code))
     if (entry->path().filename() != "lost+found")
-      return input_error(fmt::format("run-dir: {} holds {} and was made by no run, which would write over what is there; give a new or an empty folder",
-                                     path.string(), entry->path().filename().string()));
+      return input_error(
+          fmt::format("run-dir: {} holds {} and was made by no run, which would write over what is there; give a new or an empty folder",
+                      path.string(), entry->path().filename().string()));
   if (code) return file_error("read", path, code.value());
   return {};
 }

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "base/remove_tree.h"
+#include "support/apart.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -250,4 +252,82 @@ TEST_CASE("what is neither file nor folder is written to directly") {
   CHECK_FALSE(PendingOutput::possible("/dev/null"));
   REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
   CHECK_FALSE(PendingOutput::possible(folder.path() / "pipe"));
+}
+
+TEST_CASE("what an earlier run has left in folders without rights is not found by the next one") {
+  const TempDir folder;
+  const auto said = without_root(folder.path(), [&]() -> std::string {
+    for (const int mode : {0555, 0}) {
+      {
+        auto failed = PendingOutput::open(folder.path() / "model", "one");
+        if (!failed) return failed.error().message;
+        write(failed->path() / "sub/weights", "1");
+        ::chmod((failed->path() / "sub").c_str(), static_cast<mode_t>(mode));
+      }
+      auto next = PendingOutput::open(folder.path() / "model", "two");
+      if (!next) return next.error().message;
+      if (fs::exists(next->path())) return "it is still there";
+    }
+    return "nothing";
+  });
+  CHECK(said == "nothing");
+}
+
+TEST_CASE("a place that cannot be emptied is refused, and what is mounted there stays") {
+  const TempDir folder;
+  write(folder.path() / "data/precious", "1");
+  const auto said = with_own_mounts([&]() -> std::string {
+    {
+      auto failed = PendingOutput::open(folder.path() / "model", "one");
+      if (!failed) return failed.error().message;
+      fs::create_directories(failed->path() / "bucket");
+      if (!bind(folder.path() / "data", failed->path() / "bucket")) return "no mount";
+    }
+    auto next = PendingOutput::open(folder.path() / "model", "two");
+    return next ? "opened" : next.error().kind == ErrorKind::input ? next.error().message : "another kind";
+  });
+  CHECK_THAT(said, Catch::Matchers::Contains("model/bucket: something is mounted there; unmount or remove it"));
+  CHECK(contents(folder.path() / "data/precious") == "1");
+}
+
+TEST_CASE("a model without the write bit comes to its place, and is replaced by the next one") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  const auto said = without_root(folder.path(), [&]() -> std::string {
+    for (const auto* text : {"1", "2"}) {
+      auto output = PendingOutput::open(model, "run");
+      if (!output) return output.error().message;
+      write(output->path() / "sub/weights", text);
+      ::chmod((output->path() / "sub").c_str(), 0555);
+      ::chmod(output->path().c_str(), 0555);
+      ::chmod(output->path().parent_path().c_str(), 0555);
+      auto aside = output->commit();
+      if (!aside) return aside.error().message;
+      if (*aside || !output->left().empty()) return "something stays: " + output->left();
+    }
+    return contents(model / "sub/weights") + (fs::exists(folder.path() / ".model.trainstep/new/model") ? " and the older one" : "");
+  });
+  CHECK(said == "2");
+  CHECK((fs::status(model).permissions() & fs::perms::owner_write) == fs::perms::none);
+  CHECK(remove_tree(model).has_value());
+}
+
+TEST_CASE("what is mounted in a model that is replaced stays, and is told") {
+  const TempDir folder;
+  write(folder.path() / "data/precious", "1");
+  const auto said = with_own_mounts([&]() -> std::string {
+    std::string left;
+    for (const auto* text : {"1", "2"}) {
+      auto output = PendingOutput::open(folder.path() / "model", "run");
+      if (!output) return output.error().message;
+      write(output->path() / "weights", text);
+      fs::create_directories(output->path() / "bucket");
+      if (text == std::string("1") && !bind(folder.path() / "data", output->path() / "bucket")) return "no mount";
+      if (auto done = output->commit(); !done) return done.error().message;
+      left = output->left();
+    }
+    return left;
+  });
+  CHECK_THAT(said, Catch::Matchers::Contains("new/model/bucket: something is mounted there"));
+  CHECK(contents(folder.path() / "data/precious") == "1");
 }

@@ -31,14 +31,14 @@ TEST_CASE("a discarded folder is gone with what was put there, an older one stay
   auto fresh = RunFolder::claim(temp.path() / "runs/one");
   REQUIRE(fresh.has_value());
   fs::create_directories(temp.path() / "runs/one/bin");
-  fresh->discard();
+  CHECK(fresh->discard().has_value());
   CHECK_FALSE(fs::exists(temp.path() / "runs"));
 
   fs::create_directories(temp.path() / "old/one");
   std::ofstream(temp.path() / "old/one/file") << "x";
   auto older = RunFolder::claim(temp.path() / "old/one");
   REQUIRE(older.has_value());
-  older->discard();
+  CHECK(older->discard().has_value());
   CHECK(fs::exists(temp.path() / "old/one/file"));
 }
 
@@ -47,9 +47,35 @@ TEST_CASE("parents that other runs use stay") {
   auto first = RunFolder::claim(temp.path() / "runs/one");
   const auto second = RunFolder::claim(temp.path() / "runs/two");
   REQUIRE(first.has_value());
-  first->discard();
+  CHECK(first->discard().has_value());
   CHECK_FALSE(fs::exists(temp.path() / "runs/one"));
   CHECK(fs::exists(temp.path() / "runs/two"));
+}
+
+TEST_CASE("a folder is a run's when it is new, empty, or was one before") {
+  const TempDir temp;
+  const auto path = temp.path() / "run";
+  CHECK(RunFolder::check(path).has_value());
+  fs::create_directory(path);
+  fs::create_directory(path / "lost+found");  // the root of a volume
+  CHECK(RunFolder::check(path).has_value());
+  CHECK(RunFolder::claim(path).has_value());
+  std::ofstream(path / "file") << "x";
+  CHECK(RunFolder::check(path).has_value());
+}
+
+TEST_CASE("a folder that holds what no run has made is refused, also behind a link") {
+  const TempDir temp;
+  fs::create_directories(temp.path() / "venv/bin");
+  fs::create_directory_symlink(temp.path() / "venv", temp.path() / "link");
+  for (const auto* name : {"venv", "link"}) {
+    const auto checked = RunFolder::check(temp.path() / name);
+    REQUIRE_FALSE(checked.has_value());
+    CHECK(checked.error().kind == ErrorKind::input);
+    CHECK_THAT(checked.error().message, Catch::Matchers::StartsWith("run-dir: ") && Catch::Matchers::Contains("holds bin and was made by no run"));
+  }
+  fs::create_directory_symlink(temp.path() / "venv", temp.path() / "venv/.trainstep-run");
+  CHECK_FALSE(RunFolder::check(temp.path() / "venv").has_value());
 }
 
 }  // namespace

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run removes, and what it leaves alone: mounts and folders without rights that a program leaves, and folders that are the user's."""
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+from conftest import PROGRAM
+from surroundings import clean_environment
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a shell program, `$0` is its model's path, as a step in tmp_path. `beneath`: a command that runs the step. → exit code and all that is said."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+
+    def run(script, *words, beneath=(), user=None):
+        specification = json.dumps({"image": "none", "command": ["sh", "-c", script, {"outputPath": "model_dir"}]})
+        words = [*beneath, PROGRAM, "run", "--cluster", "local", "--train-specification", specification, *words]
+        environment = clean_environment() | {"NO_COLOR": "1", "HOME": str(tmp_path / "home"), "TMPDIR": str(temporary)}
+        done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, user=user, check=False)
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+    return run
+
+
+# --- mounts, in a namespace of the step's own ---
+
+
+@pytest.fixture
+def namespace(tmp_path):
+    """The words before a command that has it enter a namespace of mounts, which lasts as long as the test."""
+    user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+    keeper = subprocess.Popen(["unshare", *user, "--mount", "sh", "-c", "echo; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert keeper.stdout.readline(), "no namespace of mounts can be made: run this as root, or allow user namespaces"
+    own = [] if os.getuid() == 0 else ["--user", "--preserve-credentials"]
+    yield ("nsenter", "--target", str(keeper.pid), *own, "--mount", f"--wdns={tmp_path}")
+    keeper.stdin.close()
+    keeper.wait()
+    keeper.stdout.close()
+
+
+@pytest.fixture
+def data(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "precious").write_text("1")
+    return data
+
+
+def test_what_a_program_has_mounted_in_its_temporary_folder_stays_and_is_told(run, namespace, data, tmp_path):
+    code, said = run(f"mkdir $TMPDIR/bucket $TMPDIR/other; mount --bind {data} $TMPDIR/bucket", beneath=namespace)
+    assert code == 0, said
+    assert "temporary files of the run stay: cannot remove " in said
+    assert "/bucket: something is mounted there" in said
+    assert (data / "precious").read_text() == "1"
+    (left,) = (tmp_path / "temporary").iterdir()
+    assert [entry.name for entry in left.iterdir()] == ["bucket"]
+
+
+def test_a_mount_in_a_failed_runs_model_stays_and_the_next_run_is_refused_until_it_is_gone(run, namespace, data, tmp_path):
+    model = ("--model-dir", "model")
+    assert run(f"mkdir -p $0/bucket; mount --bind {data} $0/bucket; exit 1", *model, beneath=namespace)[0] == 1
+    code, said = run("touch began", *model, "--run-dir", "run", beneath=namespace)
+    assert code == 2, said
+    assert "new/model/bucket: something is mounted there; unmount or remove it" in said
+    assert not list(tmp_path.rglob("began"))
+    assert (data / "precious").read_text() == "1"
+    mounted = next(tmp_path.glob(".model.trainstep/new/model/bucket"))
+    subprocess.run([*namespace, "umount", mounted], check=True)
+    code, said = run("mkdir $0; echo 1 >$0/weights", *model, beneath=namespace)
+    assert code == 0, said
+    assert [entry.name for entry in (tmp_path / "model").iterdir()] == ["weights"]
+
+
+def test_a_link_in_the_temporary_folder_is_not_followed(run, data):
+    assert run(f"ln -s {data} $TMPDIR/link")[0] == 0
+    assert (data / "precious").read_text() == "1"
+
+
+# --- folders without rights, of a user who is not root ---
+
+
+@pytest.fixture
+def user(tmp_path_factory, tmp_path):
+    """None: who runs this. Root sees no modes, and makes everything here nobody's."""
+    if os.getuid() != 0:
+        yield None
+        return
+    above = [folder for folder in tmp_path.parents if folder.is_relative_to(tmp_path_factory.getbasetemp().parent.parent)]
+    modes = {folder: stat.S_IMODE(folder.stat().st_mode) for folder in above if folder != pathlib.Path("/tmp")}
+    for folder, mode in modes.items():
+        folder.chmod(mode | 0o711)
+    for folder in (tmp_path, tmp_path / "temporary"):
+        shutil.chown(folder, NOBODY, NOBODY)
+    yield NOBODY
+    for folder, mode in modes.items():
+        folder.chmod(mode)
+
+
+@pytest.mark.parametrize("mode", ["555", "000"])
+def test_folders_without_rights_go_with_the_temporary_folder(run, user, mode, tmp_path):
+    code, said = run(f"mkdir -p $TMPDIR/mod/x; echo 1 >$TMPDIR/mod/x/file; chmod {mode} $TMPDIR/mod/x $TMPDIR/mod", user=user)
+    assert code == 0, said
+    assert "stay" not in said
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize("mode", ["555", "000"])
+def test_folders_without_rights_of_a_failed_run_are_not_found_by_the_next_one(run, user, mode, tmp_path):
+    model = ("--model-dir", "model")
+    assert run(f"mkdir -p $0/sub; echo failed >$0/sub/weights; chmod {mode} $0/sub; exit 1", *model, user=user)[0] == 1
+    code, said = run("test -e $0 && exit 9; mkdir $0; echo good >$0/weights; chmod 555 $0", *model, user=user)
+    assert code == 0, said
+    assert [entry.name for entry in (tmp_path / "model").iterdir()] == ["weights"]
+    code, said = run("mkdir $0; echo better >$0/weights", *model, user=user)
+    assert code == 0, said
+    assert (tmp_path / "model/weights").read_text() == "better\n"
+
+
+# --- a run's folder ---
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.readlink() if path.is_symlink() else path.read_text() for path in folder.rglob("*") if not path.is_dir()}
+
+
+def test_a_folder_of_the_users_is_no_runs_folder(run, tmp_path):
+    (tmp_path / "real").write_text("#!/bin/sh\n")
+    venv = tmp_path / "venv"
+    for path, text in {"bin/python": "users", "outputs/model_dir": "users", "main/executor_output.json": "{}"}.items():
+        (venv / path).parent.mkdir(parents=True)
+        (venv / path).write_text(text)
+    (venv / "bin/python3").symlink_to(tmp_path / "real")
+    before = contents(tmp_path)
+    for folder in ("venv", ".", "venv/bin"):
+        code, said = run("touch began", "--run-dir", folder, "--python", sys.executable, "--record", "record.json")
+        assert code == 2
+        assert f"run-dir: {folder} holds " in said
+        assert "and was made by no run, which would write over what is there; give a new or an empty folder" in said
+        assert contents(tmp_path) == before
+
+
+def test_a_runs_folder_serves_again_with_another_interpreter_and_with_outputs_of_the_step_in_it(run, tmp_path):
+    folder = ("--run-dir", "run", "--report", "run/report.html", "--record", "run/record.json")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\ntouch {tmp_path}/used\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    code, said = run("python3 -c 'print(1)'", *folder, "--python", str(python))
+    assert code == 0, said
+    (tmp_path / "used").unlink()
+    code, said = run("python3 -c 'print(1)'; echo mine >../notes", *folder)
+    assert code == 0, said
+    assert not (tmp_path / "used").exists()
+    assert run("true", *folder)[0] == 0
+    assert (tmp_path / "run/notes").read_text() == "mine\n"
