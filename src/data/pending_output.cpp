@@ -152,7 +152,7 @@ PendingOutput::~PendingOutput() {
   if (!m_lock) return;
   if (!left().empty()) return;
   std::error_code code;
-  fs::remove_all(m_path.parent_path(), code);
+  static_cast<void>(remove_tree(m_path.parent_path()));
   fs::remove(m_folder / "owner", code);
   fs::remove(m_folder, code);                                  // unless it holds what was known before
   for (const auto& folder : m_made) fs::remove(folder, code);  // unless there is something in it
@@ -221,6 +221,7 @@ Result<void> PendingOutput::replace() {
 }
 
 void PendingOutput::remove_replaced(const fs::path& path) {
+  const FolderRights above(path.parent_path());
   if (const auto removed = remove_tree(path); !removed) m_unremoved = removed.error().message;
 }
 

@@ -90,7 +90,7 @@ def test_a_link_in_the_temporary_folder_is_not_followed(run, data):
 
 @pytest.fixture
 def user(tmp_path_factory, tmp_path):
-    """None: who runs this. Root sees no modes, and makes everything here nobody's."""
+    """Who runs the step: nobody, as root may do all that no mode allows; None: who runs this."""
     if os.getuid() != 0:
         yield None
         return
@@ -150,6 +150,7 @@ def test_a_folder_of_the_users_is_no_runs_folder(run, tmp_path):
 
 def test_a_runs_folder_serves_again_with_another_interpreter_and_with_outputs_of_the_step_in_it(run, tmp_path):
     folder = ("--run-dir", "run", "--report", "run/report.html", "--record", "run/record.json")
+    (tmp_path / "run").mkdir()
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\ntouch {tmp_path}/used\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
