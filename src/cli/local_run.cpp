@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "base/poll_loop.h"
@@ -80,6 +81,16 @@ Result<void> allow_files(const plan::Plan& plan) {
                   needed.least, allowed));
 }
 
+std::string that_stay(const Error& why) { return fmt::format("temporary files of the run stay: {}", why.message); }
+
+// In the guard: nobody else is there to tell.
+void remove_after_kill(const fs::path& scratch) {
+  const auto gone = local::remove_scratch(scratch);
+  if (gone) return;
+  std::signal(SIGPIPE, SIG_IGN);
+  write_within(STDERR_FILENO, that_stay(gone.error()) + "\n", last_patience);
+}
+
 // One step with local processes, from a finished plan to its exit code.
 class LocalRun {
  public:
@@ -110,8 +121,7 @@ class LocalRun {
       hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {
         if (outcome.verdict.verdict_class != result::VerdictClass::succeeded)
           for (const auto& line : m_backend.left_behind()) m_listeners.console().warn(m_loop.now(), line);
-        if (const auto gone = m_backend.remove_temporary(); !gone)
-          m_listeners.console().warn(m_loop.now(), fmt::format("temporary files of the run stay: {}", gone.error().message));
+        if (const auto gone = m_backend.remove_temporary(); !gone) m_listeners.console().warn(m_loop.now(), that_stay(gone.error()));
         m_listeners.console().finish();
         code = result::exit_code(outcome.verdict);
         m_over = true;
@@ -161,9 +171,7 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   const auto& scratch = *made;
   return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
                               [&command, &plan, &scratch] {
-                                if (const auto gone = local::remove_scratch(scratch); !gone)
-                                  write_within(STDERR_FILENO, fmt::format("temporary files of the run stay: {}\n", gone.error().message),
-                                               last_patience);
+                                remove_after_kill(scratch);
                                 write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
                                 for (const auto& line : local::tidy_outputs(*plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
                               });

@@ -65,6 +65,13 @@ def test_what_a_program_has_mounted_in_its_temporary_folder_stays_and_is_told(ru
     assert [entry.name for entry in left.iterdir()] == ["bucket"]
 
 
+def test_a_killed_run_leaves_what_is_mounted_too(run, namespace, data):
+    code, said = run(f"mkdir $TMPDIR/bucket; mount --bind {data} $TMPDIR/bucket; kill -9 $PPID", beneath=namespace)
+    assert code == 3, said
+    assert "/bucket: something is mounted there" in said
+    assert (data / "precious").read_text() == "1"
+
+
 def test_a_mount_in_a_failed_runs_model_stays_and_the_next_run_is_refused_until_it_is_gone(run, namespace, data, tmp_path):
     model = ("--model-dir", "model")
     assert run(f"mkdir -p $0/bucket; mount --bind {data} $0/bucket; exit 1", *model, beneath=namespace)[0] == 1
