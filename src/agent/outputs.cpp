@@ -98,10 +98,11 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
       told.push_back(fmt::format("{}: {}", output.name, objectstore::describe_left_out(tree->left_out)));
     ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }));  // others of the claim may go, too
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", output.name, found->second.target().string(), aside->string()));
-    if (const auto beside = found->second.left(); !beside.empty())
+    if (!found->second.unremoved().empty())
+      told.push_back(fmt::format("{}: what was replaced is not gone: {}", output.name, found->second.unremoved()));
+    else if (const auto beside = found->second.left(); !beside.empty())
       told.push_back(
           fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", output.name, beside.string()));
-    if (!found->second.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", output.name, found->second.unremoved()));
   }
   return told;
 }

@@ -430,10 +430,11 @@ Result<std::vector<std::string>> LocalBackend::Impl::commit() {
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
     ASSIGN(const auto aside, pending.commit([this](const fs::path& path) { return m_scratch && m_scratch->holds(path.string()); }));
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
-    if (const auto beside = pending.left(); !beside.empty())
+    if (!pending.unremoved().empty())
+      told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
+    else if (const auto beside = pending.left(); !beside.empty())
       told.push_back(
           fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", name, beside.string()));
-    if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
   }
   return told;
 }

@@ -303,7 +303,7 @@ TEST_CASE("a model without the write bit comes to its place, and is replaced by 
       ::chmod(output->path().parent_path().c_str(), 0555);
       auto aside = output->commit();
       if (!aside) return aside.error().message;
-      if (*aside || !output->left().empty()) return "something stays: " + output->left();
+      if (*aside || !output->unremoved().empty()) return "something stays: " + output->unremoved();
     }
     return contents(model / "sub/weights") + (fs::exists(folder.path() / ".model.trainstep/new/model") ? " and the older one" : "");
   });
@@ -324,7 +324,7 @@ TEST_CASE("what is mounted in a model that is replaced stays, and is told") {
       fs::create_directories(output->path() / "bucket");
       if (text == std::string("1") && !bind(folder.path() / "data", output->path() / "bucket")) return "no mount";
       if (auto done = output->commit(); !done) return done.error().message;
-      left = output->left();
+      left = output->unremoved();
     }
     return left;
   });
