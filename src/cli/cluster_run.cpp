@@ -48,7 +48,7 @@ class ClusterRun {
     int code = 0;
     m_session.begin([&](cluster::Session::Done done) {
       m_end = std::move(done);
-      hand_over(m_loop, m_listeners.own_log(), m_inputs, m_end.plan, m_end.outcome, to_pipeline(), [this, &code] {
+      hand_over(m_loop, m_listeners, m_inputs, m_end.plan, m_end.outcome, to_pipeline(), [this, &code] {
         code = result::exit_code(m_end.outcome.verdict);
         conclude();
       });

@@ -71,8 +71,9 @@ std::string place_of(const step::Inputs& inputs, const run::Outcome& outcome, co
 
 }  // namespace
 
-void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const ToPipeline& pipeline,
-               std::function<void()> done) {
+void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome,
+               const ToPipeline& pipeline, std::function<void()> done) {
+  auto& log = listeners.own_log();
   bool committed = false;
   const step::FileReader reader = [&, read = reader_of(pipeline.contents)](const std::string& path, std::size_t limit) {
     return read(committed ? path : place_of(inputs, outcome, path), limit);
@@ -96,6 +97,7 @@ void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan
     if (written.error().kind != ErrorKind::input && written.error().kind != ErrorKind::conflict)
       story->report_place.clear();  // it could not be written either
   }
+  listeners.ended(loop.now(), outcome.verdict);
   write_last_words(*story, pipeline.termination_log);
   const auto address = report_address(inputs, pipeline);
   const auto tell = [&loop, &log, story, done = std::move(done)] {
@@ -131,6 +133,10 @@ std::vector<run::Listener*> Listeners::all() {
   if (m_progress_file) listeners.push_back(m_progress_file.get());
   if (m_recorder) listeners.push_back(m_recorder.get());
   return listeners;
+}
+
+void Listeners::ended(Time at, const result::Verdict& verdict) {
+  if (m_recorder) m_recorder->ends(verdict, at);
 }
 
 }  // namespace trainstep::cli

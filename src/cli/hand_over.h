@@ -30,15 +30,6 @@ struct ToPipeline {
   std::function<Result<std::vector<std::string>>()> commit = {};
 };
 
-// Writes the step's outputs and tells how it ended, then calls `done`: at once, or from the loop when the report of a failed step had to be
-// published. The verdict changes when outputs cannot be written. `plan` may be null. References must outlive `done`.
-void hand_over(Loop& loop, log::Log& log, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome, const ToPipeline& pipeline,
-               std::function<void()> done);
-
-// How long the end of the log waits for a reader who takes nothing (docs/adr/0017-the-log.md): whoever pages through it may think; whoever has asked
-// for an end is to have it.
-log::Patience patience_with_reader(const result::Verdict& verdict);
-
 // The log, the console, Argo's progress file where there is one, the record if it is wanted (may be null).
 class Listeners {
  public:
@@ -46,6 +37,8 @@ class Listeners {
   [[nodiscard]] log::Log& own_log() { return m_log; }
   [[nodiscard]] Console& console() { return m_console; }
   [[nodiscard]] std::vector<run::Listener*> all();
+  // The step is over, with this verdict.
+  void ended(Time at, const result::Verdict& verdict);
 
  private:
   log::Log m_log;
@@ -53,5 +46,14 @@ class Listeners {
   std::unique_ptr<ProgressFile> m_progress_file;
   std::unique_ptr<Recorder> m_recorder;
 };
+
+// Writes the step's outputs and tells how it ended, the record too, then calls `done`: at once, or from the loop when the report of a failed step had
+// to be published. The verdict changes when outputs cannot be written. `plan` may be null. References must outlive `done`.
+void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome,
+               const ToPipeline& pipeline, std::function<void()> done);
+
+// How long the end of the log waits for a reader who takes nothing (docs/adr/0017-the-log.md): whoever pages through it may think; whoever has asked
+// for an end is to have it.
+log::Patience patience_with_reader(const result::Verdict& verdict);
 
 }  // namespace trainstep::cli

@@ -140,7 +140,7 @@ Result<int> attach(const JobsCommand& command) {
   reader.emplace(loop, listeners.own_log(), [&attachment](Pressure pressure) { attachment.hold_output(pressure); });
   attachment.begin([&](cluster::Session::Done done) {
     if (over) return;
-    hand_over(loop, listeners.own_log(), outputs, done.plan, done.outcome, {}, [&] {
+    hand_over(loop, listeners, outputs, done.plan, done.outcome, {}, [&] {
       code = result::exit_code(done.outcome.verdict);
       finish(patience_with_reader(done.outcome.verdict));  // the clean-up is the step's
     });

@@ -118,7 +118,7 @@ class LocalRun {
     if (const auto notice = without_effect_here(m_inputs.request)) m_listeners.console().warn(m_loop.now(), *notice);
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {
-      hand_over(m_loop, m_listeners.own_log(), m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {
+      hand_over(m_loop, m_listeners, m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {
         if (outcome.verdict.verdict_class != result::VerdictClass::succeeded)
           for (const auto& line : m_backend.left_behind()) m_listeners.console().warn(m_loop.now(), line);
         if (const auto gone = m_backend.remove_temporary(); !gone) m_listeners.console().warn(m_loop.now(), that_stay(gone.error()));

@@ -57,9 +57,16 @@ Recorder::Recorder(Fd fd, std::string path, std::vector<std::string> secrets)
 
 Recorder::~Recorder() { write_within(m_fd.get(), m_waiting, last_patience); }
 
-void Recorder::begins(const follow::Machine& machine, Time at) { write(machine.record_head(at)); }
+void Recorder::begins(const follow::Machine& machine, Time at) {
+  m_begun = true;
+  write(machine.record_head(at));
+}
 
 void Recorder::event(const follow::Event& event) { write(follow::record_of(event)); }
+
+void Recorder::ends(const result::Verdict& verdict, Time at) {
+  if (m_begun) write(follow::record_of(verdict, at));
+}
 
 // A disk that is full ends no training: what can be written is, and it is said.
 void Recorder::write(const Json& line) {

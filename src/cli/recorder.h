@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "result/verdict.h"
 #include "run/listener.h"
 
 namespace trainstep::cli {
@@ -27,6 +28,8 @@ class Recorder : public run::Listener {
   void on_problem(std::function<void(const std::string&)> tell) { m_tell = std::move(tell); }
   void begins(const follow::Machine& machine, Time at) override;
   void event(const follow::Event& event) override;
+  // The last line. A run that never began has none.
+  void ends(const result::Verdict& verdict, Time at);
 
  private:
   Recorder(Fd fd, std::string path, std::vector<std::string> secrets);
@@ -37,7 +40,7 @@ class Recorder : public run::Listener {
   std::string m_path, m_waiting;
   std::vector<std::string> m_secrets;
   std::function<void(const std::string&)> m_tell;
-  bool m_broken = false;
+  bool m_begun = false, m_broken = false;
 };
 
 }  // namespace trainstep::cli

@@ -34,6 +34,9 @@ class Player {
     return {};
   }
   Result<void> event(const Json& line) {
+    if (m_ended) return input_error("the record goes on behind its end");
+    ASSIGN(m_ended, follow::read_end(line));
+    if (m_ended) return {};
     ASSIGN(const auto event, follow::read_event(line, m_replay.machine->members().size()));
     const auto actions = m_replay.machine->handle(event);
     if (m_log->shows(log::Level::debug))
@@ -43,13 +46,15 @@ class Player {
     return {};
   }
   Result<int> end() {
-    if (!m_verdict) return input_error("the record ends before the run did: nothing can be said of its end");
-    const bool succeeded = m_verdict->verdict_class == result::VerdictClass::succeeded;
-    m_log->conclude(m_end, succeeded, result::describe(*m_verdict));
-    if (m_verdict->first_failure)
-      for (const auto& line : m_verdict->first_failure->last_lines) m_log->conclude(m_end, succeeded, "  " + line);
     m_log->writer().finish(for_ever);
-    return result::exit_code(*m_verdict);
+    if (!m_ended) return input_error("the record ends before the run did: nothing can be said of its end");
+    const auto& [verdict, at] = *m_ended;
+    const bool succeeded = verdict.verdict_class == result::VerdictClass::succeeded;
+    m_log->conclude(at, succeeded, result::describe(verdict));
+    if (verdict.first_failure)
+      for (const auto& line : verdict.first_failure->last_lines) m_log->conclude(at, succeeded, "  " + line);
+    m_log->writer().finish(for_ever);
+    return result::exit_code(verdict);
   }
 
  private:
@@ -58,17 +63,14 @@ class Player {
       if (const auto* said = std::get_if<follow::Say>(&action)) m_log->say(at, said->warning ? log::Level::warning : log::Level::info, said->text);
       if (const auto* output = std::get_if<follow::ShowOutput>(&action))
         m_log->output(at, m_replay.machine->rules().members.at(output->member).name, output->lines);
-      if (const auto* finish = std::get_if<follow::Finish>(&action)) m_verdict = finish->verdict;
     }
-    m_end = at;
     if (m_log->writer().waiting() > log::Writer::full) m_log->writer().finish(for_ever);
   }
 
   log::Options m_options;
   std::optional<log::Log> m_log;  // from the record's beginning
   follow::Replay m_replay;
-  std::optional<result::Verdict> m_verdict;
-  Time m_end;
+  std::optional<follow::RecordedEnd> m_ended;
 };
 
 // The next line; false: there is none.

@@ -76,6 +76,16 @@ void describe(Io& io, Error& v) {
   number(io, "kind", v.kind, ErrorKind::internal), io("message", v.message);
 }
 
+template <typename Io>
+void describe(Io& io, result::FirstFailure& v) {
+  io("replica", v.replica), io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("last_lines", v.last_lines);
+}
+template <typename Io>
+void describe(Io& io, result::Verdict& v) {
+  number(io, "class", v.verdict_class, result::VerdictClass::cancelled), io("message", v.message), io("first_failure", v.first_failure);
+  io("retry_can_help", v.retry_can_help), io("signal", v.signal);
+}
+
 // --- events: a name and its members ---
 template <typename Io>
 void describe(Io&, Prepared&) {}
@@ -161,6 +171,9 @@ void describe(In& io, MemberOutput& v) {
 
 namespace {
 
+constexpr const char* end_name = "end";
+constexpr int last_signal = 64;
+
 using What = decltype(Event::what);
 // In the order of the variant.
 constexpr const char* event_names[] = {"prepared",    "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
@@ -200,6 +213,13 @@ Json record_of(const Event& event) {
   return line;
 }
 
+Json record_of(const result::Verdict& verdict, Time at) {
+  auto line = Out::written(verdict);
+  line["at"] = at.time_since_epoch().count();
+  line["event"] = end_name;
+  return line;
+}
+
 Result<Replay> read_head(const Json& line) {
   const auto* version = line.is_object() ? trainstep::find(line, "trainstep") : nullptr;
   if (version == nullptr) return input_error("the first line is not that of a record");
@@ -216,6 +236,20 @@ Result<Replay> read_head(const Json& line) {
   else
     replay.machine = std::make_unique<Follower>(std::move(rules));
   return replay;
+}
+
+Result<std::optional<RecordedEnd>> read_end(const Json& line) {
+  In in{line};
+  RecordedEnd end;
+  std::string name;
+  in("event", name);
+  if (name != end_name) return std::optional<RecordedEnd>();
+  in("at", end.at);
+  describe(in, end.verdict);
+  const auto& verdict = end.verdict;
+  const bool cancelled = verdict.verdict_class == result::VerdictClass::cancelled;
+  if (!in.fits || (cancelled && (verdict.signal < 1 || verdict.signal > last_signal))) return input_error("the end of the run is not complete");
+  return std::optional(std::move(end));
 }
 
 Result<Event> read_event(const Json& line, std::size_t members) {

@@ -85,6 +85,29 @@ TEST_CASE("every event comes back from its line as it was") {
   }
 }
 
+TEST_CASE("the end of the step comes back from its line as it was, and no other line is one") {
+  result::Verdict verdict{result::VerdictClass::user, "its outputs are not complete", std::nullopt, true, 2};
+  verdict.first_failure = result::FirstFailure{"worker-1", 3, std::nullopt, "OOMKilled", {"a", "b"}};
+  const auto text = to_text(record_of(verdict, t0));
+  const auto line = parse_json(text, "line");
+  REQUIRE(line);
+  const auto end = read_end(*line);
+  REQUIRE(end);
+  REQUIRE(*end);
+  CHECK((*end)->at == t0);
+  CHECK(to_text(record_of((*end)->verdict, t0)) == text);
+  CHECK(result::describe((*end)->verdict) == result::describe(verdict));
+  for (const auto& event : one_of_each()) {
+    const auto other = read_end(record_of(event));
+    REQUIRE(other);
+    CHECK_FALSE(*other);
+  }
+  const auto success = read_end(record_of(result::Verdict{result::VerdictClass::succeeded, "", std::nullopt, false, 0}, t0));
+  CHECK((success && *success && (*success)->verdict.verdict_class == result::VerdictClass::succeeded));
+  CHECK_FALSE(read_end(Json::object({{"at", 1}, {"event", "end"}})));
+  CHECK_FALSE(read_end(Json::object({{"at", 1}, {"event", "end"}, {"class", 7}, {"signal", 4000}})));
+}
+
 TEST_CASE("a record makes the same machine again") {
   const JobFollower job(rules(), JobRules{.job = "jobs/x", .restarts_are_ours = true});
   const auto head = job.record_head(t0);
