@@ -182,6 +182,8 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
 Result<void> check_outputs(const Inputs& inputs, const std::string& record) {
   auto targets = inputs.targets;
   if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
+  if (!inputs.executor_output_file.empty())
+    targets.push_back({.name = "outputs.outputFile", .kind = OutputTarget::Kind::file, .path = inputs.executor_output_file, .uri = {}, .type = {}});
   for (const auto& target : targets)
     for (const auto& input : inputs.request.inputs)
       if (target.kind == OutputTarget::Kind::file && !target.path.empty() && !target.path.starts_with("/dev/") && !input.path.empty() &&

@@ -139,6 +139,22 @@ TEST_CASE("A record is written neither over an input nor where another output go
   CHECK(refusal("").empty());
 }
 
+TEST_CASE("The executor output's file is tried like all others") {
+  const Places places;
+  const auto& folder = places.folder;
+  Inputs inputs;
+  inputs.targets = {file("results", folder / "results.json")};
+  const auto refusal = [&](const std::filesystem::path& place) {
+    inputs.executor_output_file = place.string();
+    const auto checked = check_outputs(inputs, "");
+    return checked ? std::string() : checked.error().message;
+  };
+  CHECK_THAT(refusal(folder / "old"), Contains("outputs.outputFile: ") && Contains("folder"));
+  CHECK_THAT(refusal(folder / "results.json"), Contains("results and outputs.outputFile: both"));
+  CHECK(refusal(folder / "deep/executor_output.json").empty());
+  CHECK(refusal("").empty());
+}
+
 TEST_CASE("No file of ours is written over an input, whatever it is called and wherever a link leads") {
   const Places places;
   const auto& folder = places.folder;
