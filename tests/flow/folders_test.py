@@ -22,7 +22,7 @@ def run(tmp_path):
     temporary.mkdir()
 
     def run(script, *words, beneath=(), user=None):
-        specification = json.dumps({"image": "none", "command": ["sh", "-c", script, {"outputPath": "model_dir"}]})
+        specification = json.dumps({"image": "none", "command": ["sh", "-c", script, *([{"outputPath": "model_dir"}] if "$0" in script else [])]})
         words = [*beneath, PROGRAM, "run", "--cluster", "local", "--train-specification", specification, *words]
         environment = clean_environment() | {"NO_COLOR": "1", "HOME": str(tmp_path / "home"), "TMPDIR": str(temporary)}
         done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, user=user, check=False)
