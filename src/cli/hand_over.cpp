@@ -2,7 +2,6 @@
 #include "cli/hand_over.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -122,8 +121,8 @@ log::Patience patience_with_reader(const result::Verdict& verdict) {
   return wanted ? log::Patience{Duration(2'000), Duration(10'000)} : log::Patience{Duration(60'000), {}};
 }
 
-Listeners::Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder)
-    : m_log(STDOUT_FILENO, options, loop.now()), m_console(loop, m_log), m_recorder(std::move(recorder)) {
+Listeners::Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder, int fd)
+    : m_log(fd, options, loop.now()), m_console(loop, m_log), m_recorder(std::move(recorder)) {
   if (m_recorder) m_recorder->on_problem([this, &loop](const std::string& problem) { m_console.warn(loop.now(), problem); });
   if (const auto* path = std::getenv("ARGO_PROGRESS_FILE"); path != nullptr && *path != '\0') m_progress_file = std::make_unique<ProgressFile>(path);
 }

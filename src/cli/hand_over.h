@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <unistd.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,7 +35,8 @@ struct ToPipeline {
 // The log, the console, Argo's progress file where there is one, the record if it is wanted (may be null).
 class Listeners {
  public:
-  Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder);
+  // The log goes to `fd`, which stays the caller's.
+  Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder, int fd = STDOUT_FILENO);
   [[nodiscard]] log::Log& own_log() { return m_log; }
   [[nodiscard]] Console& console() { return m_console; }
   [[nodiscard]] std::vector<run::Listener*> all();

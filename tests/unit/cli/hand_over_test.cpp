@@ -53,18 +53,18 @@ struct End {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   void hand_over() {
-    m_log = std::make_unique<log::Log>(log_file.get(), log::Options{}, loop.now());
-    cli::hand_over(loop, *m_log, inputs, nullptr, outcome, pipeline, [this] { done = true; });
+    m_listeners = std::make_unique<Listeners>(loop, log::Options{}, nullptr, log_file.get());
+    cli::hand_over(loop, *m_listeners, inputs, nullptr, outcome, pipeline, [this] { done = true; });
   }
   std::string said() {
     REQUIRE(done);
-    CHECK(m_log->writer().finish(Duration(60'000)));
-    m_log.reset();
+    CHECK(m_listeners->own_log().writer().finish(Duration(60'000)));
+    m_listeners.reset();
     return read("log");
   }
 
  private:
-  std::unique_ptr<log::Log> m_log;
+  std::unique_ptr<Listeners> m_listeners;
 };
 
 }  // namespace
