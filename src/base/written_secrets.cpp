@@ -11,6 +11,9 @@ namespace {
 
 bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
+// Of what stands in a text most is no name, and what follows tells it: a text of megabytes is looked through before an error of it is said.
+bool may_follow_name(char c) { return std::string_view(":=\\\"' \t").find(c) != std::string_view::npos; }
+
 void skip(std::string_view& text, std::string_view characters) { text.remove_prefix(std::min(text.find_first_not_of(characters), text.size())); }
 
 // Up to a blank or a delimiter; "Bearer x", "Basic x" as a whole.
@@ -20,9 +23,8 @@ std::size_t unquoted_length(std::string_view text) {
   return std::min(text.find_first_of(stops, begin), text.size());
 }
 
-// What follows a name: a colon or an equals sign, then the value; with or without quotes. Behind a flag a comma or a blank will do. Empty: something
-// else.
-std::string_view value_behind(std::string_view text, bool flag) {
+// Where a value begins behind a name: a colon or an equals sign before it; behind a flag a comma or a blank will do. Empty: something else follows.
+std::string_view behind_name(std::string_view text, bool flag) {
   const auto before = text.size();
   skip(text, "\\\"'");
   skip(text, " \t");
@@ -33,13 +35,16 @@ std::string_view value_behind(std::string_view text, bool flag) {
   else if (!flag || text.size() == before)
     return {};
   skip(text, flag ? " \t\r\n\\" : " \t\\");
-  if (text.empty() || (!set && text.front() == '-')) return {};
+  const bool another_flag = !set && (text.starts_with('-') || text.starts_with("\"-") || text.starts_with("'-"));
+  return another_flag ? std::string_view() : text;
+}
+
+// The value that begins there, without its quotes.
+std::string_view value_at(std::string_view text) {
   const char quote = text.front();
   if (quote != '"' && quote != '\'') return text.substr(0, unquoted_length(text));
   text.remove_prefix(1);
-  if (!set && text.starts_with('-')) return {};
-  const auto end = text.find_first_of(std::string{quote, '\n'});
-  text = text.substr(0, end);
+  text = text.substr(0, text.find_first_of(std::string{quote, '\n'}));
   if (text.ends_with('\\')) text.remove_suffix(1);  // the whole is a string in another
   return text;
 }
@@ -66,17 +71,25 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
       ++at;
       continue;
     }
-    if (const auto key = private_key_at(text.substr(at)); !key.empty()) {
+    if (const auto key = text[at] == '-' ? private_key_at(text.substr(at)) : std::string_view(); !key.empty()) {
       found.push_back(key);
       at += key.size();
       continue;
     }
     auto end = at;
     while (end < text.size() && is_name_character(text[end])) ++end;
-    const auto value = value_behind(text.substr(end), text[at] == '-');  // first: few words are followed by one
-    const bool secret = !value.empty() && !value.starts_with("[redacted") && sounds_secret(text.substr(at, end - at));
-    if (secret) found.push_back(value);
-    at = secret ? static_cast<std::size_t>(value.data() - text.data()) + value.size() : end;
+    if (end < text.size() && text[at] != '-' && !may_follow_name(text[end])) {
+      at = end;
+      continue;
+    }
+    const auto name = text.substr(at, end - at);
+    const auto rest = behind_name(text.substr(end), name.starts_with('-'));  // first: few words are followed by one
+    at = end;
+    if (rest.empty() || !sounds_secret(name)) continue;  // a value may be as long as the text: it is read of secrets alone
+    const auto value = value_at(rest);
+    if (value.empty()) continue;
+    if (!value.starts_with("[redacted")) found.push_back(value);
+    at = static_cast<std::size_t>(value.data() - text.data()) + value.size();
   }
   return found;
 }
