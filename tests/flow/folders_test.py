@@ -4,9 +4,9 @@ import json
 import os
 import pathlib
 import shutil
-import stat
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from conftest import PROGRAM
@@ -16,13 +16,20 @@ NOBODY = 65534
 
 
 @pytest.fixture
+def tmp_path():
+    """Not below pytest's own folder, which each pytest that begins closes to other users."""
+    with tempfile.TemporaryDirectory(prefix="trainstep-folders-") as folder:
+        yield pathlib.Path(folder).resolve()
+
+
+@pytest.fixture
 def run(tmp_path):
     """Runs a shell program, `$0` is its model's path, as a step in tmp_path. `beneath`: a command that runs the step. → exit code and all that is said."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
 
     def run(script, *words, beneath=(), user=None):
-        specification = json.dumps({"image": "none", "command": ["sh", "-c", script, *([{"outputPath": "model_dir"}] if "$0" in script else [])]})
+        specification = json.dumps({"image": "none", "command": ["sh", "-c", script, *([{"outputPath": "model_dir"}] if "--model-dir" in words else [])]})
         words = [*beneath, PROGRAM, "run", "--cluster", "local", "--train-specification", specification, *words]
         environment = clean_environment() | {"NO_COLOR": "1", "HOME": str(tmp_path / "home"), "TMPDIR": str(temporary)}
         done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, user=user, check=False)
@@ -96,20 +103,13 @@ def test_a_link_in_the_temporary_folder_is_not_followed(run, data):
 
 
 @pytest.fixture
-def user(tmp_path_factory, tmp_path):
+def user(tmp_path):
     """Who runs the step: nobody, as root may do all that no mode allows; None: who runs this."""
     if os.getuid() != 0:
-        yield None
-        return
-    above = [folder for folder in tmp_path.parents if folder.is_relative_to(tmp_path_factory.getbasetemp().parent.parent)]
-    modes = {folder: stat.S_IMODE(folder.stat().st_mode) for folder in above if folder != pathlib.Path("/tmp")}
-    for folder, mode in modes.items():
-        folder.chmod(mode | 0o711)
+        return None
     for folder in (tmp_path, tmp_path / "temporary"):
         shutil.chown(folder, NOBODY, NOBODY)
-    yield NOBODY
-    for folder, mode in modes.items():
-        folder.chmod(mode)
+    return NOBODY
 
 
 @pytest.mark.parametrize("mode", ["555", "000"])
