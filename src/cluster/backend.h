@@ -90,6 +90,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool create_may_come() const;
   void go_on_with_found();
   [[nodiscard]] Duration time_left() const;
+  [[nodiscard]] Duration time_for_cleanup() const;
   [[nodiscard]] Lease::Job lease_of_job() const;
   void lease_job();
   void try_to_lease(int tries);

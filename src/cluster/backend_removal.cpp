@@ -169,12 +169,15 @@ void ClusterBackend::removed() {
   emit(follow::JobGone{});
 }
 
+// A pod that is about to be killed has its words to say.
+Duration ClusterBackend::time_for_cleanup() const { return m_dies_at ? std::min(cleanup_patience, time_left() * 3 / 4) : cleanup_patience; }
+
 void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> tell, std::function<void(std::string)> done) {
   m_cleanup_tell = std::move(tell);
   m_watches.clear();
   m_logs.clear();
   stop_keeping();
-  m_removal_ends.set(cleanup_patience);
+  m_removal_ends.set(time_for_cleanup());
   using enum result::VerdictClass;
   const auto& cleanup = m_plan.options.cleanup;
   const bool succeeded_well = verdict.verdict_class == succeeded;
@@ -198,7 +201,7 @@ void ClusterBackend::remove_when_settled(std::function<void(std::string)> done) 
 
 void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std::string)> done) {
   const Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
-  m_call = m_client.merge_patch(job_path(), patch, {cleanup_patience, false}, [this, done = std::move(done)](const kube::Answer& answer) {
+  m_call = m_client.merge_patch(job_path(), patch, {time_for_cleanup(), false}, [this, done = std::move(done)](const kube::Answer& answer) {
     // 422: the name belongs to another object now.
     if (answer || kube::tells_absent(answer.error(), m_plan.job_name) || answer.error().status == 422) return done("");
     done(fmt::format("the job could not be marked as done: {}", answer.error().error.message));
@@ -207,11 +210,11 @@ void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std
 
 void ClusterBackend::remove_to_the_end(bool taken, std::function<void(std::string)> done) {
   Removal::Order order{job_path(), m_uid};
-  order.patience = cleanup_patience;
+  order.patience = time_for_cleanup();
   order.silence = cleanup_silence;
   order.taken = taken;
   order.to_the_end = true;
-  order.end_patience = cleanup_patience;
+  order.end_patience = time_for_cleanup();
   const auto failing = [this](const kube::ApiError& problem) {
     if (std::exchange(m_cleanup_told, true)) return;
     const auto& why = problem.error.message;

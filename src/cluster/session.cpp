@@ -267,12 +267,15 @@ void Session::request_stop(int signal) {
   go_on(std::nullopt);
 }
 
+// What ends us after a signal: the kubelet, Argo's executor or KFP's launcher.
+Time Session::killed_at() const { return m_signalled.value_or(m_loop.now()) + (m_facts.launcher ? launchers_grace : m_facts.grace); }
+
 void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction) {
   if (m_over) return;
   const bool retried = m_facts.retry != Retry::none && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
   if (eviction) {
     if (eviction->since) m_backend->ends_since(*eviction->since);
-    m_backend->dies_at(m_signalled.value_or(m_loop.now()) + (m_facts.launcher ? launchers_grace : m_facts.grace));
+    m_backend->dies_at(killed_at());
     m_runner->tell(follow::EvictionSeen{std::move(eviction->what), retried});
   }
   m_runner->request_stop(signal);
@@ -375,6 +378,7 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   const auto tell = [this](const std::string& text) {
     for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);
   };
+  if (m_signalled) m_backend->dies_at(killed_at());
   m_backend->conclude(verdict, tell, [this, keep](std::string problem) {
     if (keep) return concluded(std::move(problem));
     m_data->remove_prefix(

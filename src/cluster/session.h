@@ -83,6 +83,7 @@ class Session {
   void seen_cancel(const std::string& what);
   void stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what);
   void wind_down();
+  [[nodiscard]] Time killed_at() const;
   void stop_runner(int signal, std::optional<OwnLife::Eviction> eviction);
   bool hurried(int signal);
   void concluded(std::string problem);
