@@ -266,7 +266,7 @@ void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
   });
 }
 
-void Delivery::next_output() {
+void Delivery::delivered() {
   ++m_at;
   m_pause = first_pause;
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
