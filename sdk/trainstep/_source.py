@@ -82,7 +82,7 @@ def _check_magic(name: str, text: str) -> None:
         raise SpecificationError(f"{name} has a notebook command in it, which only a notebook understands: {lines[found[0] - 1].strip()}")
 
 
-def _check_current(function: types.FunctionType) -> None:
+def _check_current(function: Function) -> None:
     """What stands in its file is what was defined: a source is read anew when it is asked for, and a function that was imported stays."""
     code, futures = function.__code__, sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
     try:  # as a whole: what is imported above changes how calls are compiled
