@@ -17,13 +17,14 @@ constexpr Duration launcher_patience{30};
 constexpr Duration longest_patience{10'000};
 constexpr Duration between_looks{300};
 constexpr int lists_believed = 3;
+constexpr std::string_view stopped_or_late = "the workflow was stopped, or its deadline has passed";
 constexpr std::int64_t longest_deadline = 1'000'000'000;  // seconds
 
 Duration patience_of(const Facts& facts) {
   return facts.launcher ? launcher_patience : std::clamp(facts.grace / 3, launcher_patience, longest_patience);
 }
 
-// Argo labels the pod, and later the Workflow, as completed a second or more before the first signal (kfp.md §10).
+// Where a Workflow is stopped, Argo labels the pod, and later the Workflow, as completed a second or more before the first signal (kfp.md §10).
 bool completed(const Json* metadata) { return text(at(metadata, "labels"), "workflows.argoproj.io/completed") == "true"; }
 
 bool deleting(const Json* metadata) { return at(metadata, "deletionTimestamp") != nullptr; }
@@ -41,6 +42,8 @@ std::optional<Time> disrupted_since(const Json* status, std::optional<Time> now)
   const auto reason = text(status, "reason");
   return reason == "Evicted" || reason == "NodeShutdown" || reason == "Terminated" ? now : std::nullopt;
 }
+
+bool is_lost(const Json& pod, Time now) { return deleting(metadata_of(pod)) || disrupted_since(at(&pod, "status"), now).has_value(); }
 
 // Argo counts from the start of the Workflow; one that is made from a template has that one's deadline in its status.
 bool is_past_deadline(const Json& workflow, Time now) {
@@ -84,7 +87,7 @@ OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(co
   };
   const auto ignored = [](const kube::ApiError&) {};
   const auto blind = [this](const kube::ApiError&) { m_blind = true; };
-  const auto pod = [this](const Json& object) { look_at_pod(object); };
+  const auto pod = [this](const Json& object) { look_at_pod(object, false); };
   m_pod = std::make_unique<kube::Watch>(client, options(pods(facts), facts.pod), kube::Watch::Sink{all(pod), pod, pod, ignored});
   if (!facts.workflow) return;
   const auto workflow = [this](const Json& object) { look_at_workflow(object); };
@@ -101,18 +104,48 @@ OwnLife::~OwnLife() {
   m_client.cancel(m_pod_call);
   m_client.cancel(m_workflow_call);
   m_client.cancel(m_question);
+  m_client.cancel(m_completed_call);
   m_client.loop().cancel(m_question_timer);
   m_client.loop().cancel(m_timer);
   m_client.loop().cancel(m_next_look);
 }
 
-void OwnLife::look_at_pod(const Json& pod) {
+// `whole`: not only its metadata.
+void OwnLife::look_at_pod(const Json& pod, bool whole) {
   const auto* metadata = metadata_of(pod);
   if (text(metadata, "uid") != m_facts.pod_uid) return;
-  if (completed(metadata)) return cancel("the workflow was stopped, or its deadline has passed");
+  if (completed(metadata) && !whole) ask_who_completed();
+  if (completed(metadata) && whole && !is_lost(pod, m_client.loop().now())) return cancel(std::string(stopped_or_late));
   const auto deleted = from_rfc3339(text(metadata, "deletionTimestamp"));
   const auto since = deleted ? deleted : disrupted_since(at(&pod, "status"), m_client.loop().now());
   if (deleting(metadata) || since) m_eviction = Eviction{"this step's pod is evicted or deleted, its workflow goes on", since};
+}
+
+// Argo labels a pod that is lost – deleted, ended by its node – so as well, and begins the next attempt while our process still runs. What tells the
+// two apart is in the whole pod; in doubt it is a cancel.
+void OwnLife::ask_who_completed() {
+  if (m_done || m_completed_call != 0) return;
+  auto path = pods(m_facts);
+  path.name = m_facts.pod;
+  m_completed_call = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
+    m_completed_call = 0;
+    look_at_completed(answer);
+  });
+}
+
+void OwnLife::look_at_completed(const kube::Answer& answer) {
+  const auto presence = presence_of(answer, m_facts.pod, m_facts.pod_uid);
+  const bool lost = presence == Presence::gone || (presence == Presence::there && is_lost(*answer, m_client.loop().now()));
+  if (!lost) return cancel(std::string(stopped_or_late));
+  if (!m_facts.workflow) return;
+  const auto name = "metadata.name=" + m_facts.workflow->name;
+  // A Workflow that is stopped deletes its pods, too: there may be no time to ask for it after the signal.
+  m_completed_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, [this](const kube::Answer& list) {
+    m_completed_call = 0;
+    if (!list) return;
+    for (const auto& item : (*list)["items"])
+      if (uid_of(item) == m_facts.workflow->uid) end_if_over(item);
+  });
 }
 
 void OwnLife::look_at_workflow(const Json& workflow) {
@@ -192,7 +225,7 @@ void OwnLife::look() {
   pod.name = m_facts.pod;
   m_pod_call = m_client.get(pod, {}, {}, [this](const kube::Answer& answer) {
     m_pod_call = 0;
-    if (answer) look_at_pod(*answer);
+    if (answer) look_at_pod(*answer, true);
     const bool gone = presence_of(answer, m_facts.pod, m_facts.pod_uid) == Presence::gone;
     if (gone) m_eviction = Eviction{"this step's pod is gone, its workflow goes on", std::nullopt};
     look_at_both();
@@ -219,11 +252,16 @@ void OwnLife::confirm_by_name() {
   });
 }
 
-// A signal has come, and this is the whole Workflow: what its metadata do not tell counts, too.
-void OwnLife::look_whether_it_lives(const Json& workflow) {
+// This is the whole Workflow: what its metadata do not tell counts, too.
+void OwnLife::end_if_over(const Json& workflow) {
   look_at_workflow(workflow);
   const auto now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
-  if (const auto why = why_no_other_attempt(workflow, now); !why.empty()) return cancel(why);
+  if (const auto why = why_no_other_attempt(workflow, now); !why.empty()) cancel(why);
+}
+
+// A signal has come.
+void OwnLife::look_whether_it_lives(const Json& workflow) {
+  end_if_over(workflow);
   m_workflow_lives = !m_done;
   look_at_both();
 }

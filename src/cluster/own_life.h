@@ -36,13 +36,16 @@ class OwnLife {
  private:
   void look();
   void look_at_both();
-  void look_at_pod(const Json& pod);
+  void look_at_pod(const Json& pod, bool whole);
+  void ask_who_completed();
+  void look_at_completed(const kube::Answer& answer);
   void look_at_workflow(const Json& workflow);
   void ask_for_workflow();
   void ask_later(std::function<void()> ask);
   void list_workflow();
   void seen_again(const Json& workflow);
   void confirm_by_name();
+  void end_if_over(const Json& workflow);
   void look_whether_it_lives(const Json& workflow);
   void workflow_gone();
   void cancel(const std::string& what);
@@ -54,6 +57,7 @@ class OwnLife {
   kube::Client::CallId m_pod_call = 0, m_workflow_call = 0;
   Loop::TimerId m_timer = 0, m_next_look = 0;
   kube::Client::CallId m_question = 0;  // whether the Workflow is gone
+  kube::Client::CallId m_completed_call = 0;  // whether our pod, which is labelled as completed, was lost
   Loop::TimerId m_question_timer = 0;
   int m_questions = 0;      // without an answer
   int m_lists_without = 0;  // in a row, of who may only list

@@ -26,6 +26,7 @@ struct Life {
   bool may_get = true;             // the Workflow by its name
   int stale_lists = 0;             // so many lists of Workflows are empty, though it is there
   bool asking = false;
+  bool pod_gone = false;           // whoever asks for it by its name does not find it
   std::vector<std::string> cancels;
   std::unique_ptr<OwnLife> life;
   std::optional<std::optional<std::string>> why;
@@ -38,7 +39,7 @@ struct Life {
   }
   void begin() {
     h.server.serve([this](const FakeTransport::Asked& asked) {
-      if (asked.request.url.path.ends_with("/step-1")) return answer;
+      if (asked.request.url.path.ends_with("/step-1")) return asking ? answer : pod_gone ? refusal(404, "NotFound", "gone", {{"name", "step-1"}, {"kind", "pods"}}) : Reply::text(to_text(pod));
       if (asked.request.url.path.ends_with("/workflows/wf")) return workflow_by_name();
       if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
       if (!refused.empty() && asked.request.url.path.ends_with(refused)) return refusal(403, "Forbidden", "no");
@@ -90,6 +91,30 @@ TEST_CASE_METHOD(Life, "a step whose pod or Workflow is labelled completed is ca
   begin();
   CHECK(cancels.size() == 1);
   CHECK(ask() == std::pair{false, Duration{0}});
+}
+
+TEST_CASE_METHOD(Life, "a pod that is lost is labelled completed, too: that is no cancel while its Workflow lives on") {
+  pod["metadata"]["labels"][completed] = "true";
+  SECTION("deleted") { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; }
+  SECTION("evicted by the kubelet") { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; }
+  SECTION("of a node that was lost") {
+    pod["status"] = {{"phase", "Failed"}, {"conditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}})}};
+  }
+  SECTION("gone") { pod_gone = true; }
+  begin();
+  h.loop.run(1min);
+  CHECK(cancels.empty());
+  answer = pod_gone ? refusal(404, "NotFound", "gone", {{"name", "step-1"}, {"kind", "pods"}}) : Reply::text(to_text(pod));
+  CHECK(ask().first);
+  CHECK(cancels.empty());
+}
+
+TEST_CASE_METHOD(Life, "a completed pod that is deleted because its Workflow is stopped is cancelled before the signal") {
+  pod["metadata"]["labels"][completed] = "true";
+  pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  workflow["spec"]["shutdown"] = "Terminate";
+  begin();
+  CHECK(cancels == Words{"the workflow is being stopped"});
 }
 
 TEST_CASE_METHOD(Life, "a list without the Workflow is no proof that it is gone: it is asked for by its name") {
