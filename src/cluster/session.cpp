@@ -24,6 +24,9 @@ std::string data_stays(std::string_view problem, const Error& error) {
   return fmt::format("{}{}the job's data could not be removed: {}", problem, problem.empty() ? "" : "; ", error.message);
 }
 
+// By the clock of the cluster that the step runs in.
+bool is_retried(const Facts& facts, Time now) { return facts.retry != Retry::none && (!facts.retried_until || now < *facts.retried_until); }
+
 }  // namespace
 
 Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, SessionOptions options,
@@ -272,7 +275,7 @@ Time Session::killed_at() const { return m_signalled.value_or(m_loop.now()) + (m
 
 void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction) {
   if (m_over) return;
-  const bool retried = m_facts.retry != Retry::none && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
+  const bool retried = is_retried(m_facts, m_loop.now() + m_home.clock().value_or(Duration{0}));
   if (eviction) {
     if (eviction->since) m_backend->ends_since(*eviction->since);
     m_backend->dies_at(killed_at());
@@ -341,7 +344,7 @@ void Session::finish_early(result::Verdict verdict) {
 // there. `whole`: all that lies in the prefix.
 void Session::leave_data(const result::Verdict& verdict, bool whole) {
   using enum result::VerdictClass;
-  const bool retried = m_facts.retry != Retry::none && (!m_facts.retried_until || m_loop.now() < *m_facts.retried_until);
+  const bool retried = is_retried(m_facts, m_loop.now() + m_home.clock().value_or(Duration{0}));
   const bool follows = verdict.verdict_class == interrupted || (retried && verdict.verdict_class != cancelled);
   const bool brought = m_data && (m_brought || m_data->has_uploaded());
   const bool goes = (whole || brought) && !follows && m_plan->options.cleanup != "never";
