@@ -56,7 +56,8 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_attempt(std::move(attempt)),
       m_existing(std::move(existing)),
       m_removal_ends(client.loop()),
-      m_settled(client.loop()) {}
+      m_settled(client.loop()),
+      m_lift_rests(client.loop()) {}
 
 ClusterBackend::~ClusterBackend() {
   m_client.forget(this);
@@ -64,6 +65,7 @@ ClusterBackend::~ClusterBackend() {
   for (const auto call : m_asked) m_client.cancel(call);
   m_client.cancel(m_question);
   m_client.cancel(m_pods_call);
+  m_client.cancel(m_keep_call);
   for (const auto timer : {m_timer, m_question_timer, m_end_timer, m_look_timer, m_pods_timer, m_keep_timer, m_lift_timer})
     m_client.loop().cancel(timer);
 }
@@ -98,6 +100,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_uid = uid_of(m_submitted->object);
   m_version = text(metadata_of(m_submitted->object), "resourceVersion");
   m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
+  m_follower_before = follower_of(m_submitted->object);
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   // operators.md §8, trap 2: the v1 operator does not.
@@ -107,6 +110,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
     m_companions = std::make_unique<Companions>(m_client, m_submitted->object, std::move(m_wanted), [this](Result<void> made) {
       if (!made) emit(follow::BackendFailed{std::move(made.error())});
     });
+  if (is_leased(m_submitted->object)) m_lift_rests.set(next_lift);  // it was tried just now
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   look_at_job(m_submitted->object);
   watch_all();
@@ -189,6 +193,7 @@ void ClusterBackend::look_at_job(const Json& object) {
   m_kept = m_kept || (!own && is_leased(object));
   if (is_overdue(judged) && (m_kept || is_cut_short(object, own))) judged.reason = follow::kept_in_vain;
   m_over = judged.state == kinds::Judgement::State::succeeded || judged.state == kinds::Judgement::State::failed;
+  look_at_keeping(object);
   if (!m_over && at(metadata_of(object), "deletionTimestamp") != nullptr)
     judged = {judged.state, std::string(follow::being_deleted), finalizers_of(object)};
   emit(follow::JobSeen{std::move(judged)});

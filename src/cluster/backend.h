@@ -92,14 +92,19 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] Duration time_left() const;
   [[nodiscard]] Duration time_for_cleanup() const;
   [[nodiscard]] Lease::Job lease_of_job() const;
+  [[nodiscard]] bool is_taken_over(const Json& object) const;
   void lease_job();
   void try_to_lease(int tries);
+  void lease_failed(int tries, const kube::ApiError& problem);
+  void look_before_lease(int tries);
+  void look_at_keeping(const Json& object);
   void kept();
   void cannot_keep(std::string why);
   void stop_keeping();
   void out_of_time();
   void follow_with_deadline(const Error& why);
-  void lift_later();
+  void lift_in(Duration pause);
+  void lift();
   bool may_help(const kube::ApiError& problem, int tries);
   void look_at_launcher(const Json& event);
   void tell_warning(const Json& event);
@@ -121,6 +126,9 @@ class ClusterBackend : public run::Backend {
     m_sink({m_client.loop().now(), std::move(what)});
   }
   [[nodiscard]] kube::Path job_path() const;
+
+  // How often it is tried to take away the deadline of a job that is followed already: at most 60 times in the hour that it has.
+  static constexpr Duration next_lift{60'000};
 
   kube::Client& m_client;
   const plan::Plan& m_plan;
@@ -185,6 +193,13 @@ class ClusterBackend : public run::Backend {
   bool m_keep_wanted = false;
   bool m_kept = false;  // it was left to another attempt before it was found
   bool m_only_end = false;
+  std::string m_follower_before;  // of the job as it was found
+  bool m_taken_over = false;      // another attempt follows it
+  bool m_leased = false;          // it has a deadline of an attempt before, as it was seen last
+  bool m_lifting = false;
+  bool m_waits = false;  // it is suspended and has not begun
+  Deadline m_lift_rests;                  // until then none is taken away
+  kube::Client::CallId m_keep_call = 0;  // a look between two tries to leave it
 };
 
 }  // namespace trainstep::cluster

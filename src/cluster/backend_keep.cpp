@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "cluster/backend.h"
+#include "cluster/objects.h"
+#include "cluster/presence.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -16,8 +18,15 @@ constexpr Duration kept_for = std::chrono::hours(1);
 // Of the time that is left before SIGKILL: for the words after the last answer.
 constexpr Duration for_last_words{1'000};
 constexpr Duration usual_grace{30'000};
-// How often it is tried to take away the deadline of a job that is followed already: at most 60 times in the hour that it has.
-constexpr Duration next_lift{60'000};
+constexpr int quick_tries = 3;  // to leave a job that changes meanwhile
+
+// It is suspended, as a queue does it, and none of its pods was ever started.
+bool has_not_begun(const Json& job) {
+  const auto* spec = at(&job, "spec");
+  const auto* policy = at(spec, "runPolicy");
+  const auto* suspended = at(policy != nullptr ? policy : spec, "suspend");
+  return suspended != nullptr && *suspended == true && text(at(&job, "status"), "startTime").empty();
+}
 
 }  // namespace
 
@@ -42,29 +51,69 @@ void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
 
 void ClusterBackend::stop_keeping() {
   for (auto* timer : {&m_keep_timer, &m_lift_timer}) m_client.loop().cancel(std::exchange(*timer, 0));
+  m_client.cancel(std::exchange(m_keep_call, 0));
   m_lease.reset();
+  m_lifting = false;
 }
 
-// Our own clock may be wrong; what was read of our pod's end is the cluster's.
-void ClusterBackend::lease_job() { try_to_lease(1); }
+// Kubernetes stops the deadline of a suspended job, and begins it anew when that is resumed: it would not end one that waits in a queue. Such a job
+// has done nothing that its end could lose.
+void ClusterBackend::lease_job() {
+  if (!m_taken_over && !m_waits) return try_to_lease(1);
+  m_timer = m_client.loop().after(Duration(0), [this] {
+    if (m_removal_wanted) return;
+    if (m_taken_over) return try_to_lease(1);
+    stop_keeping();
+    m_keep_wanted = false;
+    emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not begun, so nothing is lost, and no deadline would end it"}});
+  });
+}
 
-// Whatever is answered, only that there is no such job ends it before its time.
+// The clock that counts is the cluster's; what was read of our pod's end is as well.
+// Whatever is answered, only that there is no such job ends it before its time, or that another attempt follows it: this one was lost, and its
+// process has lived on.
 void ClusterBackend::try_to_lease(int tries) {
-  const auto now = std::max(m_ends_since.value_or(m_client.loop().now()), m_client.loop().now());
+  if (m_taken_over) {
+    tell("another attempt of this step follows the job: it is left as it is");
+    return kept();
+  }
+  const auto clusters_now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
+  const auto now = std::max(m_ends_since.value_or(clusters_now), clusters_now);
   const auto length = kept_for + m_facts.retry_pause;
   m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_plan.options.run_policy.active_deadline);
-  m_lease->set(now, m_started, length, {Duration(0)}, [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
-    if (problem && !kube::tells_absent(*problem, m_plan.job_name)) {
-      m_lease_problem = problem->error.message;
-      m_timer = m_client.loop().after(removal_pause(tries, *problem), [this, tries] { try_to_lease(tries + 1); });
-      return;
-    }
+  m_lease->set(now, m_started, length, m_version, {Duration(0)}, [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
+    if (problem && !kube::tells_absent(*problem, m_plan.job_name)) return lease_failed(tries, *problem);
     if (!problem) tell(fmt::format("if no attempt takes it up by {}, the job ends", to_rfc3339(until)));
     kept();
   });
 }
 
-Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid}; }
+void ClusterBackend::lease_failed(int tries, const kube::ApiError& problem) {
+  m_lease_problem = problem.error.message;
+  const auto pause = problem.status == 409 && tries <= quick_tries ? Duration(0) : removal_pause(tries, problem);
+  m_timer = m_client.loop().after(pause, [this, tries] { look_before_lease(tries + 1); });
+}
+
+// It has changed since it was seen, perhaps because it was taken up.
+void ClusterBackend::look_before_lease(int tries) {
+  m_keep_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
+    m_keep_call = 0;
+    const auto presence = presence_of(answer, m_plan.job_name, m_uid);
+    if (presence == Presence::gone) return kept();
+    if (presence == Presence::there) {
+      m_version = text(metadata_of(*answer), "resourceVersion");
+      m_taken_over = is_taken_over(*answer);
+    }
+    try_to_lease(tries);
+  });
+}
+
+bool ClusterBackend::is_taken_over(const Json& object) const {
+  const auto follower = follower_of(object);
+  return !follower.empty() && follower != m_attempt && follower != m_follower_before;
+}
+
+Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt}; }
 
 void ClusterBackend::kept() {
   m_client.loop().cancel(std::exchange(m_keep_timer, 0));
@@ -99,18 +148,35 @@ void ClusterBackend::follow_with_deadline(const Error& why) {
   tell(fmt::format(
       "the deadline that the attempt before has left the job with could not be taken away, it may end by it; trying again every minute: {}",
       why.message));
-  lift_later();
+  lift_in(next_lift);
 }
 
-void ClusterBackend::lift_later() {
-  m_lift_timer = m_client.loop().after(next_lift, [this] {
+// An attempt that was lost may leave a deadline at any time: its process need not know that the job is followed.
+void ClusterBackend::look_at_keeping(const Json& object) {
+  m_taken_over = is_taken_over(object);
+  m_leased = is_leased(object);
+  m_waits = has_not_begun(object);
+  const bool followed = !m_looks_on && !m_keep_wanted && !m_removal_wanted && !m_taken_over;
+  if (!m_leased || m_over || !followed || m_lifting || m_lift_timer != 0) return;
+  lift_in(m_lift_rests.is_set() && !m_lift_rests.passed() ? next_lift : Duration(0));
+}
+
+void ClusterBackend::lift_in(Duration pause) {
+  m_lift_timer = m_client.loop().after(pause, [this] {
     m_lift_timer = 0;
-    if (m_over || m_gone) return;
-    m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_plan.options.run_policy.active_deadline);
-    m_lease->lift({Duration(0)}, [this](const std::optional<kube::ApiError>& problem) {
-      if (problem) return lift_later();
-      tell("the deadline that the attempt before has left the job with is taken away");
-    });
+    if (m_leased && !m_over && !m_gone && !m_taken_over) lift();
+  });
+}
+
+void ClusterBackend::lift() {
+  m_lift_rests.set(next_lift);
+  m_lifting = true;
+  m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_plan.options.run_policy.active_deadline);
+  m_lease->lift({Duration(0)}, [this](const std::optional<kube::ApiError>& problem) {
+    m_lifting = false;
+    if (problem) return lift_in(next_lift);
+    m_leased = false;
+    tell("the deadline that another attempt has left the job with is taken away");
   });
 }
 

@@ -29,6 +29,8 @@ bool is_owned_by(const Json& object, const std::string& uid) {
 
 bool is_leased(const Json& job) { return !kept_until(job).empty(); }
 
+std::string follower_of(const Json& job) { return text(at(metadata_of(job), "annotations"), follower_annotation); }
+
 // What stands on the job is the smaller of the two (deadline_seconds).
 bool is_cut_short(const Json& job, std::optional<Duration> own) {
   if (!is_leased(job) || !own) return is_leased(job);
@@ -56,18 +58,33 @@ std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration le
   return deadline.count();
 }
 
-void Lease::set(Time now, std::optional<Time> started, Duration length, kube::Retry retry, Done done) {
-  patch(to_rfc3339(now + length), deadline_seconds(now, started, length, m_own), retry, std::move(done));
+kube::Path Lease::path() const {
+  return {std::string(m_job.resource.group_version), std::string(m_job.resource.plural), m_job.name_space, m_job.name, ""};
+}
+
+void Lease::set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done) {
+  Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, to_rfc3339(now + length)}}}};
+  if (!version.empty()) metadata["resourceVersion"] = version;
+  patch(std::move(metadata), deadline_seconds(now, started, length, m_own), retry, std::move(done));
 }
 
 void Lease::lift(kube::Retry retry, Done done) {
-  patch(nullptr, m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr), retry, std::move(done));
+  Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, nullptr}}}};
+  if (!m_job.follower.empty()) metadata["annotations"][follower_annotation] = m_job.follower;
+  patch(std::move(metadata), m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr), retry, std::move(done));
 }
 
-void Lease::patch(const Json& until, const Json& seconds, kube::Retry retry, Done done) {
-  const kube::Path path{std::string(m_job.resource.group_version), std::string(m_job.resource.plural), m_job.name_space, m_job.name, ""};
-  const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{kept_annotation, until}}}}}, {"spec", spec_with(m_job.resource, seconds)}};
-  m_call = m_client.merge_patch(path, change, retry, [this, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
+void Lease::mark(kube::Retry retry, Done done) {
+  const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{follower_annotation, m_job.follower}}}}}};
+  m_call = m_client.merge_patch(path(), change, retry, [this, done = std::move(done)](const kube::Answer& answer) {
+    m_call = 0;
+    done(answer ? std::nullopt : std::optional(answer.error()));
+  });
+}
+
+void Lease::patch(Json metadata, const Json& seconds, kube::Retry retry, Done done) {
+  const Json change = {{"metadata", std::move(metadata)}, {"spec", spec_with(m_job.resource, seconds)}};
+  m_call = m_client.merge_patch(path(), change, retry, [this, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
     if (!answer) return done(answer.error());
     if (m_job.resource.group_version == "kubeflow.org/v2beta1") return patch_launcher(seconds, retry, done);

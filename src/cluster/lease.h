@@ -17,7 +17,12 @@ namespace trainstep::cluster {
 // Of the job: until when it is kept (RFC 3339).
 inline constexpr std::string_view kept_annotation = "trainstep.dev/kept-until";
 
+// Of the job: which process follows it, if that is not the one that has made it (random, as attempt_annotation). Whoever takes a job up writes it.
+inline constexpr std::string_view follower_annotation = "trainstep.dev/followed-by";
+
 bool is_leased(const Json& job);
+// Empty: who has made it.
+std::string follower_of(const Json& job);
 // A deadline has ended it.
 bool is_overdue(const kinds::Judgement& judged);
 // It is kept, and that deadline comes before the one that it was made with (`own`; unset: none), which counts on.
@@ -33,6 +38,7 @@ class Lease {
   struct Job {
     kinds::Resource resource;
     std::string name_space, name, uid;
+    std::string follower{};  // who takes it up
   };
   using Done = std::function<void(const std::optional<kube::ApiError>& problem)>;  // once, from the loop
   // `own`: the deadline that the job was made with. `client` must outlive it.
@@ -41,11 +47,15 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
   ~Lease() { m_client.cancel(m_call); }
 
-  void set(Time now, std::optional<Time> started, Duration length, kube::Retry retry, Done done);
+  // `version`: of the job as it was seen; if it has changed since, nothing is done (409). Empty: whatever it is now.
+  void set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done);
   void lift(kube::Retry retry, Done done);
+  // That `follower` has taken it up, of a job that has no such deadline.
+  void mark(kube::Retry retry, Done done);
 
  private:
-  void patch(const Json& until, const Json& seconds, kube::Retry retry, Done done);
+  void patch(Json metadata, const Json& seconds, kube::Retry retry, Done done);
+  [[nodiscard]] kube::Path path() const;
   void patch_launcher(const Json& seconds, kube::Retry retry, Done done);
 
   kube::Client& m_client;

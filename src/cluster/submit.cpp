@@ -15,6 +15,7 @@ namespace {
 constexpr Duration patience{300'000};
 constexpr Duration look_again{1'000};
 constexpr Duration taking_up{30'000};  // so long a PATCH is tried before the job is followed without it
+constexpr Duration marking{5'000};     // … that only says who follows it
 constexpr Duration longest_pause{5'000};
 constexpr int most_taken = 60;  // answers that there is an object of the name, of which all others say that there is none
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
@@ -38,6 +39,11 @@ std::string candidates(const kinds::Kind& kind) {
   std::string text;
   for (const auto& resource : kind.resources) text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", resource.plural, resource.group_version);
   return text;
+}
+
+// A webhook that has not declared to be without side effects: the API server refuses each dry run that would call it.
+bool cannot_be_checked(const kube::ApiError& problem) {
+  return problem.status == 400 && problem.error.message.find("does not support dry run") != std::string::npos;
 }
 
 // An answer to discovery that no API server gives which knows what it serves.
@@ -156,8 +162,8 @@ void Submission::check() {
   m_call = m_client.create(collection(), m_manifest, true, patient(), [this](kube::Answer answer) {
     m_call = 0;
     if (answer && m_depth == Depth::dry_run) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
-    m_checked = answer.has_value();
-    if (answer) return create();
+    m_checked = answer || cannot_be_checked(answer.error());
+    if (m_checked && m_depth == Depth::create) return create();
     if (answer.error().error.kind == ErrorKind::unavailable) return fail(std::move(answer.error().error));
     if (answer.error().reason == "AlreadyExists") return taken();
     refused(std::move(answer.error().error));
@@ -245,14 +251,24 @@ void Submission::decide_on(Json object) {
 // What an earlier attempt has left for a while is ours for good. If that cannot be written, it is the one job of this run all the same: whoever
 // follows it tries on.
 void Submission::take_up(Json object) {
-  if (!is_leased(object)) return m_sink.done(Submitted{m_resource, std::move(object), true});
-  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object)},
+  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt},
                                     m_plan.options.run_policy.active_deadline);
+  if (!is_leased(object)) return mark(std::move(object));
   m_lease->lift({taking_up, patient().silence_counts}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
     if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
     const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: the name is another's
     if (gone && !std::exchange(m_taking_up, true)) return look();
     m_sink.done(Submitted{m_resource, std::move(object), true, problem->error});
+  });
+}
+
+// An attempt that was lost, and whose process still runs, gives no job an end that another one follows (Lease::set).
+void Submission::mark(Json object) {
+  const auto state = m_kind.judge(object).state;
+  if (state == kinds::Judgement::State::succeeded || state == kinds::Judgement::State::failed)
+    return m_sink.done(Submitted{m_resource, std::move(object), true});
+  m_lease->mark({marking, true}, [this, object = std::move(object)](const std::optional<kube::ApiError>&) mutable {
+    m_sink.done(Submitted{m_resource, std::move(object), true});
   });
 }
 

@@ -61,6 +61,7 @@ class Submission {
   void refused(Error error);
   void decide_on(Json object);
   void take_up(Json object);
+  void mark(Json object);
   void replace(const std::string& uid);
   void end_pods_of(const std::string& uid);
   void await_gone();

@@ -147,8 +147,7 @@ result::Verdict JobFollower::unexplained_failure() const {
 
 result::Verdict JobFollower::failure_verdict() const {
   if (m_judgement.reason == kept_in_vain)
-    return {VerdictClass::capacity, "no attempt of this step took the job up in time, or could, and it ended by the deadline that it was left with",
-            std::nullopt, true, 0};
+    return {VerdictClass::capacity, "the job ended by the deadline that an attempt of this step had left it with", std::nullopt, true, 0};
   if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
     return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
   const auto first = first_to_fail();

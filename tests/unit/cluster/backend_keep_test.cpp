@@ -1,6 +1,8 @@
 // A job that is left to the next attempt in the time that its step has to live.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 
 #include "cluster/backend.h"
 #include "cluster/lease.h"
@@ -32,8 +34,10 @@ struct Kept {
   }
   void follow() {
     h.server.serve([this](const FakeTransport::Asked& asked) {
+      if (asked.request.url.path.ends_with("/jobs") && asked.query("watch") != "true") return dated(Reply::text(to_text(list())));
       if (!asked.request.url.path.ends_with(plan.job_name)) return Reply{.end = Reply::End::open};
       sent.push_back(asked.request.method);
+      if (asked.request.method == "PATCH") bodies.push_back(Json::parse(asked.request.body));
       if (asked.request.method == "PATCH") return patched();
       return Reply::text(to_text(job()));
     });
@@ -56,13 +60,34 @@ struct Kept {
   }
   void keep() {
     follow();
+    keep_on();
+  }
+  void keep_on() {
     backend->dies_at(begun + 20s);
     backend->keep_job({});
     h.loop.run(2min);
   }
   [[nodiscard]] Json job() const {
-    return {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", "5"}}}};
+    Json one = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", version}}}};
+    if (!spec.is_null()) one["spec"] = spec;
+    if (!status.is_null()) one["status"] = status;
+    if (!annotations.is_null()) one["metadata"]["annotations"] = annotations;
+    return one;
   }
+  [[nodiscard]] Reply dated(Reply reply) const {
+    const auto time = std::chrono::system_clock::to_time_t(h.loop.now() + clock);
+    char text[64];
+    std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", std::gmtime(&time));
+    reply.headers = {{"Date", text}};
+    return reply;
+  }
+  Duration clock{0};  // how much the cluster's is ahead
+  [[nodiscard]] Json list() const {
+    return {{"kind", "JobList"}, {"apiVersion", "batch/v1"}, {"metadata", {{"resourceVersion", "5"}}}, {"items", Json::array({listed.is_null() ? job() : listed})}};
+  }
+  std::string version = "5";
+  Json spec, status, annotations, listed;  // of the job; it as the watch begins with it
+  std::vector<Json> bodies;  // of the PATCHes
   [[nodiscard]] bool sent_a(const std::string& method) const { return std::ranges::find(sent, method) != sent.end(); }
   bool removing = false;
 };
@@ -125,11 +150,90 @@ TEST_CASE_METHOD(Kept, "before SIGKILL all is done or given up") {
 
 TEST_CASE_METHOD(Kept, "the deadline of a job that is followed is taken away as soon as it can be") {
   left = Error{ErrorKind::unavailable, "patch jobs/x: no"};
+  annotations = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}};
   int tries = 0;
   patched = [&] { return ++tries < 3 ? refusal(500, "InternalError", "no") : Reply::text("{}"); };
   follow();
   CHECK_THAT(told.back(), Contains("trying again every minute: patch jobs/x: no"));
   h.loop.run(10min);
   CHECK(tries == 3);
-  CHECK(told.back() == "the deadline that the attempt before has left the job with is taken away");
+  CHECK(told.back() == "the deadline that another attempt has left the job with is taken away");
+}
+
+TEST_CASE_METHOD(Kept, "a job that another attempt has taken up meanwhile gets no deadline") {
+  follow();
+  version = "6";
+  annotations = {{"trainstep.dev/followed-by", "another"}};
+  SECTION("which this one has not seen") {
+    patched = [] { return refusal(409, "Conflict", "the object has been modified"); };
+    keep_on();
+    REQUIRE(bodies.size() == 1);
+    CHECK(bodies[0]["metadata"]["resourceVersion"] == "5");
+  }
+  SECTION("which this one has seen") {
+    backend->look_again();
+    h.loop.run(1s);
+    keep_on();
+    CHECK(bodies.empty());
+  }
+  CHECK(told.back() == "another attempt of this step follows the job: it is left as it is");
+  CHECK_FALSE(sent_a("DELETE"));
+}
+
+TEST_CASE_METHOD(Kept, "a job that changes while it is left gets its deadline all the same") {
+  follow();
+  version = "6";
+  annotations = {{"trainstep.dev/followed-by", "attempt"}};
+  patched = [&] { return bodies.size() < 2 ? refusal(409, "Conflict", "the object has been modified") : Reply::text("{}"); };
+  keep_on();
+  REQUIRE(bodies.size() == 2);
+  CHECK(bodies[1]["metadata"]["resourceVersion"] == "6");
+  CHECK_THAT(told.back(), Contains("the job ends"));
+}
+
+TEST_CASE_METHOD(Kept, "a deadline that another attempt leaves a job with while it is followed is taken away, at most once a minute") {
+  listed = job();
+  listed["metadata"]["resourceVersion"] = "6";
+  listed["metadata"]["annotations"] = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}};
+  follow();
+  REQUIRE(bodies.size() == 1);
+  CHECK(bodies[0]["metadata"]["annotations"] == Json{{"trainstep.dev/kept-until", nullptr}, {"trainstep.dev/followed-by", "attempt"}});
+  CHECK(bodies[0]["spec"] == Json{{"activeDeadlineSeconds", nullptr}});
+  CHECK(told.back() == "the deadline that another attempt has left the job with is taken away");
+  version = "7";
+  annotations = listed["metadata"]["annotations"];
+  for (int look = 0; look < 20; ++look) {
+    backend->look_again();
+    h.loop.run(1s);
+  }
+  CHECK(bodies.size() == 1);
+  h.loop.run(1min);
+  CHECK(bodies.size() == 2);
+}
+
+TEST_CASE_METHOD(Kept, "a job that waits in its queue is deleted: no deadline would end it") {
+  spec = {{"suspend", true}};
+  SECTION("it has not begun") {
+    keep();
+    CHECK_FALSE(kept);
+    CHECK(bodies.empty());
+    CHECK(sent_a("DELETE"));
+  }
+  SECTION("it has begun") {
+    status = {{"startTime", "2026-01-01T00:00:00Z"}};
+    keep();
+    CHECK(kept);
+    CHECK_FALSE(sent_a("DELETE"));
+  }
+}
+
+TEST_CASE_METHOD(Kept, "the deadline is by the cluster's clock") {
+  const auto ahead = GENERATE(3h, -3h);
+  status = {{"startTime", to_rfc3339(h.loop.now() + ahead)}};
+  clock = ahead;
+  keep();
+  REQUIRE(bodies.size() == 1);
+  const auto seconds = bodies[0]["spec"]["activeDeadlineSeconds"].get<int>();
+  CHECK(seconds >= 3600);
+  CHECK(seconds < 3700);
 }

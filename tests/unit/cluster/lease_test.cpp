@@ -69,7 +69,7 @@ TEST_CASE("a job is cut short by its keeping if that deadline is the earlier one
 
 TEST_CASE_METHOD(Kept, "a Job is given its deadline in its spec") {
   Lease lease(*h.client, job("batch/v1", "jobs"), std::nullopt);
-  lease.set(now, std::nullopt, 1h, {}, take());
+  lease.set(now, std::nullopt, 1h, "", {}, take());
   h.loop.run(1s);
   REQUIRE(done);
   CHECK_FALSE(*done);
@@ -81,13 +81,13 @@ TEST_CASE_METHOD(Kept, "a Job is given its deadline in its spec") {
 TEST_CASE_METHOD(Kept, "an operator's resource is given it in its run policy, and of an MPIJob v2beta1 the launcher's Job as well") {
   SECTION("v1") {
     Lease lease(*h.client, job("kubeflow.org/v1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, {}, take());
+    lease.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 1);
   }
   SECTION("v2beta1") {
     Lease lease(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, {}, take());
+    lease.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 3);
     CHECK(asked[1] == "GET train-1-launcher ");
@@ -96,14 +96,14 @@ TEST_CASE_METHOD(Kept, "an operator's resource is given it in its run policy, an
   SECTION("whose launcher is not there yet") {
     launcher = nullptr;
     Lease lease(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, {}, take());
+    lease.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 2);
   }
   SECTION("or whose launcher's name is another's") {
     launcher["metadata"]["ownerReferences"][0]["uid"] = "other";
     Lease lease(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, {}, take());
+    lease.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 2);
   }

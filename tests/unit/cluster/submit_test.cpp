@@ -93,6 +93,29 @@ const auto quota = [] { return refusal(403, "Forbidden", "jobs.batch \"x\" is fo
 
 }  // namespace
 
+TEST_CASE_METHOD(Server, "whoever takes a job up says so on it, if it may; not on one that is over") {
+  job = of_an_earlier_attempt();
+  SECTION("it may") {}
+  SECTION("it may not") { refused_patch = refusal(403, "Forbidden", "no"); }
+  SECTION("over") { job["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}}); }
+  const bool over = job.contains("status");
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).adopted);
+  REQUIRE(patches.size() == (over ? 0U : refused_patch ? patches.size() : 1U));
+  if (!over) CHECK(patches.front() == Json{{"metadata", {{"uid", "u-0"}, {"annotations", {{"trainstep.dev/followed-by", "attempt-1"}}}}}});
+}
+
+TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job from being made") {
+  dry_run = refusal(400, "BadRequest", R"(admission webhook "x.example.com" does not support dry run)");
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+  CHECK(asked == Words{"GET", "POST dry", "POST"});
+}
+
 TEST_CASE_METHOD(Server, "the name is looked up before the dry run, which a quota could refuse because of the job that is there") {
   job = of_an_earlier_attempt();
   dry_run = quota();

@@ -164,7 +164,7 @@ TEST_CASE("kinds of failure") {
       {"deadline of the v1 operator", runs(), "PyTorchJobFailed", "Job digits has failed because it was active longer than specified deadline",
        timeout, 4, "run_policy.active_deadline"},
       {"kept for an attempt that did not come", runs(), std::string(kept_in_vain), "Job was active longer than specified deadline", capacity, 5,
-       "no attempt of this step took the job up in time, or could", true},
+       "the job ended by the deadline that an attempt of this step had left it with", true},
       {"only the job says why", runs(), "PodFailurePolicy",
        "Container train for pod ns/digits failed with exit code 3 matching FailJob rule at index 1", user, 1,
        "pytorchjobs/digits failed: PodFailurePolicy: Container train for pod"},
