@@ -123,7 +123,7 @@ class Story {
     if (turn.is_done()) return {};
     std::optional<staging::Fetching> fetching;
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
-             fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done});
+             fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done}, own_folder());
            }));
     m_with.tell(fmt::format("inputs: {}", describe(staged)));
     report.bytes_in = staged.bytes;
@@ -207,6 +207,12 @@ class Story {
   // In characters that a header and an address take.
   [[nodiscard]] std::string mark() const { return http::percent_encoded(m_task.job + '.' + m_task.attempt); }
 
+  // Below it all is the job's.
+  [[nodiscard]] std::string own_folder() const {
+    const auto& record = m_task.record;
+    return record.in_store() ? record.uri.substr(0, record.uri.rfind('/')) : std::string();
+  }
+
   // What is in a store already may go here.
   [[nodiscard]] Trees claims_only(Trees trees) const {
     std::erase_if(trees, [this](const auto& tree) { return !m_pending.contains(tree.first); });
@@ -214,12 +220,10 @@ class Story {
   }
 
   Result<void> deliver(PodReport& report, std::vector<plan::TaskOutput> outputs, std::optional<staging::Delivery>& delivery) {
-    const auto& record = m_task.record;
-    const auto own = record.in_store() ? record.uri.substr(0, record.uri.rfind('/')) : std::string();
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
-             delivery.emplace(
-                 *m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
-                 staging::DeliveryOptions{.own = own, .manifest = staging::Manifest::beside(record), .mark = mark(), .at_end = *m_at_end});
+             delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
+                              staging::DeliveryOptions{
+                                  .own = own_folder(), .manifest = staging::Manifest::beside(m_task.record), .mark = mark(), .at_end = *m_at_end});
            }));
     m_with.tell(fmt::format("outputs: {}", describe(staged)));
     report.bytes_out = staged.bytes;

@@ -163,12 +163,15 @@ void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
   if (m_inputs.empty()) return later([done = std::move(done)] { done({}); });
   open([this, done = std::move(done)](Result<void> opened) {
     if (!opened) return done(std::move(opened));
-    m_fetching = std::make_unique<staging::Fetching>(
-        *m_stores, m_inputs, staging::StagingSink{m_surroundings.say, [this, done](Result<staging::Staged> staged) {
-                                                    if (!staged) return done(std::move(staged.error()));
-                                                    m_surroundings.say(fmt::format("outputs: {}", staging::describe(*staged)));
-                                                    done({});
-                                                  }});
+    m_fetching =
+        std::make_unique<staging::Fetching>(*m_stores, m_inputs,
+                                            staging::StagingSink{m_surroundings.say,
+                                                                 [this, done](Result<staging::Staged> staged) {
+                                                                   if (!staged) return done(std::move(staged.error()));
+                                                                   m_surroundings.say(fmt::format("outputs: {}", staging::describe(*staged)));
+                                                                   done({});
+                                                                 }},
+                                            m_plan.data.prefix.uri, "output");
   });
 }
 

@@ -266,7 +266,7 @@ void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
   });
 }
 
-void Delivery::delivered() {
+void Delivery::next_output() {
   ++m_at;
   m_pause = first_pause;
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });

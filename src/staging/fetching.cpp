@@ -4,12 +4,15 @@
 #include <array>
 #include <utility>
 
+#include "staging/delivered.h"
 #include "staging/staging.h"
 
 namespace trainstep::staging {
 namespace {
 
 constexpr Duration between_lines{30'000};
+constexpr Duration patience{20'000};  // with what is not there as it was brought
+constexpr Duration first_pause{1'000};
 
 std::string describe_bytes(std::int64_t bytes) {
   constexpr std::array<const char*, 5> units{"B", "kB", "MB", "GB", "TB"};
@@ -38,26 +41,55 @@ std::string describe(const Staged& staged) {
                      trainstep::describe(staged.took), there);
 }
 
-Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string_view what)
+Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string own, std::string_view what)
     : m_stores(stores),
       m_inputs(inputs),
       m_sink(std::move(sink)),
+      m_own(std::move(own)),
       m_what(what),
+      m_pause(first_pause),
       m_began(stores.loop().now()),
       m_timer(stores.loop().after(Duration(0), [this] { next(); })) {}
 
-Fetching::~Fetching() { m_stores.loop().cancel(m_timer); }
+Fetching::~Fetching() {
+  m_stores.loop().cancel(m_timer);
+  if (m_call != 0) m_stores.of({"", m_call_store, ""}).cancel(m_call);
+}
 
 void Fetching::next() {
   m_listing.reset();
   m_transfer.reset();
   if (m_at == m_inputs.size()) return finish(m_staged);
+  if (is_own()) return ask_for_list();
   auto from = objectstore::Address::parse(input().from.uri);
   if (!from) return finish(std::move(from.error()));
   m_listing = std::make_unique<objectstore::Listing>(m_stores.of(input().from), *from, [this](auto there) {
     if (!there) return finish(std::move(there.error().error));
     fetch(*there);
   });
+}
+
+void Fetching::ask_for_list() {
+  if (!m_limit) m_limit.emplace(m_stores.loop()).set(patience);
+  auto at = objectstore::Address::parse(list_beside(input().from.uri));
+  if (!at) return finish(std::move(at.error()));
+  m_call_store = input().from.store;
+  m_call = m_stores.of(input().from).get(*at, std::nullopt, "", [this](objectstore::Answer<std::string> text) {
+    m_call = 0;
+    if (!text) return failed(std::move(text.error().error));
+    const auto brought = read_list(*text);
+    brought ? fetch(*brought) : failed(brought.error());
+  });
+}
+
+// What was brought is the job's own, and nobody else's to change: it may still appear, but nothing else will do.
+void Fetching::failed(Error error) {
+  const bool other = error.kind == ErrorKind::not_found || error.kind == ErrorKind::conflict;
+  if (!is_own() || !other) return finish(of_passing(std::move(error)));
+  if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not there as it was brought"});
+  m_sink.tell(fmt::format("{} {}: {}; tried again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
+  m_timer = m_stores.loop().after(m_pause, [this] { next(); });
+  m_pause *= 2;
 }
 
 void Fetching::fetch(const std::vector<objectstore::Object>& there) {
@@ -87,7 +119,9 @@ void Fetching::moved(std::int64_t bytes) {
 void Fetching::fetched(const Result<void>& result) {
   m_stores.ledger().add(input().path, input().from.uri, m_transfer->settled());
   if (!m_plan.travels.empty()) m_stores.ledger().keep(input().path, input().from.uri);
-  if (!result) return finish(of_passing(result.error()));
+  if (!result) return failed(result.error());
+  m_limit.reset();
+  m_pause = first_pause;
   m_staged.bytes += m_plan.bytes;
   m_staged.files += m_plan.travels.size();
   m_staged.equal += m_plan.equal;

@@ -36,27 +36,36 @@ struct StagingSink {
 };
 
 // Fetches every input to its path, over what is there; what the stores' ledger knows to be the same stays. A file is there when it is whole.
-// Errors: input (nothing lies at the address), denied, unavailable, internal (no space).
+// What lies below `own`, an address of the job, is what its list says that was brought there, no more and no less; what is not there as it was
+// brought is asked for again for a while. Errors: input (nothing lies at the address), denied, unavailable, internal (no space).
 class Fetching {
  public:
   // References must outlive it. `what`: for messages.
-  Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string_view what = "input");
+  Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string own = "", std::string_view what = "input");
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
   ~Fetching();
 
  private:
   void next();
+  void ask_for_list();
+  void failed(Error error);
   void fetch(const std::vector<objectstore::Object>& there);
   void moved(std::int64_t bytes);
   void fetched(const Result<void>& result);
   void finish(Result<Staged> result);
   [[nodiscard]] const plan::TaskInput& input() const { return m_inputs[m_at]; }
+  [[nodiscard]] bool is_own() const { return !m_own.empty() && input().from.uri.starts_with(m_own + '/'); }
 
   Stores& m_stores;
   const std::vector<plan::TaskInput>& m_inputs;
   StagingSink m_sink;
+  std::string m_own;
   std::string_view m_what;
+  std::optional<Deadline> m_limit;  // of what is not there as it was brought
+  Duration m_pause{};
+  objectstore::Client::CallId m_call = 0;
+  std::size_t m_call_store = 0;
   std::size_t m_at = 0;
   Time m_began;
   Staged m_staged;
@@ -118,6 +127,8 @@ class Delivery {
   void list_uploads();
   void give_up_uploads(std::vector<objectstore::Pending> uploads);
   void delivered();
+  void keep_list();
+  void next_output();
   void failed(Error error);
   void stop_now();
   void retract();

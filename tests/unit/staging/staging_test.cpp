@@ -35,7 +35,7 @@ struct Staging : StoreOfPod {
   }
   Result<Staged> fetch() {
     std::optional<Result<Staged>> result;
-    const Fetching fetching(*stores, inputs, sink(result));
+    const Fetching fetching(*stores, inputs, sink(result), options.own);
     CHECK_FALSE(result);
     loop.run();
     REQUIRE(result);
@@ -493,6 +493,55 @@ TEST_CASE_METHOD(Staging, "what lies no longer at its path cannot be mended by t
   REQUIRE_FALSE(staged);
   CHECK_THAT(staged.error().message, Contains("output model") && Contains(outputs.back().path));
   CHECK(told.empty());
+}
+
+TEST_CASE_METHOD(Staging, "from the job's own folder exactly what was brought there is fetched, whatever a listing shows") {
+  options.own = "s3://bkt/job";
+  write(output("model", "s3://bkt/job/outputs/model") + "/a", "1");
+  write(outputs.back().path + "/b", "22");
+  REQUIRE(deliver());
+  input("model", "s3://bkt/job/outputs/model");
+  objects["job/outputs/model/strange"] = "x";
+  SECTION("what somebody else has put there stays there") {
+    REQUIRE(fetch());
+    CHECK(read(in_pod("inputs/model/a")) == "1");
+    CHECK(read(in_pod("inputs/model/b")) == "22");
+    CHECK_FALSE(fs::exists(in_pod("inputs/model/strange")));
+  }
+  SECTION("what is gone or another one is asked for again, and then an error that is not the user's") {
+    const bool gone = GENERATE(true, false);
+    heeds_if_match = GENERATE(true, false);
+    gone ? void(objects.erase("job/outputs/model/b")) : void(objects["job/outputs/model/b"] = "33");
+    const auto staged = fetch();
+    REQUIRE_FALSE(staged);
+    CHECK(staged.error().kind == ErrorKind::unavailable);
+    CHECK_THAT(staged.error().message, Contains("job/outputs/model/b") && Contains("not there as it was brought"));
+    CHECK_THAT(told.back(), Contains("tried again"));
+  }
+  SECTION("without the list nobody knows what was brought") {
+    const auto list = objects.extract("job/outputs/model.objects.json");
+    REQUIRE_FALSE(list.empty());
+    const auto staged = fetch();
+    REQUIRE_FALSE(staged);
+    CHECK(staged.error().kind == ErrorKind::unavailable);
+  }
+  SECTION("what appears late is still taken") {
+    auto b = objects.extract("job/outputs/model/b");
+    loop.after(5s, [&] { objects.insert(std::move(b)); });
+    REQUIRE(fetch());
+    CHECK(read(in_pod("inputs/model/b")) == "22");
+  }
+}
+
+TEST_CASE_METHOD(Staging, "a list of what was brought that cannot be read is no list") {
+  options.own = "s3://bkt/job";
+  input("data", "s3://bkt/job/inputs/data");
+  objects["job/inputs/data/a"] = "1";
+  objects["job/inputs/data.objects.json"] = GENERATE("", "{", "[]", R"({"objects": {}})", R"({"objects": [["a", -1, ""]]})",
+                                                     R"({"objects": [["a", 1]]})", R"({"objects": [["a", "1", ""]]})");
+  const auto staged = fetch();
+  REQUIRE_FALSE(staged);
+  CHECK(staged.error().kind == ErrorKind::unavailable);
 }
 
 TEST_CASE_METHOD(Staging, "who stops delivering leaves nothing under way") {
