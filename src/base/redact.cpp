@@ -121,6 +121,7 @@ bool sounds_secret(std::string_view name) {
   const auto whole = folded(name);
   if (std::ranges::any_of(words, [&](std::string_view word) { return whole.find(word) != std::string::npos; })) return true;
   if (parts.back() == "token" || parts.back() == "pwd" || parts.back() == "pass" || parts.back() == "jwt") return true;
+  if (parts.size() > 1 && parts.back() == "pat") return true;  // GITHUB_PAT: a personal access token
   const bool capitals = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
   return capitals && parts.size() > 1 && parts.back() == "key";
 }
@@ -129,6 +130,7 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
   std::vector<std::string> secrets;
   std::string text(value);
   redact_users(text, &secrets);
+  for (const auto written : written_secrets(value)) secrets.emplace_back(written);
   if (!sounds_secret(name)) return secrets;
   secrets.emplace_back(value);
   constexpr std::size_t shortest_line = 16;

@@ -19,7 +19,8 @@ bool holds_secret(std::string_view name, std::string_view value);
 // ("https://user:password@host", "https://token@host") and secret members of its query become "[redacted]".
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);
 
-// The texts to look for, of a value that is secret by its name; each line of it, as a log has lines; of an address, what is before its host.
+// The texts to look for, of a value that is secret by its name; each line of it, as a log has lines; of an address, what is before its host; of any
+// other, what stands in it behind a name that sounds secret ({"password": "x"}, --token x).
 std::vector<std::string> secrets_in(std::string_view name, std::string_view value);
 
 // The same of variables, "NAME=value".

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/redact.h"
+#include "base/written_secrets.h"
 #include "data/secrets.h"
 
 namespace trainstep::step {
@@ -41,14 +42,21 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
   if (plan != nullptr)
     for (const auto& variable : plan->environment)
       if (!variable.value.is_structured()) collect_secrets(variable.name, variable.value, secrets);
+  if (plan != nullptr)
+    for (const auto& input : plan->binding.inputs)  // defaults, too
+      if (input.value) collect_secrets(input.name, *input.value, secrets);
   return secrets;
 }
 
-void redact(result::Verdict& verdict, const std::vector<std::string>& secrets) {
+// What the program says beside a name that sounds secret is not known from anywhere else, and the message repeats it.
+void redact(result::Verdict& verdict, std::vector<std::string> secrets) {
+  if (verdict.first_failure) {
+    auto& [replica, code, signal, reason, lines] = *verdict.first_failure;
+    for (const auto written : written_secrets(reason)) secrets.emplace_back(written);
+    reason = without_written_secrets(redacted(reason, secrets));
+    for (auto& line : lines) line = without_written_secrets(redacted(line, secrets));
+  }
   verdict.message = redacted(verdict.message, secrets);
-  if (!verdict.first_failure) return;
-  verdict.first_failure->reason = redacted(verdict.first_failure->reason, secrets);
-  for (auto& line : verdict.first_failure->last_lines) line = redacted(line, secrets);
 }
 
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan) {

@@ -15,11 +15,11 @@ namespace trainstep::step {
 // Of this process's environment, of the parameters and of the variables for the program: the texts to look for.
 std::vector<std::string> secrets_of(const std::map<std::string, std::string>& environment, const plan::Request& request);
 
-// Those of the step's inputs, and of the specification's own variables. `plan` may be null.
+// Those of the step's inputs, of the specification's own variables and of its parameters, by default or given. `plan` may be null.
 std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan);
 
-// The verdict, its last lines of a log included, without them.
-void redact(result::Verdict& verdict, const std::vector<std::string>& secrets);
+// The verdict, its last lines of a log included, without them; the program's words also without what stands behind a name that sounds secret.
+void redact(result::Verdict& verdict, std::vector<std::string> secrets);
 
 // For somebody who starts a job in a cluster: which variables everybody who may read it can read, though they sound secret; a sentence for each.
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan);

@@ -394,6 +394,31 @@ def test_report_and_record_show_no_secret_and_are_the_owners(tmp_path):
     assert "hf-12345678" not in verdict and "gitlab-ci-token" not in verdict
 
 
+LAST_WORDS = {
+    "a default": ('echo "$1"', [{"name": "api_key", "type": "String", "default": "hunter2-9xQ"}], {}),
+    "a name": ('echo "$1"', [{"name": "github_pat", "type": "String"}], {"github_pat": "hunter2-9xQ"}),
+    "JSON text": ('echo "$1"', [{"name": "cfg", "type": "String"}], {"cfg": '{"password": "hunter2-9xQ"}'}),
+    "JSON text, its password": ('echo "$1" | cut -d\\" -f4', [{"name": "cfg", "type": "String"}], {"cfg": '{"password": "hunter2-9xQ"}'}),
+    "a header": ('echo "ValueError: x-api-key: hunter2-9xQ"', [], {}),
+    "a connection string": ('echo "ValueError: AccountKey=hunter2-9xQ;Suffix=x"', [], {}),
+    "the shell's trace": ("set -x; export MY_TOKEN=hunter2-9xQ", [], {}),
+}
+
+
+@pytest.mark.parametrize("name", LAST_WORDS)
+def test_the_last_words_of_a_program_are_told_without_secrets(tmp_path, name):
+    script, inputs, parameters = LAST_WORDS[name]
+    words = [{"inputValue": one["name"]} for one in inputs]
+    component = {"image": "none", "command": ["sh", "-c", f"({script}) >&2; exit 1", "sh", *words], "inputs": inputs}
+    files = {"--report": "report.html", "--record": "run.jsonl", "--mlpipeline-ui-metadata": "ui.json"}
+    places = [str(word) for flag, file in files.items() for word in (flag, tmp_path / file)]
+    ended = call(PROGRAM, tmp_path, ["run", *specification(json.dumps(component)), "--train-parameters", json.dumps(parameters), *places])
+    assert ended.code == 1, ended.out + ended.err
+    for file in files.values():
+        assert "hunter2" not in (tmp_path / file).read_text(encoding="utf-8"), file
+    assert not [line for line in ended.out.splitlines() if "hunter2" in line and not line.startswith("[main]")]
+
+
 def test_results_hold_nan_in_one_way(tmp_path):
     component = {
         "name": "train",

@@ -29,14 +29,14 @@ TEST_CASE("what is secret does not stay in a text") {
 }
 
 TEST_CASE("names tell whether they hold a secret") {
-  for (const auto* name :
-       {"password", "API_KEY", "apiKey", "hf_token", "HF_TOKEN", "HF_TOKEN_2", "hfToken", "aws-secret-access-key", "AWS_SECRET_ACCESS_KEY",
-        "db.password", "DB_PASSWD", "GOOGLE_CREDENTIALS", "SSH_KEY", "AZURE_STORAGE_CONNECTION_STRING", "DB_PWD", "client-secret"}) {
+  for (const auto* name : {"password", "API_KEY", "apiKey", "hf_token", "HF_TOKEN", "HF_TOKEN_2", "hfToken", "aws-secret-access-key",
+                           "AWS_SECRET_ACCESS_KEY", "db.password", "DB_PASSWD", "GOOGLE_CREDENTIALS", "SSH_KEY", "AZURE_STORAGE_CONNECTION_STRING",
+                           "DB_PWD", "client-secret", "github_pat", "GITHUB_PAT"}) {
     INFO(name);
     CHECK(sounds_secret(name));
   }
   for (const auto* name : {"tokenizer", "TOKENIZERS_PARALLELISM", "key_column", "sort_key", "key", "KEY", "max_tokens", "epochs",
-                           "AWS_WEB_IDENTITY_TOKEN_FILE", "MONKEY", "KEYBOARD", "PATH", "PWD", "OLDPWD", "", "_", "42"}) {
+                           "AWS_WEB_IDENTITY_TOKEN_FILE", "MONKEY", "KEYBOARD", "pat", "PATTERN", "PATH", "PWD", "OLDPWD", "", "_", "42"}) {
     INFO(name);
     CHECK_FALSE(sounds_secret(name));
   }
@@ -53,6 +53,9 @@ TEST_CASE("the value of a variable is secret by its name, or by an address in it
 TEST_CASE("variables tell which texts are to be looked for") {
   CHECK(secrets_of_environment({"AWS_SECRET_ACCESS_KEY=a", "HF_TOKEN=b=c", "PATH=/bin", "DB_PASSWORD=", "broken", "X_PROXY=http://me:pw@h"}) ==
         std::vector<std::string>{"a", "b=c", "", "me:pw", "pw"});
+  // Text that says itself what it is.
+  CHECK(secrets_in("config", R"({"password": "hunter22", "epochs": 3})") == std::vector<std::string>{"hunter22"});
+  CHECK(secrets_in("options", "--token hunter22 --epochs 3") == std::vector<std::string>{"hunter22"});
   // A log has lines.
   CHECK(secrets_in("SSH_KEY", "-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n") ==
         std::vector<std::string>{"-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n", "-----BEGIN KEY-----", "c2VjcmV0IG9mIG1pbmU"});
