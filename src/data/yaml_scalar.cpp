@@ -52,19 +52,9 @@ Result<Json> decimal(std::string_view text) {
   return std::move(*value);
 }
 
-Result<Json> prefixed(std::string_view digits, int base, std::string_view text) {
-  auto value = integer<std::uint64_t>(digits, base);
-  if (!value) return input_error(fmt::format("the number {} is too large", show_text(text)));
-  return std::move(*value);
-}
-
 bool is_decimal(std::string_view text) {
   const auto digits = without_sign(text);
   return !digits.empty() && std::ranges::all_of(digits, is_digit) && (digits.size() == 1 || digits.front() != '0');
-}
-
-bool has_digits(std::string_view text, std::string_view prefix, std::string_view allowed) {
-  return text.starts_with(prefix) && text.size() > prefix.size() && text.find_first_not_of(allowed, prefix.size()) == std::string_view::npos;
 }
 
 // [-+]? ( digits . digits? | . digits ) ( [eE] [-+] digits )?
@@ -108,8 +98,6 @@ Result<Json> resolve_plain(const std::string& text, bool non_finite) {
   if (one_of(text, falsehoods)) return Json(false);
   if (is_letter(text.front())) return Json(text);
   if (is_decimal(text)) return decimal(text);
-  if (has_digits(text, "0o", "01234567")) return prefixed(std::string_view(text).substr(2), 8, text);
-  if (has_digits(text, "0x", "0123456789abcdefABCDEF")) return prefixed(std::string_view(text).substr(2), 16, text);
   if (is_float(text)) return floating(text);
   if (one_of(without_sign(text), not_finite) && non_finite) return special(text);
   if (one_of(without_sign(text), not_finite))

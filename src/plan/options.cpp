@@ -22,6 +22,7 @@ Result<Duration> parse_duration(std::string_view text, std::string_view what) {
   const auto wrong = [&] { return input_error(fmt::format("{}: \"{}\" is no duration; write seconds, or 90s, 10m, 2h, 1h30m, 3d", what, text)); };
   auto rest = trim(text);
   double seconds = 0;
+  bool units = false;
   constexpr std::size_t longest_text = 64;
   if (rest.size() > longest_text) return input_error(fmt::format("{}: {}… is no duration", what, rest.substr(0, longest_text)));
   if (rest.empty()) return wrong();
@@ -32,9 +33,11 @@ Result<Duration> parse_duration(std::string_view text, std::string_view what) {
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     constexpr std::string_view letters = "smhd";
     constexpr std::array<double, 4> factors{1, 60, 3600, 86400};
+    if (rest.empty() && units) return wrong();  // 1h30: seconds, or minutes?
     const auto unit = rest.empty() ? 0 : letters.find(rest.front());
     if (unit == std::string_view::npos) return wrong();
     if (!rest.empty()) rest.remove_prefix(1);
+    units = true;
     seconds += number * factors.at(unit);
   }
   constexpr double longest = 10.0 * 365 * 86400;

@@ -73,7 +73,8 @@ bool is_environment(std::string_view name, double value, bool alone) {
 
 bool ends_value(std::string_view rest) {
   if (rest.starts_with('%')) rest.remove_prefix(1);
-  if (rest.starts_with('.')) rest.remove_prefix(1);  // the end of a sentence
+  if (rest.starts_with('.')) rest.remove_prefix(1);                                 // the end of a sentence
+  if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // 1,234.5: not the number 1
   return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;
 }
 

@@ -84,6 +84,7 @@ class Reader {
         error.message += "; this looks like a Python dictionary that was printed, pass the dictionary itself or json.dumps(…) of it";
       return without_secrets_of(whole, std::move(error));
     }
+    if (json->is_null()) return Json::object();  // what json.dumps makes of a parameter that is not given
     if (!json->is_object()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*json)));
     return json;
   }

@@ -61,6 +61,8 @@ TEST_CASE("mistakes in options are refused with their place") {
            {R"({"enviroment": {}})", "did you mean \"environment\"?"},
            {R"({"limits": {"run": 1}})", "job_options.limits"},
            {R"({"limits": {"running": "soon"}})", "job_options.limits.running: \"soon\" is no duration"},
+           {R"({"limits": {"running": "1h30"}})", "job_options.limits.running: \"1h30\" is no duration"},
+           {R"({"limits": {"running": "1h 30"}})", "is no duration"},
            {R"({"volumes": [{"claim": "c"}]})", "job_options.volumes[0].mount_path"},
            {R"({"volumes": [{"mount_path": "/d", "claim": "c", "secret": "s"}]})", "exactly one of"},
            {R"({"environment": {"A B": "1"}})", "\"A B\" is no name of a variable"},

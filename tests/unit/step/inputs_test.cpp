@@ -83,6 +83,14 @@ TEST_CASE("Objects that are none are refused with a remedy") {
   CHECK_THAT(message({program, {"train-parameters", "{\"a\" 1}"}}), !Contains("json.dumps"));
 }
 
+TEST_CASE("An Object that is null, or empty, is not given") {
+  for (const auto* name : {"train-parameters", "distribution-specification", "job-options"})
+    for (const auto* text : {"null", " null\n", "", "{}"}) {
+      INFO(name << " " << text);
+      CHECK(read({program, {name, text}}).request.train_parameters.empty());
+    }
+}
+
 TEST_CASE("A missing specification is an error that says what is wanted") {
   CHECK_THAT(message({}), Contains("train_specification: is missing"));
   CHECK(refused({}).kind == ErrorKind::input);
