@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "base/written_secrets.h"
 
@@ -41,6 +42,21 @@ std::vector<std::string> segments(std::string_view name) {
     open = true;
   }
   return parts;
+}
+
+// As Python's repr() or JSON shows it, without the quotes around.
+std::string escaped_text(std::string_view text, std::string_view quotes) {
+  std::string shown;
+  for (const char c : text) {
+    const auto special = std::string_view("\n\r\t").find(c);
+    if (special != std::string_view::npos)
+      shown.append({'\\', "nrt"[special]});
+    else if (c == '\\' || quotes.find(c) != std::string_view::npos)
+      shown.append({'\\', c});
+    else
+      shown += c;
+  }
+  return shown;
 }
 
 void replace_all(std::string& text, std::string_view what) {
@@ -99,11 +115,15 @@ void redact_queries(std::string& text) {
 
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets) {
   std::string result(text);
-  std::vector<std::string_view> long_first;
-  for (const auto& secret : secrets)
-    if (secret.size() >= shortest_secret) long_first.emplace_back(secret);
-  std::ranges::sort(long_first, [](std::string_view a, std::string_view b) { return a.size() > b.size(); });
-  for (const auto secret : long_first) replace_all(result, secret);
+  std::vector<std::string> long_first;
+  for (const auto& secret : secrets) {
+    if (secret.size() < shortest_secret) continue;
+    long_first.push_back(secret);
+    if (secret.find_first_of("\\\"'\n\r\t") == std::string::npos) continue;
+    for (const auto* quotes : {"", "'", "\""}) long_first.push_back(escaped_text(secret, quotes));
+  }
+  std::ranges::sort(long_first, std::greater<>(), &std::string::size);
+  for (const auto& secret : long_first) replace_all(result, secret);
   redact_behind(result, "Bearer ", true);
   redact_behind(result, "eyJ", false);  // {" in base64: how a JSON web token begins
   redact_users(result);

@@ -87,6 +87,14 @@ def test_sample_of_mpi_trains_on_two_ranks(script, python_of):
     assert "rank 1 of 2 trains on 718 images" in output
 
 
+def test_a_model_is_found_whatever_bytes_its_path_has(script):
+    script(TRAIN + """
+    import os
+    result = trainstep.run(train, model_dir=os.fsdecode(b"caf\\xe9"))
+    assert os.fsencode(result.model_dir.name) == b"caf\\xe9" and result.model_dir.joinpath("model.txt").exists(), result
+    """)
+
+
 def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     output = script("""
         import base64, pathlib, json

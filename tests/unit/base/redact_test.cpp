@@ -28,6 +28,14 @@ TEST_CASE("what is secret does not stay in a text") {
   for (const auto& [text, wanted] : cases) CHECK(redacted(text, {"hunter22", "ab", "hunter2233"}) == wanted);
 }
 
+TEST_CASE("a secret is found as it is, and as Python or JSON shows it") {
+  const std::vector<std::string> secrets{"a\"b'c\\d\nend"};
+  for (const auto* text : {"a\"b'c\\d\nend", R"(a"b'c\\d\nend)", R"(a"b\'c\\d\nend)", R"(a\"b'c\\d\nend)"}) {
+    INFO(text);
+    CHECK(redacted("x " + std::string(text) + " y", secrets) == "x [redacted] y");
+  }
+}
+
 TEST_CASE("names tell whether they hold a secret") {
   for (const auto* name : {"password", "API_KEY", "apiKey", "hf_token", "HF_TOKEN", "HF_TOKEN_2", "hfToken", "aws-secret-access-key",
                            "AWS_SECRET_ACCESS_KEY", "db.password", "DB_PASSWD", "GOOGLE_CREDENTIALS", "SSH_KEY", "AZURE_STORAGE_CONNECTION_STRING",
