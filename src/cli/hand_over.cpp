@@ -87,7 +87,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
   };
   for (const auto& line : step::unread_metrics(outcome, reader)) log.say(loop.now(), log::Level::warning, line);
   const auto* report = report_target(inputs);
-  step::redact(outcome.verdict, step::secrets_of(inputs, plan));
+  step::redact(outcome, step::secrets_of(inputs, plan));
   const auto story = std::make_shared<step::Story>(
       step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
                   step::final_metrics(outcome, reader), report == nullptr ? std::string() : report->path});

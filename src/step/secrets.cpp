@@ -26,6 +26,17 @@ void collect_options(const Json& options, std::vector<std::string>& secrets) {
     for (const auto& type : *replicas) collect_options(type, secrets);
 }
 
+// What the program says beside a name that sounds secret is not known from anywhere else, and the message repeats it.
+void redact(result::Verdict& verdict, std::vector<std::string> secrets) {
+  if (verdict.first_failure) {
+    auto& [replica, code, signal, reason, lines] = *verdict.first_failure;
+    for (const auto written : written_secrets(reason)) secrets.emplace_back(written);
+    reason = without_written_secrets(redacted(reason, secrets));
+    for (auto& line : lines) line = without_written_secrets(redacted(line, secrets));
+  }
+  verdict.message = redacted(verdict.message, secrets);
+}
+
 }  // namespace
 
 std::vector<std::string> secrets_of(const std::map<std::string, std::string>& environment, const plan::Request& request) {
@@ -39,24 +50,17 @@ std::vector<std::string> secrets_of(const std::map<std::string, std::string>& en
 
 std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan) {
   auto secrets = inputs.secrets;
-  if (plan != nullptr)
-    for (const auto& variable : plan->environment)
-      if (!variable.value.is_structured()) collect_secrets(variable.name, variable.value, secrets);
-  if (plan != nullptr)
-    for (const auto& input : plan->binding.inputs)  // defaults, too
-      if (input.value) collect_secrets(input.name, *input.value, secrets);
+  if (plan == nullptr) return secrets;
+  for (const auto& variable : plan->environment)
+    if (!variable.value.is_structured()) collect_secrets(variable.name, variable.value, secrets);
+  for (const auto& input : plan->binding.inputs)  // defaults, too
+    if (input.value) collect_secrets(input.name, *input.value, secrets);
   return secrets;
 }
 
-// What the program says beside a name that sounds secret is not known from anywhere else, and the message repeats it.
-void redact(result::Verdict& verdict, std::vector<std::string> secrets) {
-  if (verdict.first_failure) {
-    auto& [replica, code, signal, reason, lines] = *verdict.first_failure;
-    for (const auto written : written_secrets(reason)) secrets.emplace_back(written);
-    reason = without_written_secrets(redacted(reason, secrets));
-    for (auto& line : lines) line = without_written_secrets(redacted(line, secrets));
-  }
-  verdict.message = redacted(verdict.message, secrets);
+void redact(run::Outcome& outcome, const std::vector<std::string>& secrets) {
+  std::erase_if(outcome.series, [&](const result::MetricSeries& series) { return redacted(series.name, secrets) != series.name; });
+  redact(outcome.verdict, secrets);
 }
 
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan) {

@@ -18,8 +18,9 @@ std::vector<std::string> secrets_of(const std::map<std::string, std::string>& en
 // Those of the step's inputs, of the specification's own variables and of its parameters, by default or given. `plan` may be null.
 std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan);
 
-// The verdict, its last lines of a log included, without them; the program's words also without what stands behind a name that sounds secret.
-void redact(result::Verdict& verdict, std::vector<std::string> secrets);
+// How a run ended, without them: the verdict, its last lines of a log included; the program's words also without what stands behind a name that
+// sounds secret; no metric of its log whose name holds one.
+void redact(run::Outcome& outcome, const std::vector<std::string>& secrets);
 
 // For somebody who starts a job in a cluster: which variables everybody who may read it can read, though they sound secret; a sentence for each.
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan);

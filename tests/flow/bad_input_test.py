@@ -399,6 +399,7 @@ LAST_WORDS = {
     "a name": ('echo "$1"', [{"name": "github_pat", "type": "String"}], {"github_pat": "hunter2-9xQ"}),
     "JSON text": ('echo "$1"', [{"name": "cfg", "type": "String"}], {"cfg": '{"password": "hunter2-9xQ"}'}),
     "JSON text, its password": ('echo "$1" | cut -d\\" -f4', [{"name": "cfg", "type": "String"}], {"cfg": '{"password": "hunter2-9xQ"}'}),
+    "a metric of its name": ('echo "token-$1=0.5"', [{"name": "api_key", "type": "String"}], {"api_key": "hunter2-9xQ"}),
     "a header": ('echo "ValueError: x-api-key: hunter2-9xQ"', [], {}),
     "a connection string": ('echo "ValueError: AccountKey=hunter2-9xQ;Suffix=x"', [], {}),
     "the shell's trace": ("set -x; export MY_TOKEN=hunter2-9xQ", [], {}),
