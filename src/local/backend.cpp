@@ -13,20 +13,18 @@
 #include "kinds/launch.h"
 #include "kinds/object.h"
 #include "kinds/pod_template.h"
-#include "local/collect.h"
 #include "local/environment.h"
 #include "local/gang.h"
 #include "local/gpus.h"
 #include "local/interpreter.h"
 #include "local/mpi_ranks.h"
-#include "local/pending_outputs.h"
 #include "local/place.h"
 #include "local/ports.h"
 #include "local/run_folder.h"
+#include "local/run_outputs.h"
 #include "local/scratch.h"
 #include "local/setup.h"
 #include "process/descendants.h"
-#include "process/mapped_files.h"
 #include "process/reaper.h"
 #include "process/task.h"
 #include "result/verdict.h"
@@ -59,18 +57,6 @@ follow::Ending ending_of(int wait_status) {
   return ending;
 }
 
-bool lies_in(const fs::path& path, const fs::path& folder) {
-  const auto inside = path.lexically_normal().lexically_relative(folder);
-  return !inside.empty() && *inside.begin() != "..";
-}
-
-// Without links, where it is there.
-std::string real_path(const std::string& path) {
-  std::error_code unknown;
-  const auto real = fs::canonical(path, unknown);
-  return unknown ? path : real.string();
-}
-
 std::vector<pid_t> own_children() {
   std::vector<pid_t> pids;
   for (const auto& process : process::descendants(::getpid())) pids.push_back(process.pid);
@@ -82,7 +68,7 @@ std::vector<pid_t> own_children() {
 class LocalBackend::Impl {
  public:
   Impl(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
-      : m_loop(loop), m_plan(plan), m_options(std::move(options)), m_strangers(own_children()), m_reaper(loop) {
+      : m_loop(loop), m_plan(plan), m_options(std::move(options)), m_strangers(own_children()), m_reaper(loop), m_outputs(plan) {
     if (m_options.scratch.empty()) m_options.scratch = make_scratch(m_options.environment).value_or(fs::path());
     m_scratch.emplace(m_options.scratch, m_options.environment);
     for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr, {}});
@@ -127,8 +113,8 @@ class LocalBackend::Impl {
   void on_unfinished(Unfinished call) { m_unfinished = std::move(call); }
 
   Result<std::vector<run::OutputFound>> collect();
-  Result<std::vector<std::string>> commit();
-  [[nodiscard]] std::vector<std::string> left_behind() const;
+  Result<std::vector<std::string>> commit() { return m_outputs.commit(*m_scratch); }
+  [[nodiscard]] std::vector<std::string> left_behind() const { return m_outputs.left_behind(); }
   Result<void> remove_temporary();
 
   [[nodiscard]] std::vector<std::string> names() const {
@@ -177,7 +163,6 @@ class LocalBackend::Impl {
   Result<void> start_now(follow::MemberIndex index);
   [[nodiscard]] bool writes_outputs(const Member& member) const { return member.info.primary || m_wrapped_mpi; }
   void watch_rest(follow::MemberIndex index);
-  void note_mapped(const std::vector<process::Process>& killed);
   Result<void> check_settled();
   void member_ended(follow::MemberIndex index, int wait_status);
   [[nodiscard]] MpiFiles files_of_ranks(const fs::path& folder, int ranks) const;
@@ -198,14 +183,8 @@ class LocalBackend::Impl {
   bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
   Surroundings m_surroundings;
   Ports m_ports;
-  PendingOutputs m_pending;
-  std::map<std::string, Footprint> m_to_commit;  // of those: what this run has written, as it was found
-  Footprints m_before;                           // of the run
-  Footprints m_before_attempt;                   // of the primary, the last one
-  std::optional<Footprints> m_at_end;            // of the primary, as its first process ended well
-  std::string m_left_running;                    // by the primary then, for people; empty: nothing
-  std::string m_torn;                            // why an output cannot be whole; empty: nothing speaks against it
-  std::string m_survivors;                       // processes that could not be killed
+  RunOutputs m_outputs;
+  std::string m_survivors;  // processes that could not be killed
   MpiFlavour m_mpi = MpiFlavour::open_mpi;
   std::unique_ptr<Setup> m_setup;
   std::shared_ptr<char> m_alive = std::make_shared<char>();
@@ -221,7 +200,7 @@ Result<void> LocalBackend::Impl::set_up() {
   ASSIGN(const auto gpus, divide_gpus(m_plan, m_options.gpus ? *m_options.gpus : machine_gpus(m_options.environment)));
   for (auto& member : m_members)
     if (!member.info.type.empty()) TRY(set_up_member(member, gpus));
-  m_before = footprints_of(primary().place);
+  m_outputs.begin_run();
   for (const auto& member : m_members)
     if (!member.argv.empty()) TRY(check_command(member));
 
@@ -246,9 +225,7 @@ Result<void> LocalBackend::Impl::check_inputs() {
 
 Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
   ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
-  if (member.info.primary) {
-    ASSIGN(m_pending, open_outputs(m_plan, member.place));
-  }
+  if (member.info.primary) TRY(m_outputs.open(member.place));
   TRY(make_folders(member.place));
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
@@ -287,13 +264,7 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
   const bool alone = std::none_of(m_members.begin(), m_members.end(), [](const auto& other) { return other.task != nullptr; });
   if (alone) m_ports.renew();
   TRY(make_folders(member.place));
-  if (member.info.primary || m_wrapped_mpi) {
-    remove_stale_values(m_plan, primary().place, m_before);
-    m_before_attempt = footprints_of(primary().place);
-    m_at_end.reset();
-    m_left_running.clear();
-    m_torn.clear();
-  }
+  if (writes_outputs(member)) m_outputs.begin_attempt();
   member.late_failure.clear();
   process::Command command{member.argv, environment_of(member), member.place.folder.string()};
   command.subreaper = std::ranges::count_if(m_members, [](const Member& other) { return !other.info.output_only; }) > 1;
@@ -314,25 +285,12 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
 
 void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
   auto& member = m_members.at(index);
-  const auto outlived = [this](const std::vector<process::Process>& rest) {
-    m_left_running = describe(rest);
-    m_at_end = footprints_at_end(primary().place);
-  };
+  const auto outlived = [this](const std::vector<process::Process>& rest) { m_outputs.leaves_running(rest); };
   const auto killed = [this, name = member.info.name](const std::vector<process::Process>& rest) {
-    note_mapped(rest);
+    m_outputs.were_killed(rest);
     emit(follow::Told{fmt::format("{} has ended; what it had left running was killed: {}", name, describe(rest)), true});
   };
   member.task->on_rest(writes_outputs(member) ? outlived : process::Task::Told(), killed);
-}
-
-// A process that is killed while it has an output mapped may leave half of a change there.
-void LocalBackend::Impl::note_mapped(const std::vector<process::Process>& killed) {
-  const auto files = process::files_mapped_for_writing(killed);
-  for (const auto& [name, path] : primary().place.placement.outputs)
-    if (const auto file = process::first_below(files, path); !file.empty())
-      m_torn =
-          fmt::format("output {}: {} was still mapped for writing when {} had to be killed; the program must wait for whatever writes its outputs",
-                      name, file, describe(killed));
 }
 
 // Variables stand in them: whoever is killed, they go with the temporary folder. `folder`: where there is none.
@@ -364,9 +322,9 @@ void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status
   member.task.reset();
   if (m_wrapped_mpi) remove_ranks(files_of_ranks(member.place.folder, static_cast<int>(m_members.size())));
   const auto ending = ending_of(wait_status);
-  if (ending.succeeded() && writes_outputs(member) && !m_at_end)
-    m_at_end = footprints_at_end(primary().place);
-  else if (!ending.succeeded() && m_at_end)
+  if (ending.succeeded() && writes_outputs(member))
+    m_outputs.ended_well();
+  else if (!ending.succeeded() && m_outputs.has_ended())
     member.late_failure = result::describe(result::FirstFailure{member.info.name, ending.exit_code, ending.signal, "", {}});
   emit(follow::MemberEnded{index, ending});
 }
@@ -377,18 +335,15 @@ Result<void> LocalBackend::Impl::check_settled() {
     if (member.task) m_survivors = describe(process::alive_descendants(m_strangers));
   if (const auto left = process::alive_descendants(m_reaper.claimed()); !left.empty()) {
     emit(follow::Told{fmt::format("the training has ended; what it had left running was killed: {}", describe(left)), true});
-    if (m_left_running.empty()) m_left_running = describe(left);
-    note_mapped(left);
+    m_outputs.outlived_all(left);
     if (!process::end_descendants(sweep_limit, m_reaper.claimed())) m_survivors = describe(process::alive_descendants(m_reaper.claimed()));
   }
   if (!m_survivors.empty())
     return internal_error(fmt::format("processes of the training could not be ended: {}; they may still write its outputs", m_survivors));
-  if (!m_torn.empty()) return input_error(m_torn);
-  if (!m_at_end) return {};
-  if (!m_left_running.empty()) TRY(check_unchanged(*m_at_end, "what the program had left running: " + m_left_running));
+  std::vector<std::string> late_failures;
   for (const auto& member : m_members)
-    if (!member.late_failure.empty()) TRY(check_unchanged(*m_at_end, member.late_failure + " after that"));
-  return {};
+    if (!member.late_failure.empty()) late_failures.push_back(member.late_failure);
+  return m_outputs.check_settled(late_failures);
 }
 
 void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos) {
@@ -403,43 +358,8 @@ void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd>
 
 Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   TRY(check_settled());
-  auto outputs = collect_outputs(m_plan, primary().place, m_before_attempt);
-  if (!outputs) return outputs;
-  for (auto& output : *outputs) {
-    const auto pending = m_pending.find(output.name);
-    if (m_scratch && m_scratch->holds(pending == m_pending.end() ? real_path(output.path) : output.path)) m_scratch->keep();
-    if (pending == m_pending.end() || !lies_in(output.path, pending->second.path().parent_path())) continue;
-    if (output.path != pending->second.path()) {  // the program names another place there: below its path it is the output, beside it nothing stays
-      output.earlier = !m_before_attempt.at(output.name).written();
-      output.present = !output.earlier || !output.metadata.empty();
-    }
-    const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &plan::BoundOutput::name);
-    output.path = fs::absolute(bound->path->path).lexically_normal().string();
-    if (!output.present || output.earlier) continue;
-    output.pending = pending->second.path().string();
-    m_to_commit.emplace(output.name, Footprint(pending->second.path(), false));
-  }
-  return outputs;
+  return m_outputs.collect(*m_scratch);
 }
-
-Result<std::vector<std::string>> LocalBackend::Impl::commit() {
-  std::vector<std::string> told;
-  for (const auto& [name, found] : m_to_commit) {
-    auto& pending = m_pending.at(name);
-    if (!found.unchanged())
-      return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
-    ASSIGN(const auto aside, pending.commit([this](const fs::path& path) { return m_scratch && m_scratch->holds(path.string()); }));
-    if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
-    if (!pending.unremoved().empty())
-      told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
-    else if (const auto beside = pending.left(); !beside.empty())
-      told.push_back(
-          fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", name, beside.string()));
-  }
-  return told;
-}
-
-std::vector<std::string> LocalBackend::Impl::left_behind() const { return describe_left(m_pending); }
 
 // Nobody writes there any more: who still lives is of no member.
 Result<void> LocalBackend::Impl::remove_temporary() {

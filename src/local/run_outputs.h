@@ -1,0 +1,65 @@
+// The outputs of one local run: from the places that the program gets, over what may still change there, to the places that the step wants them at.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "data/footprint.h"
+#include "local/collect.h"
+#include "local/pending_outputs.h"
+#include "local/place.h"
+#include "local/scratch.h"
+#include "plan/plan.h"
+#include "process/descendants.h"
+#include "run/backend.h"
+
+namespace trainstep::local {
+
+class RunOutputs {
+ public:
+  explicit RunOutputs(const plan::Plan& plan) : m_plan(plan) {}
+
+  // `place`, the primary's, gets the paths to write to. Errors: those of open_outputs().
+  Result<void> open(Place& place);
+  // All folders are made; what is there now was there before the run.
+  void begin_run() { m_before = footprints_of(m_place); }
+  void begin_attempt();
+
+  // The primary's first process has ended well, and has left these running.
+  void leaves_running(const std::vector<process::Process>& rest);
+  // These were killed: who has an output mapped then may leave half of a change there.
+  void were_killed(const std::vector<process::Process>& killed);
+  // So were these, who were left when all members had ended.
+  void outlived_all(const std::vector<process::Process>& rest);
+  void ended_well();
+  [[nodiscard]] bool has_ended() const { return m_at_end.has_value(); }
+
+  // Nothing has changed since the end of those who were awaited. `late_failures`: who ended otherwise behind it, a sentence's part for each.
+  // Error (input): it has, or cannot be known.
+  [[nodiscard]] Result<void> check_settled(const std::vector<std::string>& late_failures) const;
+
+  // Once settled. What lies in `scratch` stays there. Errors: those of collect_outputs().
+  Result<std::vector<run::OutputFound>> collect(Scratch& scratch);
+  // Those that were collected, to their places; sentences about what was there. Errors: conflict (it has changed since), those of
+  // PendingOutput::commit().
+  Result<std::vector<std::string>> commit(const Scratch& scratch);
+  // Where outputs lie that were written but never committed, a sentence for each.
+  [[nodiscard]] std::vector<std::string> left_behind() const { return describe_left(m_pending); }
+
+ private:
+  const plan::Plan& m_plan;
+  Place m_place;  // the primary's
+  PendingOutputs m_pending;
+  std::map<std::string, Footprint> m_to_commit;  // of those: what this run has written, as it was found
+  Footprints m_before;                           // of the run
+  Footprints m_before_attempt;                   // the last one
+  std::optional<Footprints> m_at_end;            // as the primary's first process ended well
+  std::string m_left_running;                    // by the primary then, for people; empty: nothing
+  std::string m_torn;                            // why an output cannot be whole; empty: nothing speaks against it
+};
+
+}  // namespace trainstep::local
