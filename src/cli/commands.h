@@ -1,0 +1,69 @@
+// The commands and flags of trainstep, as CLI11 reads them; their values, for whoever runs them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/exec_command.h"
+#include "cli/jobs_command.h"
+#include "cli/step_command.h"
+#include "step/inputs.h"
+
+namespace trainstep::cli {
+
+// The flags of the interface. Absent and empty are different things until step/ has seen them.
+class InterfaceFlags {
+ public:
+  void add_to(CLI::App& app);
+  [[nodiscard]] step::Flags given(const CLI::App& app) const;
+
+ private:
+  void add(CLI::App& app, const std::string& name, const char* kind, const std::string& help, const std::string& group);
+  std::vector<std::pair<std::string, std::unique_ptr<std::string>>> m_values;
+};
+
+struct Commands {
+  Commands();
+
+  StepCommand command;
+  InterfaceFlags run_flags, render_flags, check_flags;
+  CLI::App app{
+      "trainstep – the training step of a pipeline.\n"
+      "Runs a training program, distributed as you say, and succeeds if and only if the training did.",
+      "trainstep"};
+  CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, hand back model, metrics and report.");
+  CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
+
+  CLI::App* check = app.add_subcommand("check", "Ask the cluster whether this step could do what it will have to; nothing is made.");
+
+  CLI::App* list = app.add_subcommand("list", "List the jobs that steps have made in a namespace.");
+  CLI::App* attach =
+      app.add_subcommand("attach", "Follow a run that was started earlier to its end and collect its metrics and report; the exit code is its.");
+  CLI::App* logs = app.add_subcommand("logs", "Print the log of a run's replica, to its end.");
+  CLI::App* stop = app.add_subcommand("stop", "Delete a run's job, and wait until its pods are gone.");
+  JobsCommand jobs;
+  CLI::App* exec = app.add_subcommand("exec", "The agent in a training pod: fetch the inputs, run the program behind --, deliver its outputs.");
+  ExecCommand exec_command;
+  CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
+  std::string record;
+  std::string exit_code_file;  // run_app() has read it before
+  CLI::App* completion = app.add_subcommand("completion", "Print the script that completes commands, flags and values in a shell.");
+  std::string shell;
+  std::vector<std::string> words;  // behind --: what a shell's script asks for
+  CLI::App* man = app.add_subcommand("man", "Print the manual page.");
+
+ private:
+  void add_jobs_flags(CLI::App& to);
+  void add_level(CLI::App& to);
+  void choose_level(const std::string& word);
+  void add_format(CLI::App& to);
+  void choose_format(const std::string& word);
+  void add_exit_code_file(CLI::App& to);
+  void add_exec_flags();
+};
+
+}  // namespace trainstep::cli
