@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/files.h"
@@ -124,7 +125,13 @@ Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pendin
 
 Footprints footprints_at_end(const plan::Task& task) {
   Footprints now;
-  for (const auto& output : task.outputs) now.emplace(output.name, Footprint(output.path, false));
+  for (const auto& output : task.outputs) {
+    std::error_code unknown;
+    const auto at = fs::canonical(fs::path(output.path).parent_path(), unknown);
+    // The pod goes: what links lead to is delivered. What the output itself lies in is not.
+    const auto vanishes = [at](const fs::path& path) { return std::ranges::mismatch(path, at).in1 != path.end(); };
+    now.emplace(output.name, Footprint(output.path, false, {}, vanishes));
+  }
   return now;
 }
 

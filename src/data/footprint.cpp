@@ -8,6 +8,7 @@
 #include <chrono>
 #include <ctime>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <thread>
 
@@ -58,30 +59,73 @@ bool leads_nowhere(const fs::path& path) {
   return std::mismatch(to.begin(), to.end(), at.begin(), at.end()).first == to.end();
 }
 
-Look look(const fs::path& path, const std::string& without, std::time_t since = 0) {
-  Look look;
-  struct stat found{};
-  look.link = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
-  if (look.link && leads_nowhere(path)) {
-    look.there = true;
-    look.add("", found, since);
-    return look;
+class Walk {
+ public:
+  Walk(std::string without, Vanishes vanishes, std::time_t since) : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
+
+  Look look(const fs::path& path) {
+    struct stat found{};
+    m_look.link = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+    if (m_look.link && leads_nowhere(path)) {
+      m_look.there = true;
+      m_look.add("", found, m_since);
+    } else if (::stat(path.c_str(), &found) == 0) {
+      m_look.there = true;
+      m_look.add("", found, m_since);
+      add_below(path);
+      for (std::size_t i = 0; i < m_linked.size(); ++i) add_linked(fs::path(m_linked[i]));
+    }
+    std::sort(m_look.files.begin(), m_look.files.end());
+    std::sort(m_look.rest.begin(), m_look.rest.end());
+    return std::move(m_look);
   }
-  if (::stat(path.c_str(), &found) != 0) return look;
-  look.there = true;
-  look.add("", found, since);
-  std::error_code code;
-  const auto from = path.string().size();
-  for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
-       !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
-    if (entry.depth() == 0 && entry->path().filename() == without)
-      entry.disable_recursion_pending();
-    else if (::lstat(entry->path().c_str(), &found) == 0)
-      look.add(entry->path().string().substr(from), found, since);
+
+ private:
+  void add_below(const fs::path& path) {
+    struct stat found{};
+    std::error_code code;
+    const auto from = path.string().size();
+    for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
+         !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+      if (entry.depth() == 0 && entry->path().filename() == m_without) {
+        entry.disable_recursion_pending();
+      } else if (::lstat(entry->path().c_str(), &found) == 0) {
+        m_look.add(entry->path().string().substr(from), found, m_since);
+        if (S_ISLNK(found.st_mode)) note_link(entry->path());
+      }
+    }
   }
-  std::sort(look.files.begin(), look.files.end());
-  std::sort(look.rest.begin(), look.rest.end());
-  return look;
+
+  // Not files of the output, yet part of what it will be.
+  void add_linked(const fs::path& target) {
+    struct stat found{};
+    std::error_code code;
+    if (::lstat(target.c_str(), &found) == 0) m_look.rest.push_back(number_of(identity(target.string(), found)));
+    for (auto entry = fs::recursive_directory_iterator(target, fs::directory_options::skip_permission_denied, code);
+         !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+      if (::lstat(entry->path().c_str(), &found) != 0) continue;
+      m_look.rest.push_back(number_of(identity(entry->path().string(), found)));
+      if (S_ISLNK(found.st_mode)) note_link(entry->path());
+    }
+  }
+
+  void note_link(const fs::path& link) {
+    if (!m_vanishes) return;
+    std::error_code code;
+    const auto target = fs::canonical(link, code);
+    if (!code && !is_made_up(target) && m_vanishes(target) && m_seen.insert(target.string()).second) m_linked.push_back(target.string());
+  }
+
+  std::string m_without;
+  Vanishes m_vanishes;
+  std::time_t m_since;
+  Look m_look;
+  std::set<std::string> m_seen;
+  std::vector<std::string> m_linked;  // to be looked at
+};
+
+Look look(const fs::path& path, const std::string& without, const Vanishes& vanishes, std::time_t since = 0) {
+  return Walk(without, vanishes, since).look(path);
 }
 
 // How long a change may still get the same time as the newest one; no time at all when that is past. File systems count in ticks of the kernel, some
@@ -104,40 +148,50 @@ bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint6
 
 }  // namespace
 
-Footprint::Footprint(const fs::path& path, bool settled, std::string without)
-    : m_path(path), m_without(std::move(without)), m_taken(std::time(nullptr)) {
-  auto now = look(m_path, m_without);
+Footprint::Footprint(const fs::path& path, bool settled, std::string without, Vanishes vanishes)
+    : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(std::time(nullptr)) {
+  auto now = look(m_path, m_without, m_vanishes);
   if (const auto pause = now.there && settled ? same_time_for(now.newest) : std::nullopt) {
     std::this_thread::sleep_for(*pause);
-    now = look(m_path, m_without);
+    now = look(m_path, m_without, m_vanishes);
   }
   m_there = now.there;
   m_files = std::move(now.files);
   m_rest = std::move(now.rest);
 }
 
-bool Footprint::written() const { return any_new(look(m_path, m_without, m_taken - clocks_differ).files, m_files); }
+bool Footprint::written() const { return any_new(look(m_path, m_without, m_vanishes, m_taken - clocks_differ).files, m_files); }
 
 bool Footprint::touched() const {
-  const auto now = look(m_path, m_without);
+  const auto now = look(m_path, m_without, m_vanishes);
   return any_new(now.files, m_files) || any_new(now.rest, m_rest);
 }
 
 bool Footprint::unchanged() const {
-  const auto now = look(m_path, m_without);
+  const auto now = look(m_path, m_without, m_vanishes);
   return now.there == m_there && now.files == m_files && now.rest == m_rest;
 }
 
-bool holds_files(const fs::path& path) {
+namespace {
+
+bool holds_files(const fs::path& path, bool unseen) {
   std::error_code code;
   if (fs::is_regular_file(path, code)) return fs::file_size(path, code) > 0 && !code;
-  for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
-       !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+  if (code && code != std::errc::no_such_file_or_directory) return unseen;
+  auto entry = fs::recursive_directory_iterator(path, unseen ? fs::directory_options::none : fs::directory_options::skip_permission_denied, code);
+  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
     std::error_code gone;
     if (!entry->is_symlink(gone) && entry->is_regular_file(gone) && entry->file_size(gone) > 0 && !gone) return true;
+    if (unseen && gone && gone != std::errc::no_such_file_or_directory) return true;
   }
-  return false;
+  return unseen && code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory;
 }
+
+}  // namespace
+
+bool holds_files(const fs::path& path) { return holds_files(path, false); }
+
+bool may_hold_files(const fs::path& path) { return holds_files(path, true); }
 
 std::string Footprint::digest() const {
   std::string all;

@@ -8,16 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "data/output_links.h"
+
 namespace trainstep {
 
 // What a path holds at one moment: a file, or a folder with all that is below it. Files are known by name, inode, size and times, not by content, and
-// their number does not matter. Links inside are not followed, a link at the path itself is, unless it
-// leads to a folder in which it lies.
+// their number does not matter. Links inside are not followed, unless they lead to
+// what vanishes and so will be copied; a link at the path itself is, unless it leads to a folder in which it lies.
 class Footprint {
  public:
   // Looks now. `settled`: when something there was changed a moment ago, so that a further change could have the same time, that moment is waited for
   // first. `without`: an entry of the folder that does not count.
-  explicit Footprint(const std::filesystem::path& path, bool settled = true, std::string without = {});
+  explicit Footprint(const std::filesystem::path& path, bool settled = true, std::string without = {}, Vanishes vanishes = {});
 
   [[nodiscard]] bool was_there() const { return m_there; }
   // Now at least one regular file that is not empty is there that was not there before, or not like this. Where
@@ -33,6 +35,7 @@ class Footprint {
  private:
   std::filesystem::path m_path;
   std::string m_without;
+  Vanishes m_vanishes;
   std::time_t m_taken = 0;
   bool m_there = false;
   std::vector<std::uint64_t> m_files;  // sorted: a number for each regular file that is not empty
@@ -41,5 +44,8 @@ class Footprint {
 
 // At least one regular file that is not empty lies at the path, or below it.
 bool holds_files(const std::filesystem::path& path);
+
+// The same, where what cannot be looked into counts, too.
+bool may_hold_files(const std::filesystem::path& path);
 
 }  // namespace trainstep

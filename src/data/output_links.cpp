@@ -21,12 +21,6 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// What the kernel makes up as it is read has no end.
-bool is_made_up(const fs::path& path) {
-  struct statfs system{};
-  return ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
-}
-
 std::vector<fs::path> links_in(const fs::path& root) {
   std::vector<fs::path> links;
   std::error_code code;
@@ -73,6 +67,11 @@ class Copy {
 };
 
 }  // namespace
+
+bool is_made_up(const fs::path& path) {
+  struct statfs system{};
+  return ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
+}
 
 Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes) {
   std::error_code code;

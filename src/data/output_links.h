@@ -12,6 +12,9 @@ namespace trainstep {
 // Of a path without links: what is there now will not be when the output is used.
 using Vanishes = std::function<bool(const std::filesystem::path& path)>;
 
+// What the kernel makes up as it is read, in /proc and /sys: it has no end, and is never the same twice.
+bool is_made_up(const std::filesystem::path& path);
+
 // Of the links in `tree`, a folder: what leads into it becomes relative, so that the folder can be moved. What leads to something that vanishes
 // becomes a copy of it. What leads elsewhere becomes absolute; what leads nowhere stays. Errors: denied, internal.
 Result<void> settle_links(const std::filesystem::path& tree, const Vanishes& vanishes);

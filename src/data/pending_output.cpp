@@ -18,6 +18,7 @@
 #include "base/links.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
+#include "base/sticky.h"
 #include "base/text.h"
 #include "data/footprint.h"
 
@@ -126,7 +127,8 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   output.m_made = missing(beside);
   TRY(make_directories(beside));
   std::error_code code;
-  output.m_inside = fs::is_directory(output.m_target, code) && (is_mount(output.m_target) || ::access(beside.c_str(), W_OK | X_OK) != 0);
+  output.m_inside = fs::is_directory(output.m_target, code) &&
+                    (is_mount(output.m_target) || stays_anothers(output.m_target) || ::access(beside.c_str(), W_OK | X_OK) != 0);
   const auto name = output.m_target.filename().string();
   output.m_folder = output.m_inside ? output.m_target / inside_name : beside / fmt::format(".{}.trainstep", name);
   output.m_path = output.m_folder / "new" / name;
@@ -159,8 +161,8 @@ PendingOutput::~PendingOutput() {
 }
 
 fs::path PendingOutput::left() const {
-  if (holds_files(m_path)) return m_path;
-  return holds_files(m_path.parent_path()) ? m_path.parent_path() : fs::path();
+  if (may_hold_files(m_path)) return m_path;
+  return may_hold_files(m_path.parent_path()) ? m_path.parent_path() : fs::path();
 }
 
 Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) {

@@ -63,14 +63,23 @@ std::vector<pid_t> own_children() {
   return pids;
 }
 
+LocalOptions with_scratch(LocalOptions options) {
+  if (options.scratch.empty()) options.scratch = make_scratch(options.environment).value_or(fs::path());
+  return options;
+}
+
 }  // namespace
 
 class LocalBackend::Impl {
  public:
   Impl(PollLoop& loop, const plan::Plan& plan, LocalOptions options)
-      : m_loop(loop), m_plan(plan), m_options(std::move(options)), m_strangers(own_children()), m_reaper(loop), m_outputs(plan) {
-    if (m_options.scratch.empty()) m_options.scratch = make_scratch(m_options.environment).value_or(fs::path());
-    m_scratch.emplace(m_options.scratch, m_options.environment);
+      : m_loop(loop),
+        m_plan(plan),
+        m_options(with_scratch(std::move(options))),
+        m_strangers(own_children()),
+        m_reaper(loop),
+        m_scratch(m_options.scratch, m_options.environment),
+        m_outputs(plan, m_scratch) {
     for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr, {}});
     m_wrapped_mpi = plan.kind == "MPI" && !plan::starts_own_ranks(plan.program);
     process::become_subreaper();
@@ -113,7 +122,7 @@ class LocalBackend::Impl {
   void on_unfinished(Unfinished call) { m_unfinished = std::move(call); }
 
   Result<std::vector<run::OutputFound>> collect();
-  Result<std::vector<std::string>> commit() { return m_outputs.commit(*m_scratch); }
+  Result<std::vector<std::string>> commit() { return m_outputs.commit(); }
   [[nodiscard]] std::vector<std::string> left_behind() const { return m_outputs.left_behind(); }
   Result<void> remove_temporary();
 
@@ -175,7 +184,7 @@ class LocalBackend::Impl {
   std::vector<pid_t> m_strangers;  // children that were there before us
   process::Reaper m_reaper;
   std::optional<RunFolder> m_folder;
-  std::optional<Scratch> m_scratch;
+  Scratch m_scratch;
   Sink m_sink;
   Unfinished m_unfinished;
   Pressure m_pressure = Pressure::none;
@@ -192,6 +201,7 @@ class LocalBackend::Impl {
 
 Result<void> LocalBackend::Impl::set_up() {
   std::error_code ignored;
+  if (!process::sees_processes()) return internal_error(std::string(process::cannot_see));
   m_options.run_dir = fs::absolute(m_options.run_dir, ignored).lexically_normal();
   TRY(check_inputs());
   ASSIGN(m_folder, RunFolder::claim(m_options.run_dir));
@@ -358,14 +368,16 @@ void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd>
 
 Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   TRY(check_settled());
-  return m_outputs.collect(*m_scratch);
+  auto outputs = m_outputs.collect();
+  if (const auto kept = m_scratch.kept(); !kept.empty())
+    emit(follow::Told{fmt::format("outputs lie in the run's temporary folder, which stays: {}", kept.string()), true});
+  return outputs;
 }
 
 // Nobody writes there any more: who still lives is of no member.
 Result<void> LocalBackend::Impl::remove_temporary() {
   process::end_descendants(sweep_limit, m_reaper.claimed());
-  if (!m_scratch) return {};
-  return m_scratch->remove();
+  return m_scratch.remove();
 }
 
 LocalBackend::LocalBackend(PollLoop& loop, const plan::Plan& plan, LocalOptions options)

@@ -65,9 +65,9 @@ Footprints footprints_of(const Place& place) {
   return footprints;
 }
 
-Footprints footprints_at_end(const Place& place) {
+Footprints footprints_at_end(const Place& place, const Vanishes& vanishes) {
   Footprints footprints;
-  for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path, false));
+  for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path, false, {}, vanishes));
   return footprints;
 }
 

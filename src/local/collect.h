@@ -24,7 +24,7 @@ void remove_stale_values(const plan::Plan& plan, const Place& place, const Footp
 
 // What the outputs are when the program's first process has ended well: who was left running by it, or ends badly after it, may not have written any
 // more. Taken then, asked when `others`, a sentence's part, have ended. Error (input): an output has changed.
-Footprints footprints_at_end(const Place& place);
+Footprints footprints_at_end(const Place& place, const Vanishes& vanishes);
 Result<void> check_unchanged(const Footprints& at_end, const std::string& others);
 
 // In the program's order. A value comes from the executor output if it stands there, else from its own file, read as its declared type (kfp.md §2.4);

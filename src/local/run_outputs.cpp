@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "data/output_links.h"
 #include "process/mapped_files.h"
 
 namespace trainstep::local {
@@ -44,7 +45,8 @@ void RunOutputs::begin_attempt() {
 
 void RunOutputs::leaves_running(const std::vector<process::Process>& rest) {
   m_left_running = describe(rest);
-  m_at_end = footprints_at_end(m_place);
+  m_at_end.reset();
+  ended_well();
 }
 
 void RunOutputs::were_killed(const std::vector<process::Process>& killed) {
@@ -62,7 +64,7 @@ void RunOutputs::outlived_all(const std::vector<process::Process>& rest) {
 }
 
 void RunOutputs::ended_well() {
-  if (!m_at_end) m_at_end = footprints_at_end(m_place);
+  if (!m_at_end) m_at_end = footprints_at_end(m_place, [this](const fs::path& path) { return vanishes(path); });
 }
 
 Result<void> RunOutputs::check_settled(const std::vector<std::string>& late_failures) const {
@@ -73,13 +75,37 @@ Result<void> RunOutputs::check_settled(const std::vector<std::string>& late_fail
   return {};
 }
 
-Result<std::vector<run::OutputFound>> RunOutputs::collect(Scratch& scratch) {
+// With the run, or with the next one.
+bool RunOutputs::vanishes(const fs::path& path) const {
+  std::error_code unknown;
+  return m_scratch.holds(path.string()) || std::ranges::any_of(m_pending, [&](const auto& output) {
+           return lies_in(path, fs::canonical(output.second.path().parent_path(), unknown));
+         });
+}
+
+// What the step wants nowhere lies in the run's folder, which stays.
+Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
+  std::error_code code;
+  const auto own = m_place.placement.outputs.find(output.name);
+  if (own == m_place.placement.outputs.end() || own->second != output.path) {
+    if (m_scratch.holds(real_path(output.path))) m_scratch.keep();
+    return {};
+  }
+  if (fs::is_symlink(output.path, code) && m_scratch.holds(real_path(output.path))) return replace_by_copy(output.path);
+  return settle_links(output.path, [this](const fs::path& path) { return vanishes(path); });
+}
+
+Result<std::vector<run::OutputFound>> RunOutputs::collect() {
   auto outputs = collect_outputs(m_plan, m_place, m_before_attempt);
   if (!outputs) return outputs;
   for (auto& output : *outputs) {
     const auto pending = m_pending.find(output.name);
-    if (scratch.holds(pending == m_pending.end() ? real_path(output.path) : output.path)) scratch.keep();
-    if (pending == m_pending.end() || !lies_in(output.path, pending->second.path().parent_path())) continue;
+    if (pending == m_pending.end()) {
+      TRY(settle_unbound(output));
+      continue;
+    }
+    if (m_scratch.holds(output.path)) m_scratch.keep();
+    if (!lies_in(output.path, pending->second.path().parent_path())) continue;
     if (output.path != pending->second.path()) {  // the program names another place there: below its path it is the output, beside it nothing stays
       output.earlier = !m_before_attempt.at(output.name).written();
       output.present = !output.earlier || !output.metadata.empty();
@@ -93,13 +119,13 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect(Scratch& scratch) {
   return outputs;
 }
 
-Result<std::vector<std::string>> RunOutputs::commit(const Scratch& scratch) {
+Result<std::vector<std::string>> RunOutputs::commit() {
   std::vector<std::string> told;
   for (const auto& [name, found] : m_to_commit) {
     auto& pending = m_pending.at(name);
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
-    ASSIGN(const auto aside, pending.commit([&scratch](const fs::path& path) { return scratch.holds(path.string()); }));
+    ASSIGN(const auto aside, pending.commit([this](const fs::path& path) { return vanishes(path); }));
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
     if (!pending.unremoved().empty())
       told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));

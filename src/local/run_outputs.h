@@ -21,7 +21,8 @@ namespace trainstep::local {
 
 class RunOutputs {
  public:
-  explicit RunOutputs(const plan::Plan& plan) : m_plan(plan) {}
+  // `scratch` goes with the run; it must outlive this.
+  RunOutputs(const plan::Plan& plan, Scratch& scratch) : m_plan(plan), m_scratch(scratch) {}
 
   // `place`, the primary's, gets the paths to write to. Errors: those of open_outputs().
   Result<void> open(Place& place);
@@ -42,16 +43,21 @@ class RunOutputs {
   // Error (input): it has, or cannot be known.
   [[nodiscard]] Result<void> check_settled(const std::vector<std::string>& late_failures) const;
 
-  // Once settled. What lies in `scratch` stays there. Errors: those of collect_outputs().
-  Result<std::vector<run::OutputFound>> collect(Scratch& scratch);
+  // Once settled. Links to what goes with the run are copies then; where the program names a place there, it stays. Errors: those of
+  // collect_outputs() and of settle_links().
+  Result<std::vector<run::OutputFound>> collect();
   // Those that were collected, to their places; sentences about what was there. Errors: conflict (it has changed since), those of
   // PendingOutput::commit().
-  Result<std::vector<std::string>> commit(const Scratch& scratch);
+  Result<std::vector<std::string>> commit();
   // Where outputs lie that were written but never committed, a sentence for each.
   [[nodiscard]] std::vector<std::string> left_behind() const { return describe_left(m_pending); }
 
  private:
+  [[nodiscard]] bool vanishes(const std::filesystem::path& path) const;
+  Result<void> settle_unbound(const run::OutputFound& output);
+
   const plan::Plan& m_plan;
+  Scratch& m_scratch;
   Place m_place;  // the primary's
   PendingOutputs m_pending;
   std::map<std::string, Footprint> m_to_commit;  // of those: what this run has written, as it was found

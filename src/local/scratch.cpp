@@ -34,8 +34,20 @@ Result<void> remove_scratch(const fs::path& folder) {
   return remove_tree(folder);
 }
 
+namespace {
+
+bool is_in(std::string_view path, const std::string& folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+}  // namespace
+
 Scratch::Scratch(fs::path folder, process::Variables& environment) : m_path(std::move(folder)) {
-  if (!m_path.empty()) process::set_variable(environment, "TMPDIR", m_path.string());
+  if (m_path.empty()) return;
+  process::set_variable(environment, "TMPDIR", m_path.string());
+  std::error_code unknown;
+  m_real_path = fs::canonical(m_path, unknown);
+  if (unknown) m_real_path = m_path;
 }
 
 Scratch::~Scratch() { static_cast<void>(remove()); }
@@ -45,6 +57,6 @@ Result<void> Scratch::remove() {
   return remove_scratch(m_path);
 }
 
-bool Scratch::holds(std::string_view path) const { return !m_path.empty() && path.starts_with(m_path.string() + '/'); }
+bool Scratch::holds(std::string_view path) const { return !m_path.empty() && (is_in(path, m_path.string()) || is_in(path, m_real_path.string())); }
 
 }  // namespace trainstep::local

@@ -25,13 +25,16 @@ class Scratch {
   ~Scratch();  // removes it, if that has not been done
   // Removes it with all that is in it, unless it was to stay. Errors: those of remove_tree().
   Result<void> remove();
-  // Whether a path lies in it.
+  // Whether a path is it, or lies in it.
   [[nodiscard]] bool holds(std::string_view path) const;
   // It stays: somebody points at what lies there.
   void keep() { m_kept = true; }
+  // Where, if so.
+  [[nodiscard]] std::filesystem::path kept() const { return m_kept ? m_path : std::filesystem::path(); }
 
  private:
-  std::filesystem::path m_path;  // empty: there is none
+  std::filesystem::path m_path;       // empty: there is none
+  std::filesystem::path m_real_path;  // without links
   bool m_kept = false;
 };
 

@@ -154,6 +154,11 @@ void kill_newcomers(const std::function<bool(const Process&)>& ours) {
 
 }  // namespace
 
+bool sees_processes() {
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self", unknown) == std::to_string(::getpid());
+}
+
 void become_subreaper() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spared) {

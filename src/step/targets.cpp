@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/links.h"
+#include "base/sticky.h"
 #include "base/text.h"
 #include "step/given.h"
 
@@ -68,6 +69,8 @@ Result<void> check_writable(std::string_view name, const fs::path& place) {
   if (!fs::is_directory(folder, ignored))
     return input_error(fmt::format("{}: {} is no folder; nothing can be written below it, give another path", name, folder.string()));
   TRY(check_names(name, place, folder));
+  if (stays_anothers(place))
+    return input_error(fmt::format("{}: {} is another user's, and only its owner may replace it there; give another path", name, place.string()));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return input_error(fmt::format("{}: no right to write into the folder {}; give another path", name, folder.string()));
   return try_file(name, folder);

@@ -132,6 +132,63 @@ def test_folders_without_rights_of_a_failed_run_are_not_found_by_the_next_one(ru
     assert (tmp_path / "model/weights").read_text() == "better\n"
 
 
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize("mode", ["644", "000"])
+def test_a_model_that_cannot_be_looked_into_stays_until_the_next_run(run, user, end, mode, tmp_path):
+    code, said = run(f"mkdir $0; echo weights >$0/weights; chmod {mode} $0/weights $0; exit {end}", "--model-dir", "model", user=user)
+    assert code == 1, said
+    left = tmp_path / ".model.trainstep/new/model"
+    assert f"is in {left} until the next run" in said
+    left.chmod(0o755)
+    (left / "weights").chmod(0o644)
+    assert (left / "weights").read_text() == "weights\n"
+
+
+# --- what only its owner may replace ---
+
+
+@pytest.fixture
+def shared(tmp_path, user):
+    """A folder like /tmp with files of another user that everybody may write."""
+    if user is None:
+        pytest.skip("only root can make files of another user")
+    folder = tmp_path / "shared"
+    (folder / "model").mkdir(parents=True)
+    for entry in (folder / "file", folder / "model/older"):
+        entry.write_text("{}")
+        entry.chmod(0o666)
+    (folder / "model").chmod(0o777)
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.mark.parametrize("flag", ["metrics", "results", "report", "model-dir"])
+def test_a_place_that_only_another_user_may_replace_is_refused_before_the_training(run, user, shared, tmp_path, flag):
+    words = {"model-dir": "model", flag: shared / "file"}
+    code, said = run("touch $TMPDIR/../began; echo weights >$0", *(word for name, place in words.items() for word in (f"--{name}", place)), user=user)
+    assert code == 2, said
+    assert "is another user's, and only its owner may replace it there" in said
+    assert not (tmp_path / "temporary/began").exists()
+    assert (shared / "file").read_text() == "{}"
+
+
+def test_a_model_goes_into_another_users_folder_that_cannot_be_replaced(run, user, shared):
+    code, said = run("mkdir $0; echo weights >$0/weights", "--model-dir", shared / "model", user=user)
+    assert code == 0, said
+    assert (shared / "model/weights").read_text() == "weights\n"
+
+
+# --- where processes cannot be seen ---
+
+
+def test_a_run_that_could_not_see_its_processes_does_not_begin(run, tmp_path):
+    user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+    code, said = run("touch $TMPDIR/../began", beneath=["unshare", *user, "--pid", "--fork"])  # with the /proc of others
+    assert code == 3, said
+    assert "/proc" in said
+    assert not (tmp_path / "temporary/began").exists()
+
+
 # --- a run's folder ---
 
 

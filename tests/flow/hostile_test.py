@@ -34,6 +34,7 @@ ENDS = {
     "closes_streams.sh": (0, ""),
     "daemon.py": (0, "what it had left running was killed: "),
     "writes_on.py": (1, CHANGED),
+    "writes_on_behind_a_link.sh": (1, CHANGED),
     "finishes_late.py": (1, CHANGED),
     "threads_on.py": (1, CHANGED),
     "maps.py": (1, MAPPED),
@@ -121,7 +122,7 @@ def test_agent_tells_of_a_whole_model_only(gang, tmp_path, program, code, said):
     log.touch()
     words = [PROGRAM, "exec", "--", HOSTILE / program, outputs / "model_dir/data", outputs / "executor_output.json"]
     name, _, value = gang.mark.partition("=")
-    environment = {**os.environ, name: value, "TRAINSTEP_TASK": json.dumps(task), "TRAINSTEP_TERMINATION_LOG": str(log)}
+    environment = {**os.environ, "TMPDIR": str(tmp_path), name: value, "TRAINSTEP_TASK": json.dumps(task), "TRAINSTEP_TERMINATION_LOG": str(log)}
     ended = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert not gang.all()
     for pid in re.findall(rb"daemon=(\d+)", ended.stdout):
@@ -167,6 +168,7 @@ LINKS = {
     "to the temporary folder": 'echo weights >"$TMPDIR/weights"; ln -s "$TMPDIR" "$0"',
     "to a file there": 'echo weights >"$TMPDIR/weights"; ln -s "$TMPDIR/weights" "$0"',
     "in it": 'mkdir "$0" "$TMPDIR/blobs"; echo x >"$0/x"; echo weights >"$TMPDIR/blobs/a"; ln -s "$TMPDIR/blobs/a" "$0/weights"; ln -s "$TMPDIR/blobs" "$0/blobs"',
+    "to the folder itself, in it": 'mkdir "$0"; echo x >"$0/x"; echo weights >"$TMPDIR/weights"; ln -s "$TMPDIR" "$0/all"; echo weights >"$0/weights"',
     "beside it": 'mkdir "$0" "$0-1"; echo x >"$0/x"; echo weights >"$0-1/weights"; ln -s "../$(basename "$0")-1/weights" "$0/weights"',
 }
 
@@ -180,6 +182,23 @@ def test_what_links_lead_to_is_there_when_the_run_has_gone(step, gang, tmp_path,
     assert found["weights"] == "weights\n"
     assert None not in found.values()
     assert step("good.sh", run_dir="second", model="other") == 0  # what lies beside an output goes with the next run
+
+
+UNBOUND = {
+    "a link": 'echo weights >"$TMPDIR/weights"; mkdir -p "$(dirname "$0")"; ln -s "$TMPDIR/weights" "$0"',
+    "a folder with links": 'mkdir -p "$0"; echo x >"$0/x"; echo weights >"$TMPDIR/weights"; ln -s "$TMPDIR/weights" "$0/weights"',
+}
+
+
+@pytest.mark.parametrize("links", UNBOUND.values(), ids=list(UNBOUND))
+def test_an_output_that_nobody_asked_for_is_whole_in_the_runs_folder(step, gang, tmp_path, links):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    assert step(None, command=["sh", "-c", links, {"outputPath": "other"}], temporary=temporary) == 0, gang.output()
+    assert not list(temporary.iterdir())
+    (output,) = (tmp_path / "run/outputs").glob("**/other*")
+    weights = output if output.is_file() else output / "weights"
+    assert not weights.is_symlink() and weights.read_text() == "weights\n"
 
 
 def test_rank_that_does_not_end_well_may_not_have_written_to_the_model_of_rank_0(step, gang):
