@@ -73,6 +73,15 @@ bool is_made_up(const fs::path& path) {
   return ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
 }
 
+bool leads_to_vanishing(const fs::path& tree, const Vanishes& vanishes) {
+  std::error_code code;
+  auto links = fs::is_symlink(tree, code) ? std::vector<fs::path>{tree} : links_in(tree);
+  return std::ranges::any_of(links, [&](const fs::path& link) {
+    const auto to = fs::canonical(link, code);
+    return !code && vanishes(to);
+  });
+}
+
 Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes) {
   std::error_code code;
   const auto root = fs::canonical(tree, code);

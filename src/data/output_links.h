@@ -19,6 +19,9 @@ bool is_made_up(const std::filesystem::path& path);
 // becomes a copy of it. What leads elsewhere becomes absolute; what leads nowhere stays. Errors: denied, internal.
 Result<void> settle_links(const std::filesystem::path& tree, const Vanishes& vanishes);
 
+// Whether a link in `tree`, or `tree` itself as one, leads to something that vanishes.
+bool leads_to_vanishing(const std::filesystem::path& tree, const Vanishes& vanishes);
+
 // Puts a copy of what the link leads to in its place. Links in a folder that is copied: those to files become files, those to folders stay where they
 // lead into it, others are left out, as is what is neither file nor folder. Errors: input (the link leads to a folder in which it lies itself, or to
 // what is no file on a disk), denied, internal (no space); the link is there as it was.

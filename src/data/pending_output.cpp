@@ -37,12 +37,21 @@ Error cannot(std::string_view verb, const fs::path& path, int code) {
   return error;
 }
 
+// Folders of a container's image cannot be renamed (EXDEV of overlayfs), though they lie in the same place.
+Result<void> move_by_copy(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, code);
+  if (!code) return remove_tree(from);
+  static_cast<void>(remove_tree(to));
+  return cannot("write", to, code.value());
+}
+
 // A folder is only moved by who may write to it: its entry ".." changes.
 Result<void> move(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
   const FolderRights above(from.parent_path()), self(from);
-  if (::rename(from.c_str(), to.c_str()) != 0) return cannot("write", to, errno);
-  return {};
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  return errno == EXDEV ? move_by_copy(from, to) : cannot("write", to, errno);
 }
 
 bool exchange(const fs::path& one, const fs::path& other) {

@@ -125,7 +125,12 @@ Result<std::vector<std::string>> RunOutputs::commit() {
     auto& pending = m_pending.at(name);
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
-    ASSIGN(const auto aside, pending.commit([this](const fs::path& path) { return vanishes(path); }));
+    const auto placed = pending.commit([this](const fs::path& path) { return vanishes(path); });
+    if (!placed) {  // the disk is full, say: what could not be copied stays with the rest
+      if (leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();
+      return placed.error();
+    }
+    const auto& aside = *placed;
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
     if (!pending.unremoved().empty())
       told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
@@ -134,6 +139,13 @@ Result<std::vector<std::string>> RunOutputs::commit() {
           fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", name, beside.string()));
   }
   return told;
+}
+
+std::vector<std::string> RunOutputs::left_behind() const {
+  auto lines = describe_left(m_pending);
+  if (const auto kept = m_scratch.kept(); !kept.empty() && !lines.empty())
+    lines.push_back(fmt::format("what links in it lead to is in {}, the run's temporary folder, which stays", kept.string()));
+  return lines;
 }
 
 }  // namespace trainstep::local

@@ -50,7 +50,7 @@ class RunOutputs {
   // PendingOutput::commit().
   Result<std::vector<std::string>> commit();
   // Where outputs lie that were written but never committed, a sentence for each.
-  [[nodiscard]] std::vector<std::string> left_behind() const { return describe_left(m_pending); }
+  [[nodiscard]] std::vector<std::string> left_behind() const;
 
  private:
   [[nodiscard]] bool vanishes(const std::filesystem::path& path) const;

@@ -132,6 +132,34 @@ def test_folders_without_rights_of_a_failed_run_are_not_found_by_the_next_one(ru
     assert (tmp_path / "model/weights").read_text() == "better\n"
 
 
+@pytest.mark.parametrize("link", ["ln -s $TMPDIR/weights $0", "mkdir $0; echo x >$0/x; ln -s $TMPDIR/weights $0/weights"])
+def test_what_a_link_leads_to_stays_when_its_copy_does_not_fit(run, namespace, tmp_path, link):
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run([*namespace, "mount", "-t", "tmpfs", "-o", "size=200k", "none", small], check=True)
+    code, said = run(f"dd if=/dev/zero of=$TMPDIR/weights bs=4k count=100 2>&1; {link}", "--model-dir", small / "model", "--run-dir", "run", beneath=namespace)
+    assert code == 3, said
+    (left,) = (tmp_path / "temporary").iterdir()
+    assert (left / "weights").stat().st_size == 409600
+    assert f"what links in it lead to is in {left}" in said
+
+
+def test_a_folder_of_a_containers_image_is_replaced_as_any_other(run, namespace, tmp_path):
+    for name in ("image", "layers", "root"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "image/model").mkdir()
+    (tmp_path / "image/model/older").write_text("older")
+    layers = tmp_path / "layers"
+    subprocess.run([*namespace, "mount", "-t", "tmpfs", "none", layers], check=True)
+    subprocess.run([*namespace, "mkdir", layers / "upper", layers / "work"], check=True)
+    overlay = f"lowerdir={tmp_path}/image,upperdir={layers}/upper,workdir={layers}/work"
+    subprocess.run([*namespace, "mount", "-t", "overlay", "-o", overlay, "none", tmp_path / "root"], check=True)
+    code, said = run("mkdir $0; echo weights >$0/weights", "--model-dir", tmp_path / "root/model", "--run-dir", "run", beneath=namespace)
+    assert code == 0, said
+    found = subprocess.run([*namespace, "sh", "-c", "cd root; grep -r . model*"], capture_output=True, check=True, text=True).stdout
+    assert sorted(found.split()) == ["model.~1~/older:older", "model/weights:weights"]
+
+
 @pytest.mark.parametrize("end", [0, 1])
 @pytest.mark.parametrize("mode", ["644", "000"])
 def test_a_model_that_cannot_be_looked_into_stays_until_the_next_run(run, user, end, mode, tmp_path):
