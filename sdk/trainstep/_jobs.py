@@ -7,7 +7,7 @@ import re
 import secrets
 from typing import Optional
 
-from ._folder import new_path
+from ._folder import Folder, new_path
 from ._program import call, flags, program
 from ._result import FILES, Result
 from ._run import Run, followed, spawn
@@ -76,5 +76,9 @@ def attach(
     _name("run_id", run_id)
     place = path("folder", folder or new_path(f"attach-{run_id}", secrets.token_hex(4)))
     outputs = flags([(name, str(place / FILES[name])) for name in ("metrics", "report")])
-    process, ended, claimed = spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True)
-    return followed(Run(process, ended, run_id, place, place / "model"), claimed, bar)
+
+    def start() -> tuple[Run, Folder]:
+        process, ended, claimed = spawn([str(program()), "attach", *_place(namespace, context), *outputs, run_id], place, True)
+        return Run(process, ended, run_id, place, place / "model"), claimed
+
+    return followed(start, bar)

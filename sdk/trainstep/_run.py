@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any, Optional
 
 from ._display import Display
@@ -20,6 +20,7 @@ from ._files import ExitCode, apart
 from ._folder import Folder, new_path
 from ._program import flags, plain, program
 from ._result import FILES, Result, read_result
+from ._signals import HeldSignals
 from .errors import InfrastructureError, error
 from .inputs import Object, Path, path, text
 from .specification import Function, Specification, specification_text
@@ -146,8 +147,9 @@ def run(
     """
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=local", *flags([("python", os.fspath(python) if isinstance(python, os.PathLike) else python or sys.executable)])]
-    started, claimed = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, None, dies_with_us=True)
-    return followed(started, claimed, bar)
+    return followed(
+        lambda: _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, None, dies_with_us=True), bar
+    )
 
 
 def submit(
@@ -172,21 +174,33 @@ def submit(
     """
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=kubernetes", *flags([("namespace", namespace or ""), ("context", context or "")])]
-    started, claimed = _start(specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, run_id, dies_with_us=False)
-    claimed.leave()
-    return started
+    with HeldSignals() as signals:
+        started, claimed = _start(
+            specification, train_parameters, distribution_specification, inputs, more, folder, model_dir, run_id, dies_with_us=False
+        )
+        claimed.leave()
+        try:
+            signals.let_go()
+        except BaseException:  # nobody will know of it
+            started.stop()
+            raise
+        return started
 
 
-def followed(started: Run, folder: Folder, bar: bool) -> Result:
-    """To the end; whatever ends the following also ends what is followed, and shows what it said then. The folder is given back when all is read."""
-    try:
-        return started.follow(bar=bar)
-    except BaseException:
-        started.stop()
-        started.show(Display(bar=False))
-        raise
-    finally:
-        folder.give_back()
+def followed(start: Callable[[], tuple[Run, Folder]], bar: bool) -> Result:
+    """Starts it and follows it to the end; whatever ends the following also ends what is followed, and shows what it said then. The folder is given
+    back when all is read."""
+    with HeldSignals() as signals:
+        started, folder = start()
+        try:
+            signals.let_go()
+            return started.follow(bar=bar)
+        except BaseException:
+            started.stop()
+            started.show(Display(bar=False))
+            raise
+        finally:
+            folder.give_back()
 
 
 def _start(

@@ -409,6 +409,28 @@ def test_interrupt_ends_the_training_and_leaves_nobody(asleep, tmp_path):
     assert left_of(tmp_path) == []
 
 
+def test_interrupt_while_the_training_starts_leaves_nobody_and_no_handler(script, tmp_path):
+    output = script(SLEEP + """
+    import os, signal
+
+    def fail(number, frame):
+        raise TimeoutError("at last")
+
+    signal.signal(signal.SIGALRM, fail)
+    for number, raised in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGALRM, TimeoutError)):
+        before = signal.getsignal(number)
+        armed = [number]
+        os.register_at_fork(after_in_parent=lambda: armed and os.kill(os.getpid(), armed.pop()))
+        try:
+            trainstep.run(train)
+        except raised:
+            print("raised", raised.__name__)
+        assert signal.getsignal(number) is before and not armed
+    """)
+    assert "raised KeyboardInterrupt" in output and "raised TimeoutError" in output
+    assert left_of(tmp_path) == []
+
+
 def test_killed_interpreter_takes_its_training_along(asleep, tmp_path):
     process = asleep(f"    trainstep.run(train, {TWO})")
     process.kill()
