@@ -47,10 +47,19 @@ def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathli
         exit_code=exit_code,
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
         model_dir=model if _in_json(model) in results.values() else None,  # what an earlier run left there is none
-        metrics={name: value for name, value in _object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
+        metrics={name: value for name, value in _programs_object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
         results=results,
         report=report if report.exists() else None,
     )
+
+
+def _programs_object(path: pathlib.Path) -> dict[str, Any]:
+    """Where the program has an output of this name, it is its own, and may be anything."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _in_json(path: pathlib.Path) -> str:

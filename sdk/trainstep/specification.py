@@ -185,7 +185,8 @@ def _program(name: str, source: str, interface: Interface) -> str:
         repr(interface.single),
     ]
     main = inspect.getsource(_main._trainstep_main)
-    return f"from __future__ import annotations\n\n{source}\n\n{main}\n\n_trainstep_main({', '.join(call)})\n"
+    start = f'if __name__ == "__main__":  # not in processes that multiprocessing starts\n    _trainstep_main({", ".join(call)})'
+    return f"from __future__ import annotations\n\n{source}\n\n{main}\n\n{start}\n"
 
 
 def _arguments(interface: Interface) -> list[Any]:

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 
+#include "base/secret_forms.h"
 #include "base/written_secrets.h"
 
 namespace trainstep {
@@ -42,21 +43,6 @@ std::vector<std::string> segments(std::string_view name) {
     open = true;
   }
   return parts;
-}
-
-// As Python's repr() or JSON shows it, without the quotes around.
-std::string escaped_text(std::string_view text, std::string_view quotes) {
-  std::string shown;
-  for (const char c : text) {
-    const auto special = std::string_view("\n\r\t").find(c);
-    if (special != std::string_view::npos)
-      shown.append({'\\', "nrt"[special]});
-    else if (c == '\\' || quotes.find(c) != std::string_view::npos)
-      shown.append({'\\', c});
-    else
-      shown += c;
-  }
-  return shown;
 }
 
 void replace_all(std::string& text, std::string_view what) {
@@ -117,10 +103,8 @@ std::string redacted(std::string_view text, const std::vector<std::string>& secr
   std::string result(text);
   std::vector<std::string> long_first;
   for (const auto& secret : secrets) {
-    if (secret.size() < shortest_secret) continue;
-    long_first.push_back(secret);
-    if (secret.find_first_of("\\\"'\n\r\t") == std::string::npos) continue;
-    for (const auto* quotes : {"", "'", "\""}) long_first.push_back(escaped_text(secret, quotes));
+    for (auto& form : written_forms(secret))
+      if (form.size() >= shortest_secret) long_first.push_back(std::move(form));
   }
   std::ranges::sort(long_first, std::greater<>(), &std::string::size);
   for (const auto& secret : long_first) replace_all(result, secret);

@@ -15,7 +15,8 @@ bool sounds_secret(std::string_view name);
 // Whether the value of a variable or parameter is one: by its name, or because an address in it carries a user, a password or a signature.
 bool holds_secret(std::string_view name, std::string_view value);
 
-// Every value in `secrets` that is at least six characters long, bearer tokens, JSON web tokens, whoever stands before the host of an address
+// Every value in `secrets` that is at least six characters long, in all forms of secret_forms.h, bearer tokens, JSON web tokens, whoever stands
+// before the host of an address
 // ("https://user:password@host", "https://token@host") and secret members of its query become "[redacted]".
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);
 

@@ -91,7 +91,8 @@ void Commands::choose_format(const std::string& word) {
 }
 
 void Commands::add_exit_code_file(CLI::App& to) {
-  to.add_option("--exit-code-file", exit_code_file, "a file for the exit code, for callers that cannot wait; empty: killed, or not at its end")
+  to.add_option("--exit-code-file", command.exit_code_file,
+                "a file for the exit code, for callers that cannot wait; empty: killed, or not at its end")
       ->group("Run")
       ->type_name(value::file);
 }

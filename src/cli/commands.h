@@ -50,7 +50,6 @@ struct Commands {
   ExecCommand exec_command;
   CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
   std::string record;
-  std::string exit_code_file;  // run_app() has read it before
   CLI::App* completion = app.add_subcommand("completion", "Print the script that completes commands, flags and values in a shell.");
   std::string shell;
   std::vector<std::string> words;  // behind --: what a shell's script asks for

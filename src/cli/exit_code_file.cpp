@@ -6,10 +6,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "base/files.h"
+#include "base/text.h"
+
 namespace trainstep::cli {
+namespace {
+
+// Of an earlier run, or nothing.
+bool holds_exit_code(const std::string& path, off_t size) {
+  constexpr std::size_t longest = 4;  // "143\n"
+  if (size == 0) return true;
+  const auto text = read_file(path, longest);
+  return text && std::ranges::all_of(trim(*text), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
 
 Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
   ExitCodeFile result;
@@ -17,6 +32,8 @@ Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
   result.m_owner = ::getpid();
   struct stat status{};
   const bool regular = result.m_file && ::fstat(result.m_file.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (regular && !holds_exit_code(path, status.st_size))
+    return usage_error(fmt::format("--exit-code-file: {} holds something else; give a new file", path));
   if (regular && ::ftruncate(result.m_file.get(), 0) == 0) return result;
   return usage_error(
       fmt::format("--exit-code-file: {} cannot be written: {}", path, result.m_file && !regular ? "not a regular file" : std::strerror(errno)));

@@ -14,7 +14,7 @@ namespace trainstep::cli {
 class ExitCodeFile {
  public:
   ExitCodeFile() = default;  // none
-  // Makes or empties it; it stays empty until write(). Error (input): it cannot be written.
+  // Makes or empties it; it stays empty until write(). Error (usage): it cannot be written, or holds what is no exit code: somebody's data.
   static Result<ExitCodeFile> open(const std::string& path);
   // One line, "143". Of the process alone that has opened it, not of its forks.
   void write(int code) const;

@@ -67,7 +67,7 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
   TRY(local::RunFolder::check(run_folder(command, plan)));
   TRY(step::check_model_place(inputs, {{"run-dir", run_folder(command, plan).string()}}));
-  return step::check_outputs(inputs, command.record);
+  return step::check_outputs(inputs, command.record, command.exit_code_file);
 }
 
 // Half-way through a gang it would be too late.

@@ -19,6 +19,7 @@ struct StepCommand {
   std::string python;           // run
   std::string run_dir;          // run
   std::string record;           // run: a file for the events; empty: none
+  std::string exit_code_file;   // exit_code_file.h, which is open already; empty: none
   std::string termination_log;  // run: of this container (termination_log.h); empty: none
   log::Options log_options;
   bool explain = false;     // render

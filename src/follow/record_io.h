@@ -66,8 +66,8 @@ struct In {
   }
   void operator()(const char* key, int& value) { value = static_cast<int>(number(key)); }
   void operator()(const char* key, std::size_t& value) { value = static_cast<std::size_t>(number(key)); }
-  void operator()(const char* key, Duration& value) { value = Duration(number(key)); }
-  void operator()(const char* key, Time& value) { value = Time(Duration(number(key))); }
+  void operator()(const char* key, Duration& value) { value = Duration(milliseconds(key)); }
+  void operator()(const char* key, Time& value) { value = Time(Duration(milliseconds(key))); }
   void operator()(const char* key, std::vector<std::string>& value) {
     const auto* json = at(key);
     if (json == nullptr || !json->is_array()) return;
@@ -102,6 +102,14 @@ struct In {
   }
 
  private:
+  // What a calendar has days for.
+  std::int64_t milliseconds(const char* key) {
+    constexpr std::int64_t year_10000 = 253'402'300'800'000;
+    const auto value = number(key);
+    if (value > -year_10000 && value < year_10000) return value;
+    fits = false;
+    return 0;
+  }
   std::int64_t number(const char* key) {
     const auto* json = at(key);
     if (json != nullptr && json->is_number_integer()) return json->get<std::int64_t>();

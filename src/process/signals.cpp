@@ -8,7 +8,7 @@
 namespace trainstep::process {
 
 void begin_with_usual_signals() {
-  ::signal(SIGCHLD, SIG_DFL);
+  for (const int signal : {SIGCHLD, SIGTERM}) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

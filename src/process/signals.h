@@ -12,7 +12,8 @@
 namespace trainstep::process {
 
 // To be called first of all. What whoever started us has blocked would never be heard, and where SIGCHLD is ignored the kernel buries our children:
-// nobody learns of their end. SIGTERM, SIGINT and SIGHUP that are ignored stay so: that is a wish.
+// nobody learns of their end. SIGTERM is heard in any case, as it is how a step is cancelled; SIGINT and SIGHUP that are ignored stay so: that is the
+// wish of nohup, and of a shell for what runs in its background.
 void begin_with_usual_signals();
 
 // Those of SIGTERM, SIGINT and SIGHUP that count: one that was ignored when this process began (nohup, a shell's background job) stays ignored.

@@ -134,8 +134,8 @@ Result<void> write_together(const std::vector<FileContent>& files, const std::fu
         break;
     }
   }
-  if (before_renaming) TRY(before_renaming());
   for (const auto* file : streams) TRY(write_stream(*file));
+  if (before_renaming) TRY(before_renaming());
   return pending.rename();
 }
 

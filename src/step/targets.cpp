@@ -182,9 +182,11 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
   return check_nesting(targets);
 }
 
-Result<void> check_outputs(const Inputs& inputs, const std::string& record) {
+Result<void> check_outputs(const Inputs& inputs, const std::string& record, const std::string& exit_code_file) {
   auto targets = inputs.targets;
   if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
+  if (!exit_code_file.empty() && !exit_code_file.starts_with("/proc/") && !exit_code_file.starts_with("/dev/"))
+    targets.push_back({.name = "exit-code-file", .kind = OutputTarget::Kind::file, .path = exit_code_file, .uri = {}, .type = {}});
   if (!inputs.executor_output_file.empty())
     targets.push_back({.name = "outputs.outputFile", .kind = OutputTarget::Kind::file, .path = inputs.executor_output_file, .uri = {}, .type = {}});
   for (const auto& target : targets)

@@ -19,8 +19,9 @@ namespace trainstep::step {
 // file that is tried and gone at once; a FIFO, or a device like /dev/stdout, is no obstacle for a file.
 Result<void> check_targets(const std::vector<OutputTarget>& targets);
 
-// The same of all that the step writes, `record` (empty: none) included. Error (input): a file that is an input or lies in one, too.
-Result<void> check_outputs(const Inputs& inputs, const std::string& record);
+// The same of all that the step writes: `record` and `exit_code_file` (empty: none), too; the latter, which is there already, may be anybody's
+// descriptor. Error (input): a file that is an input or lies in one, too.
+Result<void> check_outputs(const Inputs& inputs, const std::string& record, const std::string& exit_code_file);
 
 // What the model is not to replace: the working directory, the user's home, the step's inputs on this machine, and `others` (what it is → path).
 // Error (input): model_dir names one of them, or a folder that holds it.

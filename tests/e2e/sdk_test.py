@@ -95,6 +95,33 @@ def test_a_model_is_found_whatever_bytes_its_path_has(script):
     """)
 
 
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_function_may_start_processes_that_import_its_program(script, method):
+    script(f"""
+    def train() -> int:
+        import multiprocessing
+        with multiprocessing.get_context("{method}").Pool(2) as pool:
+            return sum(pool.map(abs, [1, -2]))
+
+    result = trainstep.run(train, job_options={{"limits": {{"running": "30s"}}}})
+    assert result.results == {{"Output": 3}}, result
+    """)
+
+
+@pytest.mark.parametrize("content", [b"accuracy 0.9", b"[0.9]", b"\x80\x04", b'"text"', b""], ids=["words", "list", "bytes", "text", "nothing"])
+def test_metrics_that_are_the_programs_own_may_be_anything(script, content):
+    script(f"""
+    def train(metrics: trainstep.OutputPath, note: trainstep.OutputPath):
+        with open(metrics, "wb") as file:
+            file.write({content!r})
+        with open(note, "w") as file:
+            file.write("1")
+
+    result = trainstep.run(train)
+    assert result.exit_code == 0 and result.metrics == {{}}, result
+    """)
+
+
 def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     output = script("""
         import base64, pathlib, json

@@ -420,6 +420,27 @@ def test_the_last_words_of_a_program_are_told_without_secrets(tmp_path, name):
     assert not [line for line in ended.out.splitlines() if "hunter2" in line and not line.startswith("[main]")]
 
 
+def test_an_exit_code_is_written_over_nothing_but_an_exit_code(tmp_path):
+    (tmp_path / "data").write_text("1,2\n")
+    words = ["run", *specification(json.dumps({"image": "none", "command": ["true"]})), "--exit-code-file"]
+    refused = call(PROGRAM, tmp_path, [*words, str(tmp_path / "data")])
+    assert refused.code == 2 and "data holds something else; give a new file" in refused.err
+    assert (tmp_path / "data").read_text() == "1,2\n"
+    (tmp_path / "code").write_text("143\n")
+    assert call(PROGRAM, tmp_path, [*words, str(tmp_path / "code")]).code == 0
+    assert (tmp_path / "code").read_text() == "0\n"
+
+
+def test_a_model_keeps_its_place_when_something_else_cannot_be_written(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/older").write_text("older")
+    component = {"image": "none", "command": ["sh", "-c", 'mkdir "$0"; echo new >"$0/new"', {"outputPath": "model_dir"}]}
+    words = ["run", *specification(json.dumps(component)), "--model-dir", str(tmp_path / "model"), "--report", "/dev/full"]
+    ended = call(PROGRAM, tmp_path, words)
+    assert ended.code == 3 and "/dev/full" in ended.out + ended.err
+    assert [entry.name for entry in (tmp_path / "model").iterdir()] == ["older"]
+
+
 def test_results_hold_nan_in_one_way(tmp_path):
     component = {
         "name": "train",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "follow/record.h"
 
+#include <limits>
+
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -124,4 +126,8 @@ TEST_CASE("what is no record is refused, whatever it holds") {
   CHECK_FALSE(read_event(Json::object({{"at", 1}, {"event", "pod"}}), 2));
   CHECK_FALSE(read_event(Json::object({{"at", 1}, {"event", "member_started"}, {"member", 2}}), 2));
   CHECK_FALSE(read_event(Json("text"), 2));
+  const auto at = [](std::int64_t when) { return read_event(Json::object({{"at", when}, {"event", "prepared"}}), 2); };
+  CHECK(at(0));
+  CHECK_FALSE(at(std::numeric_limits<std::int64_t>::min()));
+  CHECK_FALSE(at(std::numeric_limits<std::int64_t>::max()));
 }

@@ -119,24 +119,29 @@ TEST_CASE("A model that no output of the program is bound to is told before the 
   CHECK_FALSE(unbound_model(inputs, plan));
 }
 
-TEST_CASE("A record is written neither over an input nor where another output goes") {
+TEST_CASE("Neither a record nor an exit code is written over an input or where another output goes") {
   const Places places;
   const auto& folder = places.folder;
   Inputs inputs;
   inputs.request.inputs.push_back({"train_dataset_dir", (folder / "old").string(), "", "", Json::object()});
   inputs.targets = {file("metrics", folder / "metrics.json")};
-  const auto refusal = [&](const std::filesystem::path& record) {
-    const auto checked = check_outputs(inputs, record.string());
-    return checked ? std::string() : checked.error().message;
-  };
-  CHECK_THAT(refusal(folder / "old"), Contains("record: ") && Contains("train_dataset_dir"));
-  CHECK_THAT(refusal(folder / "old/a"), Contains("train_dataset_dir"));
-  CHECK_THAT(refusal(folder / "metrics.json"), Contains("metrics and record: both"));
-  CHECK_THAT(refusal(folder / "metrics.json/a"), Contains("lies below"));
   std::filesystem::create_symlink("metrics.json", folder / "link");
-  CHECK_THAT(refusal(folder / "link"), Contains("both lead to"));
-  CHECK(refusal(folder / "record").empty());
-  CHECK(refusal("").empty());
+  for (const std::string name : {"record", "exit-code-file"}) {
+    INFO(name);
+    const auto refusal = [&](const std::filesystem::path& place) {
+      const auto checked = name == "record" ? check_outputs(inputs, place.string(), "") : check_outputs(inputs, "", place.string());
+      return checked ? std::string() : checked.error().message;
+    };
+    CHECK_THAT(refusal(folder / "old"), Contains(name + ": ") && Contains("train_dataset_dir"));
+    CHECK_THAT(refusal(folder / "old/a"), Contains("train_dataset_dir"));
+    CHECK_THAT(refusal(folder / "metrics.json"), Contains("metrics and " + name + ": both"));
+    CHECK_THAT(refusal(folder / "metrics.json/a"), Contains("lies below"));
+    CHECK_THAT(refusal(folder / "link"), Contains("both lead to"));
+    CHECK(refusal(folder / "other").empty());
+    CHECK(refusal("").empty());
+  }
+  CHECK_FALSE(check_outputs(inputs, (folder / "other").string(), (folder / "other").string()));
+  CHECK(check_outputs(inputs, "", "/proc/self/fd/1"));  // somebody's descriptor
 }
 
 TEST_CASE("The executor output's file is tried like all others") {
@@ -146,7 +151,7 @@ TEST_CASE("The executor output's file is tried like all others") {
   inputs.targets = {file("results", folder / "results.json")};
   const auto refusal = [&](const std::filesystem::path& place) {
     inputs.executor_output_file = place.string();
-    const auto checked = check_outputs(inputs, "");
+    const auto checked = check_outputs(inputs, "", "");
     return checked ? std::string() : checked.error().message;
   };
   CHECK_THAT(refusal(folder / "old"), Contains("outputs.outputFile: ") && Contains("folder"));
@@ -164,12 +169,12 @@ TEST_CASE("No file of ours is written over an input, whatever it is called and w
   for (const auto* name : {"report", "results", "job_name_file", "metrics", "mlpipeline_ui_metadata"})
     for (const auto* path : {"old/a", "link", "old/../link"}) {
       inputs.targets = {file(name, folder / path)};
-      const auto checked = check_outputs(inputs, "");
+      const auto checked = check_outputs(inputs, "", "");
       REQUIRE_FALSE(checked);
       CHECK_THAT(checked.error().message, Contains(std::string(name) + ": ") && Contains("is, or lies in, train_dataset_dir"));
     }
   inputs.targets = {file("report", folder / "old/b")};
-  CHECK(check_outputs(inputs, ""));
+  CHECK(check_outputs(inputs, "", ""));
 }
 
 TEST_CASE("Asking makes nothing") {
