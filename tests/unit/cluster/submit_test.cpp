@@ -123,7 +123,7 @@ TEST_CASE_METHOD(Server, "the name is looked up before the dry run, which a quot
   REQUIRE(result);
   REQUIRE(*result);
   CHECK((**result).adopted);
-  CHECK(asked == Words{"GET"});
+  CHECK(asked == Words{"GET", "PATCH"});
 }
 
 TEST_CASE_METHOD(Server, "an odd answer to discovery is asked again, also that the resource is not served") {
@@ -226,7 +226,8 @@ TEST_CASE_METHOD(Server, "a job that was left for a while is taken up for good")
   SECTION("without a deadline of its own") {
     submit();
     REQUIRE(patches.size() == 1);
-    CHECK(patches[0] == Json::parse(R"({"metadata": {"uid": "u-0", "annotations": {"trainstep.dev/kept-until": null}},
+    CHECK(patches[0] == Json::parse(R"({"metadata": {"uid": "u-0", "annotations": {"trainstep.dev/kept-until": null,
+                                                                                   "trainstep.dev/followed-by": "attempt-1"}},
                                         "spec": {"activeDeadlineSeconds": null}})"));
   }
   SECTION("with one") {
