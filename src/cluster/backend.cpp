@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cluster/agreed_clock.h"
 #include "cluster/data.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
@@ -104,7 +105,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   // operators.md §8, trap 2: the v1 operator does not.
-  emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1", from_rfc3339(m_created), m_client.clock()});
+  emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1", from_rfc3339(m_created), clusters_clock()});
   if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
   if (!m_wanted.empty())
     m_companions = std::make_unique<Companions>(m_client, m_submitted->object, std::move(m_wanted), [this](Result<void> made) {
@@ -115,6 +116,11 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   look_at_job(m_submitted->object);
   watch_all();
   m_submitted->object = Json();  // the watch knows it better
+}
+
+std::optional<Duration> ClusterBackend::clusters_clock() const {
+  const auto started = from_rfc3339(text(at(&m_submitted->object, "status"), "startTime"));
+  return agreed_clock(m_client.clock(), m_client.loop().now(), std::max({m_facts.written, from_rfc3339(m_created), started}));
 }
 
 void ClusterBackend::watch_all() {
@@ -184,7 +190,7 @@ void ClusterBackend::watch_events(const std::string& object) {
 }
 
 void ClusterBackend::look_at_job(const Json& object) {
-  if (uid_of(object) != m_uid || m_gone || !m_known.take(object)) return;
+  if (uid_of(object) != m_uid || m_gone || !m_known.take(object, m_client.loop().now())) return;
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   auto judged = kinds::find(m_plan.kind).judge(object);
@@ -201,7 +207,7 @@ void ClusterBackend::look_at_job(const Json& object) {
 
 void ClusterBackend::look_at_pod(const Json& object) {
   const auto member = m_pods_by_label->member_of(object, m_uid, m_created);
-  if (!member || !m_known.take(object)) return;
+  if (!member || !m_known.take(object, m_client.loop().now())) return;
   auto pod = kinds::read_pod(object);
   m_pods[pod.uid] = *member;
   if (pod.over()) pod_over();

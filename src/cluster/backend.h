@@ -91,6 +91,7 @@ class ClusterBackend : public run::Backend {
   void go_on_with_found();
   [[nodiscard]] Duration time_left() const;
   [[nodiscard]] Duration time_for_cleanup() const;
+  [[nodiscard]] std::optional<Duration> clusters_clock() const;
   [[nodiscard]] Lease::Job lease_of_job() const;
   [[nodiscard]] bool is_taken_over(const Json& object) const;
   void lease_job();
@@ -197,8 +198,8 @@ class ClusterBackend : public run::Backend {
   bool m_taken_over = false;      // another attempt follows it
   bool m_leased = false;          // it has a deadline of an attempt before, as it was seen last
   bool m_lifting = false;
-  bool m_waits = false;  // it is suspended and has not begun
-  Deadline m_lift_rests;                  // until then none is taken away
+  bool m_waits = false;                  // it is suspended and has not begun
+  Deadline m_lift_rests;                 // until then none is taken away
   kube::Client::CallId m_keep_call = 0;  // a look between two tries to leave it
 };
 

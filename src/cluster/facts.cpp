@@ -140,6 +140,14 @@ void find_retries(const Json* spec, std::optional<Time> created, Facts& facts) {
   facts.retry_pause = pause_before_next(backoff, *attempt);
 }
 
+// The newest time of the pod that the control plane has written, not the node.
+std::optional<Time> written(const Json& pod) {
+  auto newest = from_rfc3339(text(metadata_of(pod), "creationTimestamp"));
+  for (const auto& condition : list(at(&pod, "status"), "conditions"))
+    if (text(&condition, "type") == "PodScheduled") newest = std::max(newest, from_rfc3339(text(&condition, "lastTransitionTime")));
+  return newest;
+}
+
 // KFP's driver has Argo's emissary run the launcher, and that the step's command.
 bool has_launcher(const Json* container) {
   for (const auto* key : {"command", "args"})
@@ -165,6 +173,7 @@ Facts read_facts(const Json& pod) {
   facts.launcher = has_launcher(own_container(at(&pod, "spec")));
   if (const auto* grace = at(at(&pod, "spec"), "terminationGracePeriodSeconds"); grace != nullptr && grace->is_number_integer())
     facts.grace = std::chrono::seconds(std::clamp<std::int64_t>(grace->get<std::int64_t>(), 0, 86'400));
+  facts.written = written(pod);
   find_retries(at(&pod, "spec"), from_rfc3339(text(metadata, "creationTimestamp")), facts);
   return facts;
 }

@@ -50,6 +50,7 @@ struct Facts {
   std::optional<Time> retried_until;      // … until then, if this is set
   Duration retry_pause{0};                // how long it waits before the next attempt
   Duration grace{30'000};                 // our pod's, between SIGTERM and SIGKILL
+  std::optional<Time> written;            // when our pod was made, or given a node: by the cluster's clock it is later now
   bool launcher = false;                  // we run below KFP's launcher, which dies of the SIGTERM and takes us along within a second
   std::vector<std::string> notices;       // what could not be found out, and what follows from it
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/freshness.h"
 
+#include <chrono>
+
 #include "cluster/objects.h"
 #include "kube/version.h"
 
@@ -8,13 +10,18 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr int most_older = 20;
+constexpr int several = 3;
+constexpr std::chrono::minutes long_since{2};
 
 }  // namespace
 
-bool Freshness::take(const Json& object) {
+bool Freshness::take(const Json& object, Time now) {
   auto& seen = m_seen[uid_of(object)];
   const auto version = text(metadata_of(object), "resourceVersion");
-  if (kube::is_older_version(version, seen.version) && ++seen.older <= most_older) return false;
+  if (kube::is_older_version(version, seen.version)) {
+    if (++seen.older == 1) seen.since = now;
+    if (seen.older <= most_older && (seen.older < several || now - seen.since < long_since)) return false;
+  }
   seen.older = 0;
   if (!version.empty()) seen.version = version;
   return true;

@@ -43,7 +43,7 @@ std::optional<Time> disrupted_since(const Json* status, std::optional<Time> now)
   return reason == "Evicted" || reason == "NodeShutdown" || reason == "Terminated" ? now : std::nullopt;
 }
 
-bool is_lost(const Json& pod, Time now) { return deleting(metadata_of(pod)) || disrupted_since(at(&pod, "status"), now).has_value(); }
+bool is_lost(const Json& pod) { return deleting(metadata_of(pod)) || disrupted_since(at(&pod, "status"), Time{}).has_value(); }
 
 // Argo counts from the start of the Workflow; one that is made from a template has that one's deadline in its status.
 bool is_past_deadline(const Json& workflow, Time now) {
@@ -110,14 +110,16 @@ OwnLife::~OwnLife() {
   m_client.loop().cancel(m_next_look);
 }
 
+Time OwnLife::clusters_now() const { return m_client.loop().now() + m_client.clock().value_or(Duration{0}); }
+
 // `whole`: not only its metadata.
 void OwnLife::look_at_pod(const Json& pod, bool whole) {
   const auto* metadata = metadata_of(pod);
   if (text(metadata, "uid") != m_facts.pod_uid) return;
   if (completed(metadata) && !whole) ask_who_completed();
-  if (completed(metadata) && whole && !is_lost(pod, m_client.loop().now())) return cancel(std::string(stopped_or_late));
+  if (completed(metadata) && whole && !is_lost(pod)) return cancel(std::string(stopped_or_late));
   const auto deleted = from_rfc3339(text(metadata, "deletionTimestamp"));
-  const auto since = deleted ? deleted : disrupted_since(at(&pod, "status"), m_client.loop().now());
+  const auto since = deleted ? deleted : disrupted_since(at(&pod, "status"), clusters_now());
   if (deleting(metadata) || since) m_eviction = Eviction{"this step's pod is evicted or deleted, its workflow goes on", since};
 }
 
@@ -135,7 +137,7 @@ void OwnLife::ask_who_completed() {
 
 void OwnLife::look_at_completed(const kube::Answer& answer) {
   const auto presence = presence_of(answer, m_facts.pod, m_facts.pod_uid);
-  const bool lost = presence == Presence::gone || (presence == Presence::there && is_lost(*answer, m_client.loop().now()));
+  const bool lost = presence == Presence::gone || (presence == Presence::there && is_lost(*answer));
   if (!lost) return cancel(std::string(stopped_or_late));
   if (!m_facts.workflow) return;
   const auto name = "metadata.name=" + m_facts.workflow->name;
@@ -255,8 +257,7 @@ void OwnLife::confirm_by_name() {
 // This is the whole Workflow: what its metadata do not tell counts, too.
 void OwnLife::end_if_over(const Json& workflow) {
   look_at_workflow(workflow);
-  const auto now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
-  if (const auto why = why_no_other_attempt(workflow, now); !why.empty()) cancel(why);
+  if (const auto why = why_no_other_attempt(workflow, clusters_now()); !why.empty()) cancel(why);
 }
 
 // A signal has come.

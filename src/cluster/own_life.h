@@ -36,6 +36,7 @@ class OwnLife {
  private:
   void look();
   void look_at_both();
+  [[nodiscard]] Time clusters_now() const;
   void look_at_pod(const Json& pod, bool whole);
   void ask_who_completed();
   void look_at_completed(const kube::Answer& answer);
@@ -56,7 +57,7 @@ class OwnLife {
   Why m_why;
   kube::Client::CallId m_pod_call = 0, m_workflow_call = 0;
   Loop::TimerId m_timer = 0, m_next_look = 0;
-  kube::Client::CallId m_question = 0;  // whether the Workflow is gone
+  kube::Client::CallId m_question = 0;        // whether the Workflow is gone
   kube::Client::CallId m_completed_call = 0;  // whether our pod, which is labelled as completed, was lost
   Loop::TimerId m_question_timer = 0;
   int m_questions = 0;      // without an answer

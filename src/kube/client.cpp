@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "data/json_reader.h"
@@ -22,11 +21,6 @@ constexpr int most_doubts = 5;   // that something is not there which must be: s
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
-
-// One of several API servers, or what stands before one, may have a wrong clock: the answer that is the nearest to our own clock counts.
-void note_clock(std::optional<Duration>& clock, Duration ahead) {
-  if (!clock || std::chrono::abs(ahead) < std::chrono::abs(*clock)) clock = ahead;
-}
 
 }  // namespace
 
@@ -121,7 +115,7 @@ Answer Client::read(const std::string& what, const Result<http::Response>& respo
 void Client::answered(CallId id, const Result<http::Response>& response) {
   auto& call = *m_calls.at(id);
   call.exchange = 0;
-  if (const auto time = response ? http::server_time(*response) : std::nullopt) note_clock(m_clock, *time - m_loop.now());
+  if (const auto time = response ? http::server_time(*response) : std::nullopt) m_clock.told(*time, m_loop.now());
   auto answer = read(call.what, response);
   const auto status = answer ? 200 : answer.error().status;
   const auto again = status == 401 && !call.refused;

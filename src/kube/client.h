@@ -16,6 +16,7 @@
 #include "http/transport.h"
 #include "kube/api_error.h"
 #include "kube/credentials.h"
+#include "kube/server_clock.h"
 #include "kube/troubles.h"
 
 namespace trainstep::kube {
@@ -98,8 +99,8 @@ class Client {
   // A stream's end that was no 2xx, as an error; a 401 names how we authenticate.
   [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response) const;
   [[nodiscard]] Loop& loop() { return m_loop; }
-  // How much the API server's clock is ahead of ours, by its last answer; unset: it does not tell.
-  [[nodiscard]] std::optional<Duration> clock() const { return m_clock; }
+  // How much the API server's clock is ahead of ours, by its last answers; unset: it does not tell.
+  [[nodiscard]] std::optional<Duration> clock() const { return m_clock.ahead(m_loop.now()); }
   [[nodiscard]] const Credentials& credentials() const { return *m_credentials; }
 
  private:
@@ -123,7 +124,7 @@ class Client {
   std::mt19937_64 m_random;
   Troubles m_troubles;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
-  std::optional<Duration> m_clock;
+  ServerClock m_clock;
   bool m_worked = false;  // the server has let us in once
   CallId m_next = 1;
   std::set<http::Transport::Id> m_streams;                // under way

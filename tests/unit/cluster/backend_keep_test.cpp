@@ -83,11 +83,14 @@ struct Kept {
   }
   Duration clock{0};  // how much the cluster's is ahead
   [[nodiscard]] Json list() const {
-    return {{"kind", "JobList"}, {"apiVersion", "batch/v1"}, {"metadata", {{"resourceVersion", "5"}}}, {"items", Json::array({listed.is_null() ? job() : listed})}};
+    return {{"kind", "JobList"},
+            {"apiVersion", "batch/v1"},
+            {"metadata", {{"resourceVersion", "5"}}},
+            {"items", Json::array({listed.is_null() ? job() : listed})}};
   }
   std::string version = "5";
   Json spec, status, annotations, listed;  // of the job; it as the watch begins with it
-  std::vector<Json> bodies;  // of the PATCHes
+  std::vector<Json> bodies;                // of the PATCHes
   [[nodiscard]] bool sent_a(const std::string& method) const { return std::ranges::find(sent, method) != sent.end(); }
   bool removing = false;
 };

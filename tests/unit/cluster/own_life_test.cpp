@@ -26,7 +26,7 @@ struct Life {
   bool may_get = true;             // the Workflow by its name
   int stale_lists = 0;             // so many lists of Workflows are empty, though it is there
   bool asking = false;
-  bool pod_gone = false;           // whoever asks for it by its name does not find it
+  bool pod_gone = false;  // whoever asks for it by its name does not find it
   std::vector<std::string> cancels;
   std::unique_ptr<OwnLife> life;
   std::optional<std::optional<std::string>> why;
@@ -39,7 +39,8 @@ struct Life {
   }
   void begin() {
     h.server.serve([this](const FakeTransport::Asked& asked) {
-      if (asked.request.url.path.ends_with("/step-1")) return asking ? answer : pod_gone ? refusal(404, "NotFound", "gone", {{"name", "step-1"}, {"kind", "pods"}}) : Reply::text(to_text(pod));
+      if (asked.request.url.path.ends_with("/step-1"))
+        return asking ? answer : pod_gone ? refusal(404, "NotFound", "gone", {{"name", "step-1"}, {"kind", "pods"}}) : Reply::text(to_text(pod));
       if (asked.request.url.path.ends_with("/workflows/wf")) return workflow_by_name();
       if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
       if (!refused.empty() && asked.request.url.path.ends_with(refused)) return refusal(403, "Forbidden", "no");
@@ -98,7 +99,8 @@ TEST_CASE_METHOD(Life, "a pod that is lost is labelled completed, too: that is n
   SECTION("deleted") { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; }
   SECTION("evicted by the kubelet") { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; }
   SECTION("of a node that was lost") {
-    pod["status"] = {{"phase", "Failed"}, {"conditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}})}};
+    pod["status"] = {{"phase", "Failed"},
+                     {"conditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}})}};
   }
   SECTION("gone") { pod_gone = true; }
   begin();

@@ -1,0 +1,41 @@
+// How much the API server's clock is ahead of ours, by what its answers say. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <optional>
+
+#include "base/time.h"
+
+namespace trainstep::kube {
+
+// One of several API servers, or what stands before one, may have a wrong clock, and ours may jump: of the answers of the last minute the one that
+// is the nearest to our clock counts.
+class ServerClock {
+ public:
+  void told(Time server, Time now) {
+    m_told.push_back({server - now, now});
+    if (m_told.size() > most) m_told.pop_front();
+  }
+  // Unset: it has told none.
+  [[nodiscard]] std::optional<Duration> ahead(Time now) const {
+    if (m_told.empty()) return std::nullopt;
+    auto nearest = m_told.back().ahead;
+    for (const auto& [ahead, at] : m_told)
+      if (std::chrono::abs(now - at) <= fresh && std::chrono::abs(ahead) < std::chrono::abs(nearest)) nearest = ahead;
+    return nearest;
+  }
+
+ private:
+  struct Told {
+    Duration ahead;
+    Time at;
+  };
+  static constexpr std::size_t most = 8;
+  static constexpr Duration fresh{60'000};
+  std::deque<Told> m_told;
+};
+
+}  // namespace trainstep::kube
