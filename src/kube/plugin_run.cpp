@@ -90,8 +90,21 @@ struct Prepared {
   ::_exit(127);
 }
 
+// A program that the plug-in has begun does not end with it: where we are ended by SIGKILL, this process ends their group. It runs nothing else.
+[[noreturn]] void keep_watch(pid_t group, pid_t parent) {
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::close_range(0, ~0U, 0);
+  int signal = 0;
+  while (::getppid() == parent) ::sigwait(&all, &signal);
+  ::kill(-group, SIGKILL);
+  ::_exit(0);
+}
+
 // The error number, or 0.
-int spawn(const ExecPlugin& plugin, int out, pid_t& pid) {
+int spawn(const ExecPlugin& plugin, int out, pid_t& pid, pid_t& watcher) {
   const auto program = program_of(plugin);
   if (program.empty()) return ENOENT;
   std::vector<std::string> arguments{plugin.command};
@@ -107,12 +120,21 @@ int spawn(const ExecPlugin& plugin, int out, pid_t& pid) {
   pid = ::fork();
   if (pid < 0) return errno;
   if (pid == 0) run_child(child);
+  watcher = ::fork();  // without one it is as good as it can be
+  if (watcher == 0) keep_watch(pid, child.parent);
   tell.close();
   int code = 0;
   ssize_t count = 0;
   do count = ::read(failure.get(), &code, sizeof code);
   while (count < 0 && errno == EINTR);
   return count == sizeof code ? code : 0;
+}
+
+void reap(pid_t& pid) {
+  pid_t waited = 0;
+  do waited = ::waitpid(pid, nullptr, 0);
+  while (waited < 0 && errno == EINTR);
+  pid = 0;
 }
 
 }  // namespace
@@ -130,7 +152,7 @@ void PluginRun::start() {
   m_out = Fd(ends[0]);
   const Fd in(ends[1]);
   ::fcntl(m_out.get(), F_SETFL, O_NONBLOCK);
-  const int problem = spawn(m_plugin, in.get(), m_pid);
+  const int problem = spawn(m_plugin, in.get(), m_pid, m_watcher);
   if (problem == 0) return;
   m_pid = std::max(m_pid, pid_t{0});
   m_problem =
@@ -145,6 +167,7 @@ std::optional<Result<std::string>> PluginRun::look() {
   read();
   if (ended) {
     m_pid = 0;
+    end_watcher();
     return verdict(waited < 0 ? 0 : status);
   }
   if (m_printed.size() > output_limit)
@@ -177,12 +200,17 @@ void PluginRun::read() {
 }
 
 void PluginRun::kill_and_reap() {
-  if (m_pid == 0) return;
-  ::kill(-m_pid, SIGKILL);
-  pid_t waited = 0;
-  do waited = ::waitpid(m_pid, nullptr, 0);
-  while (waited < 0 && errno == EINTR);
-  m_pid = 0;
+  if (m_pid > 0) {
+    ::kill(-m_pid, SIGKILL);
+    reap(m_pid);
+  }
+  end_watcher();
+}
+
+void PluginRun::end_watcher() {
+  if (m_watcher <= 0) return;
+  ::kill(m_watcher, SIGKILL);
+  reap(m_watcher);
 }
 
 Result<std::string> PluginRun::verdict(int status) const {

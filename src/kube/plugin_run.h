@@ -33,13 +33,15 @@ class PluginRun {
   void start();
   void read();
   void kill_and_reap();
+  void end_watcher();
   [[nodiscard]] Result<std::string> verdict(int status) const;
   [[nodiscard]] std::string hint() const;
 
   const ExecPlugin& m_plugin;
   Duration m_limit;
   std::chrono::steady_clock::time_point m_deadline;
-  pid_t m_pid = 0;  // 0: it has been reaped, or never was
+  pid_t m_pid = 0;      // 0: it has been reaped, or never was
+  pid_t m_watcher = 0;  // ends it and what it has begun, if we are killed
   Fd m_out;
   std::string m_printed;
   std::optional<Error> m_problem;

@@ -60,10 +60,10 @@ TEST_CASE("nobody waits for a plug-in that hangs, and it ends with whoever wante
   CHECK(ends(pid));
 }
 
-TEST_CASE("a plug-in ends with a process that is killed") {
+TEST_CASE("a plug-in, and what it has begun, ends with a process that is killed") {
   const TempDir folder;
   const auto file = (folder.path() / "pid").string();
-  const auto plugin = shell("echo $$ > " + file + "; exec sleep 3600");
+  const auto plugin = shell(GENERATE("echo $$ > ", "sleep 3600 & echo $! > ") + file + "; " + GENERATE("exec sleep 3600", "wait; sleep 3600"));
   const auto step = ::fork();
   if (step == 0) {
     const PluginRun run(plugin, plugin_limit);
