@@ -62,7 +62,8 @@ Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds:
   if (wanted == "never" || (wanted == "unfinished" && !outcome.empty())) return Existing::unwanted;
   if (has_lapsed(object, kind, plan.options.run_policy.active_deadline)) return Existing::lapsed;
   if (!outcome.empty() && outcome != "succeeded" && kind.judge(object).state == kinds::Judgement::State::failed) return Existing::reported_failure;
-  if (entry(object, "annotations", kinds::spec_hash_annotation) != plan.spec_hash) return Existing::other_spec;
+  const auto hash = entry(object, "annotations", kinds::spec_hash_annotation);
+  if (hash != plan.spec_hash) return hash.empty() ? Existing::unknown_spec : Existing::other_spec;
   return Existing::earlier_attempt;
 }
 

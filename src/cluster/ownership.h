@@ -29,6 +29,7 @@ enum class Existing {
   unwanted,          // the same step's, but job_options.reattach does not want it
   going,             // it is being deleted
   other_spec,        // this run's id, but another job
+  unknown_spec,      // this run's id, but nothing says of which inputs
   stranger,          // not ours at all
 };
 // `object` has the name that we wanted.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cluster/objects.h"
+#include "kinds/object.h"
 #include "kinds/render.h"
 
 namespace trainstep::cluster {
@@ -13,6 +14,7 @@ namespace {
 
 // A create that is answered 5xx, or not at all, is tried for so long (docs/cluster.md).
 constexpr Duration patience{300'000};
+constexpr Duration short_patience{30'000};  // of who only wants to know
 constexpr Duration look_again{1'000};
 constexpr Duration taking_up{30'000};  // so long a PATCH is tried before the job is followed without it
 constexpr Duration marking{5'000};     // … that only says who follows it
@@ -84,6 +86,7 @@ Duration Submission::unsettled() const { return m_creating || (m_settled.is_set(
 // a job of ours: then the server's absence is no verdict any more.
 kube::Retry Submission::patient() const {
   if (m_settled.is_set()) return {};
+  if (m_depth == Depth::dry_run) return {short_patience};
   return {patience, m_facts.pod.empty() && m_creates == 0};
 }
 
@@ -216,7 +219,7 @@ void Submission::decide_on(Json object) {
   m_call = 0;
   const auto uid = uid_of(object);
   const auto existing = judge_existing(object, m_plan, m_kind, m_attempt);
-  if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::stranger)
+  if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::unknown_spec && existing != Existing::stranger)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
   switch (existing) {
     case Existing::ours:
@@ -242,6 +245,11 @@ void Submission::decide_on(Json object) {
                    fmt::format("{} exists for this run, but with another specification; the inputs changed between two attempts. Delete it, or use "
                                "another run id",
                                shown_name())});
+    case Existing::unknown_spec:
+      return fail({ErrorKind::conflict,
+                   fmt::format("{} exists for this run, but whether it is of these inputs cannot be known: its annotation {} is missing; perhaps a "
+                               "webhook takes annotations away. Delete the job, or use another run id",
+                               shown_name(), kinds::spec_hash_annotation)});
     case Existing::stranger:
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists already and does not belong to this run; delete it, or use another model_name or run id", shown_name())});

@@ -140,8 +140,10 @@ result::Verdict JobFollower::unexplained_failure() const {
   if (m_gave_up && m_pending) text += "; " + m_pending->what();
   const bool of_a_pod_failure_policy = mentions(m_judgement, "failed with exit code");
   if (m_gave_up || by_restarts(m_judgement) || of_a_pod_failure_policy) return {VerdictClass::user, std::move(text), std::nullopt, false, 0};
-  text += m_hidden.empty() ? "; no pod is left that shows why, so whether the training program failed cannot be known"
-                           : "; its pods may not be looked at, so whether the training program failed cannot be known";
+  const bool any = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
+  text += fmt::format("; {}, so whether the training program failed cannot be known", !m_hidden.empty() ? "its pods may not be looked at"
+                                                                                      : any             ? "none of its pods shows why"
+                                                                                                        : "no pod is left that shows why");
   return {VerdictClass::system, std::move(text), std::nullopt, true, 0};
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("whose an existing job is") {
   lapsed["status"]["conditions"].back()["message"] = "PyTorchJob x has failed because it was active longer than specified deadline";
   CHECK(judge(lapsed) == Existing::lapsed);
   CHECK(judge(other_spec) == Existing::other_spec);
-  CHECK(judge(no_hash) == Existing::other_spec);
+  CHECK(judge(no_hash) == Existing::unknown_spec);
   CHECK(judge(stranger) == Existing::stranger);
   CHECK(judge(unlabelled) == Existing::stranger);
   CHECK(judge(going) == Existing::going);

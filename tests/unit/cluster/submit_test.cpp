@@ -27,6 +27,7 @@ struct Server {
   int behind = 0;                 // so many GETs do not know of the job yet
   bool takes_effect = true;       // those answers come although the job was made
   std::optional<Reply> dry_run, refused_patch;
+  Submission::Depth depth = Submission::Depth::create;
   Words asked, told;
   std::optional<Result<Submitted>> result;
   std::unique_ptr<Submission> submission;
@@ -74,7 +75,8 @@ struct Server {
     h.server.serve([this](const FakeTransport::Asked& request) { return answer(request); });
     submission = std::make_unique<Submission>(
         *h.client, plan, facts, "ns", "attempt-1",
-        Submission::Sink{[this](const std::string& line) { told.push_back(line); }, [this](Result<Submitted> done) { result = std::move(done); }});
+        Submission::Sink{[this](const std::string& line) { told.push_back(line); }, [this](Result<Submitted> done) { result = std::move(done); }},
+        depth);
     h.loop.run(longest);
   }
   Json of_an_earlier_attempt() {
@@ -114,6 +116,25 @@ TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job 
   REQUIRE(*result);
   CHECK_FALSE((**result).adopted);
   CHECK(asked == Words{"GET", "POST dry", "POST"});
+}
+
+TEST_CASE_METHOD(Server, "of a job whose annotations were taken away it is said that its inputs cannot be known") {
+  job = of_an_earlier_attempt();
+  job["metadata"].erase("annotations");
+  submit();
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::conflict);
+  CHECK_THAT(result->error().message, Contains("its annotation trainstep.dev/spec-hash is missing") && !Contains("inputs changed"));
+}
+
+TEST_CASE_METHOD(Server, "who only wants to know waits half a minute for what is no API server") {
+  discoveries.assign(1'000, Reply::text("<html>log in</html>"));
+  depth = Submission::Depth::dry_run;
+  submit(1min);
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::unavailable);
 }
 
 TEST_CASE_METHOD(Server, "the name is looked up before the dry run, which a quota could refuse because of the job that is there") {

@@ -171,7 +171,7 @@ TEST_CASE("kinds of failure") {
       {"only the job says it was evicted", runs(), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5, "MPIJobEvicted: 1/2 workers are evicted",
        true},
       {"nothing says why", runs(), "", "", system, 3,
-       "pytorchjobs/digits failed; no pod is left that shows why, so whether the training program failed cannot be known", true},
+       "pytorchjobs/digits failed; none of its pods shows why, so whether the training program failed cannot be known", true},
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);
