@@ -15,12 +15,13 @@
 #include "cli/app.h"
 #include "cli/connection.h"
 #include "cli/hand_over.h"
+#include "cli/one_job.h"
 #include "cli/print.h"
 #include "cluster/attach.h"
 #include "cluster/jobs.h"
 #include "cluster/pod_index.h"
-#include "cluster/removal.h"
 #include "cluster/rules.h"
+#include "kinds/conditions.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
 #include "log/back_pressure.h"
@@ -32,20 +33,14 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr Duration patience{30'000};
 constexpr std::chrono::hours for_ever{24 * 365};  // who pages through a log may think; there is nothing to be stopped
-
-std::string text(const Json& object, const char* pointer) {
-  const Json::json_pointer place(pointer);
-  return object.contains(place) && object.at(place).is_string() ? object.at(place).get<std::string>() : std::string();
-}
-
-std::string shown_name(const cluster::Submitted& job) { return fmt::format("{}/{}", job.resource.plural, text(job.object, "/metadata/name")); }
 
 std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan) {
   using enum kinds::Judgement::State;
   if (!text(job.object, "/metadata/deletionTimestamp").empty()) return "deleting";
-  switch (kinds::find(plan.kind).judge(job.object).state) {
+  const auto judged = kinds::find(plan.kind).judge(job.object);
+  if (judged.reason == kinds::contradicted) return "unclear";  // its status tells both ends
+  switch (judged.state) {
     case pending:
       return "pending";
     case suspended:
@@ -62,27 +57,6 @@ std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan)
       break;
   }
   return "created";
-}
-
-Result<cluster::Found> find(Connection& connection) {
-  Result<cluster::Found> found = internal_error("no answer");
-  cluster::find_jobs(connection.client, connection.name_space, [&](Result<cluster::Found> result) {
-    found = std::move(result);
-    connection.loop.stop();
-  });
-  connection.loop.run();
-  return found;
-}
-
-// Exactly one.
-Result<cluster::Submitted> find_one(Connection& connection, const std::string& run) {
-  ASSIGN(auto found, find(connection));
-  return cluster::choose(std::move(found), run, connection.name_space);
-}
-
-Result<std::unique_ptr<Connection>> connect(const JobsCommand& command, Access access) {
-  ASSIGN(auto place, find_cluster(command.context, command.name_space));
-  return std::make_unique<Connection>(std::move(place), access);
 }
 
 std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
@@ -178,8 +152,11 @@ class LogReader {
       m_problem = std::move(problem.error);
       m_connection.loop.stop();
     };
+    connection.client.on_trouble([this](const std::string& reason) { m_trouble = reason; });
     m_watch = std::make_unique<kube::Watch>(connection.client, std::move(pods), std::move(sink));
+    m_silence = connection.loop.after(jobs_patience, [this] { look_at_silence(); });
   }
+  ~LogReader() { m_connection.loop.cancel(m_silence); }
 
   // Errors: not_found (no such pod), those of reading.
   Result<void> read(const std::string& job_name) {
@@ -202,6 +179,14 @@ class LogReader {
     if (!stream) stream = follow(pod, known);
     stream->hold(m_held);
     if (pod.over()) stream->ended();
+  }
+
+  // What answers may be no API server: a gateway's page comes for ever.
+  void look_at_silence() {
+    if (m_watch->synced()) return;
+    m_problem = Error{ErrorKind::unavailable,
+                      fmt::format("list pods: no answer for {}{}{}", describe(jobs_patience), m_trouble.empty() ? "" : ": ", m_trouble)};
+    m_connection.loop.stop();
   }
 
   void hold(bool held) {
@@ -235,6 +220,8 @@ class LogReader {
   std::map<std::string, std::unique_ptr<kube::LogStream>> m_streams;  // by the pod's uid
   std::unique_ptr<kube::Watch> m_watch;
   std::optional<Error> m_problem;
+  std::string m_trouble;  // of the server, as it was told last
+  Loop::TimerId m_silence = 0;
   int m_open = 0;
 };
 
@@ -247,46 +234,6 @@ Result<int> logs(const JobsCommand& command) {
   return 0;
 }
 
-// The job goes after its pods.
-cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitted& job, const std::string& uid) {
-  const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
-                        text(job.object, "/metadata/name"), ""};
-  cluster::Removal::Order order{path, uid};
-  order.patience = patience;
-  order.silence = patience;
-  order.to_the_end = true;
-  cluster::Removal::Outcome ended;
-  bool told = false;
-  const auto failing = [&](const kube::ApiError& problem) {
-    if (problem.status != 0 && !std::exchange(told, true)) connection.tell(problem.error.message + "; trying again");
-  };
-  const auto remains = [&](const Json& object) {
-    connection.tell(
-        fmt::format("{} is being deleted; waiting for {} (Ctrl-C ends only the waiting)", shown_name(job), cluster::what_remains(object)));
-  };
-  const cluster::Removal removal(connection.client, std::move(order), {failing, remains, [&](cluster::Removal::Outcome outcome) {
-                                                                         ended = std::move(outcome);
-                                                                         connection.loop.stop();
-                                                                       }});
-  connection.loop.run();
-  return ended;
-}
-
-Result<int> stop(const JobsCommand& command) {
-  TRY(cluster::check_run(command.run));
-  ASSIGN(const auto connection, connect(command, Access::write));
-  ASSIGN(const auto job, find_one(*connection, command.run));
-  const auto uid = text(job.object, "/metadata/uid");
-  if (uid.empty()) return internal_error(shown_name(job) + " has no uid: it is not deleted, as another one may have its name");
-  auto ended = remove(*connection, job, uid);
-  const bool gone = ended.end == cluster::Removal::End::gone;
-  if (ended.end == cluster::Removal::End::failed) return std::move(ended.problem->error);
-  if (!gone && ended.problem->error.kind != ErrorKind::denied)
-    return in_context("the job is being deleted, but its end cannot be seen", std::move(ended.problem->error));
-  return print(
-      fmt::format("{} {}\n", shown_name(job), gone ? "and its pods are deleted" : "is being deleted; when its pods are gone may not be seen"));
-}
-
 int finish(Result<int> code) { return code ? *code : report(code.error()); }
 
 }  // namespace
@@ -294,6 +241,5 @@ int finish(Result<int> code) { return code ? *code : report(code.error()); }
 int run_list(const JobsCommand& command) { return finish(list(command)); }
 int run_attach(const JobsCommand& command) { return finish(attach(command)); }
 int run_logs(const JobsCommand& command) { return finish(logs(command)); }
-int run_stop(const JobsCommand& command) { return finish(stop(command)); }
 
 }  // namespace trainstep::cli

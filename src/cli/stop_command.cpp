@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "cli/app.h"
+#include "cli/one_job.h"
+#include "cli/print.h"
+#include "cluster/pods_end.h"
+#include "cluster/removal.h"
+
+namespace trainstep::cli {
+namespace {
+
+// The job goes after its pods.
+cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitted& job, const std::string& uid) {
+  const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
+                        text(job.object, "/metadata/name"), ""};
+  cluster::Removal::Order order{path, uid};
+  order.patience = jobs_patience;
+  order.silence = jobs_patience;
+  order.to_the_end = true;
+  cluster::Removal::Outcome ended;
+  bool told = false;
+  const auto failing = [&](const kube::ApiError& problem) {
+    if (problem.status != 0 && !std::exchange(told, true)) connection.tell(problem.error.message + "; trying again");
+  };
+  const auto remains = [&](const Json& object) {
+    connection.tell(
+        fmt::format("{} is being deleted; waiting for {} (Ctrl-C ends only the waiting)", shown_name(job), cluster::what_remains(object)));
+  };
+  const cluster::Removal removal(connection.client, std::move(order), {failing, remains, [&](cluster::Removal::Outcome outcome) {
+                                                                         ended = std::move(outcome);
+                                                                         connection.loop.stop();
+                                                                       }});
+  connection.loop.run();
+  return ended;
+}
+
+// Somebody else may have deleted the job in the background: then it goes before its pods.
+std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::Submitted& job) {
+  const auto plan = cluster::plan_of(job);
+  if (!plan) return std::nullopt;
+  std::optional<kube::ApiError> problem;
+  const auto remains = [&](const std::string& pod) {
+    connection.tell(fmt::format("{} is deleted; waiting for its pod {} (Ctrl-C ends only the waiting)", shown_name(job), pod));
+  };
+  const cluster::PodsEnd end(connection.client, job, *plan, jobs_patience, {remains, [&](const std::optional<kube::ApiError>& why) {
+                                                                              problem = why;
+                                                                              connection.loop.stop();
+                                                                            }});
+  connection.loop.run();
+  return problem;
+}
+
+Result<int> stop(const JobsCommand& command) {
+  TRY(cluster::check_run(command.run));
+  ASSIGN(const auto connection, connect(command, Access::write));
+  ASSIGN(const auto job, find_one(*connection, command.run));
+  const auto uid = text(job.object, "/metadata/uid");
+  if (uid.empty()) return internal_error(shown_name(job) + " has no uid: it is not deleted, as another one may have its name");
+  auto ended = remove(*connection, job, uid);
+  const bool gone = ended.end == cluster::Removal::End::gone;
+  if (gone) ended.problem = await_pods(*connection, job);
+  if (ended.end == cluster::Removal::End::failed) return std::move(ended.problem->error);
+  if (ended.problem && ended.problem->error.kind != ErrorKind::denied)
+    return in_context(gone ? "the job is deleted, but the end of its pods cannot be seen" : "the job is being deleted, but its end cannot be seen",
+                      std::move(ended.problem->error));
+  return print(fmt::format("{} {}\n", shown_name(job),
+                           !ended.problem ? "and its pods are deleted"
+                           : gone         ? "is deleted; when its pods are gone may not be seen"
+                                          : "is being deleted; when its pods are gone may not be seen"));
+}
+
+}  // namespace
+
+int run_stop(const JobsCommand& command) {
+  const auto code = stop(command);
+  return code ? *code : report(code.error());
+}
+
+}  // namespace trainstep::cli

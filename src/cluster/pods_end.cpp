@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/pods_end.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/objects.h"
+#include "kinds/kind.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration next_look{1'000};
+constexpr int told_after = 5;  // looks
+
+}  // namespace
+
+PodsEnd::PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration patience, Sink sink)
+    : m_client(client),
+      m_index(kinds::find(plan.kind), job.resource, plan.job_name, kinds::find(plan.kind).replicas(plan)),
+      m_selector(kinds::find(plan.kind).pods(plan.job_name, job.resource, "", -1)),
+      m_name_space(text(metadata_of(job.object), "namespace")),
+      m_uid(uid_of(job.object)),
+      m_created(text(metadata_of(job.object), "creationTimestamp")),
+      m_patience(patience),
+      m_sink(std::move(sink)) {
+  look();
+}
+
+PodsEnd::~PodsEnd() {
+  m_client.cancel(m_call);
+  m_client.loop().cancel(m_next);
+}
+
+void PodsEnd::look() {
+  m_next = 0;
+  m_call = m_client.list({"v1", "pods", m_name_space, "", ""}, {{"labelSelector", m_selector}}, {m_patience},
+                         [this](const kube::Answer& answer) { looked(answer); }, {.trim = kinds::trim_pod});
+}
+
+void PodsEnd::looked(const kube::Answer& answer) {
+  m_call = 0;
+  const auto done = [this](std::optional<kube::ApiError> why) { std::exchange(m_sink.done, nullptr)(why); };  // it may destroy this
+  if (!answer) return done(answer.error());
+  const auto& items = answer->at("items").get_ref<const Json::array_t&>();
+  const auto left = std::ranges::find_if(items, [this](const Json& pod) { return m_index.member_of(pod, m_uid, m_created).has_value(); });
+  if (left == items.end()) return done(std::nullopt);
+  if (++m_looks == told_after && m_sink.remains) m_sink.remains(text(metadata_of(*left), "name"));
+  m_next = m_client.loop().after(next_look, [this] { look(); });
+}
+
+}  // namespace trainstep::cluster

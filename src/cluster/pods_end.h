@@ -1,0 +1,42 @@
+// The end of the pods of a job that is gone: who deletes a job in the background takes it away before them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cluster/pod_index.h"
+#include "cluster/submit.h"
+#include "kube/client.h"
+#include "plan/plan.h"
+
+namespace trainstep::cluster {
+
+class PodsEnd {
+ public:
+  struct Sink {
+    std::function<void(const std::string& pod)> remains;                 // once, when one lets us wait for seconds
+    std::function<void(const std::optional<kube::ApiError>& why)> done;  // once, from the loop: there is none, or why that cannot be seen
+  };
+  // `job`: as it was seen. `patience`: with a server that does not answer. `client` must outlive it.
+  PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration patience, Sink sink);
+  PodsEnd(const PodsEnd&) = delete;
+  PodsEnd& operator=(const PodsEnd&) = delete;
+  ~PodsEnd();
+
+ private:
+  void look();
+  void looked(const kube::Answer& answer);
+
+  kube::Client& m_client;
+  PodIndex m_index;
+  std::string m_selector, m_name_space, m_uid, m_created;
+  Duration m_patience;
+  Sink m_sink;
+  kube::Client::CallId m_call = 0;
+  Loop::TimerId m_next = 0;
+  int m_looks = 0;
+};
+
+}  // namespace trainstep::cluster
