@@ -184,8 +184,8 @@ class LogReader {
   // What answers may be no API server: a gateway's page comes for ever.
   void look_at_silence() {
     if (m_watch->synced()) return;
-    m_problem = Error{ErrorKind::unavailable,
-                      fmt::format("list pods: no answer for {}{}{}", describe(jobs_patience), m_trouble.empty() ? "" : ": ", m_trouble)};
+    m_problem = Error{ErrorKind::unavailable, fmt::format("list pods: no answer of an API server for {}{}{}", describe(jobs_patience),
+                                                          m_trouble.empty() ? "" : ": ", m_trouble)};
     m_connection.loop.stop();
   }
 
