@@ -87,6 +87,8 @@ std::set<Class> Oracle::allowed() const {
   });
   // Of a status that tells both ends, only exit codes tell which, and their pods may have gone.
   if (scenario.odd.contradicts) result.insert(Class::system);
+  // Until its signal comes, an attempt that was lost judges the job as well: what ends it for the one ends it for the other.
+  if (m_world.m_twin && std::ranges::any_of(m_world.m_jobs, &JobRecord::deleted_by_step)) result.insert(Class::system);
   // A job that is to be made anew has a name that is not free.
   if (scenario.odd.held && std::ranges::any_of(m_world.m_jobs, [](const JobRecord& job) { return job.removed.has_value(); }))
     result.insert(Class::system);

@@ -172,6 +172,16 @@ void draw_cancel(Scenario& scenario, Random random, const Wishes& wishes) {
   if (scenario.step_fate == StepFate::evicted && random.chance(0.3)) scenario.keeping = random.pick({Accident::swallowed, Accident::gateway});
 }
 
+// Where nothing goes wrong it has the time to find out that it was lost; in doubt it takes the signal for a cancel.
+void draw_outlived(Scenario& scenario, Random random, const Wishes& wishes) {
+  const bool drawn = !wishes.step_fate && !wishes.kill && !wishes.simple && scenario.calm && scenario.workflow && random.chance(0.15);
+  if (drawn && scenario.step_fate == StepFate::lives) scenario.step_fate = StepFate::outlived;
+  if (scenario.step_fate != StepFate::outlived) return;
+  scenario.act_at_call = 0;
+  scenario.death = seconds(30);
+  scenario.own_pod = OwnPod::known;
+}
+
 // Answers to changes that say nothing of their object: rare, in bursts, or every other one.
 void draw_misanswers(Scenario& scenario, Random random, const Wishes& wishes) {
   if (scenario.calm || wishes.simple) return;
@@ -275,6 +285,8 @@ std::string_view name(StepFate fate) {
       return "is evicted";
     case StepFate::stopped:
       return "is stopped at its shell";
+    case StepFate::outlived:
+      return "is lost, and its process lives on";
   }
   return "";
 }
@@ -318,6 +330,7 @@ Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes) {
   draw_faults(scenario, random, wishes);
   draw_hardships(scenario, Random(seed * 0x9e3779b97f4a7c15U + 5), wishes);
   draw_cancel(scenario, Random(seed * 0x94d049bb133111ebU + 11), wishes);
+  draw_outlived(scenario, Random(seed * 0xbf58476d1ce4e5b9U + 13), wishes);
   draw_misanswers(scenario, Random(seed * 0xc2b2ae3d27d4eb4fU + 7), wishes);
   draw_surroundings(scenario, later, wishes);
   Random odd(seed * 0x369dea0f31a53f85U + 9);

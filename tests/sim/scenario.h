@@ -52,6 +52,7 @@ enum class StepFate {
   cancelled,  // the pipeline's run is terminated
   evicted,    // its pod is deleted; whether another one follows is the retry policy's affair
   stopped,    // Ctrl-C at a shell, and again when nothing comes of it
+  outlived,   // its pod is lost to its node, another attempt begins, and the process lives on for a while
 };
 std::string_view name(StepFate fate);
 

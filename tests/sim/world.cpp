@@ -213,6 +213,7 @@ void World::job_heard(const Happening& happening) {
     record->lapsed = true;
   const auto outcome = text_at(job.object, {"metadata", "annotations", "trainstep.dev/outcome"});
   if (!outcome.empty() && outcome != "succeeded") record->reported = true;
+  look_at_deadline(happening);
   if (happening.sort == Happening::Sort::deleted) record->gone = true;
   const bool deleted_now = happening.sort == Happening::Sort::deleted || (job.deleting() && !happening.before->deleting());
   if (deleted_now && happening.sort != Happening::Sort::deleted) hold(record->uid);

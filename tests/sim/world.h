@@ -129,6 +129,12 @@ class World {
   void evict_step();
   void stop_step();
   void end_pod();
+  void lose_step();
+  void outlive();
+  void make_twin();
+  void twin_ended(const result::Verdict& verdict);
+  void end_twin();
+  void look_at_deadline(const Happening& happening);
   void act();
   Network::Hook called(int number, const http::Request& request);
   Accident accident(const http::Request& request);
@@ -167,6 +173,15 @@ class World {
     std::string job;  // uid of the one that there was
     Time came;
   };
+  // The process of the first life, where its pod is lost and it lives on: it has a connection of its own.
+  struct Twin {
+    std::unique_ptr<Network> network;
+    std::unique_ptr<StepLoop> loop;
+    std::unique_ptr<Step> step;
+    Pod pod;
+  };
+  std::unique_ptr<Twin> m_twin;
+  bool m_lost = false;  // its pod is, and it has not been buried yet
   Factory m_visit;
   std::unique_ptr<Visitor> m_visitor;
   Pod m_pod;

@@ -76,6 +76,7 @@ void World::act() {
   if (m_scenario.step_fate == StepFate::cancelled) cancel_run();
   if (m_scenario.step_fate == StepFate::evicted) evict_step();
   if (m_scenario.step_fate == StepFate::stopped) stop_step();
+  if (m_scenario.step_fate == StepFate::outlived) lose_step();
 }
 
 bool World::lives(const JobRecord& job) const {
@@ -132,11 +133,13 @@ void World::begin_life(const Factory& factory) {
   m_network.on_call([this](int number, const http::Request& request) { return called(number, request); }, [this] { die(); });
   m_step_loop = std::make_unique<StepLoop>(m_loop, m_scenario.skew);
   // What a dead step says is not heard: after its death its functions may still run to their end.
-  const auto alive = [this, life = m_lives.size() - 1] { return !m_dying && !m_exited && life == m_lives.size() - 1; };
+  const auto alive = [this, life = m_lives.size() - 1] { return !m_dying && !m_exited && !m_lost && life == m_lives.size() - 1; };
+  const bool first = m_lives.size() == 1, outlived = m_scenario.step_fate == StepFate::outlived;
+  if (first && outlived) make_twin();
   const Surroundings surroundings{
       .scenario = m_scenario,
       .loop = *m_step_loop,
-      .transport = m_network,
+      .transport = first && outlived ? *m_twin->network : m_network,
       .credentials = credentials(std::make_unique<WorldToken>(*this, m_scenario.token_kept)),
       .name_space = "lab",
       .pod = m_workflow ? m_pod.name.substr(0, 63) : "",
@@ -158,8 +161,9 @@ void World::begin_life(const Factory& factory) {
             }
           },
       .exit =
-          [this, alive](const result::Verdict& verdict) {
-            if (alive()) ended(verdict);
+          [this, alive, first, outlived](const result::Verdict& verdict) {
+            if (alive()) return ended(verdict);
+            if (first && outlived) twin_ended(verdict);
           },
   };
   m_step = factory(surroundings);
@@ -179,6 +183,8 @@ void World::bury() {
   m_network.kill();
   m_calls_of.push_back(m_network.calls() - m_calls_before);
   m_ended = m_loop.now();
+  const bool outlived = std::exchange(m_lost, false);
+  if (outlived) outlive();
   m_step.reset();
   m_step_loop.reset();
   for (const auto& pod : m_cluster.training_pods()) m_pods_at_end.emplace(pod->uid());
@@ -189,7 +195,7 @@ void World::bury() {
   m_another = lost && !m_cancelled && m_scenario.step_fate != StepFate::stopped && (!evicted || m_scenario.followed);
   m_dying = false;
   m_exited = false;
-  if (const auto pod = m_cluster.store.by_uid(m_pod.uid)) m_cluster.store.remove(pod);
+  if (const auto pod = m_cluster.store.by_uid(m_pod.uid); pod && !outlived) m_cluster.store.remove(pod);
   if (m_another) m_pods_at_end.clear();
 }
 
@@ -297,7 +303,7 @@ std::vector<std::string> World::run(const Factory& factory, const Factory& visit
   const auto last = m_loop.now() + m_options.longest;
   begin_life(factory);
   for (int tasks = 0;; ++tasks) {
-    if (m_dying || m_exited) {
+    if (m_dying || m_exited || m_lost) {
       bury();
       if (!m_another) break;
       const bool late = m_scenario.step_fate == StepFate::evicted && m_scenario.seed % 11 == 0;
@@ -327,6 +333,7 @@ void World::settle() {
   const bool deaf = m_visitor && !m_scenario.calm;
   m_loop.run_for(kept ? std::chrono::hours(13) : std::chrono::minutes(deaf ? 70 : 30));
   end_visit();
+  end_twin();
   oracle.check_visit(m_violations);
   oracle.check_leaks(m_violations);
   m_world_deletes = true;

@@ -1,0 +1,91 @@
+// An attempt that is lost while its process lives on: its node is cut off, its pod's end is written without it, another attempt begins.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "sim/world.h"
+
+namespace trainstep::sim {
+namespace {
+
+// A follower may take a deadline away once a minute.
+constexpr Duration lifted_by{90'000};
+
+std::string_view annotation(const Version& job, std::string_view name) { return text_at(job.object, {"metadata", "annotations", name}); }
+
+}  // namespace
+
+void World::make_twin() {
+  m_twin = std::make_unique<Twin>();
+  m_twin->network = std::make_unique<Network>(m_loop, m_cluster.server, m_story, m_random.split(), m_scenario.faults);
+  m_twin->pod = m_pod;
+}
+
+// As the kubelet, the pod collector or a drain leaves the pod, and Argo labels it; nobody tells the process yet.
+void World::lose_step() {
+  if (m_step == nullptr || m_exited || m_dying) return;
+  m_story.tell("pipeline", "the step's pod is lost, its process lives on");
+  m_acted = m_lost = true;
+  const auto how = m_random.between(0, 2);
+  m_cluster.store.update(m_pod.uid, [&](Json& changed) {
+    if (how == 0) changed["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}};
+    if (how == 1) {
+      const auto conditions = Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}});
+      changed["status"] = {{"phase", "Failed"}, {"conditions", conditions}};
+    }
+    if (how == 2) changed["metadata"]["deletionTimestamp"] = to_rfc3339(m_loop.now() + m_scenario.death);
+  });
+  m_loop.after(m_random.between(Duration{0}, Duration{3'000}), [this, uid = m_pod.uid] {
+    if (m_cluster.store.by_uid(uid) == nullptr) return;
+    m_cluster.store.update(uid, [](Json& changed) { changed["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"; });
+  });
+}
+
+// Its signals come when the kubelet is back; by then its pod may have gone.
+void World::outlive() {
+  m_twin->loop = std::move(m_step_loop);
+  m_twin->step = std::move(m_step);
+  const auto gone = m_random.between(Duration{0}, Duration{60'000});
+  const auto told = m_random.between(Duration{0}, Duration{180'000});
+  m_loop.after(gone, [this] {
+    if (const auto pod = m_cluster.store.by_uid(m_twin->pod.uid)) m_cluster.store.remove(pod);
+  });
+  m_loop.after(told, [this] {
+    if (m_twin->step == nullptr) return;
+    m_story.tell("pipeline", "signal 15 to the process that was lost");
+    m_twin->step->signal(15);
+  });
+  m_loop.after(told + m_scenario.death, [this] { end_twin(); });
+}
+
+void World::twin_ended(const result::Verdict& verdict) {
+  using enum result::VerdictClass;
+  m_story.tell("twin", "ends: {}", result::describe(verdict));
+  if (verdict.verdict_class == cancelled && !m_cancelled) m_violations.emplace_back("an attempt that was lost takes its signal for a cancel");
+  m_loop.post([this] { end_twin(); });
+}
+
+void World::end_twin() {
+  if (!m_twin || !m_twin->step) return;
+  m_twin->step.reset();
+  m_twin->loop.reset();
+  m_twin->network->kill();
+}
+
+// Whoever follows a job has said so on it. A deadline that another process gives it ends the training.
+void World::look_at_deadline(const Happening& happening) {
+  constexpr auto kept = "trainstep.dev/kept-until";
+  const auto& job = *happening.now;
+  const bool appears = happening.before && annotation(*happening.before, kept).empty() && !annotation(job, kept).empty();
+  const bool followed = m_twin && m_lives.size() > 1 && m_step && !m_exited && !m_dying && !m_lives.back().signalled;
+  if (!appears || !followed) return;
+  if (annotation(job, "trainstep.dev/followed-by") == fmt::format("attempt-{}", m_lives.size()))
+    m_violations.push_back(fmt::format("{} is followed, and an attempt that was lost gives it a deadline", job.name()));
+  m_loop.after(lifted_by, [this, uid = std::string(job.uid()), life = m_lives.size()] {
+    const auto live = m_cluster.store.by_uid(uid);
+    const bool still = live && !live->deleting() && !annotation(*live, kept).empty();
+    if (still && life == m_lives.size() && !m_exited && !m_dying && !m_lives.back().signalled)
+      m_violations.push_back(fmt::format("{} is followed, and the deadline that an attempt has left it with stays", live->name()));
+  });
+}
+
+}  // namespace trainstep::sim
