@@ -259,9 +259,9 @@ void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
   const auto last = std::move(uploads.back());
   uploads.pop_back();
   call(output().to.store, [&](auto& client) {
-    return client.abort_upload({m_to.scheme, m_to.bucket, last.key}, last.upload, [this, uploads](const auto&) {
+    return client.abort_upload({m_to.scheme, m_to.bucket, last.key}, last.upload, [this, uploads](const auto& given_up) {
       m_call = 0;
-      give_up_uploads(uploads);
+      given_up ? give_up_uploads(uploads) : keep_uploads(given_up.error());
     });
   });
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "staging/delivered.h"
@@ -70,7 +71,6 @@ void Fetching::next() {
 }
 
 void Fetching::ask_for_list() {
-  if (!m_limit) m_limit.emplace(m_stores.loop()).set(patience);
   auto at = objectstore::Address::parse(list_beside(input().from.uri));
   if (!at) return finish(std::move(at.error()));
   m_call_store = input().from.store;
@@ -86,6 +86,7 @@ void Fetching::ask_for_list() {
 void Fetching::failed(Error error) {
   const bool other = error.kind == ErrorKind::not_found || error.kind == ErrorKind::conflict;
   if (!is_own() || !other) return finish(of_passing(std::move(error)));
+  if (!m_limit) m_limit.emplace(m_stores.loop()).set(patience);
   if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not there as it was brought"});
   m_sink.tell(fmt::format("{} {}: {}; tried again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().after(m_pause, [this] { next(); });
@@ -93,6 +94,7 @@ void Fetching::failed(Error error) {
 }
 
 void Fetching::fetch(const std::vector<objectstore::Object>& there) {
+  if (there.empty() && is_own()) return make_folder();
   if (there.empty()) return finish(input_error(fmt::format("nothing lies at {}", input().from.uri)));
   const auto& known = m_stores.ledger().known(input().path, input().from.uri);
   const auto here = known.empty() ? objectstore::LocalTree() : objectstore::read_tree(input().path).value_or(objectstore::LocalTree());
@@ -109,6 +111,14 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
                                      m_stores.limits());
 }
 
+// A folder without a file was brought.
+void Fetching::make_folder() {
+  std::error_code failed;
+  std::filesystem::create_directories(input().path, failed);
+  if (failed) return finish(Error{ErrorKind::internal, fmt::format("{} cannot be made: {}", input().path, failed.message())});
+  fetched_one();
+}
+
 void Fetching::moved(std::int64_t bytes) {
   m_moved += bytes;
   if (m_stores.loop().now() - m_told < between_lines) return;
@@ -120,11 +130,15 @@ void Fetching::fetched(const Result<void>& result) {
   m_stores.ledger().add(input().path, input().from.uri, m_transfer->settled());
   if (!m_plan.travels.empty()) m_stores.ledger().keep(input().path, input().from.uri);
   if (!result) return failed(result.error());
-  m_limit.reset();
-  m_pause = first_pause;
   m_staged.bytes += m_plan.bytes;
   m_staged.files += m_plan.travels.size();
   m_staged.equal += m_plan.equal;
+  fetched_one();
+}
+
+void Fetching::fetched_one() {
+  m_limit.reset();
+  m_pause = first_pause;
   ++m_at;
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
 }

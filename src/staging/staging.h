@@ -51,7 +51,9 @@ class Fetching {
   void ask_for_list();
   void failed(Error error);
   void fetch(const std::vector<objectstore::Object>& there);
+  void make_folder();
   void moved(std::int64_t bytes);
+  void fetched_one();
   void fetched(const Result<void>& result);
   void finish(Result<Staged> result);
   [[nodiscard]] const plan::TaskInput& input() const { return m_inputs[m_at]; }

@@ -135,6 +135,12 @@ void ObjectStore::put(const std::string& where, std::string content, std::string
   set(where, {std::move(content), std::move(etag), std::move(mark)});
 }
 
+void ObjectStore::meddle(const std::string& where, std::optional<std::string> content) {
+  const auto changed = std::exchange(m_changed, nullptr);
+  content ? put(where, std::move(*content)) : static_cast<void>(m_objects.erase(where));
+  m_changed = changed;
+}
+
 http::Response ObjectStore::get(const http::Request& request, const Place& place) const {
   const auto found = m_objects.find(place.where());
   if (found == m_objects.end()) return request.method == "HEAD" ? reply(404) : refusal(404, "NoSuchKey");

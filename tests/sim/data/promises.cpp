@@ -170,6 +170,11 @@ bool Promises::store_was_away(Time from, Time to) const {
                              [&](const Outage& outage) { return outage.to - outage.from >= worth_it && outage.from < to && outage.to > from; });
 }
 
+// The limit for finishing has passed: a request that fails then is not tried again for long.
+bool Promises::out_of_time(const Ended& ended) const {
+  return ended.run != nullptr && ended.run->ended && ended.at - ended.run->at >= m_truth.scenario.finishing;
+}
+
 void Promises::judge(const Ended& ended, bool primary) {
   judge_foreign();
   const auto verdict = ended.told ? ended.told->verdict_class : VerdictClass::user;
@@ -198,7 +203,7 @@ void Promises::judge_success(const Ended& ended) {
       m_truth.violated("what the program returned is lost");
     for (const auto& [id, upload] : m_store.uploads())
       if (!m_truth.foreign_uploads.contains(id) && written && output.to.in_store() && lies_below(upload.where, where(output.to)) &&
-          !store_was_away(ended.began, ended.at))
+          !store_was_away(ended.began, ended.at) && !out_of_time(ended))
         m_truth.violated("an upload of {} was never completed", upload.where);
   }
   m_told = run;

@@ -48,6 +48,7 @@ class Promises {
   [[nodiscard]] std::map<std::string, std::string> newest_set() const;
   void judge_stopped(const Ended& ended);
   void judge_foreign();
+  [[nodiscard]] bool out_of_time(const Ended& ended) const;
   [[nodiscard]] bool store_was_away(Time from, Time to) const;
 
   Truth& m_truth;

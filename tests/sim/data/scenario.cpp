@@ -92,6 +92,8 @@ Scenario::Scenario(Random random) : later(random.split()) {
   if (random.chance(0.1)) ways.clock = random.between(-std::chrono::hours(30), std::chrono::hours(30));
   odd_keys = random.chance(0.1);
   faults.damages = random.chance(0.2);
+  strangers = through_prefix && random.chance(0.3);
+  if (through_prefix) losses = random.pick({0.0, 0.3});
 }
 
 std::string Scenario::describe() const {
@@ -105,7 +107,7 @@ std::string Scenario::describe() const {
   return text + (checkpoints ? ", checkpoints" : "") + (stale ? ", stale" : "") + (ways.opaque_tags ? ", opaque tags" : "") +
          (foreign ? ", others' objects" : "") + (links ? ", links" : "") + (ways.region.empty() ? "" : ", another region") +
          (ways.overlaps || ways.unsorted || ways.strays ? ", odd listings" : "") + (ways.clock == Duration{} ? "" : ", another clock") +
-         (odd_keys ? ", odd keys" : "");
+         (odd_keys ? ", odd keys" : "") + (strangers ? ", strangers in the prefix" : "");
 }
 
 plan::DataPlan Scenario::plan() const {

@@ -48,6 +48,8 @@ struct Scenario {
   bool stale = false;           // an earlier job of that name has left its record and its model
   bool stale_manifest = false;  // and told what it has put there
   bool odd_keys = false;        // beside an input's files lie objects that can be none
+  bool strangers = false;       // somebody puts things into the job's prefix, beside what was brought there
+  double losses = 0;            // chance that an object that was delivered there is gone or another one when the step fetches it
   bool foreign = false;         // somebody else has objects, and an upload under way, where the outputs belong
   double kills = 0;             // chance that an attempt does not come to its own end
   double bad_ends = 0;          // chance that a run of the program does not end well

@@ -171,6 +171,7 @@ Result<void> World::step(const std::function<void(cluster::StepData&, std::funct
 bool World::bring_inputs() {
   if (m_plan.data.uploads.empty()) return true;
   const auto brought = step([](auto& data, auto done) { data.upload(std::move(done)); });
+  if (brought) leave_strangers(m_plan.data.uploads);
   if (brought) return true;
   const auto kind = brought.error().kind;
   const bool ill =
@@ -219,8 +220,30 @@ bool World::train() {
   return false;
 }
 
+// What was brought is known by its list: nobody takes these, and at the end they go with the prefix.
+void World::leave_strangers(const std::vector<plan::Carried>& beside) {
+  if (!m_scenario.strangers) return;
+  for (const auto& carried : beside) m_store.meddle(where(carried.at) + "/stranger.bin", "of somebody else");
+}
+
+// Of what was delivered to the job's prefix.
+bool World::lose_an_object() {
+  if (m_plan.data.downloads.empty() || !m_random.chance(m_scenario.losses)) return false;
+  const auto& output = m_plan.data.downloads.front();
+  const auto place = where(output.at);
+  const auto there = m_store.tree(place);
+  if (there.empty() || !m_promises->told()->wrote.contains(output.name)) return false;
+  const auto lost = std::next(there.begin(), m_random.between(0, static_cast<std::int64_t>(there.size()) - 1));
+  const bool replaced = m_random.chance(0.5);
+  m_story.tell("world", "{} is {}", lost->first, replaced ? "another one" : "gone");
+  m_store.meddle(place + (lost->first.empty() ? "" : "/" + lost->first), replaced ? std::optional("of somebody else") : std::nullopt);
+  return true;
+}
+
 void World::collect() {
   if (m_promises->told() == nullptr) return;
+  const bool lost = lose_an_object();
+  leave_strangers(m_plan.data.downloads);
   const auto& wrote = m_promises->told()->wrote;
   std::vector<run::OutputFound> outputs;
   for (auto& download : m_plan.data.downloads) {
@@ -243,7 +266,9 @@ void World::collect() {
   });
   if (!fetched) m_after_kill();
   m_after_kill = nullptr;
-  if (!fetched && m_scenario.faults.outages.empty() && !m_scenario.faults.truncates)
+  if (lost && fetched) return m_truth.violated("the step has fetched what the run has not written");
+  if (!fetched && fetched.error().kind != ErrorKind::unavailable) m_truth.violated("not the user's fault: {}", fetched.error().message);
+  if (!fetched && !lost && m_scenario.faults.outages.empty() && !m_scenario.faults.truncates)
     m_truth.violated("the step could not fetch the outputs: {}", fetched.error().message);
   if (!fetched) return;
   for (const auto& output : outputs)

@@ -8,6 +8,7 @@
 
 #include "data/digest.h"
 #include "kube/token_source.h"
+#include "staging/delivered.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 #include "unit/staging/store_of_pod.h"
@@ -95,6 +96,12 @@ struct Step : staging::test::StoreOfPod {
     loop.run();
     REQUIRE(result);
     return std::move(*result);
+  }
+  // As a pod delivers it: with the list of what it has brought.
+  void delivered(const std::string& name, const std::string& file, const std::string& content) {
+    const auto place = "jobs/job/outputs/" + name;
+    objects[place + '/' + file] = content;
+    objects[place + ".objects.json"] = staging::list_of({{.key = file, .size = static_cast<std::int64_t>(content.size()), .etag = etag(content)}});
   }
   std::string input(const std::string& name) {
     plan.data.uploads.push_back({name, in_pod("here/" + name), at("inputs/" + name)});
@@ -198,7 +205,7 @@ TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once f
   secrets["other"] = {{"ak", encode_base64("other")}, {"sk", encode_base64("secret-of-team")}};
   add_store("other");
   write(input("data"), "1");
-  objects["jobs/job/outputs/model/weights"] = "w";
+  delivered("model", "weights", "w");
   output("model", 1);
   REQUIRE(end(&StepData::upload));
   CHECK(signed_by("key-of-team"));
@@ -211,14 +218,19 @@ TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once f
 
 TEST_CASE_METHOD(Step, "outputs that are not there are told with their address") {
   output("model");
+  if (GENERATE(false, true)) {
+    delivered("model", "weights", "w");
+    objects.erase("jobs/job/outputs/model/weights");
+  }
   const auto downloaded = download();
   REQUIRE_FALSE(downloaded);
+  CHECK(downloaded.error().kind == ErrorKind::unavailable);  // the program has written them
   CHECK_THAT(downloaded.error().message, Contains("model") && Contains("s3://bkt/jobs/job/outputs/model"));
   CHECK_FALSE(std::filesystem::exists(in_pod("model")));
 }
 
 TEST_CASE_METHOD(Step, "what the program did not write is not fetched") {
-  objects["jobs/job/outputs/model/weights"] = "w";
+  delivered("model", "weights", "w");
   output("model");
   output("none").present = false;
   output("metadata alone").earlier = true;
@@ -229,7 +241,7 @@ TEST_CASE_METHOD(Step, "what the program did not write is not fetched") {
 }
 
 TEST_CASE_METHOD(Step, "what is fetched is seen when it is whole") {
-  objects["jobs/job/outputs/model/new"] = "n";
+  delivered("model", "new", "n");
   output("model");
   write(in_pod("model/old"), "o");
   REQUIRE(end([&](StepData::Done done) { step().download(outputs, std::move(done)); }));

@@ -181,14 +181,14 @@ TEST_CASE_METHOD(Staging, "in the job's own folder what an earlier attempt left 
   objects = {{"run/model/old/a", "x"}, {"run/model/old/b", "x"}, {"run/model/graph", "old"}, {"run/model2/a", "y"}, {"run/models", "y"}};
   write(output("model", "s3://bkt/run/model") + "/graph", "new");
   REQUIRE(deliver());
+  CHECK_FALSE(objects.extract("run/model.objects.json").empty());
   CHECK(objects == std::map<std::string, std::string>{{"run/model/graph", "new"}, {"run/model2/a", "y"}, {"run/models", "y"}});
-  std::optional<std::size_t> put, removed;
-  for (std::size_t i = 0; i < transport.asked().size(); ++i) {
-    if (transport.asked()[i].request.method == "PUT") put = i;
-    if (transport.asked()[i].request.method == "DELETE" && !removed) removed = i;
-  }
-  REQUIRE((put && removed));
-  CHECK(*put < *removed);
+  std::vector<std::string> changes;
+  for (const auto& asked : transport.asked())
+    if (const auto& method = asked.request.method; method == "PUT" || method == "DELETE") changes.push_back(method + ' ' + asked.request.url.path);
+  REQUIRE(changes.size() == 4);
+  CHECK(changes.front() == "PUT /bkt/run/model/graph");
+  CHECK(changes.back() == "PUT /bkt/run/model.objects.json");  // what it lists is there, and nothing else
 }
 
 TEST_CASE_METHOD(Staging,
@@ -208,6 +208,12 @@ TEST_CASE_METHOD(Staging,
     CHECK(uploads.size() == 3);
     CHECK(told.empty());
   }
+  SECTION("the store will not give them up: what stays is told, and is no failure") {
+    refuse("DELETE /bkt/run/model/old", 503, "SlowDown");
+    REQUIRE(deliver());
+    REQUIRE_FALSE(told.empty());
+    CHECK_THAT(told.back(), Contains("SlowDown") && Contains("what an earlier attempt has begun to upload may stay there"));
+  }
 }
 
 TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of a tree") {
@@ -216,12 +222,14 @@ TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of 
     objects = {{"run/model", "file"}};
     write(output("model", "s3://bkt/run/model") + "/graph", "g");
     REQUIRE(deliver());
+    CHECK_FALSE(objects.extract("run/model.objects.json").empty());
     CHECK(objects == std::map<std::string, std::string>{{"run/model/graph", "g"}});
   }
   SECTION("file") {
     objects = {{"run/model/graph", "g"}};
     write(output("model", "s3://bkt/run/model"), "file");
     REQUIRE(deliver());
+    CHECK_FALSE(objects.extract("run/model.objects.json").empty());
     CHECK(objects == std::map<std::string, std::string>{{"run/model", "file"}});
   }
 }
@@ -531,6 +539,49 @@ TEST_CASE_METHOD(Staging, "from the job's own folder exactly what was brought th
     REQUIRE(fetch());
     CHECK(read(in_pod("inputs/model/b")) == "22");
   }
+  SECTION("so it is when all that came before has taken long") {
+    auto b = objects.extract("job/outputs/model/b");
+    transport.serve([this, first = true](const FakeTransport::Asked& asked) mutable {
+      auto reply = answer(asked);
+      if (std::exchange(first, false)) reply.delay = 50s;
+      return reply;
+    });
+    loop.after(60s, [&] { objects.insert(std::move(b)); });
+    REQUIRE(fetch());
+    CHECK(read(in_pod("inputs/model/b")) == "22");
+  }
+}
+
+TEST_CASE_METHOD(Staging, "what a listing lacks was brought all the same") {
+  options.own = "s3://bkt/job";
+  write(output("model", "s3://bkt/job/outputs/model") + "/a", "1");
+  REQUIRE(deliver());
+  input("model", "s3://bkt/job/outputs/model");
+  refuse("GET /bkt encoding-type=url&list-type=2", 500, "InternalError");
+  REQUIRE(fetch());
+  CHECK(read(in_pod("inputs/model/a")) == "1");
+}
+
+TEST_CASE_METHOD(Staging, "a single file and a folder without a file come back from the job's own folder as they were brought there") {
+  options.own = "s3://bkt/job";
+  write(output("one", "s3://bkt/job/inputs/one"), "1");
+  fs::create_directories(output("none", "s3://bkt/job/inputs/none"));
+  REQUIRE(deliver());
+  input("one", "s3://bkt/job/inputs/one");
+  input("none", "s3://bkt/job/inputs/none");
+  REQUIRE(fetch());
+  CHECK(read(in_pod("inputs/one")) == "1");
+  CHECK(fs::is_directory(in_pod("inputs/none")));
+}
+
+TEST_CASE_METHOD(Staging, "an address that others use gets no list of what was put there") {
+  options.own = "s3://bkt/run/.trainstep/job";
+  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  write(output("model", "s3://bkt/run/model") + "/a", "1");
+  REQUIRE(deliver());
+  CHECK(objects.size() == 2);
+  CHECK(objects.contains("run/model/a"));
+  CHECK(objects.contains("run/.trainstep/job/outputs.json"));
 }
 
 TEST_CASE_METHOD(Staging, "a list of what was brought that cannot be read is no list") {
