@@ -44,6 +44,8 @@ class ClusterBackend : public run::Backend {
   void ends_since(Time time) { m_ends_since = time; }
   // When our pod's SIGKILL comes, by our own clock: what the end of the step still asks of the API server is done, or given up, before.
   void dies_at(Time time) { m_dies_at = time; }
+  // The pods of a cancelled job still write for their grace: its clean-up waits for their end.
+  void await_pods() { m_awaits_pods = true; }
   // The job is another step's: nothing is ever done to it, and its pods need not be visible.
   void only_look_on() { m_looks_on = true; }
   // The primary's, when it has ended well; null: none was seen.
@@ -159,6 +161,7 @@ class ClusterBackend : public run::Backend {
   std::optional<result::PodReport> m_report;  // the primary's, when it has ended well
   Deadline m_removal_ends;                    // while the server answers
   bool m_removal_at_once = false;
+  bool m_awaits_pods = false;  // of a cancelled job
   bool m_refusal_told = false;
   std::unique_ptr<Removal> m_removal;
   std::function<void(std::string)> m_cleanup_tell;

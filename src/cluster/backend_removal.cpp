@@ -185,7 +185,7 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   const bool succeeded_well = verdict.verdict_class == succeeded;
   const bool keep = verdict.verdict_class == interrupted || cleanup == "never" || (cleanup == "on_success" && !succeeded_well);
   if (!m_submitted || (m_gone && !m_removal_wanted)) return done("");
-  if (verdict.verdict_class == cancelled) return done("");  // its removal is accepted; nobody waits for it
+  if (verdict.verdict_class == cancelled && !m_awaits_pods) return done("");  // its removal is accepted; nobody waits for it
   if (m_removal_wanted && m_gone) return remove_to_the_end(true, std::move(done));
   const bool owner_cleans = m_facts.workflow && cleanup == "default";
   if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
@@ -213,7 +213,7 @@ void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std
 void ClusterBackend::remove_to_the_end(bool taken, std::function<void(std::string)> done) {
   Removal::Order order{job_path(), m_uid};
   order.patience = time_for_cleanup();
-  order.silence = cleanup_silence;
+  order.silence = m_dies_at ? order.patience : cleanup_silence;
   order.taken = taken;
   order.to_the_end = true;
   order.end_patience = time_for_cleanup();

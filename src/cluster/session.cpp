@@ -19,14 +19,6 @@ constexpr Duration patience{300'000};
 // What KFP's launcher leaves at most (kfp.md §10).
 constexpr Duration launchers_grace{1'000};
 
-// `problem`: what else could not be done.
-std::string data_stays(std::string_view problem, const Error& error) {
-  return fmt::format("{}{}the job's data could not be removed: {}", problem, problem.empty() ? "" : "; ", error.message);
-}
-
-// By the clock of the cluster that the step runs in.
-bool is_retried(const Facts& facts, Time now) { return facts.retry != Retry::none && (!facts.retried_until || now < *facts.retried_until); }
-
 }  // namespace
 
 Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, SessionOptions options,
@@ -251,6 +243,7 @@ bool Session::hurried(int signal) { return ++m_stops > 1 && (m_options.pod.name.
 void Session::request_stop(int signal) {
   const bool hurry = hurried(signal);
   if (!m_signalled) m_signalled = m_loop.now();
+  if (m_concluded) limit_cleanup();
   if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
   if (hurry && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
   if (m_collecting) return stop_collecting(signal);
@@ -275,7 +268,7 @@ Time Session::killed_at() const { return m_signalled.value_or(m_loop.now()) + (m
 
 void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction) {
   if (m_over) return;
-  const bool retried = is_retried(m_facts, m_loop.now() + m_home.clock().value_or(Duration{0}));
+  const bool retried = is_retried();
   if (eviction) {
     if (eviction->since) m_backend->ends_since(*eviction->since);
     m_backend->dies_at(killed_at());
@@ -338,59 +331,6 @@ void Session::finish_early(result::Verdict verdict) {
   m_loop.post([this, alive = m_alive, outcome = std::move(outcome)]() mutable {
     if (*alive) m_done({std::move(outcome), m_plan.get(), {}});
   });
-}
-
-// The step has ended without a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier one is
-// there. `whole`: all that lies in the prefix.
-void Session::leave_data(const result::Verdict& verdict, bool whole) {
-  using enum result::VerdictClass;
-  const bool retried = is_retried(m_facts, m_loop.now() + m_home.clock().value_or(Duration{0}));
-  const bool follows = verdict.verdict_class == interrupted || (retried && verdict.verdict_class != cancelled);
-  const bool brought = m_data && (m_brought || m_data->has_uploaded());
-  const bool goes = (whole || brought) && !follows && m_plan->options.cleanup != "never";
-  if (!goes)
-    return m_loop.post([this, alive = m_alive] {
-      if (*alive) concluded("");
-    });
-  const auto looked = [this, whole, brought](const JobSearch::Answer& found) {
-    const auto stay = [this, whole](const Error& error) {
-      concluded(whole ? data_stays("", error) : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
-    };
-    if (!found) return stay(found.error().error);
-    if (*found) return concluded("");
-    const auto removed = [this, stay](const Result<void>& done) { done ? concluded("") : stay(done.error()); };
-    const auto rest = [this, whole, removed](const Result<void>& inputs) {
-      if (!whole || !inputs) return removed(inputs);
-      m_data->remove_prefix(removed);
-    };
-    brought ? m_data->remove_inputs(rest) : rest({});
-  };
-  m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked);
-}
-
-void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
-  m_concluded = std::move(done);
-  if (!m_backend) return leave_data(verdict, false);
-  using enum result::VerdictClass;
-  // A retry of the step is a new job of the same name: it goes on from the checkpoints.
-  const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
-  // What was delivered, but could not be fetched, is all that there is of the training.
-  const bool unfetched = m_trained && verdict.verdict_class != succeeded;
-  const bool keep = !m_data || resumes || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
-  if (!m_backend->exists()) return leave_data(verdict, !keep);
-  const auto tell = [this](const std::string& text) {
-    for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);
-  };
-  if (m_signalled) m_backend->dies_at(killed_at());
-  m_backend->conclude(verdict, tell, [this, keep](std::string problem) {
-    if (keep) return concluded(std::move(problem));
-    m_data->remove_prefix(
-        [this, problem = std::move(problem)](Result<void> removed) { concluded(removed ? problem : data_stays(problem, removed.error())); });
-  });
-}
-
-void Session::concluded(std::string problem) {
-  if (const auto done = std::exchange(m_concluded, nullptr)) done(std::move(problem));
 }
 
 }  // namespace trainstep::cluster

@@ -87,6 +87,9 @@ class Session {
   void stop_runner(int signal, std::optional<OwnLife::Eviction> eviction);
   bool hurried(int signal);
   void concluded(std::string problem);
+  void limit_cleanup();
+  [[nodiscard]] Duration time_to_clean() const;
+  [[nodiscard]] bool is_retried() const;
   void make_data();
   void finish_early(result::Verdict verdict);
   void leave_data(const result::Verdict& verdict, bool whole);
@@ -133,6 +136,8 @@ class Session {
   bool m_over = false;
   bool m_trained = false;     // the training has succeeded, whatever becomes of its outputs
   bool m_collecting = false;  // outputs are fetched, after the job's end
+  bool m_pods_gone = false;   // the backend's own clean-up is over
+  bool m_cleanup_limited = false;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };
 

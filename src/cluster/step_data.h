@@ -63,6 +63,9 @@ class StepData {
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
   void remove_prefix(Done done);
+  // The same after a training that has not succeeded: what it has put at addresses that others see goes first, then the prefix, but for the
+  // checkpoints where they are to stay. What cannot be taken back within `limit` is an error, and keeps the list by which the next attempt knows it.
+  void remove_unfinished(bool checkpoints_stay, Duration limit, Done done);
 
  private:
   void open(Done done);
@@ -70,6 +73,7 @@ class StepData {
   void later(std::function<void()> task);
   void remove(const std::string& uri, int looks, Done done);
   void read_next();
+  void remove_rest(bool checkpoints_stay, const Done& done);
 
   const plan::Plan& m_plan;
   Surroundings m_surroundings;
@@ -77,6 +81,7 @@ class StepData {
   std::unique_ptr<staging::Stores> m_stores;
   std::unique_ptr<staging::Fetching> m_fetching;
   std::unique_ptr<staging::Delivery> m_delivery;
+  std::unique_ptr<staging::Delivery> m_retraction;
   std::unique_ptr<objectstore::Removal> m_removal;
   std::vector<const run::OutputFound*> m_to_read;
   std::map<std::string, std::string> m_contents;  // by address

@@ -95,6 +95,7 @@ void Delivery::next() {
 }
 
 void Delivery::compare(std::vector<objectstore::Object> there) {
+  if (m_options.nothing) return compare_with_nothing(std::move(there));
   auto tree = objectstore::read_tree(output().path);
   const bool gone = !tree && tree.error().kind == ErrorKind::not_found;
   if (auto change = tree || gone ? change_since_end(tree ? tree->files : std::vector<objectstore::LocalFile>()) : std::nullopt)
@@ -108,6 +109,12 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   m_there = std::move(there);
   find_others();
   keep_manifest();
+}
+
+void Delivery::compare_with_nothing(std::vector<objectstore::Object> there) {
+  m_there = std::move(there);
+  find_others();
+  send();
 }
 
 // None: what is there now is what is to be delivered.
@@ -127,7 +134,7 @@ void Delivery::find_others() {
   std::vector<std::string> strange;
   for (const auto& object : m_there)
     if (!ours.contains(object.key)) (is_own(uri) || m_manifest->may_be_ours(uri, object) ? m_others : strange).push_back(object.key);
-  if (!strange.empty())
+  if (!strange.empty() && !m_options.nothing)
     tell_once(fmt::format("{} at {} {} not put there by this job: left as {}", described(strange.size(), strange.front()), uri,
                           strange.size() == 1 ? "was" : "were", strange.size() == 1 ? "it is" : "they are"));
 }

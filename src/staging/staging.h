@@ -89,6 +89,7 @@ struct DeliveryOptions {
   std::string mark{};                // what tells its objects from others', in letters of an address; without, those that it has put elsewhere stay
   // By output's name: the files that are to be delivered, as they were when the program had ended. Without: what is there when they are looked at.
   std::map<std::string, std::vector<objectstore::LocalFile>> at_end{};
+  bool nothing = false;  // is to be there: what the job has put at addresses that others see goes, by its list; without a list nothing does
 };
 
 // Puts every output where it belongs, but for what is there already, and removes what an earlier attempt of the job left there beside it, begun
@@ -113,6 +114,7 @@ class Delivery {
   void load_manifest();
   void next();
   void compare(std::vector<objectstore::Object> there);
+  void compare_with_nothing(std::vector<objectstore::Object> there);
   [[nodiscard]] std::vector<http::Header> headers() const;
   void tell_unmarked();
   void keep_uploads(const objectstore::StoreError& why);

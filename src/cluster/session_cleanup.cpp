@@ -1,0 +1,105 @@
+// The clean-up of a step's job and its data, once its verdict is known.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/job_search.h"
+#include "cluster/session.h"
+
+namespace trainstep::cluster {
+namespace {
+
+// `problem`: what else could not be done.
+std::string join(std::string problem, const std::string& more) { return problem.empty() ? more : std::move(problem) + "; " + more; }
+
+std::string data_stays(std::string problem, const Error& error) {
+  return join(std::move(problem), fmt::format("the job's data could not be removed: {}", error.message));
+}
+
+}  // namespace
+
+// By the clock of the cluster that the step runs in.
+bool Session::is_retried() const {
+  const auto now = m_loop.now() + m_home.clock().value_or(Duration{0});
+  return m_facts.retry != Retry::none && (!m_facts.retried_until || now < *m_facts.retried_until);
+}
+
+// The step has ended without a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier one is
+// there. `whole`: all that lies in the prefix.
+void Session::leave_data(const result::Verdict& verdict, bool whole) {
+  using enum result::VerdictClass;
+  const bool retried = is_retried();
+  const bool follows = verdict.verdict_class == interrupted || (retried && verdict.verdict_class != cancelled);
+  const bool brought = m_data && (m_brought || m_data->has_uploaded());
+  const bool goes = (whole || brought) && !follows && m_plan->options.cleanup != "never";
+  if (!goes)
+    return m_loop.post([this, alive = m_alive] {
+      if (*alive) concluded("");
+    });
+  const auto looked = [this, whole, brought](const JobSearch::Answer& found) {
+    const auto stay = [this, whole](const Error& error) {
+      concluded(whole ? data_stays("", error) : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
+    };
+    if (!found) return stay(found.error().error);
+    if (*found) return concluded("");
+    const auto removed = [this, stay](const Result<void>& done) { done ? concluded("") : stay(done.error()); };
+    const auto rest = [this, whole, removed](const Result<void>& inputs) {
+      if (!whole || !inputs) return removed(inputs);
+      m_data->remove_unfinished(false, time_to_clean(), removed);
+    };
+    brought ? m_data->remove_inputs(rest) : rest({});
+  };
+  m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked);
+}
+
+void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
+  using enum result::VerdictClass;
+  m_concluded = std::move(done);
+  const bool cancelled_now = verdict.verdict_class == cancelled;
+  if (m_signalled || cancelled_now) limit_cleanup();
+  if (!m_backend) return leave_data(verdict, false);
+  // A retry of the step is a new job of the same name: it goes on from the checkpoints.
+  const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
+  // What was delivered, but could not be fetched, is all that there is of the training.
+  const bool unfetched = m_trained && verdict.verdict_class != succeeded;
+  const bool keep = !m_data || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
+  if (!m_backend->exists()) return leave_data(verdict, !keep && !resumes);
+  const auto tell = [this](const std::string& text) {
+    for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);
+  };
+  if (m_signalled || cancelled_now) m_backend->dies_at(killed_at());
+  if (!keep) m_backend->await_pods();
+  const bool stays = unfetched && verdict.verdict_class != interrupted && m_plan->data.prefix.in_store();
+  m_backend->conclude(verdict, tell, [this, keep, resumes, stays, good = verdict.verdict_class == succeeded](std::string problem) {
+    m_pods_gone = true;
+    if (stays) problem = join(std::move(problem), fmt::format("what the training has delivered stays at {}", m_plan->data.prefix.uri));
+    if (keep) return concluded(std::move(problem));
+    const auto removed = [this, problem](const Result<void>& data) { concluded(data ? problem : data_stays(problem, data.error())); };
+    good ? m_data->remove_prefix(removed) : m_data->remove_unfinished(resumes, time_to_clean(), removed);
+  });
+}
+
+// Whoever has sent a signal ends us soon, whatever a store or an API server is doing.
+Duration Session::time_to_clean() const {
+  constexpr Duration unhurried{120'000};
+  if (!m_cleanup_limited) return unhurried;
+  return std::max(Duration(0), std::chrono::duration_cast<Duration>(killed_at() - m_loop.now()) * 9 / 10);
+}
+
+void Session::limit_cleanup() {
+  if (std::exchange(m_cleanup_limited, true) || !m_data) return;
+  m_loop.after(time_to_clean(), [this, alive = m_alive] {
+    if (!*alive || !m_concluded) return;
+    concluded(fmt::format("no time is left {}: what it has put at {} may stay there",
+                          m_pods_gone ? "to remove the data of the job" : "to wait for the end of the job's pods",
+                          m_plan->data.prefix.in_store() ? m_plan->data.prefix.uri : "its outputs' places"));
+  });
+}
+
+void Session::concluded(std::string problem) {
+  if (const auto done = std::exchange(m_concluded, nullptr)) done(std::move(problem));
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,56 @@
+// What a training that has not succeeded leaves in the stores goes.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cluster/step_data.h"
+
+namespace trainstep::cluster {
+
+void StepData::remove_unfinished(bool checkpoints_stay, Duration limit, Done done) {
+  std::vector<plan::TaskOutput> seen;  // by others
+  for (const auto& output : m_plan.data.task.outputs)
+    if (output.to.in_store() && !output.to.uri.starts_with(m_plan.data.prefix.uri + '/')) seen.push_back(output);
+  if (seen.empty()) return remove_rest(checkpoints_stay, done);
+  open([this, checkpoints_stay, limit, seen, done = std::move(done)](Result<void> opened) {
+    if (!opened && opened.error().kind == ErrorKind::denied) return remove_rest(checkpoints_stay, done);  // it stays, too
+    if (!opened) return done(std::move(opened));
+    const auto& in_step = m_plan.data.record_in_step;
+    const auto list = staging::Manifest::beside(in_step.empty() ? m_plan.data.task.record : plan::TaskPlace{"", 0, in_step});
+    const auto taken_back = [this, checkpoints_stay, done](const Result<staging::Staged>& taken) {
+      taken ? remove_rest(checkpoints_stay, done) : done(taken.error());
+    };
+    m_retraction = std::make_unique<staging::Delivery>(
+        *m_stores, seen, limit, staging::StagingSink{m_surroundings.say, taken_back},
+        staging::DeliveryOptions{.own = m_plan.data.prefix.uri, .manifest = list, .what = "what the job has put for", .nothing = true});
+  });
+}
+
+void StepData::remove_rest(bool checkpoints_stay, const Done& done) {
+  const auto& prefix = m_plan.data.prefix;
+  if (!checkpoints_stay || !prefix.in_store()) return remove_prefix(done);
+  open([this, &prefix, done](Result<void> opened) {
+    if (!opened && opened.error().kind == ErrorKind::denied) return done({});
+    if (!opened) return done(std::move(opened));
+    const auto texts = [this, &prefix, done](const Result<void>& outputs) {
+      if (!outputs) return done(outputs);
+      std::vector<objectstore::Address> objects;
+      for (const auto* name : {"/finished.json", "/finished.json.probe", "/outputs.json"}) {
+        auto address = objectstore::Address::parse(prefix.uri + name);
+        if (!address) return done(std::move(address.error()));
+        objects.push_back(std::move(*address));
+      }
+      m_removal = std::make_unique<objectstore::Removal>(
+          m_stores->of(prefix), std::move(objects), [done](auto removed) { removed ? done({}) : done(std::move(removed.error().error)); });
+    };
+    remove(prefix.uri + "/inputs", 1, [this, &prefix, texts](const Result<void>& inputs) {
+      if (!inputs) return texts(inputs);
+      m_surroundings.home.loop().post([this, alive = m_alive, &prefix, texts] {
+        if (*alive) remove(prefix.uri + "/outputs", 1, texts);
+      });
+    });
+  });
+}
+
+}  // namespace trainstep::cluster
