@@ -47,7 +47,7 @@ void Session::leave_data(const result::Verdict& verdict, bool whole) {
     const auto removed = [this, stay](const Result<void>& done) { done ? concluded("") : stay(done.error()); };
     const auto rest = [this, whole, removed](const Result<void>& inputs) {
       if (!whole || !inputs) return removed(inputs);
-      m_data->remove_unfinished(false, time_to_clean(), removed);
+      m_data->remove_unfinished(false, time_to_clean() / 2, removed);
     };
     brought ? m_data->remove_inputs(rest) : rest({});
   };
@@ -72,12 +72,13 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   if (m_signalled || cancelled_now) m_backend->dies_at(killed_at());
   if (!keep) m_backend->await_pods();
   const bool stays = unfetched && verdict.verdict_class != interrupted && m_plan->data.prefix.in_store();
-  m_backend->conclude(verdict, tell, [this, keep, resumes, stays, good = verdict.verdict_class == succeeded](std::string problem) {
+  m_backend->conclude(verdict, tell, [this, keep, resumes, stays, cancelled_now, good = verdict.verdict_class == succeeded](std::string problem) {
     m_pods_gone = true;
     if (stays) problem = join(std::move(problem), fmt::format("what the training has delivered stays at {}", m_plan->data.prefix.uri));
     if (keep) return concluded(std::move(problem));
+    if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", m_plan->data.task.checkpoints.to.uri));
     const auto removed = [this, problem](const Result<void>& data) { concluded(data ? problem : data_stays(problem, data.error())); };
-    good ? m_data->remove_prefix(removed) : m_data->remove_unfinished(resumes, time_to_clean(), removed);
+    good ? m_data->remove_prefix(removed) : m_data->remove_unfinished(resumes, time_to_clean() / 2, removed);
   });
 }
 

@@ -41,8 +41,8 @@ void StepData::remove_rest(bool checkpoints_stay, const Done& done) {
         if (!address) return done(std::move(address.error()));
         objects.push_back(std::move(*address));
       }
-      m_removal = std::make_unique<objectstore::Removal>(
-          m_stores->of(prefix), std::move(objects), [done](auto removed) { removed ? done({}) : done(std::move(removed.error().error)); });
+      m_removal = std::make_unique<objectstore::Removal>(m_stores->of(prefix), std::move(objects),
+                                                         [done](auto removed) { removed ? done({}) : done(std::move(removed.error().error)); });
     };
     remove(prefix.uri + "/inputs", 1, [this, &prefix, texts](const Result<void>& inputs) {
       if (!inputs) return texts(inputs);

@@ -1,0 +1,208 @@
+// The end of a step whose job was cancelled while its pod still wrote to the store.
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+
+#include "cluster/session.h"
+#include "data/digest.h"
+#include "kube/token_source.h"
+#include "staging/manifest.h"
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+#include "unit/objectstore/fake_store.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using objectstore::test::FakeStore;
+using objectstore::test::FakeTransport;
+using objectstore::test::Reply;
+
+namespace {
+
+// A job that runs until it is deleted, and whose pod lives on for its grace.
+struct Cancelled : FakeStore {
+  SessionOptions options;
+  std::optional<Session> session;
+  std::optional<std::string> problem;
+  Json job_options = Json::object();
+  std::string model = "/tmp/trainstep-no-such-model", uri;
+  std::string prefix = "jobs/";  // with the job's name, once it is known
+  std::optional<Json> job;
+  Duration pod_lives = 4s;
+  std::function<void()> pod_writes = [] {};  // in its last second
+  bool store_away = false;
+  Time stopped, concluded;
+
+  Cancelled() {
+    options.name_space = "team";
+    options.configuration_secret = "training";
+    options.pod.name = "";
+    options.facts.emplace();
+    options.facts->image = "trainstep:1";
+    options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
+    options.make_plan = [this](const Facts&, const std::string&) {
+      plan::Request request;
+      request.train_specification =
+          "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
+      request.outputs = {{.name = "model_dir", .path = model, .uri = uri, .type = "", .metadata = Json::object()}};
+      request.train_parameters["model"] = "model_dir";
+      request.job_options = job_options;
+      request.run_id = "run-1";
+      return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+    };
+    fault = [this](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      if (asked.request.url.path.starts_with("/api")) return of_api(asked);
+      if (store_away) return Reply::silent();
+      return std::nullopt;
+    };
+  }
+  Reply secret() const {
+    Json data = Json::object();
+    for (const auto& [key, value] : {std::pair("minio-url", "http://store:9000"),
+                                     {"minio-bucket", "bkt"},
+                                     {"minio-job-folder", "jobs"},
+                                     {"minio-accesskey", "key"},
+                                     {"minio-secretkey", "secret"}})
+      data[key] = encode_base64(value);
+    return Reply::text(to_text(Json{{"metadata", {{"name", "training"}}}, {"data", data}}));
+  }
+  Reply of_api(const FakeTransport::Asked& asked) {
+    const auto& path = asked.request.url.path;
+    const auto& method = asked.request.method;
+    if (path.ends_with("/secrets/training")) return secret();
+    if (path == "/apis/batch/v1")
+      return Reply::text(
+          R"({"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job", "namespaced": true}]})");
+    if (method == "POST" && path.ends_with("/jobs")) {
+      auto made = Json::parse(asked.request.body);
+      made["metadata"]["uid"] = "u";
+      made["metadata"]["resourceVersion"] = "5";
+      made["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z";
+      if (asked.query("dryRun").empty()) job = made;
+      return Reply::text(to_text(made), 201);
+    }
+    if (method == "DELETE" && job) {
+      (*job)["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+      loop.after(pod_lives - 1s, [this] { pod_writes(); });
+      loop.after(pod_lives, [this] { job.reset(); });
+      return Reply::text(to_text(*job));
+    }
+    if (path.find("/jobs/") != std::string::npos)
+      return job ? Reply::text(to_text(*job))
+                 : kube::test::refusal(404, "NotFound", "jobs.batch \"" + path.substr(path.rfind('/') + 1) + "\" not found");
+    if (!asked.query("watch").empty()) return Reply::silent();
+    Json items = Json::array();
+    if (path.ends_with("/jobs") && job) items.push_back(*job);
+    return Reply::text(to_text(Json{{"kind", "List"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
+  }
+  // Lives until somebody has ended the step and it has cleaned up.
+  void live() {
+    kube::Credentials known;
+    auto credentials = std::make_shared<kube::Credentials>();
+    credentials->server = {"https", "api", 6443, "", {}};
+    credentials->token = kube::fixed_token("t");
+    session.emplace(loop, transport, credentials, options, std::vector<run::Listener*>{});
+    session->begin([this](const Session::Done& done) {
+      CHECK(done.outcome.verdict.verdict_class == result::VerdictClass::cancelled);
+      session->conclude(done.outcome.verdict, [this](const std::string& what) {
+        problem = what;
+        concluded = loop.now();
+      });
+    });
+    loop.run(10s);
+    REQUIRE(job);
+    prefix += (*job)["metadata"]["name"].get<std::string>();
+    stopped = loop.now();
+    session->request_stop(SIGTERM);
+    loop.run(5min);
+    REQUIRE(problem);
+  }
+  void put(const std::string& key, const std::string& content, const std::string& mark = "") {
+    objects[key] = content;
+    marks[key] = mark;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still writes to the job's prefix goes with it") {
+  pod_writes = [this] {
+    put(prefix + "/outputs/model_dir/weights", "w");
+    put(prefix + "/outputs/model_dir.objects.json", "{}");
+    put(prefix + "/finished.json", "{}");
+  };
+  live();
+  CHECK(problem->empty());
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still puts where others look goes again, and nothing of others") {
+  uri = "s3://bkt/run/model";
+  options.wants_stores = false;
+  options.facts->stores =
+      "minio:\n  default: {endpoint: \"store:9000\", disableSSL: true, forcePathStyle: true, credentials: {fromEnv: true}}\n"
+      "s3:\n  default: {endpoint: \"http://store:9000\", disableSSL: true, forcePathStyle: true, region: us-east-1, "
+      "credentials: {fromEnv: true}}\n";
+  options.configuration_secret.clear();
+  prefix = "run/.trainstep/";
+  put("run/model/notes", "of others");
+  put("run/model/replaced", "before");
+  const auto before = etag("before");
+  pod_writes = [this, before] {
+    put("run/model/weights", "w", "job.1");
+    put("run/model/taken", "since, by others", "another");
+    put(prefix + "/outputs.json", R"({"mark": "job.1", "outputs": [{"uri": "s3://bkt/run/model", "objects": [["weights", ""], ["taken", ""],
+                                     ["replaced", ")" +
+                                      before + R"("], ["never", ""]]}]})");
+    upload_keys["u"] = "run/model/never";
+    uploads["u"][1] = "part";
+    if (GENERATE(false, true)) put(prefix + "/finished.json", "{}");
+  };
+  SECTION("as far as can be") {
+    live();
+    CHECK(problem->empty());
+    CHECK(objects == std::map<std::string, std::string>{
+                         {"run/model/notes", "of others"}, {"run/model/replaced", "before"}, {"run/model/taken", "since, by others"}});
+    CHECK(uploads.empty());
+  }
+  SECTION("what cannot be taken back keeps its list") {
+    const auto others = fault;
+    fault = [others](const FakeTransport::Asked& asked) {
+      return asked.line() == "DELETE /bkt/run/model/weights" ? std::optional(refusal(403, "AccessDenied")) : others(asked);
+    };
+    live();
+    CHECK_THAT(*problem, Contains("the job's data could not be removed") && Contains("AccessDenied"));
+    CHECK(objects.contains("run/model/weights"));
+    CHECK(objects.contains(prefix + "/outputs.json"));
+  }
+}
+
+TEST_CASE_METHOD(Cancelled, "the checkpoints of a cancelled job stay, and nothing else does") {
+  job_options = {{"checkpoint_dir", "/saved"}};
+  pod_writes = [this] {
+    for (const auto* name : {"/checkpoints/.trainstep/sets/1", "/inputs/data/a", "/inputs/data.objects.json", "/outputs/model_dir/weights",
+                             "/outputs.json", "/finished.json"})
+      put(prefix + name, "x");
+  };
+  live();
+  CHECK(problem->empty());
+  CHECK(objects.size() == 1);
+  CHECK(objects.contains(prefix + "/checkpoints/.trainstep/sets/1"));
+}
+
+TEST_CASE_METHOD(Cancelled, "whoever was cancelled ends within its grace, whoever else does not, and says what may stay") {
+  options.facts->grace = 20s;
+  SECTION("the pod") {
+    pod_lives = 1h;
+    live();
+    CHECK_THAT(*problem, Contains("it waits for its pods"));
+  }
+  SECTION("the store") {
+    store_away = true;
+    live();
+    CHECK_THAT(*problem, Contains("no time is left to remove the data of the job") && Contains("s3://bkt/" + prefix));
+  }
+  CHECK(concluded - stopped < 20s);
+}
