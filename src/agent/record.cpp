@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <variant>
 
 #include "agent/await.h"
@@ -13,6 +15,7 @@ namespace trainstep::agent {
 namespace {
 
 using objectstore::Address;
+namespace fs = std::filesystem;
 
 constexpr std::size_t largest_record = std::size_t{32} << 20U;
 
@@ -28,6 +31,39 @@ Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const 
   return await<std::string>(loop, [&](const auto& done) {
     stores.of(place).get(address, std::nullopt, "", [done](auto answer) { done(without_status<std::string>(std::move(answer))); });
   });
+}
+
+// Whether anything is at an output's place. Who may not look believes it.
+Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::TaskOutput& output) {
+  const auto nothing = [](const Error& error) { return error.kind == ErrorKind::not_found; };
+  if (!output.to.in_store()) {
+    std::error_code unknown;
+    const auto place = fs::path(output.folder_is) / fs::path(output.path).filename();
+    return output.folder_is.empty() || (fs::exists(place, unknown) && !fs::is_empty(place, unknown)) || unknown;
+  }
+  ASSIGN(const auto address, Address::parse(output.to.uri));
+  auto& client = stores.of(output.to);
+  const auto head = await<objectstore::Object>(
+      loop, [&](const auto& done) { client.head(address, [done](auto a) { done(without_status<objectstore::Object>(a)); }); });
+  if (head || head.error().kind == ErrorKind::denied) return true;
+  if (!nothing(head.error())) return head.error();
+  const auto page = await<objectstore::ListPage>(loop, [&](const auto& done) {
+    client.list(address.bucket, address.key + '/', "", [done](auto a) { done(without_status<objectstore::ListPage>(a)); });
+  });
+  if (page) return std::ranges::any_of(page->objects, [&](const auto& object) { return object.key.starts_with(address.key + '/'); });
+  if (page.error().kind == ErrorKind::denied) return true;
+  return nothing(page.error()) ? Result<bool>(false) : Result<bool>(page.error());
+}
+
+// It was there when the record was written; somebody may have removed it since.
+Result<bool> is_there(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report) {
+  for (const auto& output : task.outputs) {
+    const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);
+    if (told == report.outputs.end() || !told->artifact || !told->present || !told->uri.empty()) continue;
+    ASSIGN(const auto there, lies_at(loop, stores, output));
+    if (!there) return false;
+  }
+  return true;
 }
 
 Result<void> put(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place, const Address& address, std::string text) {
@@ -48,6 +84,9 @@ Result<std::optional<result::PodReport>> find_record(RunningLoop& loop, staging:
   if (!text) return std::move(text.error());
   auto report = result::read_pod_report(*text);
   if (report && report->attempt != task.attempt) report.reset();
+  if (!report) return report;
+  ASSIGN(const auto there, is_there(loop, stores, task, *report));
+  if (!there) report.reset();
   return report;
 }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <set>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/regular_file.h"
 #include "staging/staging.h"
@@ -279,9 +283,20 @@ void Delivery::next_output() {
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
 }
 
+// What cannot be read here no store can help.
+std::optional<Error> Delivery::local_error(const Error& error) const {
+  if (error.kind == ErrorKind::internal) return error;
+  for (const auto& file : m_files) {
+    const auto path = file.path.empty() ? std::filesystem::path(output().path) : std::filesystem::path(output().path) / file.path;
+    if (const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); !fd && errno != ENOENT) return file_error("read", path, errno);
+  }
+  return std::nullopt;
+}
+
 void Delivery::failed(Error error) {
   if (const auto tree = objectstore::read_tree(output().path); tree || tree.error().kind == ErrorKind::not_found)
     if (auto change = change_since_end(tree ? tree->files : std::vector<objectstore::LocalFile>())) return withdraw(std::move(*change));
+  if (auto unreadable = local_error(error)) return withdraw(std::move(*unreadable));
   if (m_limit.passed()) {
     // What a store does not want (400: expired tokens, for one) is no fault of the program whose output it is.
     if (error.kind == ErrorKind::input) error.kind = ErrorKind::denied;

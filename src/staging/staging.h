@@ -133,6 +133,7 @@ class Delivery {
   void delivered();
   void keep_list();
   void next_output();
+  [[nodiscard]] std::optional<Error> local_error(const Error& error) const;
   void failed(Error error);
   void stop_now();
   void retract();

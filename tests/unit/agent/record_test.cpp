@@ -88,6 +88,38 @@ TEST_CASE_METHOD(Pod, "what lies there and is no record counts as none") {
   }
 }
 
+TEST_CASE_METHOD(Pod, "a record is believed as long as something lies where it has delivered an output") {
+  auto made = report();
+  made.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});
+  made.outputs.push_back({.name = "none", .artifact = true, .present = false, .value = {}, .uri = {}});
+  plan::TaskOutput model{
+      .name = "model", .type = spec::Type::artifact, .declared = "", .path = in_pod("outputs/model/final"), .folder_is = {}, .to = {}};
+  SECTION("a tree in a store") {
+    model.to = {"s3://bkt/run/model", 0, ""};
+    objects["run/model/weights"] = "w";
+  }
+  SECTION("a file in a store") {
+    model.to = {"s3://bkt/run/model", 0, ""};
+    objects["run/model"] = "w";
+  }
+  SECTION("a tree on a claim") {
+    model.folder_is = in_pod("claim/run");
+    write(in_pod("claim/run/final/weights"), "w");
+  }
+  task.outputs.push_back(model);
+  task.outputs.push_back(
+      {.name = "none", .type = spec::Type::artifact, .declared = "", .path = "", .folder_is = {}, .to = {"s3://bkt/run/none", 0, ""}});
+  write_it(made);
+  CHECK(find());
+  for (const auto* gone : {"run/model/weights", "run/model"}) objects.erase(gone);
+  objects["run/models/x"] = "another's";
+  std::filesystem::remove_all(in_pod("claim/run/final"));
+  CHECK_FALSE(find());
+  if (!model.to.in_store()) return;
+  refuse("HEAD", 403, "AccessDenied");
+  CHECK(find());  // who may not look believes it
+}
+
 TEST_CASE_METHOD(Pod, "keys that may only write see no record; a store that cannot be asked is an error") {
   objects[key] = to_text(report());
   refuse("GET", 403, "AccessDenied");

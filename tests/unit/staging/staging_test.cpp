@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "staging/staging.h"
 
+#include <sys/fsuid.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -501,6 +503,24 @@ TEST_CASE_METHOD(Staging, "what lies no longer at its path cannot be mended by t
   REQUIRE_FALSE(staged);
   CHECK_THAT(staged.error().message, Contains("output model") && Contains(outputs.back().path));
   CHECK(told.empty());
+}
+
+TEST_CASE_METHOD(Staging, "what cannot be read here is no fault of a store, and is not tried again") {
+  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  const auto path = output("model", "s3://bkt/run/model");
+  write(path + "/a", "1");
+  write(path + "/b", "2");
+  fs::permissions(path + "/b", fs::perms::none);
+  fs::permissions(folder.path(), fs::perms(0755));
+  constexpr uid_t nobody = 65534;
+  const auto us = static_cast<uid_t>(::setfsuid(nobody));  // without the rights of root, if we have them
+  const auto delivered = deliver();
+  ::setfsuid(us);
+  REQUIRE_FALSE(delivered);
+  CHECK_THAT(delivered.error().message, Contains("output model: ") && Contains(path + "/b"));
+  CHECK(told.empty());
+  CHECK(objects.size() == 1);  // the list, and nothing that others could take for a model
+  CHECK(objects.contains("run/.trainstep/job/outputs.json"));
 }
 
 TEST_CASE_METHOD(Staging, "from the job's own folder exactly what was brought there is fetched, whatever a listing shows") {
