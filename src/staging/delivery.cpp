@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 #include <set>
 #include <utility>
 
-#include "base/fd.h"
 #include "base/files.h"
 #include "base/regular_file.h"
 #include "staging/staging.h"
@@ -113,12 +109,6 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   m_there = std::move(there);
   find_others();
   keep_manifest();
-}
-
-void Delivery::compare_with_nothing(std::vector<objectstore::Object> there) {
-  m_there = std::move(there);
-  find_others();
-  send();
 }
 
 // None: what is there now is what is to be delivered.
@@ -281,16 +271,6 @@ void Delivery::next_output() {
   ++m_at;
   m_pause = first_pause;
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
-}
-
-// What cannot be read here no store can help.
-std::optional<Error> Delivery::local_error(const Error& error) const {
-  if (error.kind == ErrorKind::internal) return error;
-  for (const auto& file : m_files) {
-    const auto path = file.path.empty() ? std::filesystem::path(output().path) : std::filesystem::path(output().path) / file.path;
-    if (const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); !fd && errno != ENOENT) return file_error("read", path, errno);
-  }
-  return std::nullopt;
 }
 
 void Delivery::failed(Error error) {

@@ -1,7 +1,13 @@
 // The end of a delivery that is wanted before its time: nothing is left open, and nothing that others could take for the whole.
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+
+#include <cerrno>
+#include <filesystem>
 #include <utility>
 
+#include "base/fd.h"
+#include "base/files.h"
 #include "staging/staging.h"
 
 namespace trainstep::staging {
@@ -54,6 +60,23 @@ void Delivery::retract() {
   for (auto at = m_put.begin(); at != m_put.end() && at->first.first == store; at = m_put.erase(at)) objects.push_back(at->second);
   m_removal = std::make_unique<objectstore::Removal>(m_stores.of({"", store, ""}), std::move(objects), m_manifest->mark(),
                                                      [this](const auto&) { m_timer = m_stores.loop().after(Duration(0), [this] { retract(); }); });
+}
+
+// All that the job has put there goes, and nothing takes its place.
+void Delivery::compare_with_nothing(std::vector<objectstore::Object> there) {
+  m_there = std::move(there);
+  find_others();
+  send();
+}
+
+// What cannot be read here no store can help.
+std::optional<Error> Delivery::local_error(const Error& error) const {
+  if (error.kind == ErrorKind::internal) return error;
+  for (const auto& file : m_files) {
+    const auto path = file.path.empty() ? std::filesystem::path(output().path) : std::filesystem::path(output().path) / file.path;
+    if (const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); !fd && errno != ENOENT) return file_error("read", path, errno);
+  }
+  return std::nullopt;
 }
 
 }  // namespace trainstep::staging
