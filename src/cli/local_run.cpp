@@ -166,15 +166,22 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
   auto recorder = recorder_for(command, inputs, *plan);
   if (!recorder) return fail(command, recorder.error());
-  const auto made = local::make_scratch(process::own_environment());
-  if (!made) return fail(command, made.error());
-  const auto& scratch = *made;
-  return process::run_guarded([&](int guard_fd) { return LocalRun(command, inputs, *plan, std::move(*recorder), scratch)(guard_fd); },
-                              [&command, &plan, &scratch] {
-                                remove_after_kill(scratch);
-                                write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
-                                for (const auto& line : local::tidy_outputs(*plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
-                              });
+  const auto scratch = local::scratch_path(process::own_environment());
+  const auto program = [&](int guard_fd) {
+    const auto made = local::make_scratch(process::own_environment(), scratch);
+    if (!made) return fail(command, made.error());
+    try {
+      return LocalRun(command, inputs, *plan, std::move(*recorder), *made)(guard_fd);
+    } catch (...) {  // no thread can be made, say
+      static_cast<void>(local::remove_scratch(*made));
+      throw;
+    }
+  };
+  return process::run_guarded(program, [&command, &plan, &scratch] {
+    remove_after_kill(scratch);
+    write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
+    for (const auto& line : local::tidy_outputs(*plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
+  });
 }
 
 }  // namespace trainstep::cli

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
 #include "kinds/launch.h"
 #include "kinds/object.h"
@@ -64,7 +65,7 @@ std::vector<pid_t> own_children() {
 }
 
 LocalOptions with_scratch(LocalOptions options) {
-  if (options.scratch.empty()) options.scratch = make_scratch(options.environment).value_or(fs::path());
+  if (options.scratch.empty()) options.scratch = make_scratch(options.environment, scratch_path(options.environment)).value_or(fs::path());
   return options;
 }
 
@@ -165,6 +166,7 @@ class LocalBackend::Impl {
 
   Result<void> set_up();
   Result<void> set_up_member(Member& member, const GpuDivision& gpus);
+  Result<void> remove_outputs_of_earlier_runs(const Member& member);
   Result<void> check_inputs();
   Result<void> check_command(const Member& member);
   void set_up_done(Result<Setup::Outcome> outcome);
@@ -236,6 +238,7 @@ Result<void> LocalBackend::Impl::check_inputs() {
 Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
   ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
   if (member.info.primary) TRY(m_outputs.open(member.place));
+  TRY(remove_outputs_of_earlier_runs(member));
   TRY(make_folders(member.place));
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
@@ -243,6 +246,13 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
   ASSIGN(auto words, kinds::program_words(m_plan, member.place.placement));
   if (m_plan.kind == "PyTorch" && m_plan.distribution.elastic) words = kinds::torch_words(m_plan, std::move(words));
   member.argv = kinds::texts(words);
+  return {};
+}
+
+// In a run's folder that is used again: the program finds nothing at first, as at the places that the step names.
+Result<void> LocalBackend::Impl::remove_outputs_of_earlier_runs(const Member& member) {
+  for (const auto& output : m_plan.binding.outputs)
+    if (!member.info.primary || !output.path) TRY(remove_tree(member.place.placement.outputs.at(output.name)));
   return {};
 }
 

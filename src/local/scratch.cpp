@@ -2,10 +2,12 @@
 #include "local/scratch.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,16 +18,29 @@
 namespace trainstep::local {
 namespace fs = std::filesystem;
 
-Result<fs::path> make_scratch(const process::Variables& environment) {
+namespace {
+
+// Empty: none is given.
+std::string given_folder(const process::Variables& environment) {
   const auto* given = process::find_variable(environment, "TMPDIR");
+  return given == nullptr ? std::string() : *given;
+}
+
+}  // namespace
+
+fs::path scratch_path(const process::Variables& environment) {
+  const auto given = given_folder(environment);
   std::error_code ignored;
-  const bool own = given != nullptr && !given->empty();
-  const auto where = fs::absolute(own ? *given : "/tmp", ignored);
-  auto name = (where / "trainstep-XXXXXX").string();
-  if (::mkdtemp(name.data()) != nullptr) return fs::path(name);
-  if (!own) return fs::path();
-  const auto kind = file_error("write", where, errno).kind == ErrorKind::internal ? ErrorKind::internal : ErrorKind::input;
-  return Error{kind, fmt::format("TMPDIR: no temporary folder can be made in {}: {}; name a folder that can be written, or unset it", *given,
+  std::random_device random;
+  return fs::absolute(given.empty() ? "/tmp" : given, ignored) / fmt::format("trainstep-{:08x}", random());
+}
+
+Result<fs::path> make_scratch(const process::Variables& environment, const fs::path& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return path;
+  const auto given = given_folder(environment);
+  if (given.empty()) return fs::path();
+  const auto kind = file_error("write", path.parent_path(), errno).kind == ErrorKind::internal ? ErrorKind::internal : ErrorKind::input;
+  return Error{kind, fmt::format("TMPDIR: no temporary folder can be made in {}: {}; name a folder that can be written, or unset it", given,
                                  std::strerror(errno))};
 }
 

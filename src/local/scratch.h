@@ -11,9 +11,11 @@
 
 namespace trainstep::local {
 
-// Makes a new folder below the environment's TMPDIR, or /tmp, with a short path: sockets are made there. Empty where /tmp takes none. Whoever
-// outlives the run removes it: the guard, when the run was killed. Errors: of a TMPDIR that takes none, input or internal.
-Result<std::filesystem::path> make_scratch(const process::Variables& environment);
+// A path for it below the environment's TMPDIR, or /tmp, at which nothing is: short, as sockets are made there.
+std::filesystem::path scratch_path(const process::Variables& environment);
+// Makes the folder there. Empty where /tmp takes none. Whoever outlives the run removes it: the guard, when the run was killed; so it must know the
+// path before. Errors: of a TMPDIR that takes none, input or internal.
+Result<std::filesystem::path> make_scratch(const process::Variables& environment, const std::filesystem::path& path);
 Result<void> remove_scratch(const std::filesystem::path& folder);  // errors: those of remove_tree()
 
 class Scratch {

@@ -201,6 +201,13 @@ def test_an_output_that_nobody_asked_for_is_whole_in_the_runs_folder(step, gang,
     assert not weights.is_symlink() and weights.read_text() == "weights\n"
 
 
+def test_a_runs_folder_that_is_used_again_has_no_outputs_of_the_run_before(step, gang, tmp_path):
+    for script, code in (('mkdir -p "$0"; touch "$0/old"; echo 1 >"$0/shard"; exit 1', 1), ('mkdir -p "$(dirname "$0")"; mkdir "$0" && echo 2 >"$0/shard"', 0)):
+        assert step(None, command=["sh", "-c", script, {"outputPath": "other"}]) == code, gang.output()
+    (shard,) = (tmp_path / "run/outputs").glob("**/shard")
+    assert shard.read_text() == "2\n" and not (shard.parent / "old").exists()
+
+
 def test_rank_that_does_not_end_well_may_not_have_written_to_the_model_of_rank_0(step, gang):
     late = 'if [ "$RANK" = 0 ]; then mkdir "$0"; echo w >"$0/weights"; echo "$0 $$" >../new; mv ../new ../place; exit 0; fi\n'
     late += "until test -e ../place; do sleep 0.01; done; read -r model pid <../place; while test -e /proc/$pid; do sleep 0.01; done\n"

@@ -17,7 +17,7 @@ TEST_CASE("a run's temporary folder lies below the TMPDIR that it was given, and
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   fs::path made;
   {
-    const Scratch scratch(*make_scratch(environment), environment);
+    const Scratch scratch(*make_scratch(environment, scratch_path(environment)), environment);
     made = *process::find_variable(environment, "TMPDIR");
     CHECK(made.parent_path() == folder.path());
     CHECK(fs::is_directory(made));
@@ -35,7 +35,7 @@ TEST_CASE("a temporary folder that somebody points at stays") {
   const TempDir folder;
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   {
-    Scratch scratch(*make_scratch(environment), environment);
+    Scratch scratch(*make_scratch(environment, scratch_path(environment)), environment);
     scratch.keep();
   }
   CHECK(fs::is_directory(*process::find_variable(environment, "TMPDIR")));
@@ -44,7 +44,7 @@ TEST_CASE("a temporary folder that somebody points at stays") {
 TEST_CASE("a TMPDIR that takes no folder is named") {
   const TempDir folder;
   const auto absent = (folder.path() / "absent").string();
-  const auto made = make_scratch({{"TMPDIR", absent}});
+  const auto made = make_scratch({{"TMPDIR", absent}}, scratch_path({{"TMPDIR", absent}}));
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error().kind == ErrorKind::input);
   CHECK(made.error().message.starts_with("TMPDIR: no temporary folder can be made in " + absent + ": No such file or directory"));
@@ -63,4 +63,15 @@ TEST_CASE("where no temporary folder can be made the environment stays as it is,
   }
   CHECK_FALSE(fs::exists(absent));
   CHECK(fs::is_directory(folder.path()));
+}
+
+TEST_CASE("a temporary folder has a path before anything is made, for who removes it") {
+  const TempDir folder;
+  const process::Variables environment{{"TMPDIR", folder.path().string()}};
+  const auto path = scratch_path(environment);
+  CHECK(path.parent_path() == folder.path());
+  CHECK(fs::is_empty(folder.path()));
+  CHECK(path != scratch_path(environment));
+  CHECK(*make_scratch(environment, path) == path);
+  CHECK_FALSE(make_scratch(environment, path));  // nobody else's is taken
 }
