@@ -42,6 +42,13 @@ def _trainstep_main(
     values = function(**{name: text if name in outputs else read(types[name], text) for name, text in given.items()})
     if single:
         values = (values,)
+    elif returned:
+        names = [name for name, _ in returned]
+        by_name = values._asdict() if hasattr(values, "_asdict") else values
+        if isinstance(by_name, dict) and sorted(by_name) == sorted(names):
+            values = [by_name[name] for name in names]
+        elif isinstance(values, (str, bytes, set, frozenset, dict)):
+            raise TypeError("%s returned a %s, declared are %s" % (function.__name__, type(values).__name__, ", ".join(names)))
     if returned and len(values) != len(returned):
         raise TypeError("%s returned %d values, declared are %d" % (function.__name__, len(values), len(returned)))
     for (name, kind), value, path in zip(returned, values if returned else (), words[at + 1 :]):

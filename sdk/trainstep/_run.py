@@ -45,6 +45,8 @@ class Run:
         self._process = process
         self._ended = ended
         self._model = model
+        # The program has it from us that SIGINT is ignored, as in a script's background; SIGTERM it hears in any case.
+        self._cancel = signal.SIGTERM if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else signal.SIGINT
         self._read = 0  # bytes of the log that have been shown
 
     def __repr__(self) -> str:
@@ -86,11 +88,11 @@ class Run:
         """Ends the training and waits until nothing of it is left: no process here, no job in the cluster."""
         if self.done:
             return
-        self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(self._cancel)
         try:
             self._process.wait()
         except KeyboardInterrupt:  # a second one ends the grace that the replicas have
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(self._cancel)
             self._process.wait()
             raise
 

@@ -67,7 +67,7 @@ def function_text(
         return _component_text(func, base_image, packages_to_install, additional_funcs)
     packages = [packages_to_install] if isinstance(packages_to_install, str) else _members("packages_to_install", packages_to_install, str)
     additional_funcs = _members("additional_funcs", additional_funcs, types.FunctionType)
-    helpers = frozenset(helper.__name__ for helper in additional_funcs)
+    helpers = _names_of(func, additional_funcs)
     if _needs_sdk(func):
         from . import _kfp
 
@@ -90,6 +90,22 @@ def function_text(
     if described:
         component["description"] = described.partition("\n")[0]
     return _unicode(func.__name__, json.dumps(component, indent=1, ensure_ascii=False) + "\n")
+
+
+def _names_of(func: Function, helpers: Sequence[types.FunctionType]) -> frozenset[str]:
+    """Each helper is the one that goes by its name for whoever calls it."""
+    names: dict[str, types.FunctionType] = {}
+    for helper in helpers:
+        name = helper.__name__
+        if names.setdefault(name, helper) is not helper:
+            raise SpecificationError(f"additional_funcs: two functions are called {name}")
+    callers: list[Any] = [func, *helpers]
+    for caller in callers:
+        around = getattr(caller, "__globals__", {})
+        for name, helper in names.items():
+            if name in getattr(getattr(caller, "__code__", None), "co_names", ()) and around.get(name, helper) is not helper:
+                raise SpecificationError(f"additional_funcs: the {name} that {caller.__name__} calls is another function")
+    return frozenset(names)
 
 
 def _members(name: str, given: Any, kind: type) -> list[Any]:

@@ -116,15 +116,18 @@ std::string redacted(std::string_view text, const std::vector<std::string>& secr
 }
 
 bool sounds_secret(std::string_view name) {
-  constexpr std::array<std::string_view, 17> words{"password",   "passwd",     "passphrase", "secret",           "credential",   "apikey",
-                                                   "accesskey",  "privatekey", "signingkey", "encryptionkey",    "deploykey",    "accountkey",
-                                                   "storagekey", "masterkey",  "authkey",    "connectionstring", "authorization"};
+  constexpr std::array<std::string_view, 19> words{"sshkey",     "licensekey",    "password",         "passwd",       "passphrase",
+                                                   "secret",     "credential",    "apikey",           "accesskey",    "privatekey",
+                                                   "signingkey", "encryptionkey", "deploykey",        "accountkey",   "storagekey",
+                                                   "masterkey",  "authkey",       "connectionstring", "authorization"};
   const auto parts = segments(name);
   if (parts.empty() || name == "PWD") return false;  // PWD: where a shell is at work
   if (parts.back() == "file" || parts.back() == "path" || parts.back() == "dir") return false;
   const auto whole = folded(name);
   if (std::ranges::any_of(words, [&](std::string_view word) { return whole.find(word) != std::string::npos; })) return true;
-  if (parts.back() == "token" || parts.back() == "pwd" || parts.back() == "pass" || parts.back() == "jwt") return true;
+  if (parts.back() == "token" || whole.ends_with("token") || parts.back() == "auth" || parts.back() == "bearer" || parts.back() == "pwd" ||
+      parts.back() == "pass" || parts.back() == "jwt")
+    return true;
   if (parts.size() > 1 && parts.back() == "pat") return true;  // GITHUB_PAT: a personal access token
   const bool capitals = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
   return capitals && parts.size() > 1 && parts.back() == "key";

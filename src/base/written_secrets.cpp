@@ -2,6 +2,7 @@
 #include "base/written_secrets.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "base/redact.h"
@@ -16,11 +17,17 @@ bool may_follow_name(char c) { return std::string_view(":=\\\"' \t").find(c) != 
 
 void skip(std::string_view& text, std::string_view characters) { text.remove_prefix(std::min(text.find_first_not_of(characters), text.size())); }
 
-// Up to a blank or a delimiter; "Bearer x", "Basic x" as a whole.
+bool is_word(std::string_view word, std::string_view small) {
+  return std::ranges::equal(word, small, {}, [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+}
+
+// Up to a blank or a delimiter; with the scheme of a header before it ("Bearer x", "token x") as a whole.
 std::size_t unquoted_length(std::string_view text) {
   constexpr std::string_view stops = " \t\r\n,;}])";
-  const auto begin = text.starts_with("Bearer ") || text.starts_with("Basic ") ? text.find(' ') + 1 : 0;
-  return std::min(text.find_first_of(stops, begin), text.size());
+  constexpr std::array<std::string_view, 8> schemes{"bearer", "basic", "token", "apikey", "api-key", "key", "digest", "negotiate"};
+  const auto blank = std::min(text.find(' '), text.size());
+  const bool scheme = std::ranges::any_of(schemes, [&](std::string_view name) { return is_word(text.substr(0, blank), name); });
+  return std::min(text.find_first_of(stops, scheme ? std::min(blank + 1, text.size()) : 0), text.size());
 }
 
 // Where a value begins behind a name: a colon or an equals sign before it; behind a flag a comma or a blank will do. Empty: something else follows.

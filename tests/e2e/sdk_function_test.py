@@ -312,3 +312,44 @@ def test_inputs_are_those_of_the_interface():
 
     own = {"train_specification", "train_parameters", "distribution_specification"}
     assert set(Inputs.__annotations__) | own == {field["name"] for field in read_json(ROOT / "specs/interface.json")["inputs"] if field.get("component", True)}
+
+
+OUTCOME = """
+    class Outcome(NamedTuple):
+        a: str
+        b: str
+
+    class Other(NamedTuple):
+        b: str
+        a: str
+
+    def train() -> Outcome:
+        {body}
+"""
+
+
+@pytest.mark.parametrize("returned", ['{"b": "2", "a": "1"}', '__import__("collections").namedtuple("Other", "b a")("2", "1")', '("1", "2")', '["1", "2"]'])
+def test_returned_values_go_by_their_names_where_they_have_some(function, trained, returned):
+    assert trained(sdk.train_specification(function(OUTCOME.format(body=f"return {returned}")))) == {"a": "1", "b": "2"}
+
+
+@pytest.mark.parametrize("returned", ['"ab"', '{"1", "2"}', '{"a": "1", "c": "2"}', 'b"ab"'])
+def test_what_has_neither_names_nor_an_order_is_no_outcome(function, trained, returned):
+    assert "declared are a, b" in trained(sdk.train_specification(function(OUTCOME.format(body=f"return {returned}"))), check=1).stdout
+
+
+def test_a_helper_is_the_one_that_is_called(function):
+    train = function("""
+    def helper():
+        return 1
+
+    def train() -> int:
+        return helper()
+    """)
+    own = train.__globals__["helper"]
+    other = types.FunctionType(own.__code__, {}, "helper")
+    assert sdk.train_specification(train, additional_funcs=[own])
+    with pytest.raises(sdk.SpecificationError, match="the helper that train calls is another function"):
+        sdk.train_specification(train, additional_funcs=[other])
+    with pytest.raises(sdk.SpecificationError, match="two functions are called helper"):
+        sdk.train_specification(train, additional_funcs=[own, other])

@@ -95,6 +95,33 @@ def test_a_model_is_found_whatever_bytes_its_path_has(script):
     """)
 
 
+def test_a_script_in_the_background_of_a_shell_ends_its_training(script, tmp_path):
+    output = script(SLEEP + """
+    import contextlib, signal, sys
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell that is no terminal's does
+
+    def fail(number, frame):
+        raise RuntimeError("at last")
+
+    class Shown:
+        def write(self, text):
+            if "asleep" in text:
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+            return len(text)
+
+        def flush(self):
+            pass
+
+    signal.signal(signal.SIGALRM, fail)
+    try:
+        with contextlib.redirect_stdout(Shown()):
+            trainstep.run(train)
+    except RuntimeError:
+        print("timed out")
+    """)
+    assert output.endswith("timed out\n") and left_of(tmp_path) == []
+
+
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_a_function_may_start_processes_that_import_its_program(script, method):
     script(f"""

@@ -59,9 +59,29 @@ TEST_CASE("a secret is found as it is, and as programs print it") {
 }
 
 TEST_CASE("names tell whether they hold a secret") {
-  for (const auto* name : {"password", "API_KEY", "apiKey", "hf_token", "HF_TOKEN", "HF_TOKEN_2", "hfToken", "aws-secret-access-key",
-                           "AWS_SECRET_ACCESS_KEY", "db.password", "DB_PASSWD", "GOOGLE_CREDENTIALS", "SSH_KEY", "AZURE_STORAGE_CONNECTION_STRING",
-                           "DB_PWD", "client-secret", "github_pat", "GITHUB_PAT"}) {
+  for (const auto* name : {"password",
+                           "API_KEY",
+                           "apiKey",
+                           "hf_token",
+                           "HF_TOKEN",
+                           "HF_TOKEN_2",
+                           "hfToken",
+                           "aws-secret-access-key",
+                           "AWS_SECRET_ACCESS_KEY",
+                           "db.password",
+                           "DB_PASSWD",
+                           "GOOGLE_CREDENTIALS",
+                           "SSH_KEY",
+                           "AZURE_STORAGE_CONNECTION_STRING",
+                           "DB_PWD",
+                           "client-secret",
+                           "github_pat",
+                           "GITHUB_PAT",
+                           "HFTOKEN",
+                           "auth",
+                           "bearer",
+                           "ssh_key",
+                           "license_key"}) {
     INFO(name);
     CHECK(sounds_secret(name));
   }

@@ -21,6 +21,7 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
         Row{R"({\"token\": \"t\"})", R"({\"token\": \"[redacted]\"})"}, Row{"serve --token x --port 5", "serve --token [redacted] --port 5"},
         Row{"serve --api-key=x -v", "serve --api-key=[redacted] -v"}, Row{R"(["--token", "x", "y"])", R"(["--token", "[redacted]", "y"])"},
         Row{"Authorization: Bearer abc def", "Authorization: [redacted] def"}, Row{"Authorization: Basic YTpi", "Authorization: [redacted]"},
+        Row{"authorization: token abc def", "authorization: [redacted] def"}, Row{"Authorization=ApiKey abc", "Authorization=[redacted]"},
         Row{"a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n[redacted]\nb"},
         Row{"-----BEGIN PRIVATE KEY-----\\nMII", "[redacted]"}}) {
     CAPTURE(row.text);
