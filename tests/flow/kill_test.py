@@ -220,7 +220,7 @@ def test_what_the_caller_ignores_and_blocks_is_neither_ours_nor_the_programs(gan
 @pytest.mark.parametrize("killed, code", [(False, "130\n"), (True, "")], ids=["cancelled", "killed"])
 def test_exit_code_is_written_last_and_not_by_whoever_is_killed(gang, tmp_path, killed, code):
     path = tmp_path / "exit_code"
-    path.write_text("0 of an earlier run\n")
+    path.write_text("0\n")  # of an earlier run
     gang.start(READY, PYTORCH, words=["--exit-code-file", path]).until_said("] ready", 3)
     assert path.read_text() == ""
     gang.process.send_signal(signal.SIGKILL if killed else signal.SIGINT)
