@@ -20,7 +20,9 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 # A real control plane, for tests that ask for it.
 import data_steps  # noqa: E402
 from fixtures import cluster, namespace  # noqa: E402, F401
-from surroundings import clean_environment  # noqa: E402
+from surroundings import clean_environment, usual_signals  # noqa: E402
+
+usual_signals()
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,10 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
-from surroundings import clean_environment  # noqa: E402
+from surroundings import clean_environment, usual_signals  # noqa: E402
 from waiting import until  # noqa: E402
+
+usual_signals()
 
 PROGRAM = pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/dev/trainstep")).resolve()
 LIMIT = 10  # seconds within which everybody must be gone

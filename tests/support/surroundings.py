@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The variables of a step's container: what the machine of the tests is told of clusters, stores, proxies and certificates is not among them."""
 import os
+import signal
 
 PREFIXES = ("KUBE", "ARGO_", "AWS_", "MLFLOW_", "PIP_", "PYTHON", "JUPYTER", "TRAINSTEP")
 ENDINGS = ("_proxy", "_ca_bundle", "_cert_file", "_cert_dir")
@@ -9,3 +10,10 @@ ENDINGS = ("_proxy", "_ca_bundle", "_cert_file", "_cert_dir")
 def clean_environment() -> dict[str, str]:
     """This process's variables without those that a step would read or pass on to its pods."""
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIXES) and not name.lower().endswith(ENDINGS)}
+
+
+def usual_signals():
+    """For whoever runs the tests in a script's background, or below nohup: programs that are started here are not to inherit that they are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
