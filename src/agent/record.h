@@ -12,7 +12,8 @@
 
 namespace trainstep::agent {
 
-// None: there is no record of this attempt of the job, or nothing lies any more where it has delivered an output. Keys that may not read count as none. Errors: unavailable, input.
+// None: there is no record of this attempt of the job, or nothing lies any more where it has delivered an output. Keys that may not read count as
+// none. Errors: unavailable, input.
 Result<std::optional<result::PodReport>> find_record(RunningLoop& loop, staging::Stores& stores, const plan::Task& task);
 
 // Errors: denied, unavailable, input, internal.

@@ -83,6 +83,7 @@ void Delivery::next() {
   m_recognition.reset();
   m_removal.reset();
   m_transfer.reset();
+  m_files.clear();  // of the output before
   if (!m_manifest) return load_manifest();
   if (m_at == m_outputs.size()) return finish(m_staged);
   auto to = Address::parse(output().to.uri);

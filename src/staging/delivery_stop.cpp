@@ -74,7 +74,11 @@ std::optional<Error> Delivery::local_error(const Error& error) const {
   if (error.kind == ErrorKind::internal) return error;
   for (const auto& file : m_files) {
     const auto path = file.path.empty() ? std::filesystem::path(output().path) : std::filesystem::path(output().path) / file.path;
-    if (const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); !fd && errno != ENOENT) return file_error("read", path, errno);
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd || errno == ENOENT) continue;
+    auto problem = file_error("read", path, errno);
+    if (problem.kind == ErrorKind::input) problem.kind = ErrorKind::internal;  // it was read when the program ended
+    return problem;
   }
   return std::nullopt;
 }

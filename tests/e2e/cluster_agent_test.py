@@ -117,9 +117,11 @@ def test_pod_that_is_lost_after_the_delivery_starts_again_without_training(data_
     task = json.loads(variables["TRAINSTEP_TASK"])
     outputs = [{"name": "model", "artifact": True, "present": True}, {"name": "digest", "present": True, "value": {"sha256": "as told"}}]
     record = {"trainstep_report": 1, "class": "succeeded", "exit_code": 0, "attempt": task["attempt"], "primary": True, "outputs": outputs}
-    place = store.files.parent / task["record"]["uri"].removeprefix("minio://")
-    place.parent.mkdir(parents=True)
-    place.write_text(json.dumps(record))
+    model = next(output for output in task["outputs"] if output["name"] == "model")
+    for uri, text in ((model["uri"], "weights"), (task["record"]["uri"], json.dumps(record))):
+        place = store.files.parent / uri.removeprefix("minio://")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
     cluster.api.delete(f"/api/v1/namespaces/{training.space.name}/pods/{pod['metadata']['name']}")
     assert training.end() == 0, training.output
     assert "nothing is left to do" in training.output

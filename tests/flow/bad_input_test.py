@@ -427,7 +427,8 @@ def test_an_exit_code_is_written_over_nothing_but_an_exit_code(tmp_path):
     assert refused.code == 2 and "data holds something else; give a new file" in refused.err
     assert (tmp_path / "data").read_text() == "1,2\n"
     (tmp_path / "code").write_text("143\n")
-    assert call(PROGRAM, tmp_path, [*words, str(tmp_path / "code")]).code == 0
+    (tmp_path / "again").mkdir()
+    assert call(PROGRAM, tmp_path / "again", [*words, str(tmp_path / "code")]).code == 0
     assert (tmp_path / "code").read_text() == "0\n"
 
 

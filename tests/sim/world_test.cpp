@@ -132,6 +132,6 @@ TEST_CASE("sim world: seeds draw every fate, and every way a step may go") {
     kinds_drawn.insert(scenario.kind);
   }
   CHECK(drawn.size() == fates);
-  CHECK(ways.size() == 5);
+  CHECK(ways.size() == 6);
   CHECK(kinds_drawn.size() == 4);
 }
