@@ -102,10 +102,11 @@ void World::ended(const result::Verdict& verdict) {
   if (verdict.verdict_class == result::VerdictClass::interrupted && m_cancelled)
     m_violations.emplace_back("the run is cancelled, and the step leaves its job to the next attempt");
   if (verdict.verdict_class != result::VerdictClass::cancelled) return;
-  // Where there is time to see why the signal came, and somebody may come after it, the job is kept.
+  // Where there is time to see why the signal came, and somebody may come after it, the job is kept; but for one that waits in its queue.
   const auto& s = m_scenario;
+  const bool waits = s.fate == Fate::suspended && std::ranges::none_of(m_jobs, [](const JobRecord& job) { return job.began.has_value(); });
   const bool seen = s.calm && s.death > Duration{10'000} && s.own_pod != OwnPod::unreadable && s.keeping == Accident::none;
-  if (s.step_fate == StepFate::evicted && m_acted && !m_cancelled && m_lives.size() == 1 && seen && !s.retry_policy.empty())
+  if (s.step_fate == StepFate::evicted && m_acted && !m_cancelled && m_lives.size() == 1 && seen && !waits && !s.retry_policy.empty())
     m_violations.emplace_back("the step's pod was evicted, and the step takes it for a cancel");
   if (m_lives.back().doubts) return;
   for (const auto& job : m_jobs)
