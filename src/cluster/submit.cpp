@@ -143,7 +143,10 @@ void Submission::look() {
   m_call = m_client.get(object_path(), {}, patient(), [this](kube::Answer answer) {
     m_call = 0;
     if (answer && uid_of(*answer).empty()) answer = tl::unexpected(no_object("get " + shown_name()));
-    if (answer) return decide_on(std::move(*answer));
+    if (answer) {
+      m_client.works(this);  // whatever became of a create
+      return decide_on(std::move(*answer));
+    }
     if (!answer && (answer.error().status == 409 || answer.error().status == 410) && again([this] { look(); }, answer.error().retry_after)) return;
     const bool may_not_look = m_depth == Depth::dry_run && answer.error().status == 403;
     if (answer.error().status == 404 || may_not_look) return absent();

@@ -166,6 +166,19 @@ TEST_CASE_METHOD(Server, "a create whose answer was lost has made the job, whate
   CHECK(asked == Words{"GET", "POST dry", "POST", "GET"});
 }
 
+TEST_CASE_METHOD(Server, "a server that has failed to answer creates is well again once the job is found") {
+  Words troubles;
+  h.client->on_trouble([&](const std::string& reason) { troubles.push_back(reason.empty() ? "over" : "begun"); });
+  takes_effect = GENERATE(true, false);  // after the first one, or after the last
+  creates.assign(3, Reply::text("<html>504</html>", 504));
+  behind = takes_effect ? 2 : 0;
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  h.loop.run(1s);
+  CHECK(troubles == Words{"begun", "over"});
+}
+
 TEST_CASE_METHOD(Server, "a create that is answered without an object is settled by looking the name up") {
   takes_effect = GENERATE(true, false);
   SECTION("an empty object") { creates = {Reply::text("{}", 201)}; }
