@@ -118,9 +118,9 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_submitted->object = Json();  // the watch knows it better
 }
 
+// When the job started says its operator, by a clock of its own.
 std::optional<Duration> ClusterBackend::clusters_clock() const {
-  const auto started = from_rfc3339(text(at(&m_submitted->object, "status"), "startTime"));
-  return agreed_clock(m_client.clock(), m_client.loop().now(), std::max({m_facts.written, from_rfc3339(m_created), started}));
+  return agreed_clock(m_client.clock(), m_client.loop().now(), std::max(m_facts.written, from_rfc3339(m_created)));
 }
 
 void ClusterBackend::watch_all() {

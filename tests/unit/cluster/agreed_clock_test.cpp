@@ -22,6 +22,8 @@ TEST_CASE("of two clocks that disagree the earlier one counts that the cluster's
   };
   const Case cases[] = {
       {"they agree", -300ms, noon - 5min, -300ms},
+      {"they agree, and what was written is ahead", 20s, noon + 2h, 0s},
+      {"ours is ahead, and what was written by some seconds", -2h, noon - 2h + 30s, -2h},
       {"the answers come by a clock that is ahead", 2h, noon - 5min, 0h},
       {"… behind", -2h, noon - 5min, 0h},
       {"ours is ahead", -2h, noon - 2h - 5min, -2h},
