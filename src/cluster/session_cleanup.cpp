@@ -90,9 +90,10 @@ Duration Session::time_to_clean() const {
 }
 
 void Session::limit_cleanup() {
-  if (std::exchange(m_cleanup_limited, true) || !m_data) return;
+  if (std::exchange(m_cleanup_limited, true)) return;
   m_loop.after(time_to_clean(), [this, alive = m_alive] {
     if (!*alive || !m_concluded) return;
+    if (!m_data) return concluded("no time is left to wait for the API server: the job may still be there, or not be marked as done");
     concluded(fmt::format("no time is left {}: what it has put at {} may stay there",
                           m_pods_gone ? "to remove the data of the job" : "to wait for the end of the job's pods",
                           m_plan->data.prefix.in_store() ? m_plan->data.prefix.uri : "its outputs' places"));

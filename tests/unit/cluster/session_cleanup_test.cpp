@@ -32,7 +32,9 @@ struct Cancelled : FakeStore {
   std::optional<Json> job;
   Duration pod_lives = 4s;
   std::function<void()> pod_writes = [] {};  // in its last second
-  bool store_away = false;
+  std::function<void()> marked = [] {};      // a PATCH has come, which is never answered
+  std::function<void()> end = [this] { stop(); };
+  bool store_away = false, has_data = true, cancelled = true;
   Time stopped, concluded;
 
   Cancelled() {
@@ -44,10 +46,13 @@ struct Cancelled : FakeStore {
     options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
     options.make_plan = [this](const Facts&, const std::string&) {
       plan::Request request;
-      request.train_specification =
-          "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
-      request.outputs = {{.name = "model_dir", .path = model, .uri = uri, .type = "", .metadata = Json::object()}};
-      request.train_parameters["model"] = "model_dir";
+      request.train_specification = R"(implementation: {container: {image: i, command: [train]}})";
+      if (has_data) {
+        request.train_specification =
+            "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
+        request.outputs = {{.name = "model_dir", .path = model, .uri = uri, .type = "", .metadata = Json::object()}};
+        request.train_parameters["model"] = "model_dir";
+      }
       request.job_options = job_options;
       request.run_id = "run-1";
       return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
@@ -83,6 +88,10 @@ struct Cancelled : FakeStore {
       if (asked.query("dryRun").empty()) job = made;
       return Reply::text(to_text(made), 201);
     }
+    if (method == "PATCH") {
+      marked();
+      return Reply::silent();
+    }
     if (method == "DELETE" && job) {
       (*job)["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
       loop.after(pod_lives - 1s, [this] { pod_writes(); });
@@ -105,7 +114,7 @@ struct Cancelled : FakeStore {
     credentials->token = kube::fixed_token("t");
     session.emplace(loop, transport, credentials, options, std::vector<run::Listener*>{});
     session->begin([this](const Session::Done& done) {
-      CHECK(done.outcome.verdict.verdict_class == result::VerdictClass::cancelled);
+      CHECK((done.outcome.verdict.verdict_class == result::VerdictClass::cancelled) == cancelled);
       session->conclude(done.outcome.verdict, [this](const std::string& what) {
         problem = what;
         concluded = loop.now();
@@ -114,10 +123,13 @@ struct Cancelled : FakeStore {
     loop.run(10s);
     REQUIRE(job);
     prefix += (*job)["metadata"]["name"].get<std::string>();
+    end();
+    loop.run(2h);
+    REQUIRE(problem);
+  }
+  void stop() {
     stopped = loop.now();
     session->request_stop(SIGTERM);
-    loop.run(5min);
-    REQUIRE(problem);
   }
   void put(const std::string& key, const std::string& content, const std::string& mark = "") {
     objects[key] = content;
@@ -204,5 +216,16 @@ TEST_CASE_METHOD(Cancelled, "whoever was cancelled ends within its grace, whoeve
     live();
     CHECK_THAT(*problem, Contains("no time is left to remove the data of the job") && Contains("s3://bkt/" + prefix));
   }
+  CHECK(concluded - stopped < 20s);
+}
+
+TEST_CASE_METHOD(Cancelled, "whoever is told to end while a job's end is written on it does so within its grace") {
+  options.facts->grace = 20s;
+  job_options = {{"cleanup", "never"}};
+  has_data = cancelled = false;
+  end = [this] { (*job)["status"]["conditions"] = {{{"type", "Failed"}, {"status", "True"}, {"reason", "BackoffLimitExceeded"}}}; };
+  marked = [this] { loop.after(1s, [this] { stop(); }); };
+  live();
+  CHECK_THAT(*problem, Contains("not be marked as done"));
   CHECK(concluded - stopped < 20s);
 }
