@@ -96,6 +96,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] std::optional<Duration> clusters_clock() const;
   [[nodiscard]] Lease::Job lease_of_job() const;
   [[nodiscard]] bool is_taken_over(const Json& object) const;
+  [[nodiscard]] bool is_over(const Json& job) const;
   void lease_job();
   void try_to_lease(int tries);
   void lease_failed(int tries, const kube::ApiError& problem);

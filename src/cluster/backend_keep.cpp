@@ -9,6 +9,7 @@
 #include "cluster/backend.h"
 #include "cluster/objects.h"
 #include "cluster/presence.h"
+#include "kinds/kind.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -94,18 +95,26 @@ void ClusterBackend::lease_failed(int tries, const kube::ApiError& problem) {
   m_timer = m_client.loop().after(pause, [this, tries] { look_before_lease(tries + 1); });
 }
 
-// It has changed since it was seen, perhaps because it was taken up.
+// It has changed since it was seen, perhaps because it was taken up, or is over: then nothing is left that a deadline would end. That it is gone says
+// only a PATCH: who has been asked may be behind who knows the job.
 void ClusterBackend::look_before_lease(int tries) {
   m_keep_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
     m_keep_call = 0;
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
-    if (presence == Presence::gone) return kept();
+    if (presence == Presence::gone && answer) return kept();  // its name is another's
     if (presence == Presence::there) {
       m_version = text(metadata_of(*answer), "resourceVersion");
       m_taken_over = is_taken_over(*answer);
+      if (is_over(*answer)) return kept();
     }
     try_to_lease(tries);
   });
+}
+
+bool ClusterBackend::is_over(const Json& job) const {
+  using enum kinds::Judgement::State;
+  const auto state = kinds::find(m_plan.kind).judge(job).state;
+  return state == succeeded || state == failed;
 }
 
 bool ClusterBackend::is_taken_over(const Json& object) const {

@@ -22,6 +22,12 @@ constexpr Duration rare_look{1'000};  // once its end has let us wait for second
 
 bool is_going(const Json& object) { return at(metadata_of(object), "deletionTimestamp") != nullptr; }
 
+// Its pods and what else belongs to it go before it.
+bool takes_dependents(const Json& object) {
+  const auto* finalizers = at(metadata_of(object), "finalizers");
+  return finalizers != nullptr && finalizers->is_array() && std::ranges::find(*finalizers, "foregroundDeletion") != finalizers->end();
+}
+
 kube::ApiError no_answer(const kube::Path& path, Duration since) {
   return {{ErrorKind::unavailable, fmt::format("delete {}: no answer for {}", path.describe(), describe(since))}, 0, {}, {}, {}};
 }
@@ -152,7 +158,7 @@ void Removal::seen(kube::Answer answer) {
         kube::ApiError{{ErrorKind::unavailable, fmt::format("get {}: the answer is no object", m_order.path.describe())}, 502, {}, {}, {}});
   if (!answer) {
     const auto& problem = answer.error();
-    if (kube::tells_absent(problem, m_order.path.name)) return finish(End::gone);
+    if (kube::tells_absent(problem, m_order.path.name)) return absent();
     if (m_hopeless) return finish(End::failed, problem);
     if (!m_order.taken && problem.status != 0) return remove();  // it need not be readable
     ++m_tries;
@@ -164,9 +170,16 @@ void Removal::seen(kube::Answer answer) {
   m_order.taken ? await_end() : try_again();
 }
 
+// Who answers a GET may be behind who knows the object, which was made just now; a write is never.
+void Removal::absent() {
+  if (m_order.taken || m_hopeless || std::exchange(m_seen_absent, true)) return finish(End::gone);
+  remove();
+}
+
+// A DELETE that had no answer may have been taken. Somebody else's may have been taken as well: one that leaves the pods for later.
 void Removal::try_again() {
   if (m_order.spares && m_order.spares(m_last)) return finish(End::spared);
-  if (m_lost && is_going(m_last)) return answered(Json(), false);
+  if (m_lost && is_going(m_last) && (takes_dependents(m_last) || m_hopeless)) return answered(Json(), false);
   if (m_hopeless) return finish(End::failed, no_answer(m_order.path, answer_lost));
   if (!m_order.version.empty()) m_order.version = text(metadata_of(m_last), "resourceVersion");
   remove();

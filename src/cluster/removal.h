@@ -53,6 +53,7 @@ class Removal {
   void silent();
   void look();
   void seen(kube::Answer answer);
+  void absent();
   void try_again();
   void await_end();
   void refused(const kube::ApiError& problem);
@@ -71,11 +72,12 @@ class Removal {
   Loop::TimerId m_limit = 0;  // the last try
   std::optional<Deadline> m_refusal_ends, m_silence_ends, m_end_told, m_end_ends;
   Json m_last;
-  int m_tries = 0;          // since the last answer that helped
-  int m_conflicts = 0;      // DELETEs that found another version
-  bool m_late = false;      // the last try has begun
-  bool m_lost = false;      // a DELETE had no answer: it may have been taken
-  bool m_hopeless = false;  // the last one had none
+  int m_tries = 0;             // since the last answer that helped
+  int m_conflicts = 0;         // DELETEs that found another version
+  bool m_late = false;         // the last try has begun
+  bool m_lost = false;         // a DELETE had no answer: it may have been taken
+  bool m_hopeless = false;     // the last one had none
+  bool m_seen_absent = false;  // by a GET
 };
 
 // What an object that is being deleted waits for: "its finalizers example.com/a, example.com/b", "its pods".

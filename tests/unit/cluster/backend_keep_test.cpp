@@ -39,6 +39,7 @@ struct Kept {
       sent.push_back(asked.request.method);
       if (asked.request.method == "PATCH") bodies.push_back(Json::parse(asked.request.body));
       if (asked.request.method == "PATCH") return patched();
+      if (asked.request.method == "GET" && unknown) return absent(plan.job_name);
       return Reply::text(to_text(job()));
     });
     backend =
@@ -92,7 +93,7 @@ struct Kept {
   Json spec, status, annotations, listed;  // of the job; it as the watch begins with it
   std::vector<Json> bodies;                // of the PATCHes
   [[nodiscard]] bool sent_a(const std::string& method) const { return std::ranges::find(sent, method) != sent.end(); }
-  bool removing = false;
+  bool removing = false, unknown = false;  // unknown: to who answers GETs
 };
 
 }  // namespace
@@ -127,6 +128,26 @@ TEST_CASE_METHOD(Kept, "a job that cannot be given a deadline in half of the tim
   CHECK(sent_a("DELETE"));
   REQUIRE(gone);
   CHECK(*gone - begun < 11s);
+}
+
+TEST_CASE_METHOD(Kept, "a job that ends while it is left needs no deadline") {
+  patched = [this] {
+    status = {{"conditions", {{{"type", GENERATE("Complete", "Failed")}, {"status", "True"}}}}};
+    return refusal(504, "Timeout", "no");
+  };
+  keep();
+  CHECK(kept);
+  CHECK_FALSE(sent_a("DELETE"));
+}
+
+TEST_CASE_METHOD(Kept, "a job is left with its deadline although one answer does not know it") {
+  int tries = 0;
+  patched = [&] { return ++tries == 1 ? refusal(500, "InternalError", "no") : Reply::text("{}"); };
+  unknown = true;
+  keep();
+  REQUIRE(kept);
+  CHECK(tries == 2);
+  CHECK_THAT(told.back(), Contains("the job ends"));
 }
 
 TEST_CASE_METHOD(Kept, "for an attempt that surely follows a job is kept without a deadline, too, and that is told") {

@@ -156,6 +156,44 @@ TEST_CASE_METHOD(Deleted, "an answer that is due for seconds is told of, before 
   CHECK(sent.at(1) - sent.at(0) < 11s);
 }
 
+TEST_CASE_METHOD(Deleted, "that it is absent says a DELETE: a server that is behind may not know it yet") {
+  int looked = 0;
+  deletes = [this] { return sent.size() < 2 ? Reply::text("slow down", 429) : sent.size() < 3 ? Reply::text("{}") : absent("train-1"); };
+  SECTION("it is there") {
+    looks = [&] { return ++looked == 1 ? absent("train-1") : looked < 4 ? ok(object(true)) : absent("train-1"); };
+    run(5min);
+    CHECK(looked == 4);
+  }
+  SECTION("it is not") {
+    deletes = [this] { return sent.size() < 2 ? Reply::text("slow down", 429) : absent("train-1"); };
+    run(5min);
+  }
+  SECTION("and the server refuses it") {
+    deletes = [] { return Reply::text("slow down", 429); };
+    run(5min);
+  }
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::gone);
+  CHECK(sent.size() == 2);
+}
+
+TEST_CASE_METHOD(Deleted, "somebody else's DELETE, which leaves the pods for later, is not taken for the one that was lost") {
+  deletes = [this] { return sent.size() < 2 ? Reply::lost() : Reply::text("{}"); };
+  SECTION("another's") {
+    looks = [this] { return sent.size() < 2 ? ok(object(true, {"example.com/a"})) : absent("train-1"); };
+    run(5min);
+    CHECK(sent.size() == 2);
+  }
+  SECTION("ours") {
+    int looked = 0;
+    looks = [&] { return ++looked < 3 ? ok(object(true, {"foregroundDeletion", "example.com/a"})) : absent("train-1"); };
+    run(5min);
+    CHECK(sent.size() == 1);
+  }
+  REQUIRE(ended);
+  CHECK(ended->end == Removal::End::gone);
+}
+
 TEST_CASE_METHOD(Deleted, "who may not look trusts the DELETE that was taken") {
   looks = [] { return refusal(403, "Forbidden", R"(User "x" cannot get resource)"); };
   run(5min);
