@@ -179,6 +179,7 @@ void Kubelet::try_in_vain(const LifePtr& life) {
 void Kubelet::start(const LifePtr& life) {
   life->running = true;
   life->started = clock(life);
+  m_began.emplace(life->who.uid, m_store.loop().now());
   ++m_attempts[life->who.replica];
   m_logs.of({life->who.uid, life->container, life->restarts});
   const auto restarts = life->restarts;

@@ -71,6 +71,11 @@ class Kubelet {
     const auto found = m_told_attempts.find(replica);
     return found == m_told_attempts.end() ? 0 : found->second;
   }
+  // When the pod's program first ran, which may be told later.
+  [[nodiscard]] std::optional<Time> began(std::string_view pod_uid) const {
+    const auto found = m_began.find(pod_uid);
+    return found == m_began.end() ? std::nullopt : std::optional(found->second);
+  }
   // Ends the pod as an eviction does (node pressure, preemption); false: it does not run.
   bool evict(const std::string& pod_uid, const std::string& reason);
 
@@ -120,6 +125,7 @@ class Kubelet {
   std::vector<std::pair<std::string, std::function<void(Json& pod)>>> m_reports;  // not sent yet, by the pod's uid
   std::map<std::string, LifePtr> m_lives;                                         // by the pod's uid
   std::map<std::string, int> m_attempts, m_told_attempts;                         // by replica
+  std::map<std::string, Time, std::less<>> m_began;                               // by the pod's uid
   std::vector<WrittenLine> m_written;
 };
 

@@ -85,8 +85,9 @@ std::set<Class> Oracle::allowed() const {
   const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {
     return absence.party == Absence::Party::api_server && absence.length >= Duration{200'000};
   });
-  // Of a status that tells both ends, only exit codes tell which, and their pods may have gone.
-  if (scenario.odd.contradicts) result.insert(Class::system);
+  // Of a status that tells both ends, only exit codes tell which, and their pods may have gone. So may those that only a list shows that is behind,
+  // once the watch has fallen silent.
+  if (scenario.odd.contradicts || (scenario.odd.behind > 0 && scenario.fate == Fate::evicted)) result.insert(Class::system);
   // Until its signal comes, an attempt that was lost judges the job as well: what ends it for the one ends it for the other.
   if (m_world.m_twin && std::ranges::any_of(m_world.m_jobs, &JobRecord::deleted_by_step)) result.insert(Class::system);
   // A job that is to be made anew has a name that is not free.
@@ -116,7 +117,7 @@ void Oracle::check_limit(std::vector<std::string>& violations) const {
   if (scenario.fate != Fate::hangs || !scenario.clock_jumps.empty() || m_world.m_jobs.size() != 1) return;
   const auto& job = m_world.m_jobs.front();
   if (!job.began || !job.removed || !job.deleted_by_step || m_world.m_lives.back().verdict->verdict_class != Class::timeout) return;
-  Duration longest = std::chrono::minutes(23);
+  Duration longest = std::chrono::minutes(23) + m_world.m_unattended;
   for (const auto& absence : scenario.absences) longest += absence.length;
   // A node's clock is all that tells how long a container has run that was found running.
   const auto shortest = std::chrono::minutes(20) - Duration{3'000} - (scenario.odd.clocks_differ() ? Duration{150'000} : Duration{0});
@@ -178,6 +179,10 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   const auto last_attempt = m_world.m_cluster.kubelet.attempts(m_world.m_scenario.primary) - 1;
   for (std::size_t i = 0; i < written.size(); ++i)
     if (written[i].text.find(" try ") != std::string::npos) known.emplace(written[i].text, i);
+  // A log that was rotated before anybody knew of its attempt cannot be told from another.
+  std::set<std::pair<std::string, int>> rotated;
+  for (const auto& line : written)
+    if (line.lost) rotated.emplace(line.replica, line.attempt);
   std::set<std::size_t> printed;
   for (const auto& life : m_world.m_lives) {
     printed.clear();
@@ -189,7 +194,9 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
         continue;
       }
       const auto& its = written[found->second];
-      if (!printed.insert(found->second).second) violations.push_back(fmt::format("life {}: printed twice: {}", life.number, line.text));
+      const bool again = !printed.insert(found->second).second;
+      if (again && rotated.contains({its.replica, its.attempt})) continue;
+      if (again) violations.push_back(fmt::format("life {}: printed twice: {}", life.number, line.text));
       if (its.replica != line.member) violations.push_back(fmt::format("printed as {}'s: {}", line.member, line.text));
       const auto [before, first] = latest.try_emplace({its.replica, its.attempt}, found->second);
       if (!first && before->second > found->second) violations.push_back(fmt::format("life {}: printed out of order: {}", life.number, line.text));
@@ -200,8 +207,10 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   if (!verdict || (verdict->verdict_class != Class::succeeded && verdict->verdict_class != Class::user)) return;
   if (m_world.m_lives.back().signalled || m_world.m_cancelled) return;  // whoever must end does not wait for logs
   const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_fate == StepFate::lives;
-  // What is written after the job's end, by those that have not been stopped yet, may come or not.
-  const auto end = m_world.m_jobs.empty() ? Time::max() : m_world.m_jobs.back().ended.value_or(m_world.m_ended);
+  if (m_world.api_server_away(m_world.m_ended)) return;  // that they cannot be read is said
+  // What is written after the job's end, by those that have not been stopped yet, may come or not; so may what a list shows that is behind.
+  const auto over = m_world.m_jobs.empty() ? Time::max() : m_world.m_jobs.back().ended.value_or(m_world.m_ended);
+  const auto end = over - (m_world.m_scenario.odd.behind > 0 ? m_world.m_scenario.odd.list_lag : Duration{0});
   for (const auto& [text, i] : known) {
     const auto& line = written[i];
     const bool due = line.replica == m_world.m_scenario.primary && (whole || line.attempt == last_attempt) && !line.lost &&
@@ -232,12 +241,14 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
   // Under KFP v2 a cancelled step has no time for a second try, and one that was told twice takes none: the Workflow's end is the backstop
   // (check_empty), or somebody who has been told.
   const bool ended_by_itself = verdict && !m_world.m_lives.back().doubts;
-  if (m_world.m_acted && !scenario.calm && !ended_by_itself) return;
+  // A refusal that is met twice in ten seconds is the last word.
+  const auto& faults = scenario.faults;
+  const bool refused = faults.conflict > 0 || faults.astray > 0 || faults.just_started > 0;
+  if ((m_world.m_acted || refused) && !scenario.calm && !ended_by_itself) return;
   // Killed in the time that an eviction leaves it, and nobody comes after it; or before it could find what became of its create.
   const bool hard = !scenario.calm || scenario.first_create != FirstCreate::answered || scenario.step_fate == StepFate::evicted;
   if (!verdict && m_world.m_acted && hard) return;
-  const auto end = m_world.m_loop.now() - std::chrono::minutes(30);
-  if (m_world.api_server_away(end)) return;
+  if (m_world.api_server_away(m_world.m_ended)) return;  // that something may still be there is said
   for (const auto& pod : m_world.m_cluster.training_pods())
     if (const auto phase = phase_of(*pod); phase == "Running" || phase == "Pending")
       violations.push_back(fmt::format("left behind: pod {} ({})", pod->name(), phase));

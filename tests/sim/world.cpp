@@ -195,7 +195,14 @@ void World::leave_traces_of_namesake(const Resource& resource, std::string_view 
 
 void World::pod_heard(const Version& pod) {
   if (m_jobs.empty() || m_jobs.back().began || phase_of(pod) != "Running" || replica_of(pod.object) != m_scenario.primary) return;
-  m_jobs.back().began = m_loop.now();
+  m_jobs.back().began = m_cluster.kubelet.began(pod.uid());
+}
+
+// A queue holds it, and none of its pods was ever started, or all are gone again.
+bool waits_in_queue(const Json& job) {
+  const auto* suspended = dig(job, {"spec", "suspend"});
+  if (suspended == nullptr) suspended = dig(job, {"spec", "runPolicy", "suspend"});
+  return suspended != nullptr && *suspended == true && text_at(job, {"status", "startTime"}).empty();
 }
 
 void World::job_heard(const Happening& happening) {
@@ -214,11 +221,13 @@ void World::job_heard(const Happening& happening) {
   const auto outcome = text_at(job.object, {"metadata", "annotations", "trainstep.dev/outcome"});
   if (!outcome.empty() && outcome != "succeeded") record->reported = true;
   look_at_deadline(happening);
+  record->waits = waits_in_queue(job.object);
   if (happening.sort == Happening::Sort::deleted) record->gone = true;
   const bool deleted_now = happening.sort == Happening::Sort::deleted || (job.deleting() && !happening.before->deleting());
   if (deleted_now && happening.sort != Happening::Sort::deleted) hold(record->uid);
   if (!deleted_now || record->deleted_by_world || record->deleted_by_step) return;
-  (m_world_deletes ? record->deleted_by_world : record->deleted_by_step) = true;
+  const bool with_its_workflow = m_workflow && m_cluster.store.by_uid(m_workflow->uid()) == nullptr;
+  (m_world_deletes || with_its_workflow ? record->deleted_by_world : record->deleted_by_step) = true;
   record->removed = m_loop.now();
 }
 

@@ -62,8 +62,9 @@ struct JobRecord {
   bool lapsed = false;                     // it was kept for another attempt, for as long as it was to be
   bool succeeded = false, failed = false;  // as the operator has decided; found out without the code under test
   std::optional<Time> ended = {};          // when that was decided
-  std::optional<Time> began = {};          // when its primary replica first ran
+  std::optional<Time> began = {};          // when its primary replica first ran, whenever that was told
   std::optional<Time> removed = {};        // when somebody deleted it
+  bool waits = false;                      // in its queue, and nothing has begun
   bool reported = false;                   // the step has told its pipeline of a failure, and noted that on the job
   bool deleted_by_world = false;
   bool deleted_by_step = false;
@@ -162,7 +163,8 @@ class World {
   Network m_network;
   std::string m_token;
   int m_tokens = 0;
-  Time m_began, m_ended;  // m_ended: the last life
+  Time m_began, m_ended;     // m_ended: the last life
+  Duration m_unattended{0};  // between two lives
   VersionPtr m_workflow;
   // Who attaches to the run: a process of its own, with a connection of its own.
   struct Visitor {

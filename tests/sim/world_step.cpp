@@ -104,7 +104,7 @@ void World::ended(const result::Verdict& verdict) {
   if (verdict.verdict_class != result::VerdictClass::cancelled) return;
   // Where there is time to see why the signal came, and somebody may come after it, the job is kept; but for one that waits in its queue.
   const auto& s = m_scenario;
-  const bool waits = s.fate == Fate::suspended && std::ranges::none_of(m_jobs, [](const JobRecord& job) { return job.began.has_value(); });
+  const bool waits = std::ranges::any_of(m_jobs, &JobRecord::waits);
   const bool seen = s.calm && s.death > Duration{10'000} && s.own_pod != OwnPod::unreadable && s.keeping == Accident::none;
   if (s.step_fate == StepFate::evicted && m_acted && !m_cancelled && m_lives.size() == 1 && seen && !waits && !s.retry_policy.empty())
     m_violations.emplace_back("the step's pod was evicted, and the step takes it for a cancel");
@@ -309,6 +309,7 @@ std::vector<std::string> World::run(const Factory& factory, const Factory& visit
       if (!m_another) break;
       const bool late = m_scenario.step_fate == StepFate::evicted && m_scenario.seed % 11 == 0;
       m_loop.run_for(late ? std::chrono::hours(3) : m_random.between(Duration{500}, Duration{30'000}));
+      m_unattended += std::chrono::duration_cast<Duration>(m_loop.now() - m_ended);
       begin_life(factory);
     } else if (tasks > m_options.most_tasks || !m_loop.step(last)) {
       m_violations.push_back(fmt::format("the step does not end: {} after {} tasks", trainstep::describe(m_loop.now() - m_began), tasks));
