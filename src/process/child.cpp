@@ -85,7 +85,7 @@ struct Failure {
 }
 
 [[noreturn]] void run_child(const Prepared& child) {
-  ::setpgid(0, 0);
+  child.inherits ? ::setpgid(0, 0) : ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (child.subreaper) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (::getppid() != child.parent) ::_exit(127);  // it died before the line above counted

@@ -31,9 +31,10 @@ struct Child {
   Fd err;
 };
 
-// Starts the command in a process group of its own, with default signal handling, stdin from /dev/null (unless it inherits ours) and no other
-// descriptor of ours. It is killed when this process dies. Errors (input): the program does not exist or cannot be run, the folder does not exist,
-// the command line is too long.
+// Starts the command in a process group of its own, with default signal handling and no other descriptor of ours. Unless it inherits stdin and all,
+// it has /dev/null as that, and a session of its own, without a terminal: who asks there would be stopped for ever, as of those in the background. It
+// is killed when this process dies. Errors (input): the program does not exist or cannot be run, the folder does not exist, the command line is too
+// long.
 Result<Child> spawn(const Command& command);
 
 // The file that spawn() would run; none when there is none that may be executed.

@@ -233,6 +233,30 @@ def test_a_bar_is_shown_as_it_changes_on_a_terminal_and_once_in_a_file(gang):
     os.close(controller)
 
 
+def test_a_program_that_asks_at_the_terminal_finds_none_and_is_not_stopped(tmp_path):
+    controller, terminal = pty.openpty()
+    specification = json.dumps({"image": "none", "command": ["sh", "-c", "read answer </dev/tty || echo nobody to ask; stty raw </dev/tty; true"]})
+    words = [PROGRAM, "run", "--cluster", "local", "--run-dir", tmp_path / "run", "--train-specification", specification]
+    process = subprocess.Popen(
+        words,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=tmp_path,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.close(terminal)
+        os.close(controller)
+    assert process.returncode == 0, output
+    assert "[main] nobody to ask" in output
+
+
 def test_a_bar_is_one_line_in_a_file(gang):
     gang.start(r"for i in 1 2 3 4 5; do printf '\r %s0%%|' $i; done; printf '\n'; printf '\033[2J\033[Adone\n'", {})
     assert gang.exit_code() == 0
