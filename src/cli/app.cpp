@@ -57,6 +57,7 @@ int dispatch(Commands& commands) {
   if (commands.completion->parsed()) return run_completion(commands);
   if (commands.man->parsed()) return print(manual(describe(commands.app)));
   if (commands.list->parsed()) return run_list(commands.jobs);
+  commands.jobs.exit_code_file = commands.command.exit_code_file;
   if (commands.attach->parsed()) return run_attach(commands.jobs);
   if (commands.logs->parsed()) return run_logs(commands.jobs);
   if (commands.stop->parsed()) return run_stop(commands.jobs);
@@ -87,6 +88,8 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
   const auto flag = text.substr(0, text.find(':'));
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::RequiredError: {
+      if (const auto chosen = commands.app.get_subcommands(); !chosen.empty())
+        return fmt::format("{}: {} is missing", chosen.front()->get_name(), text.substr(0, text.find(' ')));
       const auto words = commands.app.remaining();
       const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
       return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop, replay, completion or man";

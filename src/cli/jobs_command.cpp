@@ -82,7 +82,7 @@ Result<step::Inputs> wanted_outputs(const JobsCommand& command) {
   inputs.secrets = step::secrets_of(environment, {});
   for (const auto& [name, path] : {std::pair("metrics", &command.metrics), std::pair("report", &command.report)})
     if (!path->empty()) inputs.targets.push_back({.name = name, .path = *path, .uri = {}, .type = {}});
-  TRY(step::check_targets(inputs.targets));
+  TRY(step::check_outputs(inputs, "", command.exit_code_file));
   return inputs;
 }
 

@@ -15,6 +15,7 @@ struct JobsCommand {
   std::string replica;     // logs: "worker-1"; empty: the primary
   std::string metrics;     // attach: files to write at the end; empty: none
   std::string report;
+  std::string exit_code_file;  // attach: it is none of the two
   log::Options log_options;
 };
 
