@@ -101,7 +101,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_uid = uid_of(m_submitted->object);
   m_version = text(metadata_of(m_submitted->object), "resourceVersion");
   m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
-  m_follower_before = follower_of(m_submitted->object);
+  know_follower(m_submitted->object);
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   // operators.md §8, trap 2: the v1 operator does not.

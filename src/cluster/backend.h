@@ -97,6 +97,8 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] Lease::Job lease_of_job() const;
   [[nodiscard]] bool is_taken_over(const Json& object) const;
   [[nodiscard]] bool is_over(const Json& job) const;
+  void know_follower(const Json& object);
+  void left_to_follower();
   void lease_job();
   void try_to_lease(int tries);
   void lease_failed(int tries, const kube::ApiError& problem);
@@ -133,6 +135,7 @@ class ClusterBackend : public run::Backend {
 
   // How often it is tried to take away the deadline of a job that is followed already: at most 60 times in the hour that it has.
   static constexpr Duration next_lift{60'000};
+  static constexpr std::string_view is_followed = "another attempt of this step follows the job: it is left as it is";
 
   kube::Client& m_client;
   const plan::Plan& m_plan;

@@ -8,6 +8,7 @@
 
 #include "cluster/backend.h"
 #include "cluster/objects.h"
+#include "cluster/ownership.h"
 #include "cluster/presence.h"
 #include "kinds/kind.h"
 
@@ -75,7 +76,7 @@ void ClusterBackend::lease_job() {
 // process has lived on.
 void ClusterBackend::try_to_lease(int tries) {
   if (m_taken_over) {
-    tell("another attempt of this step follows the job: it is left as it is");
+    tell(std::string(is_followed));
     return kept();
   }
   const auto clusters_now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
@@ -115,6 +116,12 @@ bool ClusterBackend::is_over(const Json& job) const {
   using enum kinds::Judgement::State;
   const auto state = kinds::find(m_plan.kind).judge(job).state;
   return state == succeeded || state == failed;
+}
+
+// Who follows the job when it is found is of an attempt before, whatever has made us look for it – but not if it is the job that we have made.
+void ClusterBackend::know_follower(const Json& object) {
+  const bool made_by_us = text(at(metadata_of(object), "annotations"), attempt_annotation) == m_attempt;
+  m_follower_before = made_by_us ? "" : follower_of(object);
 }
 
 bool ClusterBackend::is_taken_over(const Json& object) const {

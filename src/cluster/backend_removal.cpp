@@ -90,7 +90,7 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     m_resource = job->resource;
     m_uid = uid_of(m_submitted->object);
     m_version = text(metadata_of(m_submitted->object), "resourceVersion");
-    m_follower_before = follower_of(m_submitted->object);
+    know_follower(m_submitted->object);
     look_at_keeping(m_submitted->object);
     m_started = from_rfc3339(text(at(&m_submitted->object, "status"), "startTime"));
     return go_on_with_found();
@@ -127,17 +127,31 @@ Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem)
   return std::min(m_client.pause(tries, problem.retry_after), removal_patience / 4);
 }
 
+// Only who cancels the run ends a job that another attempt follows: this one was lost, and its process has lived on. A signal alone says nothing of
+// that, and whatever has changed since the job was seen, the API server tells by its version.
 void ClusterBackend::try_to_remove() {
+  if (m_taken_over && !m_removal_at_once) {
+    m_timer = m_client.loop().after(Duration(0), [this] { left_to_follower(); });
+    return;
+  }
   Removal::Order order{job_path(), m_uid, m_removal_at_once ? "" : m_version};
   order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
   // A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
   order.spares = [this](const Json& job) {
+    if (!m_removal_at_once && is_taken_over(job)) return true;
     return m_facts.workflow && m_plan.options.cleanup == "default" && kinds::find(m_plan.kind).judge(job).state == kinds::Judgement::State::succeeded;
   };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
                                         Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
                                                       {},
                                                       [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
+}
+
+void ClusterBackend::left_to_follower() {
+  m_removal_wanted = false;
+  m_client.loop().cancel(std::exchange(m_keep_timer, 0));
+  tell(std::string(is_followed));
+  emit(follow::JobFollowed{});
 }
 
 void ClusterBackend::removal_fails(const kube::ApiError& problem) {
@@ -154,6 +168,7 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
   }
   if (outcome.end == Removal::End::spared) {
     m_removal_wanted = false;
+    if (!m_removal_at_once && is_taken_over(outcome.last)) return left_to_follower();
     tell("the job has succeeded meanwhile: it is left to its workflow");
     return emit(follow::JobGone{});
   }

@@ -99,15 +99,16 @@ struct EvictionSeen {
   std::string what;    // "this step's pod is deleted"
   bool retry_follows;  // another attempt of this step may come
 };
-struct JobKept {};     // KeepJob is done, as far as it could be
-struct PodsListed {};  // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
+struct JobKept {};      // KeepJob is done, as far as it could be
+struct JobFollowed {};  // RemoveJob is done: another attempt of the step follows the job, it stays
+struct PodsListed {};   // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
 struct ServerTrouble {
   std::string reason;  // empty: it answers again
 };
 struct Event {
   Time at;
   std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
-               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden>
+               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden, JobFollowed>
       what;
 };
 
@@ -154,10 +155,10 @@ struct EndLog {
 };  // its container has ended: read the rest, then LogComplete
 struct LookAgain {};  // at the job and all its pods, now; PodsListed follows
 struct RemoveJob {
-  // A cancel: whatever has become of it meanwhile. Else the job is the one that was seen, or is looked at again: one that has succeeded since is left
-  // to its Workflow.
+  // The run is cancelled: whatever has become of the job meanwhile, and whoever follows it. Else it is the one that was seen, or is looked at again:
+  // one that has succeeded since is left to its Workflow, one that another attempt of its step has taken up to that attempt.
   bool at_once = false;
-};  // now: nobody waits for its end any more; JobGone or BackendFailed follows
+};  // now: nobody waits for its end any more; JobGone, JobFollowed or BackendFailed follows
 struct KeepJob {};  // it is left to the next attempt, and must end if none comes; JobKept follows
 struct Finish {
   result::Verdict verdict;

@@ -169,6 +169,16 @@ void JobFollower::on(const JobKept&, Time /*at*/) {
   if (m_keeping) finish();
 }
 
+// Whoever is told to end, or judges, while another attempt follows the job, was lost, and its process has lived on.
+void JobFollower::on(const JobFollowed&, Time /*at*/) {
+  if (!m_removing || !m_verdict || m_finished) return;
+  const auto why = m_verdict->message.empty() && m_verdict->signal != 0 ? result::signal_name(m_verdict->signal) + " received" : m_verdict->message;
+  const auto* between = why.empty() ? "" : "; ";
+  m_verdict = {result::VerdictClass::interrupted, fmt::format("{}{}another attempt of this step follows the job", why, between), std::nullopt, false,
+               m_verdict->signal};
+  finish();
+}
+
 void JobFollower::on(const BackendFailed& failed, Time at) {
   if (m_keeping && !m_removing) return remove_instead(failed.error, at);
   if (m_verdict) {

@@ -39,6 +39,7 @@ struct JobRules {
 //   a job that is gone before its end was seen: unknown (system); so is one that somebody deletes and that its finalizers hold for long, of which no
 //   pod is left running
 //   cancel: RemoveJob before anything else; eviction with a next attempt that may come: the job is left to it, for a while (interrupted)
+//   any other removal: a job that another attempt of the step has taken up is left to it (interrupted)
 //   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
 //   nothing is said of a job that is not known: what became of it is told by who has seen it
 //   looking on: no order but those for logs is ever given, whatever happens
@@ -93,6 +94,7 @@ class JobFollower : public Machine {
   void on(const PodsListed&, Time at);
   void on(const JobKept&, Time at);
   void on(const PodsHidden& hidden, Time at);
+  void on(const JobFollowed&, Time at);
   void on(const TimerFired& fired, Time at);
   template <typename Other>  // what only happens to a gang of ours
   void on(const Other&, Time) {}

@@ -180,7 +180,7 @@ void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
   const bool left = remove && m_job_rules.never_removed && !cancelled;
   if (remove && !left) {  // first of all: there may be only milliseconds
     m_removing = true;
-    m_actions.emplace_back(RemoveJob{cancelled});
+    m_actions.emplace_back(RemoveJob{cancelled && verdict.signal == 0});  // a signal alone does not say that the run is cancelled
   }
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);

@@ -159,6 +159,8 @@ template <typename Io>
 void describe(Io& io, PodsHidden& v) {
   io("reason", v.reason);
 }
+template <typename Io>
+void describe(Io&, JobFollowed&) {}
 // Its text is lent: read_event() takes it from the line itself.
 void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
 void describe(In& io, MemberOutput& v) {
@@ -179,7 +181,7 @@ using What = decltype(Event::what);
 constexpr const char* event_names[] = {"prepared",    "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
                                        "timer",       "told",           "job_found",    "job",          "job_gone",       "pod",
                                        "pod_gone",    "warning",        "log_complete", "cancel",       "eviction",       "server_trouble",
-                                       "pods_listed", "job_kept",       "pods_hidden"};
+                                       "pods_listed", "job_kept",       "pods_hidden",  "job_followed"};
 static_assert(std::size(event_names) == std::variant_size_v<What>);
 
 template <std::size_t Index>

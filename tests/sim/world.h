@@ -136,6 +136,8 @@ class World {
   void twin_ended(const result::Verdict& verdict);
   void end_twin();
   void look_at_deadline(const Happening& happening);
+  void look_at_removal(const std::string& path);
+  [[nodiscard]] bool is_followed(const Version& job) const;
   void act();
   Network::Hook called(int number, const http::Request& request);
   Accident accident(const http::Request& request);
@@ -181,6 +183,7 @@ class World {
     std::unique_ptr<StepLoop> loop;
     std::unique_ptr<Step> step;
     Pod pod;
+    bool in_doubt = false;  // why its signal comes cannot be seen
   };
   std::unique_ptr<Twin> m_twin;
   bool m_lost = false;  // its pod is, and it has not been buried yet

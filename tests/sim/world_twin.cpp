@@ -9,6 +9,8 @@ namespace {
 
 // A follower may take a deadline away once a minute.
 constexpr Duration lifted_by{90'000};
+// Longer than it is asked why a signal has come, shorter than the grace.
+constexpr Duration out_of_sight{12'000};
 
 std::string_view annotation(const Version& job, std::string_view name) { return text_at(job.object, {"metadata", "annotations", name}); }
 
@@ -18,6 +20,10 @@ void World::make_twin() {
   m_twin = std::make_unique<Twin>();
   m_twin->network = std::make_unique<Network>(m_loop, m_cluster.server, m_story, m_random.split(), m_scenario.faults);
   m_twin->pod = m_pod;
+  m_twin->network->on_arrival([this](const http::Request& request) {
+    if (request.method == "DELETE") look_at_removal(request.url.path);
+    return Accident::none;
+  });
 }
 
 // As the kubelet, the pod collector or a drain leaves the pod, and Argo labels it; nobody tells the process yet.
@@ -40,17 +46,19 @@ void World::lose_step() {
   });
 }
 
-// Its signals come when the kubelet is back; by then its pod may have gone.
+// Its signals come when the kubelet is back; by then its pod may have gone. Why they come it can often not find out: its API server is away as well.
 void World::outlive() {
   m_twin->loop = std::move(m_step_loop);
   m_twin->step = std::move(m_step);
   const auto gone = m_random.between(Duration{0}, Duration{60'000});
   const auto told = m_random.between(Duration{0}, Duration{180'000});
+  m_twin->in_doubt = m_random.chance(0.5);
   m_loop.after(gone, [this] {
     if (const auto pod = m_cluster.store.by_uid(m_twin->pod.uid)) m_cluster.store.remove(pod);
   });
   m_loop.after(told, [this] {
     if (m_twin->step == nullptr) return;
+    if (m_twin->in_doubt) m_twin->network->add_outage({m_loop.now(), m_loop.now() + out_of_sight, Outage::Sort::unavailable});
     m_story.tell("pipeline", "signal 15 to the process that was lost");
     m_twin->step->signal(15);
   });
@@ -60,7 +68,8 @@ void World::outlive() {
 void World::twin_ended(const result::Verdict& verdict) {
   using enum result::VerdictClass;
   m_story.tell("twin", "ends: {}", result::describe(verdict));
-  if (verdict.verdict_class == cancelled && !m_cancelled) m_violations.emplace_back("an attempt that was lost takes its signal for a cancel");
+  const bool knows = !m_cancelled && !m_twin->in_doubt;
+  if (verdict.verdict_class == cancelled && knows) m_violations.emplace_back("an attempt that was lost takes its signal for a cancel");
   m_loop.post([this] { end_twin(); });
 }
 
@@ -69,6 +78,24 @@ void World::end_twin() {
   m_twin->step.reset();
   m_twin->loop.reset();
   m_twin->network->kill();
+}
+
+bool World::is_followed(const Version& job) const {
+  const bool lives = m_lives.size() > 1 && m_step && !m_exited && !m_dying && !m_lives.back().signalled;
+  return lives && annotation(job, "trainstep.dev/followed-by") == fmt::format("attempt-{}", m_lives.size());
+}
+
+// By the attempt that was lost, which nobody has asked to cancel the run.
+void World::look_at_removal(const std::string& path) {
+  for (const auto& record : m_jobs) {
+    const auto job = m_cluster.store.by_uid(record.uid);
+    if (!job || job->deleting() || record.succeeded || record.failed || m_cancelled || !is_followed(*job)) continue;
+    if (!path.ends_with("/" + std::string(job->name()))) continue;
+    m_loop.after(Duration{0}, [this, uid = record.uid] {
+      const auto now = m_cluster.store.by_uid(uid);
+      if (!now || now->deleting()) m_violations.emplace_back("an attempt that was lost deletes the job that another one follows");
+    });
+  }
 }
 
 // Whoever follows a job has said so on it. A deadline that another process gives it ends the training.

@@ -52,7 +52,7 @@ struct Kept {
         failed = event.at;
         if (!gone && !removing) {  // as the machine does
           removing = true;
-          backend->remove_job({true});
+          backend->remove_job({});
         }
       }
     });

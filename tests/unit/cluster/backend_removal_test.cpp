@@ -28,9 +28,11 @@ struct Removal {
   Facts facts;
   std::deque<Reply> answers;
   std::vector<std::string> asked, told;
-  int gone = 0;
+  int gone = 0, followed = 0;
   std::optional<Error> failed;
   Time begun;
+  Json found = job("u", "5");
+  std::function<void()> meanwhile = [] {};  // before the removal
   std::unique_ptr<ClusterBackend> backend;
 
   void belongs_to_a_workflow() { facts.workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"}; }
@@ -47,13 +49,15 @@ struct Removal {
       return answer;
     });
     const auto resource = kinds::find("Job").resources.front();
-    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{resource, job("u", "5"), true});
+    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{resource, found, true});
     backend->prepare([this](const follow::Event& event) {
       if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
+      if (std::holds_alternative<follow::JobFollowed>(event.what)) ++followed;
       if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error;
     });
     h.loop.run(1s);
+    meanwhile();
     begun = h.loop.now();
     backend->remove_job({at_once});
     h.loop.run(2min);
@@ -65,6 +69,11 @@ const std::string at_version_6 = R"(DELETE {"uid":"u","resourceVersion":"6"})";
 const std::string whatever_version = R"(DELETE {"uid":"u"})";
 Reply conflict() { return refusal(409, "Conflict", "Precondition failed"); }
 Reply ok(const Json& object) { return Reply::text(to_text(object)); }
+Json followed_by(const std::string& who, const std::string& version, const std::string& made_by = "first") {
+  auto object = job("u", version);
+  object["metadata"]["annotations"] = {{"trainstep.dev/created-by", made_by}, {"trainstep.dev/followed-by", who}};
+  return object;
+}
 using Words = std::vector<std::string>;
 
 }  // namespace
@@ -107,6 +116,76 @@ TEST_CASE_METHOD(Removal, "a cancel deletes whatever has become of the job") {
   answers = {ok(job("u", "5"))};
   remove(true);
   CHECK(asked == Words{whatever_version});
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "a job that another attempt has taken up is left to it, unless the run is cancelled") {
+  SECTION("since it was seen: its version tells") {
+    answers = {conflict(), ok(followed_by("another", "6"))};
+    remove(false);
+    CHECK(asked == Words{at_version_5, "GET"});
+  }
+  SECTION("while it changes all the time") {
+    answers = {conflict(), ok(job("u", "6")), conflict(), ok(followed_by("another", "7"))};
+    remove(false);
+    CHECK(asked == Words{at_version_5, "GET", at_version_6, "GET"});
+  }
+  SECTION("while the DELETE was held up") {
+    answers = {Reply::silent(), ok(followed_by("another", "6"))};
+    remove(false);
+    CHECK(asked == Words{at_version_5, "GET"});
+  }
+  SECTION("as was seen before") {
+    answers = {ok(followed_by("another", "6"))};
+    meanwhile = [this] {
+      backend->look_again();
+      h.loop.run(1s);
+    };
+    remove(false);
+    CHECK(asked == Words{"GET"});
+  }
+  SECTION("the run is cancelled") {
+    answers = {conflict(), ok(followed_by("another", "6")), ok(job("u", "7"))};
+    remove(true);
+    CHECK(asked == Words{whatever_version, "GET", whatever_version});
+    CHECK(gone == 1);
+    return;
+  }
+  CHECK(followed == 1);
+  CHECK(gone == 0);
+  CHECK_FALSE(failed);
+  CHECK(told.back() == "another attempt of this step follows the job: it is left as it is");
+  h.loop.run(5min);
+  CHECK(asked.back() == "GET");
+}
+
+TEST_CASE_METHOD(Removal, "who followed a job before, or follows it now, is no other attempt") {
+  const std::string before = GENERATE("before", "attempt");
+  found = followed_by(before, "5");
+  answers = {conflict(), ok(followed_by(GENERATE("before", "attempt"), "6")), ok(job("u", "7"))};
+  if (before == "attempt") answers[1] = ok(followed_by("attempt", "6"));
+  remove(false);
+  CHECK(asked == Words{at_version_5, "GET", at_version_6});
+  CHECK(gone == 1);
+  CHECK(followed == 0);
+}
+
+TEST_CASE_METHOD(Removal, "a job of this attempt that is found again with another's mark has been taken up") {
+  found = followed_by("another", "5", "attempt");
+  remove(false);
+  CHECK(asked.empty());
+  CHECK(followed == 1);
+}
+
+TEST_CASE_METHOD(Removal, "a job that may not be read is deleted: nothing says that another attempt follows it") {
+  for (int i = 0; i < 5; ++i) {
+    answers.push_back(conflict());
+    answers.push_back(refusal(403, "Forbidden", R"(User "x" cannot get resource)"));
+  }
+  answers.push_back(ok(job("u", "7")));
+  remove(false);
+  CHECK(asked.size() == 11);
+  CHECK(asked.back() == whatever_version);
   CHECK(gone == 1);
 }
 

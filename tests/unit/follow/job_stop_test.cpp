@@ -193,6 +193,41 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
   }
 }
 
+TEST_CASE("only who cancels the run ends a job whatever has become of it") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Story story(single());
+    story.all_run();
+    story.event(StopRequested{signal});
+    CHECK_FALSE(story.all<RemoveJob>().at(0).at_once);
+  }
+  Story seen(single());
+  seen.all_run();
+  seen.event(CancelSeen{"the workflow was stopped"});
+  CHECK(seen.all<RemoveJob>().at(0).at_once);
+}
+
+TEST_CASE("a job that another attempt follows is left to it, and nothing has failed") {
+  auto rules = single();
+  rules.limits.running = Duration(1h);
+  auto job = job_rules();
+  std::string why = "SIGTERM (15) received; ";
+  SECTION("a signal") {}
+  SECTION("an eviction after which none was expected") {
+    job.on_eviction = "delete";
+    why = "this step's pod is evicted; ";
+  }
+  SECTION("a limit") { why = "the limit of"; }
+  Story story(rules, job);
+  story.all_run();
+  if (job.on_eviction == "delete") story.event(EvictionSeen{"this step's pod is evicted", true});
+  why == "the limit of" ? story.pass(2h) : story.event(StopRequested{SIGTERM});
+  story.event(JobFollowed{});
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 75);
+  CHECK_THAT(describe(*story.verdict()), Contains(why));
+  CHECK_THAT(describe(*story.verdict()), Contains("another attempt of this step follows the job"));
+}
+
 TEST_CASE("a job that cannot be left to the next attempt is deleted, and the verdict says why") {
   Story story(single());
   story.all_run();

@@ -68,6 +68,7 @@ std::vector<Event> one_of_each() {
   add(PodsListed{});
   add(JobKept{});
   add(PodsHidden{"no"});
+  add(JobFollowed{});
   return events;
 }
 
