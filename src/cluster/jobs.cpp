@@ -16,6 +16,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration patience{10'000};
+constexpr int most_odd_answers = 5;        // in a row, of who is no API server
 constexpr std::size_t longest_name = 253;  // of any object of Kubernetes
 
 int number(const Json* object, std::string_view key, int otherwise) {
@@ -28,6 +29,7 @@ struct Search {
   std::vector<kinds::Resource> resources;
   Found found;
   std::size_t seen = 0;
+  int odd_answers = 0;
   std::string name_space;
   std::function<void(Result<Found>)> done;
 };
@@ -43,12 +45,20 @@ void next(kube::Client& client, const std::shared_ptr<Search>& search) {
     return search->done(std::move(search->found));
   }
   const auto resource = search->resources.front();
-  search->resources.erase(search->resources.begin());
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), search->name_space, "", ""};
   client.list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {patience}, [&client, search, resource](kube::Answer answer) {
     auto& found = search->found;
-    if (answer || answer.error().status == 404) ++search->seen;
-    if (!answer && answer.error().status != 404) found.hidden.push_back(std::move(answer.error().error));
+    const bool not_served = !answer && kube::tells_not_served(answer.error());
+    const bool odd = !answer && !not_served && answer.error().status == 404;  // a gateway's, which says nothing of it
+    if (odd && ++search->odd_answers <= most_odd_answers) {
+      client.loop().after(client.pause(search->odd_answers), [&client, search] { next(client, search); });
+      return;
+    }
+    search->odd_answers = 0;
+    if (odd) answer.error().error.kind = ErrorKind::unavailable;
+    search->resources.erase(search->resources.begin());
+    if (answer || not_served) ++search->seen;
+    if (!answer && !not_served) found.hidden.push_back(std::move(answer.error().error));
     const auto* items = answer ? at(&*answer, "items") : nullptr;
     if (items != nullptr && items->is_array())
       for (const auto& item : *items)

@@ -98,7 +98,7 @@ class Api:
         """(status, body, held open)"""
         found = re.fullmatch(r"/api(?:s/[^/]+)?/[^/]+/namespaces/lab/([a-z]+)(?:/([^/?]+))?(/log)?(?:\?(.*))?", path)
         if not found:
-            return self.refuse(404, path)
+            return self.not_served()
         plural, name, log, query = found.groups()
         watch = "watch=true" in (query or "")
         verb = "log" if log else "watch" if watch else "get" if name else "list"
@@ -120,7 +120,7 @@ class Api:
             return 200, f"2026-11-21T08:00:06Z I am {container}\n".encode(), False
         items = {"pods": self.pods if self.jobs else [], "events": self.events, "jobs" if "/batch/" in path else self.also_v1: self.jobs}.get(plural)
         if items is None:
-            return self.refuse(404, path)
+            return self.not_served()
         if name:
             one = [item for item in items if item["metadata"]["name"] == name]
             return (200, one[0], False) if one else self.absent(plural, name)
@@ -129,6 +129,10 @@ class Api:
     @staticmethod
     def refuse(code, message, reason="", **more):
         return code, {"kind": "Status", "status": "Failure", "code": code, "message": message, "reason": reason} | more, False
+
+    @staticmethod
+    def not_served():
+        return Api.refuse(404, "the server could not find the requested resource", "NotFound", details={})
 
     def absent(self, plural, name):
         return self.refuse(404, f'{plural}.batch "{name}" not found', "NotFound", details={"name": name, "kind": plural})
@@ -258,7 +262,7 @@ def test_a_job_whose_labels_somebody_has_taken_is_listed_and_found_by_its_name(a
 
 CONFLICT = Api.refuse(409, "Operation cannot be fulfilled on jobs.batch: the object has been modified", "Conflict")
 FORBIDDEN = Api.refuse(403, 'jobs.batch is forbidden: User "me" cannot delete resource "jobs"', "Forbidden")
-NO_SUCH_PATH = Api.refuse(404, "the server could not find the requested resource", "NotFound", details={})
+NO_SUCH_PATH = Api.not_served()
 GATEWAYS = (404, b"<html>default backend - 404</html>", False)
 
 

@@ -82,6 +82,22 @@ TEST_CASE_METHOD(Cluster, "one kind whose versions cannot be converted does not 
   CHECK_THAT(found->what_is_hidden(), Contains("conversion webhook"));
 }
 
+TEST_CASE_METHOD(Cluster, "a gateway's 404 is asked again, and says of no job that it is not there") {
+  serves("kubeflow.org/v1/namespaces/ns/pytorchjobs", {job("digits-1", "r", "u1")});
+  const auto good = answers["kubeflow.org/v1/namespaces/ns/pytorchjobs"];
+  int odd = GENERATE(1, 3, 1000);
+  const bool for_ever = odd == 1000;
+  h.server.serve([&](const FakeTransport::Asked& request) {
+    if (!request.request.url.path.ends_with("/pytorchjobs")) return no_such_path();
+    return odd-- > 0 ? gateways_404() : good;
+  });
+  const auto found = find();
+  REQUIRE(found);
+  CHECK(found->jobs.size() == (for_ever ? 0 : 1));
+  CHECK_THAT(found->what_is_hidden(), for_ever ? Contains("not all kinds of jobs could be looked at: list pytorchjobs: HTTP 404") : Contains(""));
+  if (for_ever) CHECK(choose(*found, "r", "ns").error().kind != ErrorKind::not_found);
+}
+
 TEST_CASE_METHOD(Cluster, "who may look at nothing is told so") {
   for (const auto* plural : {"pytorchjobs", "tfjobs", "mpijobs", "v1/namespaces/ns/jobs"}) hides(plural);
   const auto found = find();
