@@ -191,13 +191,11 @@ void ClusterBackend::watch_events(const std::string& object) {
 
 void ClusterBackend::look_at_job(const Json& object) {
   if (uid_of(object) != m_uid || m_gone || !m_known.take(object, m_client.loop().now())) return;
-  m_version = text(metadata_of(object), "resourceVersion");
-  m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   auto judged = kinds::find(m_plan.kind).judge(object);
-  const auto own = m_plan.options.run_policy.active_deadline;
+  const auto planned = m_plan.options.run_policy.active_deadline;
   // Without a deadline of its own it is the keeping's, even if that was taken away meanwhile.
-  m_kept = m_kept || (!own && is_leased(object));
-  if (is_overdue(judged) && (m_kept || is_cut_short(object, own))) judged.reason = follow::kept_in_vain;
+  m_kept = m_kept || (!own_deadline(object, planned) && is_leased(object));
+  if (is_overdue(judged) && (m_kept || is_cut_short(object, planned))) judged.reason = follow::kept_in_vain;
   m_over = judged.state == kinds::Judgement::State::succeeded || judged.state == kinds::Judgement::State::failed;
   look_at_keeping(object);
   if (!m_over && at(metadata_of(object), "deletionTimestamp") != nullptr)

@@ -103,6 +103,9 @@ class ClusterBackend : public run::Backend {
   void try_to_lease(int tries);
   void lease_failed(int tries, const kube::ApiError& problem);
   void look_before_lease(int tries);
+  void look_whether_it_waits();
+  void waits_in_queue();
+  void know_job(const Json& object);
   void look_at_keeping(const Json& object);
   void kept();
   void cannot_keep(std::string why);
@@ -205,7 +208,9 @@ class ClusterBackend : public run::Backend {
   bool m_taken_over = false;      // another attempt follows it
   bool m_leased = false;          // it has a deadline of an attempt before, as it was seen last
   bool m_lifting = false;
+  bool m_begun = false;                  // it has a start time, or had one: who suspends a job may take that away
   bool m_waits = false;                  // it is suspended and has not begun
+  std::optional<Duration> m_own;         // own_deadline() of the job as it was seen last
   Deadline m_lift_rests;                 // until then none is taken away
   kube::Client::CallId m_keep_call = 0;  // a look between two tries to leave it
 };

@@ -22,12 +22,12 @@ constexpr Duration for_last_words{1'000};
 constexpr Duration usual_grace{30'000};
 constexpr int quick_tries = 3;  // to leave a job that changes meanwhile
 
-// It is suspended, as a queue does it, and none of its pods was ever started.
-bool has_not_begun(const Json& job) {
+// As a queue does it.
+bool is_suspended(const Json& job) {
   const auto* spec = at(&job, "spec");
   const auto* policy = at(spec, "runPolicy");
   const auto* suspended = at(policy != nullptr ? policy : spec, "suspend");
-  return suspended != nullptr && *suspended == true && text(at(&job, "status"), "startTime").empty();
+  return suspended != nullptr && *suspended == true;
 }
 
 }  // namespace
@@ -64,11 +64,30 @@ void ClusterBackend::lease_job() {
   if (!m_taken_over && !m_waits) return try_to_lease(1);
   m_timer = m_client.loop().after(Duration(0), [this] {
     if (m_removal_wanted) return;
-    if (m_taken_over) return try_to_lease(1);
-    stop_keeping();
-    m_keep_wanted = false;
-    emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not begun, so nothing is lost, and no deadline would end it"}});
+    m_taken_over ? try_to_lease(1) : look_whether_it_waits();
   });
+}
+
+// Its watch may be silent without anybody's knowing: it may have been resumed, and train. Who does not answer now may have no time for the DELETE.
+void ClusterBackend::look_whether_it_waits() {
+  m_lift_timer = m_client.loop().after(time_left() / 4, [this] {
+    m_lift_timer = 0;
+    waits_in_queue();
+  });
+  m_keep_call = m_client.get(job_path(), {}, {Duration(0)}, [this](const kube::Answer& answer) {
+    m_keep_call = 0;
+    m_client.loop().cancel(std::exchange(m_lift_timer, 0));
+    const auto presence = presence_of(answer, m_plan.job_name, m_uid);
+    if (presence == Presence::gone) return kept();
+    if (presence == Presence::there) know_job(*answer);
+    m_waits && !m_taken_over ? waits_in_queue() : try_to_lease(1);
+  });
+}
+
+void ClusterBackend::waits_in_queue() {
+  stop_keeping();
+  m_keep_wanted = false;
+  emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not begun, so nothing is lost, and no deadline would end it"}});
 }
 
 // The clock that counts is the cluster's; what was read of our pod's end is as well.
@@ -82,7 +101,7 @@ void ClusterBackend::try_to_lease(int tries) {
   const auto clusters_now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
   const auto now = std::max(m_ends_since.value_or(clusters_now), clusters_now);
   const auto length = kept_for + m_facts.retry_pause;
-  m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_plan.options.run_policy.active_deadline);
+  m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_own);
   m_lease->set(now, m_started, length, m_version, {Duration(0)}, [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
     if (problem && !kube::tells_absent(*problem, m_plan.job_name)) return lease_failed(tries, *problem);
     if (!problem) tell(fmt::format("if no attempt takes it up by {}, the job ends", to_rfc3339(until)));
@@ -104,8 +123,7 @@ void ClusterBackend::look_before_lease(int tries) {
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
     if (presence == Presence::gone && answer) return kept();  // its name is another's
     if (presence == Presence::there) {
-      m_version = text(metadata_of(*answer), "resourceVersion");
-      m_taken_over = is_taken_over(*answer);
+      know_job(*answer);
       if (is_over(*answer)) return kept();
     }
     try_to_lease(tries);
@@ -142,7 +160,10 @@ void ClusterBackend::cannot_keep(std::string why) {
   m_client.loop().cancel(m_timer);
   if (!m_lease_problem.empty()) why = m_lease_problem;
   if (m_facts.retry == Retry::follows) {
-    if (m_submitted) tell(fmt::format("the job has no deadline: {}", why));
+    if (m_submitted)
+      tell(fmt::format("the job has no deadline: {}", why));
+    else if (m_settled.is_set() && !m_settled.passed())
+      tell("a create was not answered: a job of this run may still appear, without a deadline");
     return kept();
   }
   m_keep_wanted = false;
@@ -167,11 +188,20 @@ void ClusterBackend::follow_with_deadline(const Error& why) {
   lift_in(next_lift);
 }
 
+// All that leaving it, or ending it, goes by.
+void ClusterBackend::know_job(const Json& object) {
+  m_version = text(metadata_of(object), "resourceVersion");
+  m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
+  m_begun = m_begun || m_started;
+  m_waits = is_suspended(object) && !m_begun;
+  m_own = own_deadline(object, m_plan.options.run_policy.active_deadline);
+  m_leased = is_leased(object);
+  m_taken_over = is_taken_over(object);
+}
+
 // An attempt that was lost may leave a deadline at any time: its process need not know that the job is followed.
 void ClusterBackend::look_at_keeping(const Json& object) {
-  m_taken_over = is_taken_over(object);
-  m_leased = is_leased(object);
-  m_waits = has_not_begun(object);
+  know_job(object);
   const bool followed = !m_looks_on && !m_keep_wanted && !m_removal_wanted && !m_taken_over;
   if (!m_leased || m_over || !followed || m_lifting || m_lift_timer != 0) return;
   lift_in(m_lift_rests.is_set() && !m_lift_rests.passed() ? next_lift : Duration(0));
@@ -187,7 +217,7 @@ void ClusterBackend::lift_in(Duration pause) {
 void ClusterBackend::lift() {
   m_lift_rests.set(next_lift);
   m_lifting = true;
-  m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_plan.options.run_policy.active_deadline);
+  m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_own);
   m_lease->lift({Duration(0)}, [this](const std::optional<kube::ApiError>& problem) {
     m_lifting = false;
     if (problem) return lift_in(next_lift);

@@ -89,10 +89,8 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     m_submitted = Submitted{job->resource, std::move(job->object), true};
     m_resource = job->resource;
     m_uid = uid_of(m_submitted->object);
-    m_version = text(metadata_of(m_submitted->object), "resourceVersion");
     know_follower(m_submitted->object);
     look_at_keeping(m_submitted->object);
-    m_started = from_rfc3339(text(at(&m_submitted->object, "status"), "startTime"));
     return go_on_with_found();
   }
   if (create_may_come()) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/lease.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "cluster/objects.h"
@@ -12,7 +15,24 @@ namespace {
 using std::chrono::ceil;
 using Seconds = std::chrono::seconds;
 
+constexpr std::int64_t longest_deadline = 1'000'000'000'000;  // seconds
+
 std::string kept_until(const Json& job) { return text(at(metadata_of(job), "annotations"), kept_annotation); }
+
+// Of a Job in its spec, of the operators' resources in their runPolicy.
+std::optional<std::int64_t> written_deadline(const Json& job) {
+  const auto* spec = at(&job, "spec");
+  const auto* policy = at(spec, "runPolicy");
+  const auto* seconds = at(policy != nullptr ? policy : spec, "activeDeadlineSeconds");
+  return seconds != nullptr && seconds->is_number_integer() ? std::optional(seconds->get<std::int64_t>()) : std::nullopt;
+}
+
+std::optional<std::int64_t> replaced_deadline(const Json& job) {
+  const auto written = text(at(metadata_of(job), "annotations"), own_deadline_annotation);
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), seconds);
+  return error == std::errc() && end == written.data() + written.size() && seconds >= 0 ? std::optional(seconds) : std::nullopt;
+}
 
 // A Job has it in its spec, the operators' resources in their runPolicy.
 Json spec_with(const kinds::Resource& resource, const Json& seconds) {
@@ -31,17 +51,22 @@ bool is_leased(const Json& job) { return !kept_until(job).empty(); }
 
 std::string follower_of(const Json& job) { return text(at(metadata_of(job), "annotations"), follower_annotation); }
 
-// What stands on the job is the smaller of the two (deadline_seconds).
-bool is_cut_short(const Json& job, std::optional<Duration> own) {
-  if (!is_leased(job) || !own) return is_leased(job);
-  const auto* spec = at(&job, "spec");
-  const auto* policy = at(spec, "runPolicy");
-  const auto* seconds = at(policy != nullptr ? policy : spec, "activeDeadlineSeconds");
-  return seconds != nullptr && seconds->is_number_integer() && seconds->get<std::int64_t>() < ceil<Seconds>(*own).count();
+std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> planned) {
+  const auto seconds = is_leased(job) ? replaced_deadline(job) : written_deadline(job);
+  if (seconds) return Seconds(std::clamp<std::int64_t>(*seconds, 0, longest_deadline));
+  return is_leased(job) ? planned : std::nullopt;
 }
 
-bool has_lapsed(const Json& job, const kinds::Kind& kind, std::optional<Duration> own) {
-  return is_cut_short(job, own) && is_overdue(kind.judge(job));
+// What stands on the job is the smaller of the two (deadline_seconds).
+bool is_cut_short(const Json& job, std::optional<Duration> planned) {
+  const auto own = own_deadline(job, planned);
+  if (!is_leased(job) || !own) return is_leased(job);
+  const auto seconds = written_deadline(job);
+  return seconds && *seconds < ceil<Seconds>(*own).count();
+}
+
+bool has_lapsed(const Json& job, const kinds::Kind& kind, std::optional<Duration> planned) {
+  return is_cut_short(job, planned) && is_overdue(kind.judge(job));
 }
 
 bool is_overdue(const kinds::Judgement& judged) {
@@ -65,14 +90,18 @@ kube::Path Lease::path() const {
 void Lease::set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done) {
   Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, to_rfc3339(now + length)}}}};
   if (!version.empty()) metadata["resourceVersion"] = version;
+  if (m_own) metadata["annotations"][own_deadline_annotation] = std::to_string(ceil<Seconds>(*m_own).count());
   patch(std::move(metadata), deadline_seconds(now, started, length, m_own), retry, std::move(done));
 }
 
 void Lease::lift(kube::Retry retry, Done done) {
   Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, nullptr}}}};
+  if (m_own) metadata["annotations"][own_deadline_annotation] = nullptr;
   if (!m_job.follower.empty()) metadata["annotations"][follower_annotation] = m_job.follower;
-  patch(std::move(metadata), m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr), retry, std::move(done));
+  patch(std::move(metadata), own_seconds(), retry, std::move(done));
 }
+
+Json Lease::own_seconds() const { return m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr); }
 
 void Lease::mark(kube::Retry retry, Done done) {
   const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{follower_annotation, m_job.follower}}}}}};
@@ -83,12 +112,23 @@ void Lease::mark(kube::Retry retry, Done done) {
 }
 
 void Lease::patch(Json metadata, const Json& seconds, kube::Retry retry, Done done) {
+  const bool sets = metadata["annotations"][kept_annotation].is_string();
   const Json change = {{"metadata", std::move(metadata)}, {"spec", spec_with(m_job.resource, seconds)}};
-  m_call = m_client.merge_patch(path(), change, retry, [this, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
+  m_call = m_client.merge_patch(path(), change, retry, [this, sets, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
     if (!answer) return done(answer.error());
+    if (sets && uid_of(*answer) == m_job.uid && !is_leased(*answer)) return take_back(done);
     if (m_job.resource.group_version == "kubeflow.org/v2beta1") return patch_launcher(seconds, retry, done);
     done(std::nullopt);
+  });
+}
+
+void Lease::take_back(Done done) {
+  const Json change = {{"metadata", {{"uid", m_job.uid}}}, {"spec", spec_with(m_job.resource, own_seconds())}};
+  m_call = m_client.merge_patch(path(), change, {Duration(0)}, [this, done = std::move(done)](const kube::Answer& answer) {
+    m_call = 0;
+    const auto stays = answer ? std::string() : fmt::format(", and the deadline is there: {}", answer.error().error.message);
+    done(kube::ApiError{{ErrorKind::unavailable, fmt::format("patch {}: its annotations do not stay{}", path().describe(), stays)}, 422, {}, {}, {}});
   });
 }
 

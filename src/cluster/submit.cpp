@@ -263,7 +263,7 @@ void Submission::decide_on(Json object) {
 // follows it tries on.
 void Submission::take_up(Json object) {
   m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt},
-                                    m_plan.options.run_policy.active_deadline);
+                                    own_deadline(object, m_plan.options.run_policy.active_deadline));
   if (!is_leased(object)) return mark(std::move(object));
   m_lease->lift({taking_up, patient().silence_counts}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
     if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});

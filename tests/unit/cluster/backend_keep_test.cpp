@@ -160,6 +160,39 @@ TEST_CASE_METHOD(Kept, "for an attempt that surely follows a job is kept without
   CHECK(told.back() == "the job has no deadline: no answer in the time that is left");
 }
 
+TEST_CASE("a job whose create is under way may appear without a deadline after its step has left it, and that is told") {
+  Harness h;
+  auto plan = kinds::test::example("Job", 1);
+  Facts facts;
+  facts.pod = "step-1";
+  facts.retry = Retry::follows;
+  int creates = 0;
+  h.server.serve([&](const FakeTransport::Asked& asked) {
+    const auto& path = asked.request.url.path;
+    if (path.ends_with("/apis/batch/v1")) return Reply::text(R"({"kind": "APIResourceList", "resources": [{"name": "jobs"}]})");
+    if (path.ends_with(plan.job_name)) return absent(plan.job_name);
+    if (asked.request.method != "POST") return Reply::silent();
+    if (asked.query("dryRun") == "All") return Reply::text("{}", 201);
+    ++creates;
+    return Reply::silent();
+  });
+  std::vector<std::string> told;
+  bool kept = false;
+  ClusterBackend backend(*h.client, plan, facts, "ns", "attempt");
+  backend.prepare([&](const follow::Event& event) {
+    if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
+    kept = kept || std::holds_alternative<follow::JobKept>(event.what);
+  });
+  h.loop.run(1s);
+  REQUIRE(creates == 1);
+  backend.dies_at(h.loop.now() + 20s);
+  backend.keep_job({});
+  h.loop.run(20s);
+  CHECK(kept);
+  REQUIRE_FALSE(told.empty());
+  CHECK(told.back() == "a create was not answered: a job of this run may still appear, without a deadline");
+}
+
 TEST_CASE_METHOD(Kept, "before SIGKILL all is done or given up") {
   follow();
   h.server.serve([](const FakeTransport::Asked&) { return Reply::silent(); });
@@ -249,6 +282,80 @@ TEST_CASE_METHOD(Kept, "a job that waits in its queue is deleted: no deadline wo
     CHECK(kept);
     CHECK_FALSE(sent_a("DELETE"));
   }
+}
+
+TEST_CASE_METHOD(Kept, "a job that was resumed without a word of its watch is no job that waits") {
+  spec = {{"suspend", true}};
+  follow();
+  version = "9";
+  SECTION("it trains") {
+    spec["suspend"] = false;
+    status = {{"startTime", to_rfc3339(h.loop.now())}};
+    keep_on();
+    CHECK(kept);
+    CHECK(sent == std::vector<std::string>{"GET", "PATCH"});
+  }
+  SECTION("another attempt follows it") {
+    annotations = {{"trainstep.dev/followed-by", "another"}};
+    keep_on();
+    CHECK(kept);
+    CHECK(sent == std::vector<std::string>{"GET"});
+  }
+  SECTION("it waits on") {
+    keep_on();
+    CHECK_FALSE(kept);
+    CHECK(sent == std::vector<std::string>{"GET", "DELETE"});
+  }
+}
+
+TEST_CASE_METHOD(Kept, "a job that waits is deleted in time, also if nobody says that it does") {
+  spec = {{"suspend", true}};
+  follow();
+  facts.launcher = GENERATE(true, false);
+  h.server.serve([this](const FakeTransport::Asked& asked) {
+    sent.push_back(asked.request.method);
+    return asked.request.method == "DELETE" ? Reply::text(to_text(job())) : Reply::silent();
+  });
+  keep_on();
+  CHECK_FALSE(kept);
+  REQUIRE(gone);
+  CHECK(*gone - begun < 6s);
+}
+
+TEST_CASE_METHOD(Kept, "a job that ran before its queue took its place away is left to the next attempt") {
+  status = {{"startTime", "2026-01-01T00:00:00Z"}};
+  follow();
+  version = "9";
+  spec = {{"suspend", true}};
+  status = nullptr;  // as Kueue does
+  backend->look_again();
+  h.loop.run(1s);
+  keep_on();
+  CHECK(kept);
+  CHECK_FALSE(sent_a("DELETE"));
+  REQUIRE(bodies.size() == 1);
+  CHECK(bodies[0]["spec"]["activeDeadlineSeconds"] == 3600);  // from when it is resumed
+}
+
+TEST_CASE_METHOD(Kept, "a deadline that the job has got from whomever is noted, and counts if it is the earlier one") {
+  status = {{"startTime", to_rfc3339(h.loop.now())}};
+  const auto seconds = GENERATE(86400, 1800);
+  spec = {{"activeDeadlineSeconds", seconds}};
+  keep();
+  REQUIRE(bodies.size() == 1);
+  CHECK(bodies[0]["metadata"]["annotations"]["trainstep.dev/own-deadline"] == std::to_string(seconds));
+  CHECK(bodies[0]["spec"]["activeDeadlineSeconds"].get<int>() <= std::min(seconds, 3700));
+}
+
+TEST_CASE_METHOD(Kept, "a followed job that is left with a deadline gets its own one back") {
+  listed = job();
+  listed["metadata"]["resourceVersion"] = "6";
+  listed["metadata"]["annotations"] = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}, {"trainstep.dev/own-deadline", "86400"}};
+  listed["spec"] = {{"activeDeadlineSeconds", 3632}};
+  follow();
+  REQUIRE(bodies.size() == 1);
+  CHECK(bodies[0]["metadata"]["annotations"]["trainstep.dev/own-deadline"].is_null());
+  CHECK(bodies[0]["spec"] == Json{{"activeDeadlineSeconds", 86400}});
 }
 
 TEST_CASE_METHOD(Kept, "the deadline is by the cluster's clock") {

@@ -1,6 +1,8 @@
 // What a job is left to the next attempt with.
 #include "cluster/lease.h"
 
+#include <fmt/format.h>
+
 #include "kinds/kind.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
@@ -65,6 +67,58 @@ TEST_CASE("a job is cut short by its keeping if that deadline is the earlier one
   CHECK_FALSE(has_lapsed(job, kind, Duration(20min)));
   job["metadata"].erase("annotations");
   CHECK_FALSE(has_lapsed(job, kind, std::nullopt));
+}
+
+TEST_CASE("a job's own deadline is what stands in it, and while it is kept what stood there before") {
+  const auto planned = GENERATE(std::optional<Duration>(), std::optional<Duration>(20min));
+  const bool is_job = GENERATE(true, false);
+  Json job = {{"metadata", {{"annotations", Json::object()}}}, {"spec", Json::object()}};
+  if (!is_job) job["spec"]["runPolicy"] = Json::object();
+  auto& spec = is_job ? job["spec"] : job["spec"]["runPolicy"];
+  auto& annotations = job["metadata"]["annotations"];
+  CHECK_FALSE(own_deadline(job, planned));
+  spec["activeDeadlineSeconds"] = 86400;
+  CHECK(own_deadline(job, planned) == Duration(24h));
+  annotations["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
+  CHECK(own_deadline(job, planned) == planned);  // by one that wrote no more
+  annotations["trainstep.dev/own-deadline"] = "7200";
+  CHECK(own_deadline(job, planned) == Duration(2h));
+  CHECK_FALSE(is_cut_short(job, planned));
+  spec["activeDeadlineSeconds"] = 3632;
+  CHECK(is_cut_short(job, planned));
+  for (const auto* odd : {"", "-1", "2h", "99999999999999999999", " 7200"}) {
+    annotations["trainstep.dev/own-deadline"] = odd;
+    CHECK(own_deadline(job, planned) == planned);
+  }
+  annotations["trainstep.dev/own-deadline"] = "9223372036854775807";
+  CHECK(own_deadline(job, planned) > Duration(24h));
+}
+
+TEST_CASE_METHOD(Kept, "a deadline that a job had is noted on it, and written back") {
+  const bool sets = GENERATE(true, false);
+  Lease lease(*h.client, job("batch/v1", "jobs"), Duration(24h));
+  sets ? lease.set(now, now - std::chrono::minutes(1), 1h, "", {}, take()) : lease.lift({}, take());
+  h.loop.run(1s);
+  REQUIRE(done);
+  CHECK_FALSE(*done);
+  REQUIRE(asked.size() == 1);
+  CHECK(asked[0] == (sets ? R"(PATCH train-1 {"metadata":{"uid":"u","annotations":{"trainstep.dev/kept-until":"2026-11-21T09:00:00Z",)"
+                            R"("trainstep.dev/own-deadline":"86400"}},"spec":{"activeDeadlineSeconds":3660}})"
+                          : R"(PATCH train-1 {"metadata":{"uid":"u","annotations":{"trainstep.dev/kept-until":null,)"
+                            R"("trainstep.dev/own-deadline":null}},"spec":{"activeDeadlineSeconds":86400}})"));
+}
+
+TEST_CASE_METHOD(Kept, "a deadline whose annotation does not stay is taken back: nobody would know whose it is") {
+  launcher = {{"metadata", {{"uid", "u"}, {"annotations", {{"example.com/other", "x"}}}}}, {"spec", {{"activeDeadlineSeconds", 3600}}}};
+  Lease lease(*h.client, job("batch/v1", "jobs"), GENERATE(std::optional<Duration>(), std::optional<Duration>(24h)));
+  lease.set(now, std::nullopt, 1h, "7", {}, take());
+  h.loop.run(1s);
+  REQUIRE(done);
+  REQUIRE(*done);
+  CHECK((*done)->error.message == "patch jobs/train-1: its annotations do not stay");
+  REQUIRE(asked.size() == 2);
+  const bool had = asked[0].find("own-deadline") != std::string::npos;
+  CHECK(asked[1] == fmt::format(R"(PATCH train-1 {{"metadata":{{"uid":"u"}},"spec":{{"activeDeadlineSeconds":{}}}}})", had ? "86400" : "null"));
 }
 
 TEST_CASE_METHOD(Kept, "a Job is given its deadline in its spec") {

@@ -270,6 +270,13 @@ TEST_CASE_METHOD(Server, "a job that was left for a while is taken up for good")
     REQUIRE(patches.size() == 1);
     CHECK(patches[0]["spec"]["activeDeadlineSeconds"] == 7200);
   }
+  SECTION("with one that its inputs do not know") {
+    job["metadata"]["annotations"]["trainstep.dev/own-deadline"] = "86400";
+    submit();
+    REQUIRE(patches.size() == 1);
+    CHECK(patches[0]["spec"]["activeDeadlineSeconds"] == 86400);
+    CHECK(patches[0]["metadata"]["annotations"]["trainstep.dev/own-deadline"].is_null());
+  }
   REQUIRE(result);
   REQUIRE(*result);
   CHECK((**result).adopted);
