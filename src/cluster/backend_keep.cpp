@@ -78,7 +78,7 @@ void ClusterBackend::look_whether_it_waits() {
     m_keep_call = 0;
     m_client.loop().cancel(std::exchange(m_lift_timer, 0));
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
-    if (presence == Presence::gone) return kept();
+    if (presence == Presence::gone && answer) return kept();
     if (presence == Presence::there) know_job(*answer);
     m_waits && !m_taken_over ? waits_in_queue() : try_to_lease(1);
   });
