@@ -68,9 +68,9 @@ void ClusterBackend::pod_over() {
   expect_end();
 }
 
-// A create whose answer was lost may still come after it: who removes looks for that (removed()).
+// A create whose answer was lost may have come after it, also while nobody could look: who removes looks for that (removed()).
 void ClusterBackend::job_gone() {
-  if (m_removal_wanted && create_may_come()) return;
+  if (m_removal_wanted && m_settled.is_set()) return;
   if (!std::exchange(m_gone, true)) emit(follow::JobGone{});
 }
 

@@ -161,7 +161,7 @@ result::Verdict JobFollower::failure_verdict() const {
     verdict.retry_can_help = *told == VerdictClass::system;
   }
   const bool stopped = first->state->end().told == VerdictClass::cancelled;  // its agent was, before there was a program
-  if (first->state->end().disrupted || first->state->life == Life::stopped || stopped) {
+  if (first->state->end().disrupted || first->state->life == Life::stopped || stopped || mentions(m_judgement, "Evicted")) {
     verdict.verdict_class = VerdictClass::capacity;
     verdict.message = "a replica was taken away from the job";
     verdict.retry_can_help = true;

@@ -170,6 +170,8 @@ TEST_CASE("kinds of failure") {
        "pytorchjobs/digits failed: PodFailurePolicy: Container train for pod"},
       {"only the job says it was evicted", runs(), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5, "MPIJobEvicted: 1/2 workers are evicted",
        true},
+      {"killed, and the job says that it was evicted", failed(137), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5,
+       "a replica was taken away", true},
       {"nothing says why", runs(), "", "", system, 3,
        "pytorchjobs/digits failed; none of its pods shows why, so whether the training program failed cannot be known", true},
   };
