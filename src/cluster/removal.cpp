@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/objects.h"
+#include "kube/version.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -99,6 +100,7 @@ void Removal::answered(const kube::Answer& answer, bool versioned) {
     m_lost = m_lost || problem.status == 0;
     if (problem.status != 409 || !versioned) return refused(problem);
     ++m_conflicts;
+    m_conflict = true;
     return look();
   }
   if (!m_order.to_the_end) return finish(End::taken);
@@ -156,16 +158,20 @@ void Removal::seen(kube::Answer answer) {
   if (answer && uid_of(*answer).empty())
     answer = tl::unexpected(
         kube::ApiError{{ErrorKind::unavailable, fmt::format("get {}: the answer is no object", m_order.path.describe())}, 502, {}, {}, {}});
+  const bool was_there = std::exchange(m_conflict, false);
   if (!answer) {
     const auto& problem = answer.error();
-    if (kube::tells_absent(problem, m_order.path.name)) return absent();
+    if (kube::tells_absent(problem, m_order.path.name)) return was_there ? remove() : absent();
     if (m_hopeless) return finish(End::failed, problem);
     if (!m_order.taken && problem.status != 0) return remove();  // it need not be readable
     ++m_tries;
     return refused(problem);  // nor would a DELETE be heard
   }
   m_silence_ends.reset();
-  if (uid_of(*answer) != m_order.uid) return finish(End::gone);
+  if (uid_of(*answer) != m_order.uid) {
+    const bool had_the_name_before = kube::is_older_version(text(metadata_of(*answer), "resourceVersion"), m_order.version);
+    return was_there && had_the_name_before ? remove() : finish(End::gone);
+  }
   m_last = std::move(*answer);
   m_order.taken ? await_end() : try_again();
 }

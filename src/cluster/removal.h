@@ -74,6 +74,7 @@ class Removal {
   Json m_last;
   int m_tries = 0;             // since the last answer that helped
   int m_conflicts = 0;         // DELETEs that found another version
+  bool m_conflict = false;     // the last one did: then there was an object, whatever a server that is behind says
   bool m_late = false;         // the last try has begun
   bool m_lost = false;         // a DELETE had no answer: it may have been taken
   bool m_hopeless = false;     // the last one had none

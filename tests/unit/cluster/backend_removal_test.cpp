@@ -201,6 +201,15 @@ TEST_CASE_METHOD(Removal, "a job that is gone, or whose name is another's now, i
   CHECK(std::ranges::find(told, "the job is deleted") == told.end());
 }
 
+TEST_CASE_METHOD(Removal, "a job that has changed is there, whatever a server that is behind says when it is looked at") {
+  SECTION("that there is none yet") { answers = {conflict(), absent(plan.job_name), conflict(), ok(job("u", "6")), ok(job("u", "6"))}; }
+  SECTION("that an earlier one has its name") { answers = {conflict(), ok(job("earlier", "3")), conflict(), ok(job("u", "6")), ok(job("u", "6"))}; }
+  remove(false);
+  CHECK(asked == Words{at_version_5, "GET", at_version_5, "GET", at_version_6});
+  CHECK(told.back() == "the job is deleted");
+  CHECK(gone == 1);
+}
+
 TEST_CASE_METHOD(Removal, "an answer that does not speak of the job is no end of it: it is looked at, and deleted") {
   Reply odd;
   SECTION("409 of another writer") { odd = refusal(409, "Conflict", "Operation cannot be fulfilled on jobs.batch: the object has been modified"); }
