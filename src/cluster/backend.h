@@ -63,6 +63,8 @@ class ClusterBackend : public run::Backend {
   // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
   // from the loop, with what could not be done (empty: nothing); `tell`: what is waited for.
   void conclude(const result::Verdict& verdict, std::function<void(std::string text)> tell, std::function<void(std::string problem)> done);
+  // Before it: what the job has delivered goes, or is gone; whoever finds the job has to make it anew.
+  void data_goes() { m_data_goes = true; }
   [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
 
  private:
@@ -170,6 +172,7 @@ class ClusterBackend : public run::Backend {
   bool m_removal_at_once = false;
   bool m_awaits_pods = false;  // of a cancelled job
   bool m_refusal_told = false;
+  bool m_data_goes = false;
   std::unique_ptr<Removal> m_removal;
   std::function<void(std::string)> m_cleanup_tell;
   bool m_cleanup_told = false;

@@ -215,7 +215,8 @@ void ClusterBackend::remove_when_settled(std::function<void(std::string)> done) 
 }
 
 void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std::string)> done) {
-  const Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
+  Json patch = {{"metadata", {{"uid", m_uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
+  if (m_data_goes) patch["metadata"]["annotations"][data_annotation] = "gone";
   m_call = m_client.merge_patch(job_path(), patch, {time_for_cleanup(), false}, [this, done = std::move(done)](const kube::Answer& answer) {
     // 422: the name belongs to another object now.
     if (answer || kube::tells_absent(answer.error(), m_plan.job_name) || answer.error().status == 422) return done("");

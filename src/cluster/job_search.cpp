@@ -9,13 +9,14 @@
 namespace trainstep::cluster {
 
 JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<kinds::Resource> served,
-                     std::function<void(Answer)> done)
+                     std::function<void(Answer)> done, kube::Retry retry)
     : m_client(client),
       m_job(plan.job_name),
       m_run(plan.run_id),
       m_name_space(std::move(name_space)),
       m_served(served.has_value()),
-      m_done(std::move(done)) {
+      m_done(std::move(done)),
+      m_retry(retry) {
   m_candidates = served ? std::vector{*served} : kinds::find(plan.kind).resources;
   look(0);
 }
@@ -26,7 +27,7 @@ JobSearch::~JobSearch() { m_client.cancel(m_call); }
 void JobSearch::look(std::size_t candidate) {
   const auto resource = m_candidates[candidate];
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), m_name_space, m_job, ""};
-  m_call = m_client.get(path, {}, {Duration(0)}, [this, candidate, resource](kube::Answer answer) {
+  m_call = m_client.get(path, {}, m_retry, [this, candidate, resource](kube::Answer answer) {
     m_call = 0;
     if (answer && uid_of(*answer).empty())
       answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is no object"}, 502, {}, {}, {}});

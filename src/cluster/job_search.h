@@ -22,10 +22,10 @@ class JobSearch {
   };
   // Nothing: no resource of the kind has an object of that name, or it is another's.
   using Answer = tl::expected<std::optional<Found>, kube::ApiError>;
-  // Looks once, without a second try; `done` is called once, from the loop. `client` must outlive it. `served`: the one that is known to be; else all
-  // that the kind may be.
+  // Looks once, and no second time but for `retry`; `done` is called once, from the loop. `client` must outlive it. `served`: the one that is known
+  // to be; else all that the kind may be.
   JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<kinds::Resource> served,
-            std::function<void(Answer)> done);
+            std::function<void(Answer)> done, kube::Retry retry = {Duration(0)});
   JobSearch(const JobSearch&) = delete;
   JobSearch& operator=(const JobSearch&) = delete;
   ~JobSearch();
@@ -38,6 +38,7 @@ class JobSearch {
   std::vector<kinds::Resource> m_candidates;
   bool m_served;  // it is known that the one candidate is
   std::function<void(Answer)> m_done;
+  kube::Retry m_retry;
   kube::Client::CallId m_call = 0;
 };
 

@@ -60,6 +60,7 @@ Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds:
   const auto outcome = entry(object, "annotations", outcome_annotation);
   const auto& wanted = plan.options.reattach;
   if (wanted == "never" || (wanted == "unfinished" && !outcome.empty())) return Existing::unwanted;
+  if (!entry(object, "annotations", data_annotation).empty()) return Existing::emptied;
   if (has_lapsed(object, kind, plan.options.run_policy.active_deadline)) return Existing::lapsed;
   if (!outcome.empty() && outcome != "succeeded" && kind.judge(object).state == kinds::Judgement::State::failed) return Existing::reported_failure;
   const auto hash = entry(object, "annotations", kinds::spec_hash_annotation);

@@ -16,6 +16,7 @@ inline constexpr std::string_view run_label = "trainstep.dev/run";
 inline constexpr std::string_view attempt_annotation =
     "trainstep.dev/created-by";                                                  // random for each process: tells our own lost reply from another's
 inline constexpr std::string_view outcome_annotation = "trainstep.dev/outcome";  // "succeeded", "user", …: the step has told its pipeline
+inline constexpr std::string_view data_annotation = "trainstep.dev/data";        // "gone": what it has delivered through its prefix or its record
 
 // Adds labels (pipeline run, workflow) to job and pods, and to the job its attempt and the owner reference to the Workflow; never to the step's pod,
 // which Argo may make anew.
@@ -25,6 +26,7 @@ enum class Existing {
   ours,              // this very process made it; the answer was lost
   earlier_attempt,   // the same step's: adopt it
   reported_failure,  // the same step's, failed, and its pipeline knows: a retry trains anew
+  emptied,           // the same step's, finished, but what it delivered is there no more: it can only be trained anew
   lapsed,            // the same step's, kept for the next attempt, and ended because none came in time
   unwanted,          // the same step's, but job_options.reattach does not want it
   going,             // it is being deleted

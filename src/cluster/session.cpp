@@ -114,13 +114,7 @@ void Session::plan_and_run() {
   if (m_data && !m_early)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_early || !m_data || m_plan->data.uploads.empty()) return begin_to_follow();
-  m_uploading = true;
-  m_data->upload([this](Result<void> uploaded) {
-    m_uploading = false;
-    if (m_over || m_early) return;
-    if (!uploaded) return finish_early(result::from_error(uploaded.error()));
-    begin_to_follow();
-  });
+  bring_inputs();
 }
 
 void Session::make_data() {
@@ -193,13 +187,15 @@ void Session::collect_data() {
   };
   const auto download = [this, lost, read] {
     if (m_plan->data.downloads.empty()) return read();
-    m_data->download(m_outcome.outputs, [lost, read](const Result<void>& downloaded) {
-      if (!downloaded) return lost(downloaded.error());
-      read();
+    m_data->download(m_outcome.outputs, [this, lost, read](const Result<void>& downloaded) {
+      if (downloaded) return read();
+      m_lost = m_data->lost();
+      lost(downloaded.error());
     });
   };
   if (const auto* report = m_backend->report(); report == nullptr || !report->shortened) return download();
   m_data->whole_report([this, lost, download](Result<result::PodReport> report) {
+    if (!report && report.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
     if (!report) return lost(report.error());
     auto outputs = outputs_of(*m_plan, *report);
     if (!outputs) return lost(outputs.error());
@@ -309,6 +305,7 @@ void Session::wind_down() {
       m_early->eviction = std::move(eviction);
       wind_down();
     });
+  m_search.reset();
   if (m_data) {
     m_brought = m_data->has_uploaded();
     make_data();  // what was under way is cancelled

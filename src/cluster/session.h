@@ -70,6 +70,8 @@ class Session {
   void configure();
   Result<void> connect(const Json& secret);
   void plan_and_run();
+  void bring_inputs();
+  void upload();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<Companion> companions() const;
   void training_ended(run::Outcome outcome);
@@ -134,9 +136,10 @@ class Session {
   bool m_uploading = false;
   bool m_brought = false;  // inputs, before a stop came
   bool m_over = false;
-  bool m_trained = false;     // the training has succeeded, whatever becomes of its outputs
-  bool m_collecting = false;  // outputs are fetched, after the job's end
-  bool m_pods_gone = false;   // the backend's own clean-up is over
+  bool m_trained = false;            // the training has succeeded, whatever becomes of its outputs
+  staging::Fetching::Lost m_lost{};  // of what it has delivered: gone for good
+  bool m_collecting = false;         // outputs are fetched, after the job's end
+  bool m_pods_gone = false;          // the backend's own clean-up is over
   bool m_cleanup_limited = false;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };

@@ -63,9 +63,13 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   // A retry of the step is a new job of the same name: it goes on from the checkpoints.
   const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
   // What was delivered, but could not be fetched, is all that there is of the training.
-  const bool unfetched = m_trained && verdict.verdict_class != succeeded;
+  using enum staging::Fetching::Lost;
+  const bool unfetched = m_trained && verdict.verdict_class != succeeded && m_lost != all;
   const bool keep = !m_data || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
   if (!m_backend->exists()) return leave_data(verdict, !keep && !resumes);
+  const auto* report = m_backend->report();
+  const bool needed = !m_plan->data.downloads.empty() || (report != nullptr && report->shortened);  // by whoever takes the job up
+  if (m_lost != nothing || (!keep && m_trained && needed)) m_backend->data_goes();
   const auto tell = [this](const std::string& text) {
     for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);
   };
@@ -74,7 +78,9 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   const bool stays = unfetched && verdict.verdict_class != interrupted && m_plan->data.prefix.in_store();
   m_backend->conclude(verdict, tell, [this, keep, resumes, stays, cancelled_now, good = verdict.verdict_class == succeeded](std::string problem) {
     m_pods_gone = true;
-    if (stays) problem = join(std::move(problem), fmt::format("what the training has delivered stays at {}", m_plan->data.prefix.uri));
+    if (stays)
+      problem = join(std::move(problem),
+                     fmt::format("{}what the training has delivered stays at {}", m_lost == some ? "what is left of " : "", m_plan->data.prefix.uri));
     if (keep) return concluded(std::move(problem));
     if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", m_plan->data.task.checkpoints.to.uri));
     const auto removed = [this, problem](const Result<void>& data) { concluded(data ? problem : data_stays(problem, data.error())); };

@@ -55,6 +55,8 @@ class StepData {
   Result<void> claim_outputs();
   // Those of `outputs` that the run has written, from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as above.
   void download(std::vector<run::OutputFound>& outputs, Done done);
+  // After it has failed: what of them is gone for good.
+  [[nodiscard]] staging::Fetching::Lost lost() const { return m_fetching ? m_fetching->lost() : staging::Fetching::Lost::nothing; }
   // As run::Backend::commit(), of what was downloaded.
   Result<std::vector<std::string>> commit();
   // What the program delivered to addresses where the step writes as well (its metrics, …), by address. What cannot be read is said, and no error.

@@ -232,6 +232,9 @@ void Submission::decide_on(Json object) {
     case Existing::reported_failure:
       m_sink.tell(fmt::format("{} failed in an earlier attempt, which has told so: deleting it, to make it anew", shown_name()));
       return replace(uid);
+    case Existing::emptied:
+      m_sink.tell(fmt::format("{} has ended in an earlier attempt, and what it delivered is gone: deleting it, to make it anew", shown_name()));
+      return replace(uid);
     case Existing::lapsed:
       m_sink.tell(fmt::format("{} was kept for this attempt, and its time has passed: deleting it, to make it anew", shown_name()));
       return replace(uid);

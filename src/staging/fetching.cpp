@@ -76,17 +76,18 @@ void Fetching::ask_for_list() {
   m_call_store = input().from.store;
   m_call = m_stores.of(input().from).get(*at, std::nullopt, "", [this](objectstore::Answer<std::string> text) {
     m_call = 0;
-    if (!text) return failed(std::move(text.error().error));
+    if (!text) return failed(std::move(text.error().error), Lost::all);
     const auto brought = read_list(*text);
     brought ? fetch(*brought) : failed(brought.error());
   });
 }
 
 // What was brought is the job's own, and nobody else's to change: it may still appear, but nothing else will do.
-void Fetching::failed(Error error) {
+void Fetching::failed(Error error, Lost lost) {
   const bool other = error.kind == ErrorKind::not_found || error.kind == ErrorKind::conflict;
   if (!is_own() || !other) return finish(of_passing(std::move(error)));
   if (!m_limit) m_limit.emplace(m_stores.loop()).set(patience);
+  if (m_limit->passed()) m_lost = lost;
   if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not there as it was brought"});
   m_sink.tell(fmt::format("{} {}: {}; tried again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().after(m_pause, [this] { next(); });

@@ -45,11 +45,14 @@ class Fetching {
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
   ~Fetching();
+  // Of what it has waited for in vain, below `own`: it is not there as it was brought, or nothing says that anything ever was.
+  enum class Lost { nothing, some, all };
+  [[nodiscard]] Lost lost() const { return m_lost; }
 
  private:
   void next();
   void ask_for_list();
-  void failed(Error error);
+  void failed(Error error, Lost lost = Lost::some);
   void fetch(const std::vector<objectstore::Object>& there);
   void make_folder();
   void moved(std::int64_t bytes);
@@ -65,6 +68,7 @@ class Fetching {
   std::string m_own;
   std::string_view m_what;
   std::optional<Deadline> m_limit;  // of what is not there as it was brought
+  Lost m_lost = Lost::nothing;
   Duration m_pause{};
   objectstore::Client::CallId m_call = 0;
   std::size_t m_call_store = 0;

@@ -14,7 +14,8 @@ namespace Catch {
 template <>
 struct StringMaker<Existing> {
   static std::string convert(Existing existing) {
-    constexpr const char* names[] = {"ours", "earlier_attempt", "reported_failure", "going", "other_spec", "stranger"};
+    constexpr const char* names[] = {"ours",     "earlier_attempt", "reported_failure", "emptied",      "lapsed",
+                                     "unwanted", "going",           "other_spec",       "unknown_spec", "stranger"};
     return names[static_cast<int>(existing)];
   }
 };
@@ -153,6 +154,10 @@ TEST_CASE("job_options.reattach says which job of an earlier attempt is taken up
   CHECK(judge("unfinished", with_condition(running, "Succeeded")) == Existing::earlier_attempt);  // nobody has been told
   CHECK(judge("unfinished", told) == Existing::unwanted);
   CHECK(judge("unfinished", other_spec) == Existing::other_spec);
+  auto emptied = told;
+  emptied["metadata"]["annotations"]["trainstep.dev/data"] = "gone";
+  CHECK(judge("always", emptied) == Existing::emptied);
+  CHECK(judge("unfinished", emptied) == Existing::unwanted);
   CHECK(judge("never", running) == Existing::unwanted);
   CHECK(judge("never", other_spec) == Existing::unwanted);
   plan.options.reattach = "never";

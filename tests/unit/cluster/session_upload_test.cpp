@@ -35,7 +35,9 @@ struct Step : FakeStore {
   std::string stuck_at = "PUT /bkt/jobs/";  // the second of them is not answered
   int stuck_after = 1;
   Json job_options = Json::object();
-  Reply job = Reply::text(R"({"kind": "Status", "reason": "NotFound", "details": {}, "code": 404})", 404);
+  Reply absent = Reply::text(R"({"kind": "Status", "reason": "NotFound", "details": {}, "code": 404})", 404);
+  Reply job = absent;  // since the step has looked for it
+  bool looked = false;
 
   Step() {
     credentials->token = std::make_unique<NoToken>();
@@ -70,7 +72,7 @@ struct Step : FakeStore {
         data[key] = encode_base64(value);
       return Reply::text(to_text(Json{{"metadata", {{"name", "training"}}}, {"data", data}}));
     }
-    if (path.starts_with("/api")) return job;
+    if (path.starts_with("/api")) return std::exchange(looked, true) ? job : absent;
     if (asked.line().starts_with(stuck_at) && stuck_after-- == 0) return Reply::silent();
     return std::nullopt;
   }

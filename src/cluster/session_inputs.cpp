@@ -1,0 +1,44 @@
+// What a step brings for its job, before there is one.
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/ownership.h"
+#include "cluster/session.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration patience{300'000};
+
+// Such a job is followed, or refused: its inputs are its own. Any other is made anew, with what is there now.
+bool keeps_its_inputs(Existing existing) {
+  using enum Existing;
+  return existing == earlier_attempt || existing == other_spec || existing == unknown_spec;
+}
+
+}  // namespace
+
+// The inputs of a job that an earlier attempt has made are never replaced below it. Whether there may be one that cannot be seen, the submission
+// finds out.
+void Session::bring_inputs() {
+  m_uploading = true;
+  if (m_plan->fresh_run) return upload();
+  const auto looked = [this](const JobSearch::Answer& found) {
+    if (m_over || m_early) return;
+    if (!found || !*found || !keeps_its_inputs(judge_existing((*found)->object, *m_plan, kinds::find(m_plan->kind), attempt()))) return upload();
+    m_uploading = false;
+    say("there is a job of this run: it keeps the inputs that were brought for it");
+    begin_to_follow();
+  };
+  m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked,
+                                         kube::Retry{patience, m_options.pod.name.empty()});
+}
+
+void Session::upload() {
+  m_data->upload([this](Result<void> uploaded) {
+    m_uploading = false;
+    if (m_over || m_early) return;
+    if (!uploaded) return finish_early(result::from_error(uploaded.error()));
+    begin_to_follow();
+  });
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,253 @@
+// Attempts of one step, one after another, whose job stays: what the one before has told of, brought or taken away.
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "cluster/session.h"
+#include "data/digest.h"
+#include "kube/token_source.h"
+#include "result/pod_report.h"
+#include "staging/delivered.h"
+#include "support/catch.h"
+#include "support/pods.h"
+#include "support/temp_dir.h"
+#include "unit/kube/harness.h"
+#include "unit/objectstore/fake_store.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using objectstore::test::FakeStore;
+using objectstore::test::FakeTransport;
+using objectstore::test::Reply;
+
+namespace {
+
+struct Story : run::Listener {
+  std::string text;
+  void say(Time, const std::string& line) override { text += line + '\n'; }
+  void warn(Time, const std::string& line) override { text += line + '\n'; }
+};
+
+// A step of a Workflow whose data go through a bucket, before an API server that keeps one job. Its pod trains at once, unless it is held.
+struct Attempts : FakeStore {
+  TempDir folder;
+  SessionOptions options;
+  std::optional<Session> session;
+  std::optional<run::Outcome> outcome;
+  std::string problem;
+  Story story;
+  std::optional<Json> job;
+  int made = 0;
+  bool held = false;
+  bool shortened = false;
+  std::string prefix;
+  std::optional<Reply> look, patch;  // instead of the server's answer
+
+  Attempts() {
+    REQUIRE(write_file_atomically(folder.path() / "data/a", "first"));
+    options.name_space = "team";
+    options.configuration_secret = "training";
+    options.facts.emplace();
+    options.facts->image = "trainstep:1";
+    options.facts->workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"};
+    options.facts->retry = Retry::follows;
+    options.make_plan = [this](const Facts&, const std::string&) {
+      plan::Request request;
+      request.train_specification =
+          "inputs: [{name: data, type: Dataset}]\noutputs: [{name: model, type: Model}]\n"
+          "implementation: {container: {image: i, command: [train, {inputPath: data}, {outputPath: model}]}}";
+      request.inputs.push_back({.name = "train_dataset_dir", .path = folder.path() / "data", .uri = "", .type = ""});
+      request.outputs = {{.name = "model_dir", .path = folder.path() / "model", .uri = "", .type = "", .metadata = Json::object()}};
+      request.train_parameters = {{"data", "train_dataset_dir"}, {"model", "model_dir"}};
+      request.run_id = "run-1";
+      return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+    };
+    fault = [this](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      if (asked.request.url.host == "api") return of_api(asked);
+      return std::nullopt;
+    };
+  }
+  [[nodiscard]] std::string name() const { return (*job)["metadata"]["name"]; }
+  void train() {
+    prefix = "jobs/" + name();
+    objects[prefix + "/outputs/model/weights"] = "of run " + std::to_string(made);
+    objects[prefix + "/outputs/model.objects.json"] =
+        staging::list_of({{.key = "weights", .size = 8, .etag = etag("of run " + std::to_string(made))}});
+    objects[prefix + "/finished.json"] = "{}";
+    (*job)["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
+  }
+  [[nodiscard]] Json pod() const {
+    result::PodReport report;
+    report.verdict_class = result::VerdictClass::succeeded;
+    report.primary = true;
+    report.shortened = shortened;
+    auto& output = report.outputs.emplace_back();
+    output.name = "model";
+    output.artifact = output.present = true;
+    auto ended = test::terminated(0);
+    ended["terminated"]["message"] = to_text(report);
+    auto pod = test::pod("p", "p-" + std::to_string(made), test::status("Succeeded", Json::array({test::container(ended)})));
+    pod["metadata"]["resourceVersion"] = "6";
+    pod["metadata"]["labels"] = {{"job-name", name()}, {"batch.kubernetes.io/job-name", name()}, {"batch.kubernetes.io/job-completion-index", "0"}};
+    pod["metadata"]["ownerReferences"] = Json::array({{{"kind", "Job"}, {"uid", (*job)["metadata"]["uid"]}, {"controller", true}}});
+    return pod;
+  }
+  Reply of_job(const FakeTransport::Asked& asked) {
+    if (asked.request.method == "GET" && look) return *look;
+    if (!job) return kube::test::refusal(404, "NotFound", "no such job");
+    if (asked.request.method == "PATCH" && patch) return *patch;
+    if (asked.request.method == "PATCH") job->merge_patch(Json::parse(asked.request.body));
+    const auto answer = to_text(*job);
+    if (asked.request.method == "DELETE") job.reset();
+    return Reply::text(answer);
+  }
+  Reply of_api(const FakeTransport::Asked& asked) {
+    const auto& path = asked.request.url.path;
+    if (path.ends_with("/secrets/training")) {
+      Json data = Json::object();
+      for (const auto& [key, value] : {std::pair("minio-url", "http://store:9000"),
+                                       {"minio-bucket", "bkt"},
+                                       {"minio-job-folder", "jobs"},
+                                       {"minio-accesskey", "key"},
+                                       {"minio-secretkey", "secret"}})
+        data[key] = encode_base64(value);
+      return Reply::text(to_text(Json{{"metadata", {{"name", "training"}}}, {"data", data}}));
+    }
+    if (path == "/apis/batch/v1")
+      return Reply::text(
+          R"({"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job", "namespaced": true}]})");
+    if (path.find("/jobs/") != std::string::npos) return of_job(asked);
+    if (asked.request.method == "POST") {
+      auto object = Json::parse(asked.request.body);
+      object["metadata"]["uid"] = "u-" + std::to_string(made + 1);
+      object["metadata"]["resourceVersion"] = "5";
+      object["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z";
+      if (asked.query("dryRun").empty()) {
+        job = object;
+        ++made;
+        if (!held) train();
+      }
+      return Reply::text(to_text(object), 201);
+    }
+    if (!asked.query("watch").empty()) return Reply::silent();
+    Json items = Json::array();
+    if (path.ends_with("/jobs") && job) items.push_back(*job);
+    if (path.ends_with("/pods") && job && !held) items.push_back(pod());
+    return Reply::text(to_text(Json{{"kind", "List"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
+  }
+  void begin() {
+    auto credentials = std::make_shared<kube::Credentials>();
+    credentials->server = {"https", "api", 6443, "", {}};
+    credentials->token = kube::fixed_token("t");
+    outcome.reset();
+    story.text.clear();
+    ++options.seed;
+    session.emplace(loop, transport, credentials, options, std::vector<run::Listener*>{&story});
+    session->begin([this](const Session::Done& done) {
+      outcome = done.outcome;
+      if (outcome->verdict.verdict_class == result::VerdictClass::succeeded) {
+        const auto committed = session->commit();
+        CHECK(committed);
+      }
+      session->conclude(outcome->verdict, [this](const std::string& what) { problem = what; });
+    });
+  }
+  // One attempt, to its end. → how it ended
+  result::VerdictClass attempt() {
+    begin();
+    loop.run(5min);
+    REQUIRE(outcome);
+    UNSCOPED_INFO(outcome->verdict.message << '\n' << story.text);
+    return outcome->verdict.verdict_class;
+  }
+  [[nodiscard]] std::string model() const { return read_file(folder.path() / "model/weights", 100).value_or("(none)"); }
+};
+
+constexpr auto well = result::VerdictClass::succeeded;
+
+}  // namespace
+
+TEST_CASE_METHOD(Attempts, "a retry of a step that was told to have succeeded, and whose data have gone, trains again") {
+  REQUIRE(attempt() == well);
+  CHECK(model() == "of run 1");
+  CHECK(objects.empty());
+  REQUIRE(job);
+  CHECK((*job)["metadata"]["annotations"]["trainstep.dev/outcome"] == "succeeded");
+  CHECK(attempt() == well);
+  CHECK(made == 2);
+  CHECK(model() == "of run 2");
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Attempts, "a retry after one that could not say that it took the data away trains again, at the latest the second") {
+  patch = kube::test::refusal(403, "Forbidden", "no");
+  REQUIRE(attempt() == well);
+  patch.reset();
+  CHECK(attempt() == result::VerdictClass::system);
+  CHECK_THAT(problem, !Contains("stays at"));
+  CHECK(objects.empty());
+  CHECK(attempt() == well);
+  CHECK(model() == "of run 2");
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Attempts, "of what was delivered and is not there whole, the rest stays until it is trained again") {
+  held = true;
+  begin();
+  loop.run(10s);
+  train();
+  objects.erase(prefix + "/outputs/model/weights");
+  objects[prefix + "/outputs/model/other"] = "rest";
+  held = false;
+  session.reset();
+  CHECK(attempt() == result::VerdictClass::system);
+  CHECK_THAT(problem, Contains("what is left of what the training has delivered stays at s3://bkt/" + prefix));
+  CHECK(objects.contains(prefix + "/outputs/model/other"));
+  CHECK(attempt() == well);
+  CHECK(made == 2);
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as they are") {
+  held = true;
+  begin();
+  loop.run(10s);
+  REQUIRE(job);
+  prefix = "jobs/" + name();
+  const auto input = prefix + "/inputs/data/a";
+  REQUIRE(objects.at(input) == "first");
+  session.reset();
+  REQUIRE(write_file_atomically(folder.path() / "data/a", "second"));
+  begin();
+  loop.run(10s);
+  CHECK(made == 1);
+  CHECK(objects.at(input) == "first");
+  CHECK_THAT(story.text, !Contains("input brought") && Contains("found again"));
+}
+
+TEST_CASE_METHOD(Attempts, "inputs are brought when it is known that no job needs those that are there") {
+  look = Reply::text("", 503);
+  begin();
+  loop.run(1min);
+  CHECK(objects.empty());
+  look.reset();
+  loop.run(5min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == well);
+}
+
+TEST_CASE_METHOD(Attempts, "a signal while it is looked for a job brings nothing") {
+  look = Reply::silent();
+  begin();
+  loop.run(1min);
+  session->request_stop(SIGTERM);
+  look.reset();
+  loop.run(5min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::cancelled);
+  CHECK(objects.empty());
+  CHECK(made == 0);
+}
