@@ -223,7 +223,7 @@ class Story {
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
              delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
                               staging::DeliveryOptions{
-                                  .own = own_folder(), .manifest = staging::Manifest::beside(m_task.record), .mark = mark(), .at_end = *m_at_end});
+                                  .own = own_folder(), .manifest = staging::Manifest::beside(m_task.record), .pod = fmt::format("{:x}", m_with.seed), .mark = mark(), .at_end = *m_at_end});
            }));
     m_with.tell(fmt::format("outputs: {}", describe(staged)));
     report.bytes_out = staged.bytes;

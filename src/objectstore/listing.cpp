@@ -120,6 +120,10 @@ constexpr std::int64_t no_limit = 1;
 
 }  // namespace
 
+bool bears(std::string_view mark, std::string_view job) {
+  return !job.empty() && mark.starts_with(job) && (mark.size() == job.size() || mark[job.size()] == '/');
+}
+
 Removal::Removal(Client& client, Address at, Done done)
     : m_client(client), m_at(std::move(at)), m_done(std::move(done)), m_lanes(removals_at_once, no_limit) {
   m_listing = std::make_unique<Listing>(client, m_at, [this](Answer<std::vector<Object>> there) {
@@ -172,7 +176,7 @@ void Removal::remove_marked(const std::vector<Address>& objects, const std::stri
       return m_client.head(what, [this, what, mark, done](Answer<Object> there) {
         const bool refused = !there && there.error().error.kind == ErrorKind::denied;
         if (!there && !refused && there.error().status != 404) return done(tl::unexpected(std::move(there.error())));
-        if (there && !mark.empty() && there->mark == mark) return remove_now(what, done);
+        if (there && bears(there->mark, mark)) return remove_now(what, done);
         if (there || refused) m_unmarked.push_back(what);
         done(std::monostate());
       });

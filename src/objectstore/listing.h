@@ -70,6 +70,9 @@ class UploadListing {
   Client::CallId m_call = 0;
 };
 
+// Whether a mark, of an object, is this one of a job, or that of one of its pods: "JOB/POD".
+bool bears(std::string_view mark, std::string_view job);
+
 // Removes the tree at an address, and what uploads in parts have left there, as far as they may be listed; or certain objects; or those of them that
 // carry a mark.
 class Removal {

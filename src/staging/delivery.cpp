@@ -61,6 +61,7 @@ void Delivery::load_manifest() {
   const auto known = [this](Result<std::string> text) {
     const bool none = !text && (text.error().kind == ErrorKind::not_found || text.error().kind == ErrorKind::denied);
     if (!text && !none) return failed(std::move(text.error()));
+    m_listed = !none;
     m_manifest = Manifest::read(text.value_or(""));
     if (m_manifest->mark().empty()) m_manifest->set_mark(m_options.mark), m_unsaved = true;
     next();
@@ -83,7 +84,8 @@ void Delivery::next() {
   m_recognition.reset();
   m_removal.reset();
   m_transfer.reset();
-  m_files.clear();  // of the output before
+  if (m_pass == 0) m_files.clear();  // of the output before
+  m_unsure.clear();
   if (!m_manifest) return load_manifest();
   if (m_at == m_outputs.size()) return finish(m_staged);
   auto to = Address::parse(output().to.uri);
@@ -97,6 +99,7 @@ void Delivery::next() {
 
 void Delivery::compare(std::vector<objectstore::Object> there) {
   if (m_options.nothing) return compare_with_nothing(std::move(there));
+  if (m_pass > 0) return look_again(std::move(there));
   auto tree = objectstore::read_tree(output().path);
   const bool gone = !tree && tree.error().kind == ErrorKind::not_found;
   if (auto change = tree || gone ? change_since_end(tree ? tree->files : std::vector<objectstore::LocalFile>()) : std::nullopt)
@@ -108,8 +111,7 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   if (!tree->left_out.empty()) tell_once(objectstore::describe_left_out(tree->left_out));
   m_files = std::move(tree->files);
   m_there = std::move(there);
-  find_others();
-  keep_manifest();
+  look_for_successor();
 }
 
 // None: what is there now is what is to be delivered.
@@ -128,7 +130,8 @@ void Delivery::find_others() {
   m_others.clear();
   std::vector<std::string> strange;
   for (const auto& object : m_there)
-    if (!ours.contains(object.key)) (is_own(uri) || m_manifest->may_be_ours(uri, object) ? m_others : strange).push_back(object.key);
+    if (!ours.contains(object.key))
+      (is_own(uri) || m_manifest->may_be_ours(uri, object) || (m_keys && !m_keys->contains(object.key)) ? m_others : strange).push_back(object.key);
   if (!strange.empty() && !m_options.nothing)
     tell_once(fmt::format("{} at {} {} not put there by this job: left as {}", described(strange.size(), strange.front()), uri,
                           strange.size() == 1 ? "was" : "were", strange.size() == 1 ? "it is" : "they are"));
@@ -185,16 +188,14 @@ void Delivery::recognise() {
 
 void Delivery::send() {
   m_plan = objectstore::plan_upload(m_files, m_there, m_stores.ledger().known(output().path, output().to.uri));
-  if (m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
+  if (m_pass == 0 && m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
+  m_pass == 0 ? transfer() : look_for_own();
+}
+
+void Delivery::transfer() {
   m_sending = true;
   m_transfer = objectstore::upload(m_stores.of(output().to), m_plan, output().path, m_to,
                                    {nullptr, [this](const Result<void>& result) { sent(result); }}, m_stores.limits(), headers());
-}
-
-// In the job's own folder all is the job's.
-std::vector<http::Header> Delivery::headers() const {
-  if (is_own(output().to.uri) || m_manifest->mark().empty()) return {};
-  return {{std::string(objectstore::mark_header), m_manifest->mark()}};
 }
 
 void Delivery::sent(const Result<void>& result) {
@@ -239,6 +240,7 @@ void Delivery::tell_unmarked() {
 
 // Of an attempt that was killed, whose files may have had other names. Who may not list uploads, and stores that cannot, leave them there.
 void Delivery::list_uploads() {
+  if (m_pass > 0) return delivered();
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(output().to), m_to, [this](auto found) {
     if (!found && found.error().status == 0 && !m_limit.passed()) return failed(std::move(found.error().error));
     if (!found) return keep_uploads(found.error());
@@ -248,12 +250,6 @@ void Delivery::list_uploads() {
     });
     give_up_uploads(std::move(*found));
   });
-}
-
-// The outputs are there, and what is not known to be is no reason to say otherwise.
-void Delivery::keep_uploads(const objectstore::StoreError& why) {
-  if (why.status == 0 || retryable(why)) tell_once(fmt::format("{}; what an earlier attempt has begun to upload may stay there", why.error.message));
-  delivered();
 }
 
 void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
@@ -270,6 +266,8 @@ void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
 
 void Delivery::next_output() {
   ++m_at;
+  m_pass = 0;
+  m_keys.reset();
   m_pause = first_pause;
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
 }

@@ -7,8 +7,6 @@
 
 namespace trainstep::staging {
 
-void Delivery::delivered() { is_own(output().to.uri) ? keep_list() : next_output(); }
-
 // Whoever fetches it from the job's own folder takes exactly this.
 void Delivery::keep_list() {
   const auto at = objectstore::Address::parse(list_beside(output().to.uri));

@@ -90,6 +90,7 @@ struct DeliveryOptions {
   std::string own{};                 // an address: all that lies below it is the job's own
   plan::TaskPlace manifest{};        // elsewhere what stands here is; none: nothing is
   std::string_view what = "output";  // for messages
+  std::string pod{};                 // which of the job's pods it is, in letters of an address: what it has put there carries that as well
   std::string mark{};                // what tells its objects from others', in letters of an address; without, those that it has put elsewhere stay
   // By output's name: the files that are to be delivered, as they were when the program had ended. Without: what is there when they are looked at.
   std::map<std::string, std::vector<objectstore::LocalFile>> at_end{};
@@ -97,10 +98,11 @@ struct DeliveryOptions {
 };
 
 // Puts every output where it belongs, but for what is there already, and removes what an earlier attempt of the job left there beside it, begun
-// uploads too; what the job has not put there stays. What fails is tried again until `limit` has passed: the result of a training is worth it, and
-// keys and rights can be mended meanwhile. What does not lie there any more as it did at the program's end is not delivered at all, and what was put
-// at addresses that others see is removed again. Errors: of the last try; that a store does not want it is `denied`, `input` is what is wrong with
-// the files, `conflict` that somebody has changed them; cancelled.
+// uploads too; what the job has not put there stays. Where others look, it ends when all that it has put there is seen to stand there, and nothing
+// that another pod of the job has put there meanwhile; where one has, and its list is gone, the job is over: conflict. What fails is tried again
+// until `limit` has passed: the result of a training is worth it, and keys and rights can be mended meanwhile. What does not lie there any more as it
+// did at the program's end is not delivered at all, and what was put at addresses that others see is removed again. Errors: of the last try; that a
+// store does not want it is `denied`, `input` is what is wrong with the files, `conflict` that somebody has changed them; cancelled.
 class Delivery {
  public:
   // References must outlive it. `outputs`: those that exist at their paths and have a place in a store.
@@ -119,6 +121,7 @@ class Delivery {
   void next();
   void compare(std::vector<objectstore::Object> there);
   void compare_with_nothing(std::vector<objectstore::Object> there);
+  [[nodiscard]] std::string mark() const;
   [[nodiscard]] std::vector<http::Header> headers() const;
   void tell_unmarked();
   void keep_uploads(const objectstore::StoreError& why);
@@ -130,6 +133,11 @@ class Delivery {
   void keep_manifest();
   void recognise();
   void send();
+  void look_for_successor();
+  void look_again(std::vector<objectstore::Object> there);
+  void look_for_own();
+  void look_at_unsure();
+  void transfer();
   void sent(const Result<void>& result);
   void remove_others();
   void list_uploads();
@@ -162,6 +170,10 @@ class Delivery {
   std::vector<objectstore::Object> m_there;
   std::vector<objectstore::LocalFile> m_files;
   objectstore::SyncPlan m_plan;
+  int m_pass = 0;                                                             // 0: it is put there; then it is looked at
+  std::optional<std::set<std::string>> m_keys;                                // what was there at first
+  std::vector<objectstore::Travel> m_unsure;                                  // it is there with another ETag than it was put there with
+  bool m_listed = true;                                                       // the manifest was found
   std::vector<std::string> m_others;                                          // keys relative to m_to, to be removed
   std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;  // by store and address: what others see there and is ours
   std::set<std::pair<std::size_t, std::string>> m_told;                       // of an output
