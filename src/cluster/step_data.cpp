@@ -20,6 +20,7 @@ using objectstore::Address;
 using objectstore::Keys;
 
 constexpr Duration patience{300'000};
+constexpr Duration second{1'000};
 
 Result<std::string> decoded(const Json& secret, const std::string& key) {
   auto text = decode_base64(cluster::text(at(&secret, "data"), key));
@@ -117,25 +118,26 @@ void StepData::upload(Done done) {
 }
 
 void StepData::remove_inputs(Done done) {
+  const int looks = m_delivery ? 2 : 3;  // what was on its way when it was cancelled may still arrive
   m_delivery.reset();
-  constexpr int looks = 2;  // what was on its way when it was cancelled may still arrive
-  open([this, done = std::move(done)](Result<void> opened) {
+  open([this, looks, done = std::move(done)](Result<void> opened) {
     if (!opened) return done(std::move(opened));
     remove(m_plan.data.prefix.uri + "/inputs", looks, done);
   });
 }
 
 void StepData::remove(const std::string& uri, int looks, Done done) {
-  constexpr Duration pause{1'000};
+  const auto pause = looks > 2 ? 8 * second : second;  // a store that is slow commits what it has received whole
   auto address = Address::parse(uri);
   if (!address) return done(std::move(address.error()));
-  m_removal = std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), std::move(*address), [this, uri, looks, done](auto removed) {
-    if (!removed) return done(std::move(removed.error().error));
-    if (looks == 1) return done({});
-    m_surroundings.home.loop().after(pause, [this, alive = m_alive, uri, looks, done] {
-      if (*alive) remove(uri, looks - 1, done);
-    });
-  });
+  m_removal =
+      std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), std::move(*address), [this, uri, looks, pause, done](auto removed) {
+        if (!removed) return done(std::move(removed.error().error));
+        if (looks == 1) return done({});
+        m_surroundings.home.loop().after(pause, [this, alive = m_alive, uri, looks, done] {
+          if (*alive) remove(uri, looks - 1, done);
+        });
+      });
 }
 
 Result<void> StepData::claim_outputs() {

@@ -142,3 +142,20 @@ TEST_CASE_METHOD(Step, "inputs that the job of an earlier attempt may need stay"
   CHECK(problem->empty() == there);
   CHECK(objects.size() == 1);
 }
+
+TEST_CASE_METHOD(Step, "what a store commits seconds after the cancel goes, too") {
+  begin();
+  REQUIRE(objects.size() == 1);
+  const auto brought = objects.begin()->first;
+  session->request_stop(SIGTERM);
+  loop.after(6s, [this, brought] {
+    objects[brought + "-late"] = "2";
+    upload_keys["u9"] = brought + "-larger";
+    uploads["u9"];
+  });
+  loop.run(10s);
+  REQUIRE(problem);
+  CHECK(problem->empty());
+  CHECK(objects.empty());
+  CHECK(uploads.empty());
+}
