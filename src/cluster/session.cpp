@@ -89,6 +89,7 @@ Result<void> Session::connect(const Json& secret) {
   // Of our own cluster nothing is known there.
   m_job_facts.workflow.reset();
   m_job_facts.mounts.clear();
+  m_job_facts.written.reset();  // by another clock
   m_job_name_space = credentials.name_space;
   m_options.where = credentials.description;
   m_remote = std::make_unique<kube::Client>(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(credentials)), m_options.seed + 1);
@@ -266,7 +267,7 @@ void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction)
   if (m_over) return;
   const bool retried = is_retried();
   if (eviction) {
-    if (eviction->since) m_backend->ends_since(*eviction->since);
+    if (eviction->since && !m_remote) m_backend->ends_since(*eviction->since);
     m_backend->dies_at(killed_at());
     m_runner->tell(follow::EvictionSeen{std::move(eviction->what), retried});
   }

@@ -1,0 +1,103 @@
+// A job in another cluster, whose clock is not that of the step's.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "cluster/session.h"
+#include "data/digest.h"
+#include "kinds/kind.h"
+#include "kinds/object.h"
+#include "plan/plan.h"
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+
+namespace {
+
+Result<plan::Plan> plan(const Facts&, const std::string& name_space) {
+  plan::Request request;
+  request.run_id = "run-1";
+  request.name_space = name_space;
+  request.train_specification = R"({"image": "i", "command": ["t"]})";
+  request.job_options = {{"limits", {{"total", "20m"}}}};
+  return plan::make_plan(request, kinds::names());
+}
+
+// An attempt that finds a job which has run for ten seconds, by the clock of its cluster, `ahead` of the step's own.
+struct Behind {
+  Harness h;
+  Duration ahead{0};
+  std::unique_ptr<Session> session;
+  std::optional<result::Verdict> verdict;
+  std::vector<std::string> sent;  // changes of the job
+
+  [[nodiscard]] Reply dated(Reply reply, Duration clock) const {
+    const auto time = std::chrono::system_clock::to_time_t(h.loop.now() + clock);
+    char text[64];
+    std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", std::gmtime(&time));
+    reply.headers.push_back({"Date", text});
+    return reply;
+  }
+  [[nodiscard]] Json job(Time made) const {
+    const auto its = *plan({}, "there");
+    Json object = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
+    object["metadata"] = {{"name", its.job_name}, {"uid", "u"}, {"resourceVersion", "5"}, {"creationTimestamp", to_rfc3339(made)}};
+    object["metadata"]["labels"] = {{"trainstep.dev/run", its.run_id}};
+    object["metadata"]["annotations"] = {{std::string(kinds::spec_hash_annotation), its.spec_hash}, {"trainstep.dev/created-by", "before"}};
+    object["status"] = {{"startTime", to_rfc3339(made)}, {"active", 1}, {"ready", 1}};
+    return object;
+  }
+  Reply of_home(const FakeTransport::Asked& asked) const {
+    const auto& path = asked.request.url.path;
+    const auto text = [](const char* value) { return encode_base64(value); };
+    const Json data = {{"remote-host", text("https://remote")}, {"remote-token", text("t")}, {"remote-namespace", text("there")}};
+    if (path.ends_with("/secrets/other")) return Reply::text(to_text({{"metadata", {{"name", "other"}}}, {"data", data}}));
+    return Reply::silent();
+  }
+  Reply of_remote(const FakeTransport::Asked& asked, const Json& job) {
+    const auto& path = asked.request.url.path;
+    if (path.ends_with("/apis/batch/v1")) return Reply::text(R"({"kind": "APIResourceList", "resources": [{"name": "jobs"}]})");
+    if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
+    if (path.ends_with("/jobs"))
+      return Reply::text(to_text({{"kind", "JobList"}, {"metadata", {{"resourceVersion", "5"}}}, {"items", Json::array({job})}}));
+    if (path.ends_with("/pods") || path.ends_with("/events"))
+      return Reply::text(to_text({{"kind", "List"}, {"metadata", {{"resourceVersion", "5"}}}, {"items", Json::array()}}));
+    if (asked.request.method != "GET") sent.push_back(asked.request.method);
+    return Reply::text(to_text(job));
+  }
+  void live() {
+    const auto found = job(h.loop.now() + ahead - 10s);
+    h.server.serve([this, found](const FakeTransport::Asked& asked) {
+      return asked.request.url.host == "remote" ? dated(of_remote(asked, found), ahead) : dated(of_home(asked), Duration{0});
+    });
+    auto credentials = std::make_shared<kube::Credentials>();
+    credentials->server = {"https", "api", 6443, "", {}};
+    credentials->token = std::make_unique<CountingTokens>();
+    SessionOptions options;
+    options.name_space = "here";
+    options.seed = 7;
+    options.facts.emplace();
+    options.facts->written = h.loop.now();  // our pod, by the clock of its cluster
+    options.configuration_secret = "other";
+    options.make_plan = plan;
+    session = std::make_unique<Session>(h.loop, h.server, std::move(credentials), std::move(options), std::vector<run::Listener*>{});
+    session->begin([this](Session::Done done) { verdict = done.outcome.verdict; });
+    h.loop.run(5min);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Behind, "the limits of a job in another cluster are by that cluster's clock") {
+  ahead = GENERATE(0min, -30min, -3h, 3h);
+  live();
+  CHECK_FALSE(verdict);
+  CHECK(sent == std::vector<std::string>{"PATCH"});  // who follows it
+  h.loop.run(30min);
+  CHECK(verdict.has_value());
+  CHECK(std::ranges::find(sent, "DELETE") != sent.end());
+}
