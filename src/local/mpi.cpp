@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "local/shell.h"
 
@@ -14,6 +15,16 @@ constexpr std::string_view hostfile_in_cluster = "/etc/mpi/hostfile";
 
 bool names(const std::vector<std::string>& arguments, std::string_view word) {
   return std::any_of(arguments.begin(), arguments.end(), [&](const auto& argument) { return argument.find(word) != std::string::npos; });
+}
+
+// What a batch system says of its allocation, whose slots and other nodes are not meant here, and another mpirun of itself.
+bool is_of_an_allocation(std::string_view name) {
+  constexpr std::array<std::string_view, 8> prefixes{"SLURM_",       "PBS_",          "LSB_",           "PE_HOSTFILE",
+                                                     "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_orte_", "PRTE_MCA_"};
+  constexpr std::array<std::string_view, 3> of_the_kind{"OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_default_hostfile",
+                                                        "OMPI_MCA_orte_set_default_slots"};
+  return std::ranges::find(of_the_kind, name) == of_the_kind.end() &&
+         std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); });
 }
 
 // Ranks that share a machine with others, and have threads of their own, must not be tied to one core each.
@@ -70,8 +81,9 @@ std::vector<std::string> mpirun_command(const plan::Plan& plan, MpiFlavour flavo
 }
 
 void adapt_launcher_environment(process::Variables& variables, const MpiFiles& files, int ranks, int cores) {
-  std::erase_if(variables,
-                [](const auto& variable) { return variable.first == "NVIDIA_VISIBLE_DEVICES" || variable.first == "NVIDIA_DRIVER_CAPABILITIES"; });
+  std::erase_if(variables, [](const auto& variable) {
+    return variable.first == "NVIDIA_VISIBLE_DEVICES" || variable.first == "NVIDIA_DRIVER_CAPABILITIES" || is_of_an_allocation(variable.first);
+  });
   for (auto& [name, value] : variables)
     if (value == hostfile_in_cluster) value = files.hostfile.string();
   for (const auto* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})

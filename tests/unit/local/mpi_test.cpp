@@ -59,10 +59,14 @@ TEST_CASE("a rank's script survives every character of a command line") {
 
 TEST_CASE("the operator's hostfile becomes this machine's") {
   const auto files = mpi_files("/run/launcher", 3);
-  process::Variables variables{{"OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile"}, {"NVIDIA_VISIBLE_DEVICES", ""}, {"A", "b"}};
+  process::Variables variables{
+      {"OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile"}, {"NVIDIA_VISIBLE_DEVICES", ""}, {"A", "b"}, {"SLURM_TASKS_PER_NODE", "1"},
+      {"OMPI_MCA_orte_hnp_uri", "1234.0;tcp://10.0.0.1:5"},    {"OMPI_MCA_btl", "self,tcp"}};
   adapt_launcher_environment(variables, files, 3, 2);
   CHECK(*process::find_variable(variables, "OMPI_MCA_orte_default_hostfile") == "/run/launcher/hostfile");
-  CHECK(process::find_variable(variables, "NVIDIA_VISIBLE_DEVICES") == nullptr);
+  for (const auto* name : {"NVIDIA_VISIBLE_DEVICES", "SLURM_TASKS_PER_NODE", "OMPI_MCA_orte_hnp_uri"})
+    CHECK(process::find_variable(variables, name) == nullptr);
+  CHECK(*process::find_variable(variables, "OMPI_MCA_btl") == "self,tcp");
   CHECK(*process::find_variable(variables, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == "1");
   CHECK(*process::find_variable(variables, "OMPI_MCA_mpi_yield_when_idle") == "1");
 }
