@@ -222,8 +222,11 @@ class Story {
   Result<void> deliver(PodReport& report, std::vector<plan::TaskOutput> outputs, std::optional<staging::Delivery>& delivery) {
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
              delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
-                              staging::DeliveryOptions{
-                                  .own = own_folder(), .manifest = staging::Manifest::beside(m_task.record), .pod = fmt::format("{:x}", m_with.seed), .mark = mark(), .at_end = *m_at_end});
+                              staging::DeliveryOptions{.own = own_folder(),
+                                                       .manifest = staging::Manifest::beside(m_task.record),
+                                                       .pod = fmt::format("{:x}", m_with.seed),
+                                                       .mark = mark(),
+                                                       .at_end = *m_at_end});
            }));
     m_with.tell(fmt::format("outputs: {}", describe(staged)));
     report.bytes_out = staged.bytes;

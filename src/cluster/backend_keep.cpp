@@ -192,10 +192,10 @@ void ClusterBackend::follow_with_deadline(const Error& why) {
 void ClusterBackend::know_job(const Json& object) {
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
-  m_begun = m_begun || m_started;
+  m_leased = is_leased(object);
+  m_begun = m_begun || m_started || m_leased;  // an attempt before has left no other
   m_waits = is_suspended(object) && !m_begun;
   m_own = own_deadline(object, m_plan.options.run_policy.active_deadline);
-  m_leased = is_leased(object);
   m_taken_over = is_taken_over(object);
 }
 

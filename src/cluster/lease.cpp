@@ -27,6 +27,11 @@ std::optional<std::int64_t> written_deadline(const Json& job) {
   return seconds != nullptr && seconds->is_number_integer() ? std::optional(seconds->get<std::int64_t>()) : std::nullopt;
 }
 
+bool ends_by(const Json& job, const Json& seconds) {
+  const auto written = written_deadline(job);
+  return written && *written <= seconds.get<std::int64_t>();
+}
+
 std::optional<std::int64_t> replaced_deadline(const Json& job) {
   const auto written = text(at(metadata_of(job), "annotations"), own_deadline_annotation);
   std::int64_t seconds = 0;
@@ -117,18 +122,20 @@ void Lease::patch(Json metadata, const Json& seconds, kube::Retry retry, Done do
   m_call = m_client.merge_patch(path(), change, retry, [this, sets, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
     if (!answer) return done(answer.error());
-    if (sets && uid_of(*answer) == m_job.uid && !is_leased(*answer)) return take_back(done);
+    if (sets && uid_of(*answer) == m_job.uid && !(is_leased(*answer) && ends_by(*answer, seconds))) return take_back(done);
     if (m_job.resource.group_version == "kubeflow.org/v2beta1") return patch_launcher(seconds, retry, done);
     done(std::nullopt);
   });
 }
 
 void Lease::take_back(Done done) {
-  const Json change = {{"metadata", {{"uid", m_job.uid}}}, {"spec", spec_with(m_job.resource, own_seconds())}};
+  const Json marks = {{kept_annotation, nullptr}, {own_deadline_annotation, nullptr}};
+  const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", marks}}}, {"spec", spec_with(m_job.resource, own_seconds())}};
   m_call = m_client.merge_patch(path(), change, {Duration(0)}, [this, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
     const auto stays = answer ? std::string() : fmt::format(", and the deadline is there: {}", answer.error().error.message);
-    done(kube::ApiError{{ErrorKind::unavailable, fmt::format("patch {}: its annotations do not stay{}", path().describe(), stays)}, 422, {}, {}, {}});
+    done(kube::ApiError{
+        {ErrorKind::unavailable, fmt::format("patch {}: the deadline and its annotation do not stay{}", path().describe(), stays)}, 422, {}, {}, {}});
   });
 }
 

@@ -53,8 +53,9 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
   ~Lease() { m_client.cancel(m_call); }
 
-  // `version`: of the job as it was seen; if it has changed since, nothing is done (409). Empty: whatever it is now. Where annotations do not stay –
-  // a webhook takes them away – nobody would know the deadline for the keeping's: it is taken back (422).
+  // `version`: of the job as it was seen; if it has changed since, nothing is done (409). Empty: whatever it is now. Where the deadline does not
+  // stay, or the annotations do not – a webhook changes the job –, nothing would end it, or nobody know the deadline for the keeping's: it is taken
+  // back (422).
   void set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done);
   void lift(kube::Retry retry, Done done);
   // That `follower` has taken it up, of a job that has no such deadline.

@@ -282,6 +282,12 @@ TEST_CASE_METHOD(Kept, "a job that waits in its queue is deleted: no deadline wo
     CHECK(kept);
     CHECK_FALSE(sent_a("DELETE"));
   }
+  SECTION("it had begun when an attempt before left it") {
+    annotations = {{"trainstep.dev/kept-until", "2026-01-01T00:00:00Z"}};
+    keep();
+    CHECK(kept);
+    CHECK_FALSE(sent_a("DELETE"));
+  }
 }
 
 TEST_CASE_METHOD(Kept, "a job that was resumed without a word of its watch is no job that waits") {

@@ -108,17 +108,24 @@ TEST_CASE_METHOD(Kept, "a deadline that a job had is noted on it, and written ba
                             R"("trainstep.dev/own-deadline":null}},"spec":{"activeDeadlineSeconds":86400}})"));
 }
 
-TEST_CASE_METHOD(Kept, "a deadline whose annotation does not stay is taken back: nobody would know whose it is") {
-  launcher = {{"metadata", {{"uid", "u"}, {"annotations", {{"example.com/other", "x"}}}}}, {"spec", {{"activeDeadlineSeconds", 3600}}}};
-  Lease lease(*h.client, job("batch/v1", "jobs"), GENERATE(std::optional<Duration>(), std::optional<Duration>(24h)));
+TEST_CASE_METHOD(Kept, "a deadline that does not stay, or whose annotation does not, is taken back: nothing would end the job, or nobody know why") {
+  const auto own = GENERATE(std::optional<Duration>(), std::optional<Duration>(24h));
+  Json annotations = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}}, spec = {{"activeDeadlineSeconds", 3600}};
+  SECTION("the annotation") { annotations = {{"example.com/other", "x"}}; }
+  SECTION("the deadline") { spec = Json::object(); }
+  SECTION("another one stands there, which is later") { spec = {{"activeDeadlineSeconds", 86'400}}; }
+  launcher = {{"metadata", {{"uid", "u"}, {"annotations", annotations}}}, {"spec", spec}};
+  Lease lease(*h.client, job("batch/v1", "jobs"), own);
   lease.set(now, std::nullopt, 1h, "7", {}, take());
   h.loop.run(1s);
   REQUIRE(done);
   REQUIRE(*done);
-  CHECK((*done)->error.message == "patch jobs/train-1: its annotations do not stay");
+  CHECK((*done)->error.message == "patch jobs/train-1: the deadline and its annotation do not stay");
   REQUIRE(asked.size() == 2);
   const bool had = asked[0].find("own-deadline") != std::string::npos;
-  CHECK(asked[1] == fmt::format(R"(PATCH train-1 {{"metadata":{{"uid":"u"}},"spec":{{"activeDeadlineSeconds":{}}}}})", had ? "86400" : "null"));
+  const auto* marks = R"("annotations":{"trainstep.dev/kept-until":null,"trainstep.dev/own-deadline":null})";
+  CHECK(asked[1] ==
+        fmt::format(R"(PATCH train-1 {{"metadata":{{"uid":"u",{}}},"spec":{{"activeDeadlineSeconds":{}}}}})", marks, had ? "86400" : "null"));
 }
 
 TEST_CASE_METHOD(Kept, "a Job is given its deadline in its spec") {
