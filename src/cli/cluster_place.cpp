@@ -33,6 +33,8 @@ Result<ClusterPlace> find_cluster(const std::string& context, const std::string&
   if (pod) {
     place.credentials = std::move(*pod);
     place.pod = own_pod();
+    // That it is not in another namespace says nothing.
+    if (!name_space.empty() && name_space != place.credentials.name_space) place.pod.node_id.clear();
   } else {
     ASSIGN(place.credentials, kube::from_kubeconfig("", context));
   }

@@ -143,11 +143,12 @@ void ClusterBackend::know_follower(const Json& object) {
 }
 
 bool ClusterBackend::is_taken_over(const Json& object) const {
+  if (is_of_later_attempt(object, m_facts.began)) return true;
   const auto follower = follower_of(object);
   return !follower.empty() && follower != m_attempt && follower != m_follower_before;
 }
 
-Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt}; }
+Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_facts.began}; }
 
 void ClusterBackend::kept() {
   m_client.loop().cancel(std::exchange(m_keep_timer, 0));

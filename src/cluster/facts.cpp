@@ -174,7 +174,9 @@ Facts read_facts(const Json& pod) {
   if (const auto* grace = at(at(&pod, "spec"), "terminationGracePeriodSeconds"); grace != nullptr && grace->is_number_integer())
     facts.grace = std::chrono::seconds(std::clamp<std::int64_t>(grace->get<std::int64_t>(), 0, 86'400));
   facts.written = written(pod);
-  find_retries(at(&pod, "spec"), from_rfc3339(text(metadata, "creationTimestamp")), facts);
+  const auto created = from_rfc3339(text(metadata, "creationTimestamp"));
+  if (facts.workflow) facts.began = created;
+  find_retries(at(&pod, "spec"), created, facts);
   return facts;
 }
 
@@ -203,12 +205,15 @@ bool may_be(const Json& candidate, const OwnPod& pod) {
 }
 
 // This process runs in it: that it is not there, or may not be read, can be a gateway's word, that of an API server behind the others, or of one that
-// has just begun and knows no roles yet. Without it there would be a second job.
-void look_once_more(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why,
+// has just begun and knows no roles yet. Without it there would be a second job. `none_listed`: nor is there a pod of its node.
+void look_once_more(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why, bool none_listed,
                     const std::function<void(Result<Facts>)>& done) {
-  client.get({"v1", "pods", name_space, pod.name, ""}, {}, {std::nullopt, true, true}, [name_space, why, done](const kube::Answer& answer) {
+  client.get({"v1", "pods", name_space, pod.name, ""}, {}, {std::nullopt, true, true}, [=](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer));
     const auto& problem = answer.error();
+    // A pod of Argo's that is gone was lost, and this process has lived on: the job is another attempt's.
+    if (none_listed && !pod.node_id.empty() && kube::tells_absent(problem, pod.name))
+      return done(Error{ErrorKind::unavailable, fmt::format("this step's pod {} is gone: another attempt of the step may be running", pod.name)});
     if (problem.status != 403 && problem.status != 404) return done(Error{ErrorKind::unavailable, problem.error.message});
     done(facts_without_pod(name_space, why));
   });
@@ -220,14 +225,14 @@ void look_among_all(kube::Client& client, const std::string& name_space, const O
   client.list({"v1", "pods", name_space, "", ""}, {}, {},
               [&client, name_space, pod, why, done](kube::Answer answer) {
                 const auto status = answer ? 200 : answer.error().status;
-                if (status == 403 || status == 404) return look_once_more(client, name_space, pod, why, done);
+                if (status == 403 || status == 404) return look_once_more(client, name_space, pod, why, false, done);
                 if (!answer) return done(answer.error().error);
                 std::vector<const Json*> found;
                 for (const auto& candidate : list(&*answer, "items"))
                   if (metadata_of(candidate) != nullptr) found.push_back(&candidate);
                 const auto is_its_node = [&pod](const Json* candidate) { return !pod.node_id.empty() && node_id_of(*candidate) == pod.node_id; };
                 if (std::ranges::any_of(found, is_its_node)) std::erase_if(found, std::not_fn(is_its_node));
-                if (found.size() != 1) return look_once_more(client, name_space, pod, why, done);
+                if (found.size() != 1) return look_once_more(client, name_space, pod, why, found.empty(), done);
                 done(read_facts(*found.front()));
               },
               {.trim = [pod](Json& one) {

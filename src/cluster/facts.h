@@ -51,6 +51,7 @@ struct Facts {
   Duration retry_pause{0};                // how long it waits before the next attempt
   Duration grace{30'000};                 // our pod's, between SIGTERM and SIGKILL
   std::optional<Time> written;            // when our pod was made, or given a node: by the cluster's clock it is later now
+  std::optional<Time> began;              // when our pod was made, of a Workflow's: each attempt's is later than those of the ones before
   bool launcher = false;                  // we run below KFP's launcher, which dies of the SIGTERM and takes us along within a second
   std::vector<std::string> notices;       // what could not be found out, and what follows from it
 };
@@ -59,8 +60,8 @@ struct Facts {
 Facts read_facts(const Json& pod);
 
 // Asks for our own pod; where no pod has that name, or it may not be read by it, it is looked for among the pods of the namespace: by its node's id,
-// else by the beginning of its name, then once more by its name for some seconds. That it cannot be found (403, 404) is a notice, not an error.
-// Errors: unavailable.
+// else by the beginning of its name, then once more by its name for some seconds. That it may not be read is a notice, not an error, as is that it
+// cannot be found; but where Argo has named its node, there is such a pod as long as nobody has taken it away. Errors: unavailable.
 void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done);
 
 }  // namespace trainstep::cluster

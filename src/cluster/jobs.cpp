@@ -151,6 +151,7 @@ Facts facts_of(const Submitted& job) {
   Facts facts = read_facts(job.object);  // owners and namespace are written alike on pods and jobs
   facts.pod.clear();
   facts.pod_uid.clear();
+  facts.began.reset();
   return facts;
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "cluster/objects.h"
+#include "cluster/ownership.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -102,14 +103,20 @@ void Lease::set(Time now, std::optional<Time> started, Duration length, const st
 void Lease::lift(kube::Retry retry, Done done) {
   Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, nullptr}}}};
   if (m_own) metadata["annotations"][own_deadline_annotation] = nullptr;
-  if (!m_job.follower.empty()) metadata["annotations"][follower_annotation] = m_job.follower;
+  if (!m_job.follower.empty()) write_follower(metadata["annotations"]);
   patch(std::move(metadata), own_seconds(), retry, std::move(done));
+}
+
+void Lease::write_follower(Json& annotations) const {
+  annotations[follower_annotation] = m_job.follower;
+  annotations[began_annotation] = m_job.began ? Json(to_rfc3339(*m_job.began)) : Json(nullptr);
 }
 
 Json Lease::own_seconds() const { return m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr); }
 
 void Lease::mark(kube::Retry retry, Done done) {
-  const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{follower_annotation, m_job.follower}}}}}};
+  Json change = {{"metadata", {{"uid", m_job.uid}}}};
+  write_follower(change["metadata"]["annotations"]);
   m_call = m_client.merge_patch(path(), change, retry, [this, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
     done(answer ? std::nullopt : std::optional(answer.error()));

@@ -44,7 +44,8 @@ class Lease {
   struct Job {
     kinds::Resource resource;
     std::string name_space, name, uid;
-    std::string follower{};  // who takes it up
+    std::string follower{};       // who takes it up …
+    std::optional<Time> began{};  // … and when its pod was created, where a Workflow has made that
   };
   using Done = std::function<void(const std::optional<kube::ApiError>& problem)>;  // once, from the loop
   // `own`: own_deadline(), which is there again once the keeping is over. `client` must outlive it.
@@ -65,6 +66,7 @@ class Lease {
   void patch(Json metadata, const Json& seconds, kube::Retry retry, Done done);
   void take_back(Done done);
   [[nodiscard]] Json own_seconds() const;
+  void write_follower(Json& annotations) const;
   [[nodiscard]] kube::Path path() const;
   void patch_launcher(const Json& seconds, kube::Retry retry, Done done);
 

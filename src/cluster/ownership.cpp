@@ -42,6 +42,7 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
   auto& metadata = object["metadata"];
   metadata["namespace"] = name_space;
   metadata["annotations"][attempt_annotation] = attempt;
+  if (facts.began) metadata["annotations"][began_annotation] = to_rfc3339(*facts.began);
   for_each_metadata(object, [&](Json& of) {
     if (!facts.pipeline_run.empty()) of["labels"]["pipeline/runid"] = facts.pipeline_run;
     if (facts.workflow) of["labels"]["trainstep.dev/workflow"] = label_value(facts.workflow->name);
@@ -52,8 +53,14 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
 }
 
-Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt) {
+bool is_of_later_attempt(const Json& job, std::optional<Time> began) {
+  const auto theirs = from_rfc3339(entry(job, "annotations", began_annotation));
+  return began && theirs && *theirs > *began;
+}
+
+Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt, std::optional<Time> began) {
   if (entry(object, "labels", run_label) != plan.run_id) return Existing::stranger;
+  if (is_of_later_attempt(object, began)) return Existing::later_attempt;
   const auto* metadata = trainstep::find(object, "metadata");
   if (trainstep::find(*metadata, "deletionTimestamp") != nullptr) return Existing::going;
   if (entry(object, "annotations", attempt_annotation) == attempt) return Existing::ours;

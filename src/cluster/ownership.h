@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,9 @@ namespace trainstep::cluster {
 // Labels and annotations of the job; the run's label and the spec hash's annotation are the plan's (kinds/object.h).
 inline constexpr std::string_view run_label = "trainstep.dev/run";
 inline constexpr std::string_view attempt_annotation =
-    "trainstep.dev/created-by";                                                  // random for each process: tells our own lost reply from another's
+    "trainstep.dev/created-by";  // random for each process: tells our own lost reply from another's
+// When the pod of the attempt that has made the job, or follows it, was created (RFC 3339), where a Workflow has made that pod.
+inline constexpr std::string_view began_annotation = "trainstep.dev/attempt-began";
 inline constexpr std::string_view outcome_annotation = "trainstep.dev/outcome";  // "succeeded", "user", …: the step has told its pipeline
 inline constexpr std::string_view data_annotation = "trainstep.dev/data";        // "gone": what it has delivered through its prefix or its record
 
@@ -24,6 +27,7 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
 
 enum class Existing {
   ours,              // this very process made it; the answer was lost
+  later_attempt,     // the same step's, and one that has begun after this one has made it or follows it: this one was lost, and has lived on
   earlier_attempt,   // the same step's: adopt it
   reported_failure,  // the same step's, failed, and its pipeline knows: a retry trains anew
   emptied,           // the same step's, finished, but what it delivered is there no more: it can only be trained anew
@@ -35,6 +39,9 @@ enum class Existing {
   stranger,          // not ours at all
 };
 // `object` has the name that we wanted.
-Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt);
+Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt,
+                        std::optional<Time> began = std::nullopt);
+// An attempt has made it, or follows it, whose pod was created after `began`; both times are the API server's. Unset: it cannot be known.
+bool is_of_later_attempt(const Json& job, std::optional<Time> began);
 
 }  // namespace trainstep::cluster

@@ -11,7 +11,7 @@ constexpr Duration patience{300'000};
 // Such a job is followed, or refused: its inputs are its own. Any other is made anew, with what is there now.
 bool keeps_its_inputs(Existing existing) {
   using enum Existing;
-  return existing == earlier_attempt || existing == other_spec || existing == unknown_spec;
+  return existing == earlier_attempt || existing == later_attempt || existing == other_spec || existing == unknown_spec;
 }
 
 }  // namespace
@@ -23,7 +23,8 @@ void Session::bring_inputs() {
   if (m_plan->fresh_run) return upload();
   const auto looked = [this](const JobSearch::Answer& found) {
     if (m_over || m_early) return;
-    if (!found || !*found || !keeps_its_inputs(judge_existing((*found)->object, *m_plan, kinds::find(m_plan->kind), attempt()))) return upload();
+    if (!found || !*found) return upload();
+    if (!keeps_its_inputs(judge_existing((*found)->object, *m_plan, kinds::find(m_plan->kind), attempt(), m_facts.began))) return upload();
     m_uploading = false;
     say("there is a job of this run: it keeps the inputs that were brought for it");
     begin_to_follow();

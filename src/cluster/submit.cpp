@@ -221,12 +221,14 @@ void Submission::refused(Error error) {
 void Submission::decide_on(Json object) {
   m_call = 0;
   const auto uid = uid_of(object);
-  const auto existing = judge_existing(object, m_plan, m_kind, m_attempt);
+  const auto existing = judge_existing(object, m_plan, m_kind, m_attempt, m_facts.began);
   if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::unknown_spec && existing != Existing::stranger)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
   switch (existing) {
     case Existing::ours:
       return m_sink.done(Submitted{m_resource, std::move(object), false});
+    case Existing::later_attempt:
+      return m_sink.done(Submitted{m_resource, std::move(object), true, std::nullopt, true});
     case Existing::earlier_attempt:
       return take_up(std::move(object));
     case Existing::reported_failure:
@@ -265,7 +267,7 @@ void Submission::decide_on(Json object) {
 // What an earlier attempt has left for a while is ours for good. If that cannot be written, it is the one job of this run all the same: whoever
 // follows it tries on.
 void Submission::take_up(Json object) {
-  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt},
+  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt, m_facts.began},
                                     own_deadline(object, m_plan.options.run_policy.active_deadline));
   if (!is_leased(object)) return mark(std::move(object));
   m_lease->lift({taking_up, patient().silence_counts}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {

@@ -25,6 +25,7 @@ struct Submitted {
   Json object;                  // as the API server has it
   bool adopted = false;         // an earlier attempt of this step made it
   std::optional<Error> kept{};  // … and has left it with a deadline (lease.h), which could not be taken away
+  bool followed = false;        // … or a later one: it is that one's (Existing::later_attempt), nothing was done to it
 };
 
 class Submission {

@@ -100,7 +100,7 @@ struct EvictionSeen {
   bool retry_follows;  // another attempt of this step may come
 };
 struct JobKept {};      // KeepJob is done, as far as it could be
-struct JobFollowed {};  // RemoveJob is done: another attempt of the step follows the job, it stays
+struct JobFollowed {};  // instead of JobFound, or RemoveJob is done: another attempt of the step follows the job, it stays
 struct PodsListed {};   // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
 struct ServerTrouble {
   std::string reason;  // empty: it answers again

@@ -169,13 +169,15 @@ void JobFollower::on(const JobKept&, Time /*at*/) {
   if (m_keeping) finish();
 }
 
-// Whoever is told to end, or judges, while another attempt follows the job, was lost, and its process has lived on.
+// Whoever comes to the job, is told to end, or judges, while another attempt follows it, was lost, and its process has lived on.
 void JobFollower::on(const JobFollowed&, Time /*at*/) {
-  if (!m_removing || !m_verdict || m_finished) return;
-  const auto why = m_verdict->message.empty() && m_verdict->signal != 0 ? result::signal_name(m_verdict->signal) + " received" : m_verdict->message;
+  if (m_finished || (m_verdict && !m_removing)) return;
+  const auto signal = m_verdict ? m_verdict->signal : 0;
+  auto why = m_verdict ? m_verdict->message : "";
+  if (why.empty() && signal != 0) why = result::signal_name(signal) + " received";
   const auto* between = why.empty() ? "" : "; ";
   m_verdict = {result::VerdictClass::interrupted, fmt::format("{}{}another attempt of this step follows the job", why, between), std::nullopt, false,
-               m_verdict->signal};
+               signal};
   finish();
 }
 

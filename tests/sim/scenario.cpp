@@ -181,6 +181,9 @@ void draw_outlived(Scenario& scenario, Random random, const Wishes& wishes) {
   scenario.act_at_call = 0;
   scenario.death = seconds(30);
   scenario.own_pod = OwnPod::known;
+  if (!random.chance(0.5)) return;
+  scenario.act_at_call = static_cast<int>(random.between(1, 14));
+  scenario.cut_off = random.between(Duration{5'000}, Duration{150'000});
 }
 
 // Answers to changes that say nothing of their object: rare, in bursts, or every other one.

@@ -123,6 +123,7 @@ struct Scenario {
   Duration acts_for{60'000};  // how long a suspension, a quota, … lasts
   int kill_at = 0;            // the step's call, 0: never
   int act_at_call = 0;        // cancelled, evicted, stopped: at this call; 0: at `acts_at`
+  Duration cut_off{0};        // outlived: so long its node is without a network
   int cancel_next_at = 0;     // the life after the first is cancelled at this call of its own; 0: never
   Cancel cancel = Cancel::labelled;
   Shutdown shutdown = Shutdown::terminate;

@@ -221,6 +221,7 @@ void World::job_heard(const Happening& happening) {
   const auto outcome = text_at(job.object, {"metadata", "annotations", "trainstep.dev/outcome"});
   if (!outcome.empty() && outcome != "succeeded") record->reported = true;
   look_at_deadline(happening);
+  look_at_mark(happening);
   record->waits = waits_in_queue(job.object);
   if (happening.sort == Happening::Sort::deleted) record->gone = true;
   const bool deleted_now = happening.sort == Happening::Sort::deleted || (job.deleting() && !happening.before->deleting());

@@ -136,6 +136,7 @@ class World {
   void twin_ended(const result::Verdict& verdict);
   void end_twin();
   void look_at_deadline(const Happening& happening);
+  void look_at_mark(const Happening& happening);
   void look_at_removal(const std::string& path);
   [[nodiscard]] bool is_followed(const Version& job) const;
   void act();

@@ -308,7 +308,9 @@ std::vector<std::string> World::run(const Factory& factory, const Factory& visit
       bury();
       if (!m_another) break;
       const bool late = m_scenario.step_fate == StepFate::evicted && m_scenario.seed % 11 == 0;
-      m_loop.run_for(late ? std::chrono::hours(3) : m_random.between(Duration{500}, Duration{30'000}));
+      // What a pod's creation says of the time are whole seconds; one that was lost is never followed within the same.
+      const auto soonest = m_scenario.step_fate == StepFate::outlived ? Duration{2'000} : Duration{500};
+      m_loop.run_for(late ? std::chrono::hours(3) : m_random.between(soonest, Duration{30'000}));
       m_unattended += std::chrono::duration_cast<Duration>(m_loop.now() - m_ended);
       begin_life(factory);
     } else if (tasks > m_options.most_tasks || !m_loop.step(last)) {

@@ -20,6 +20,8 @@ void World::make_twin() {
   m_twin = std::make_unique<Twin>();
   m_twin->network = std::make_unique<Network>(m_loop, m_cluster.server, m_story, m_random.split(), m_scenario.faults);
   m_twin->pod = m_pod;
+  m_twin->network->on_call(
+      [this](int number, const http::Request& request) { return m_lives.size() == 1 ? called(number, request) : Network::Hook::go; }, [] {});
   m_twin->network->on_arrival([this](const http::Request& request) {
     if (request.method == "DELETE") look_at_removal(request.url.path);
     return Accident::none;
@@ -31,6 +33,7 @@ void World::lose_step() {
   if (m_step == nullptr || m_exited || m_dying) return;
   m_story.tell("pipeline", "the step's pod is lost, its process lives on");
   m_acted = m_lost = true;
+  if (m_scenario.cut_off > Duration{0}) m_twin->network->add_outage({m_loop.now(), m_loop.now() + m_scenario.cut_off, Outage::Sort::silent});
   const auto how = m_random.between(0, 2);
   m_cluster.store.update(m_pod.uid, [&](Json& changed) {
     if (how == 0) changed["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}};
@@ -52,7 +55,7 @@ void World::outlive() {
   m_twin->step = std::move(m_step);
   const auto gone = m_random.between(Duration{0}, Duration{60'000});
   const auto told = m_random.between(Duration{0}, Duration{180'000});
-  m_twin->in_doubt = m_random.chance(0.5);
+  m_twin->in_doubt = m_random.chance(0.5) || told < m_scenario.cut_off;
   m_loop.after(gone, [this] {
     if (const auto pod = m_cluster.store.by_uid(m_twin->pod.uid)) m_cluster.store.remove(pod);
   });
@@ -96,6 +99,16 @@ void World::look_at_removal(const std::string& path) {
       if (!now || now->deleting()) m_violations.emplace_back("an attempt that was lost deletes the job that another one follows");
     });
   }
+}
+
+// Who comes to the job when a later attempt has said on it that it is its own leaves it to that one.
+void World::look_at_mark(const Happening& happening) {
+  constexpr auto mark = "trainstep.dev/followed-by";
+  if (!happening.before || !m_twin || m_lives.size() < 2 || annotation(*happening.now, mark) != "attempt-1") return;
+  const auto before = annotation(*happening.before, mark);
+  const auto whose = before.empty() ? annotation(*happening.before, "trainstep.dev/created-by") : before;
+  if (whose.starts_with("attempt-") && whose != "attempt-1")
+    m_violations.push_back(fmt::format("an attempt that was lost takes {} from {}", happening.now->name(), whose));
 }
 
 // Whoever follows a job has said so on it. A deadline that another process gives it ends the training.

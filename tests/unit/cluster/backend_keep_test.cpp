@@ -237,6 +237,17 @@ TEST_CASE_METHOD(Kept, "a job that another attempt has taken up meanwhile gets n
   CHECK_FALSE(sent_a("DELETE"));
 }
 
+TEST_CASE_METHOD(Kept, "a job that a later attempt has made or taken up gets no deadline, also if it was found with its mark") {
+  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  annotations = {{"trainstep.dev/attempt-began", "2026-03-01T10:01:00Z"}};
+  SECTION("taken up") { annotations["trainstep.dev/followed-by"] = "another"; }
+  SECTION("made") { annotations["trainstep.dev/created-by"] = "another"; }
+  keep();
+  CHECK(kept);
+  CHECK_FALSE(sent_a("PATCH"));
+  CHECK_FALSE(sent_a("DELETE"));
+}
+
 TEST_CASE_METHOD(Kept, "a job that changes while it is left gets its deadline all the same") {
   follow();
   version = "6";
@@ -254,7 +265,8 @@ TEST_CASE_METHOD(Kept, "a deadline that another attempt leaves a job with while 
   listed["metadata"]["annotations"] = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}};
   follow();
   REQUIRE(bodies.size() == 1);
-  CHECK(bodies[0]["metadata"]["annotations"] == Json{{"trainstep.dev/kept-until", nullptr}, {"trainstep.dev/followed-by", "attempt"}});
+  CHECK(bodies[0]["metadata"]["annotations"] ==
+        Json{{"trainstep.dev/kept-until", nullptr}, {"trainstep.dev/followed-by", "attempt"}, {"trainstep.dev/attempt-began", nullptr}});
   CHECK(bodies[0]["spec"] == Json{{"activeDeadlineSeconds", nullptr}});
   CHECK(told.back() == "the deadline that another attempt has left the job with is taken away");
   version = "7";

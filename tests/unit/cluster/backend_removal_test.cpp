@@ -170,6 +170,46 @@ TEST_CASE_METHOD(Removal, "who followed a job before, or follows it now, is no o
   CHECK(followed == 0);
 }
 
+TEST_CASE_METHOD(Removal, "a job that was found with the mark of a later attempt is left to that, unless the run is cancelled") {
+  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  const bool later = GENERATE(true, false), cancelled = GENERATE(true, false);
+  found = followed_by("another", "5");
+  found["metadata"]["annotations"]["trainstep.dev/attempt-began"] = later ? "2026-03-01T10:00:01Z" : "2026-03-01T09:00:00Z";
+  answers = {ok(found), ok(found)};
+  meanwhile = [this] {
+    backend->look_again();
+    h.loop.run(1s);
+    asked.clear();
+  };
+  remove(cancelled);
+  CAPTURE(later, cancelled);
+  CHECK(asked == (cancelled ? Words{whatever_version} : later ? Words{} : Words{at_version_5}));
+  CHECK(followed == (later && !cancelled ? 1 : 0));
+}
+
+TEST_CASE_METHOD(Removal, "an attempt that finds the job of a later one follows it not, and may be told to end at that moment") {
+  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  found["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-03-01T10:00:01Z";
+  bool told_to_end = false, kept = false;
+  SECTION("and goes") {}
+  SECTION("and is told to end") { told_to_end = true; }
+  h.server.serve([this](const FakeTransport::Asked& request) {
+    asked.push_back(request.request.method);
+    return Reply::silent();
+  });
+  const auto resource = kinds::find("Job").resources.front();
+  backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{resource, found, true, std::nullopt, true});
+  backend->prepare([&](const follow::Event& event) {
+    if (std::holds_alternative<follow::JobFollowed>(event.what)) ++followed;
+    if (std::holds_alternative<follow::JobKept>(event.what)) kept = true;
+  });
+  if (told_to_end) backend->remove_job({false});
+  h.loop.run(2min);
+  CHECK(asked.empty());
+  CHECK(followed == 1);
+  CHECK_FALSE(kept);
+}
+
 TEST_CASE_METHOD(Removal, "a job of this attempt that is found again with another's mark has been taken up") {
   found = followed_by("another", "5", "attempt");
   remove(false);

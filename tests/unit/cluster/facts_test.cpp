@@ -54,6 +54,13 @@ TEST_CASE("a step in a workflow knows its pod, its workflow, its node and its pi
   CHECK(facts.workflow->api_version == "argoproj.io/v1alpha1");
   CHECK(facts.workflow->name == "digits-x7k2p");
   CHECK(facts.workflow->uid == "wf-uid");
+  CHECK(facts.began == from_rfc3339("2026-11-21T08:00:00Z"));
+}
+
+TEST_CASE("a pod that no workflow has made is no attempt before or after another") {
+  auto pod = argo_pod();
+  pod["metadata"].erase("ownerReferences");
+  CHECK_FALSE(read_facts(pod).began);
 }
 
 TEST_CASE("only an owner of Argo's is a workflow") {
@@ -248,6 +255,28 @@ TEST_CASE("a pod that may not be read, or is not there, is no error: what follow
     REQUIRE((**found).notices.size() == 1);
     CHECK_THAT((**found).notices.front(), Catch::Matchers::Contains("a retry cannot find this job again"));
   }
+}
+
+TEST_CASE("a pod of Argo's that is gone is an attempt that was lost: it is no other step's, and makes no job of its own") {
+  const auto absent = R"({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "pods \"step-1\" not found",
+                          "details": {"name": "step-1", "kind": "pods"}})";
+  std::string said = absent;
+  int may_list = 200;
+  bool gone = false;
+  SECTION("gone") { gone = true; }
+  SECTION("a gateway says so") { said = "<html>no such page</html>"; }
+  SECTION("the others may not be listed") { may_list = 403; }
+  kube::test::Harness h;
+  h.server.serve([&](const test::FakeTransport::Asked& asked) {
+    if (!asked.request.url.path.ends_with("/pods")) return test::Reply::text(said, 404);
+    return test::Reply::text(R"({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": []})", may_list);
+  });
+  std::optional<Result<Facts>> found;
+  find_facts(*h.client, "team-a", OwnPod{"step-1", "wf-1"}, [&](Result<Facts> facts) { found = std::move(facts); });
+  h.loop.run(std::chrono::hours(1));
+  REQUIRE(found);
+  CHECK(found->has_value() != gone);
+  if (gone) CHECK(found->error().message == "this step's pod step-1 is gone: another attempt of the step may be running");
 }
 
 TEST_CASE("one answer that our own pod is not there, or not to be seen, is not believed") {

@@ -14,8 +14,8 @@ namespace Catch {
 template <>
 struct StringMaker<Existing> {
   static std::string convert(Existing existing) {
-    constexpr const char* names[] = {"ours",     "earlier_attempt", "reported_failure", "emptied",      "lapsed",
-                                     "unwanted", "going",           "other_spec",       "unknown_spec", "stranger"};
+    constexpr const char* names[] = {"ours",     "later_attempt", "earlier_attempt", "reported_failure", "emptied", "lapsed",
+                                     "unwanted", "going",         "other_spec",      "unknown_spec",     "stranger"};
     return names[static_cast<int>(existing)];
   }
 };
@@ -73,6 +73,13 @@ TEST_CASE("the pods of every kind carry the same labels") {
   }
 }
 
+TEST_CASE("a job says when the attempt that makes it began, where a workflow has made that") {
+  auto facts = in_workflow("wf");
+  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  CHECK(at(stamped(example("Job", 1), facts), "/metadata/annotations/trainstep.dev~1attempt-began") == to_rfc3339(*facts.began));
+  CHECK(at(stamped(example("Job", 1), Facts{}), "/metadata/annotations/trainstep.dev~1attempt-began").is_null());
+}
+
 TEST_CASE("without a workflow nobody owns it") {
   const auto object = stamped(example("Job", 1), Facts{});
   CHECK(at(object, "/metadata/ownerReferences").is_null());
@@ -110,7 +117,16 @@ TEST_CASE("whose an existing job is") {
   auto no_hash = earlier;
   no_hash["metadata"]["annotations"].erase("trainstep.dev/spec-hash");
 
+  auto later = going;
+  later["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-11-21T08:00:01Z";
+  auto strange_and_later = stranger;
+  strange_and_later["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-11-21T08:00:01Z";
+
   CHECK(judge(stamped(plan, Facts{}, "attempt-1")) == Existing::ours);
+  CHECK(judge_existing(later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:00Z")) == Existing::later_attempt);
+  CHECK(judge_existing(later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:01Z")) == Existing::going);
+  CHECK(judge(later) == Existing::going);
+  CHECK(judge_existing(strange_and_later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:00Z")) == Existing::stranger);
   CHECK(judge(earlier) == Existing::earlier_attempt);
   CHECK(judge(with_condition(earlier, "Running")) == Existing::earlier_attempt);
   CHECK(judge(with_condition(earlier, "Succeeded")) == Existing::earlier_attempt);  // a step that died after the end only collects

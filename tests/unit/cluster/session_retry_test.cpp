@@ -228,6 +228,27 @@ TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as the
   CHECK_THAT(story.text, !Contains("input brought") && Contains("found again"));
 }
 
+TEST_CASE_METHOD(Attempts, "an attempt that was lost and comes to its job after the next one changes nothing") {
+  held = GENERATE(true, false);
+  options.facts->began = from_rfc3339("2026-03-01T10:01:00Z");
+  begin();
+  loop.run(10s);
+  REQUIRE(job);
+  if (!held) CHECK(outcome);
+  session.reset();
+  prefix = "jobs/" + name();
+  objects[prefix + "/inputs/data/a"] = "first";
+  const auto before = objects;
+  const auto of_job = *job;
+  options.facts->began = from_rfc3339("2026-03-01T10:00:00Z");
+  REQUIRE(write_file_atomically(folder.path() / "data/a", "second"));
+  CHECK(attempt() == result::VerdictClass::interrupted);
+  CHECK(outcome->verdict.message == "another attempt of this step follows the job");
+  CHECK(objects == before);
+  CHECK(*job == of_job);
+  CHECK(made == 1);
+}
+
 TEST_CASE_METHOD(Attempts, "inputs are brought when it is known that no job needs those that are there") {
   look = Reply::text("", 503);
   begin();

@@ -106,7 +106,44 @@ TEST_CASE_METHOD(Server, "whoever takes a job up says so on it, if it may; not o
   REQUIRE(*result);
   CHECK((**result).adopted);
   REQUIRE(patches.size() == (over ? 0U : refused_patch ? patches.size() : 1U));
-  if (!over) CHECK(patches.front() == Json{{"metadata", {{"uid", "u-0"}, {"annotations", {{"trainstep.dev/followed-by", "attempt-1"}}}}}});
+  const Json mark = {{"trainstep.dev/followed-by", "attempt-1"}, {"trainstep.dev/attempt-began", nullptr}};
+  if (!over) CHECK(patches.front() == Json{{"metadata", {{"uid", "u-0"}, {"annotations", mark}}}});
+}
+
+TEST_CASE_METHOD(Server, "an attempt that was lost does nothing to the job of a later one, whatever has become of it") {
+  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  job = of_an_earlier_attempt();
+  auto& annotations = job["metadata"]["annotations"];
+  annotations["trainstep.dev/attempt-began"] = "2026-03-01T10:00:01Z";
+  SECTION("it trains") {}
+  SECTION("it is left with a deadline") { annotations["trainstep.dev/kept-until"] = "2026-03-01T11:00:00Z"; }
+  SECTION("it has failed, and its pipeline knows") {
+    annotations["trainstep.dev/outcome"] = "user";
+    job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}}});
+  }
+  SECTION("its data are gone") { annotations["trainstep.dev/data"] = "gone"; }
+  SECTION("earlier jobs are not wanted") { plan.options.reattach = "never"; }
+  SECTION("its inputs are others") { annotations["trainstep.dev/spec-hash"] = "another"; }
+  SECTION("it is being deleted") { job["metadata"]["deletionTimestamp"] = "2026-03-01T10:30:00Z"; }
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).followed);
+  CHECK(std::ranges::all_of(asked, [](const std::string& what) { return what == "GET" || what == "POST dry"; }));
+}
+
+TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says since when") {
+  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  job = of_an_earlier_attempt();
+  const auto* before = GENERATE("2026-03-01T09:59:59Z", "2026-03-01T10:00:00Z", "a while ago", "");
+  if (*before != '\0') job["metadata"]["annotations"]["trainstep.dev/attempt-began"] = before;
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).adopted);
+  CHECK_FALSE((**result).followed);
+  REQUIRE(patches.size() == 1);
+  CHECK(from_rfc3339(patches[0]["metadata"]["annotations"]["trainstep.dev/attempt-began"].get<std::string>()) == facts.began);
 }
 
 TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job from being made") {
@@ -261,7 +298,8 @@ TEST_CASE_METHOD(Server, "a job that was left for a while is taken up for good")
     submit();
     REQUIRE(patches.size() == 1);
     CHECK(patches[0] == Json::parse(R"({"metadata": {"uid": "u-0", "annotations": {"trainstep.dev/kept-until": null,
-                                                                                   "trainstep.dev/followed-by": "attempt-1"}},
+                                                                                   "trainstep.dev/followed-by": "attempt-1",
+                                                                                   "trainstep.dev/attempt-began": null}},
                                         "spec": {"activeDeadlineSeconds": null}})"));
   }
   SECTION("with one") {

@@ -228,6 +228,15 @@ TEST_CASE("a job that another attempt follows is left to it, and nothing has fai
   CHECK_THAT(describe(*story.verdict()), Contains("another attempt of this step follows the job"));
 }
 
+TEST_CASE("a job that a later attempt follows already is not followed, and nothing has failed") {
+  Story story(single(), job_rules());
+  story.event(JobFollowed{});
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 75);
+  CHECK_THAT(describe(*story.verdict()), Contains("another attempt of this step follows the job"));
+  CHECK_FALSE(story.removed());
+}
+
 TEST_CASE("a job that cannot be left to the next attempt is deleted, and the verdict says why") {
   Story story(single());
   story.all_run();
