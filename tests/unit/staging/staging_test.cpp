@@ -421,6 +421,19 @@ TEST_CASE_METHOD(Staging, "outputs that are there already are not sent again bec
   CHECK(count("PUT /bkt/run/model") == 1);
 }
 
+TEST_CASE_METHOD(Staging, "where the store cannot be asked about an output the files of the one before say nothing of it") {
+  write(output("model", "s3://bkt/run/model") + "/graph", "g");
+  write(output("metrics", "s3://bkt/run/metrics"), "m");  // no folder: nothing could lie below it
+  fault = [tries = 0](const FakeTransport::Asked& asked) mutable -> std::optional<Reply> {
+    if (asked.query("prefix") != "run/metrics/" || ++tries > 2) return std::nullopt;
+    return refusal(403, "AccessDenied");
+  };
+  const auto staged = deliver();
+  if (!staged) FAIL(staged.error().message);
+  CHECK(objects.at("run/metrics") == "m");
+  CHECK(told.size() == 1);
+}
+
 TEST_CASE_METHOD(Staging, "of an output that failed half way only the rest is sent again") {
   write(output("model", "s3://bkt/run/model") + "/a", "aa");
   write(outputs.back().path + "/b", "b");
