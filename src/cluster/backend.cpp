@@ -55,6 +55,7 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_facts(facts),
       m_name_space(std::move(name_space)),
       m_attempt(std::move(attempt)),
+      m_own_order(client, facts),
       m_existing(std::move(existing)),
       m_removal_ends(client.loop()),
       m_settled(client.loop()),
@@ -85,7 +86,7 @@ void ClusterBackend::prepare(Sink sink) {
   if (m_only_end) return;
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, m_attempt,
-      Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }});
+      Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }}, m_order);
 }
 
 void ClusterBackend::submitted(Result<Submitted> result) {

@@ -38,6 +38,8 @@ class ClusterBackend : public run::Backend {
 
   // Before prepare(): what the job is to take with it.
   void bring(std::vector<Companion> companions) { m_wanted = std::move(companions); }
+  // Before prepare(): what counts instead of the times of `facts`, where the job is in another cluster than its step. It must outlive this.
+  void ordered_by(AttemptOrder& order) { m_order = &order; }
   // Before prepare(): no job is made or followed; one that an earlier attempt has made is only looked for when it is to be removed or kept.
   void only_end() { m_only_end = true; }
   // When our pod's end began, by the cluster's clock.
@@ -146,6 +148,8 @@ class ClusterBackend : public run::Backend {
   const plan::Plan& m_plan;
   const Facts& m_facts;
   std::string m_name_space, m_attempt;
+  AttemptOrder m_own_order;
+  AttemptOrder* m_order = &m_own_order;
   Sink m_sink;
   std::optional<Submitted> m_existing;
   bool m_looks_on = false;

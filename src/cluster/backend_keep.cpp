@@ -143,12 +143,12 @@ void ClusterBackend::know_follower(const Json& object) {
 }
 
 bool ClusterBackend::is_taken_over(const Json& object) const {
-  if (is_of_later_attempt(object, m_facts.began)) return true;
+  if (m_order->is_later(object)) return true;
   const auto follower = follower_of(object);
   return !follower.empty() && follower != m_attempt && follower != m_follower_before;
 }
 
-Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_facts.began}; }
+Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_order->began()}; }
 
 void ClusterBackend::kept() {
   m_client.loop().cancel(std::exchange(m_keep_timer, 0));
@@ -219,7 +219,7 @@ void ClusterBackend::lift() {
   m_lift_rests.set(next_lift);
   m_lifting = true;
   m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_own);
-  m_lease->lift({Duration(0)}, [this](const std::optional<kube::ApiError>& problem) {
+  m_lease->lift(m_version, {Duration(0)}, [this](const std::optional<kube::ApiError>& problem) {
     m_lifting = false;
     if (problem) return lift_in(next_lift);
     m_leased = false;

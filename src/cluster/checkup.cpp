@@ -22,9 +22,10 @@ std::string described(const Right& right, const std::string& name_space) {
 
 Checkup::Checkup(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataSurroundings data, std::string name_space, Sink sink)
     : m_client(client), m_plan(plan), m_facts(facts), m_data(std::move(data)), m_name_space(std::move(name_space)), m_sink(std::move(sink)) {
-  m_submission = std::make_unique<Submission>(
-      m_client, m_plan, m_facts, m_name_space, "",
-      Submission::Sink{[](const std::string&) {}, [this](const Result<Submitted>& result) { submitted(result); }}, Submission::Depth::dry_run);
+  m_submission =
+      std::make_unique<Submission>(m_client, m_plan, m_facts, m_name_space, "",
+                                   Submission::Sink{[](const std::string&) {}, [this](const Result<Submitted>& result) { submitted(result); }},
+                                   nullptr, Submission::Depth::dry_run);
 }
 
 Checkup::~Checkup() { m_client.cancel(m_call); }

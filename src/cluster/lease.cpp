@@ -100,8 +100,9 @@ void Lease::set(Time now, std::optional<Time> started, Duration length, const st
   patch(std::move(metadata), deadline_seconds(now, started, length, m_own), retry, std::move(done));
 }
 
-void Lease::lift(kube::Retry retry, Done done) {
+void Lease::lift(const std::string& version, kube::Retry retry, Done done) {
   Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, nullptr}}}};
+  if (!version.empty()) metadata["resourceVersion"] = version;
   if (m_own) metadata["annotations"][own_deadline_annotation] = nullptr;
   if (!m_job.follower.empty()) write_follower(metadata["annotations"]);
   patch(std::move(metadata), own_seconds(), retry, std::move(done));
@@ -114,8 +115,9 @@ void Lease::write_follower(Json& annotations) const {
 
 Json Lease::own_seconds() const { return m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr); }
 
-void Lease::mark(kube::Retry retry, Done done) {
+void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
   Json change = {{"metadata", {{"uid", m_job.uid}}}};
+  if (!version.empty()) change["metadata"]["resourceVersion"] = version;
   write_follower(change["metadata"]["annotations"]);
   m_call = m_client.merge_patch(path(), change, retry, [this, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;

@@ -58,9 +58,10 @@ class Lease {
   // stay, or the annotations do not – a webhook changes the job –, nothing would end it, or nobody know the deadline for the keeping's: it is taken
   // back (422).
   void set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done);
-  void lift(kube::Retry retry, Done done);
+  // As above: a PATCH that a network has held up must not take the job from an attempt that has taken it up meanwhile.
+  void lift(const std::string& version, kube::Retry retry, Done done);
   // That `follower` has taken it up, of a job that has no such deadline.
-  void mark(kube::Retry retry, Done done);
+  void mark(const std::string& version, kube::Retry retry, Done done);
 
  private:
   void patch(Json metadata, const Json& seconds, kube::Retry retry, Done done);

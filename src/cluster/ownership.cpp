@@ -42,7 +42,6 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
   auto& metadata = object["metadata"];
   metadata["namespace"] = name_space;
   metadata["annotations"][attempt_annotation] = attempt;
-  if (facts.began) metadata["annotations"][began_annotation] = to_rfc3339(*facts.began);
   for_each_metadata(object, [&](Json& of) {
     if (!facts.pipeline_run.empty()) of["labels"]["pipeline/runid"] = facts.pipeline_run;
     if (facts.workflow) of["labels"]["trainstep.dev/workflow"] = label_value(facts.workflow->name);
@@ -53,8 +52,10 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
 }
 
+std::optional<Time> began_by(const Json& job) { return from_rfc3339(entry(job, "annotations", began_annotation)); }
+
 bool is_of_later_attempt(const Json& job, std::optional<Time> began) {
-  const auto theirs = from_rfc3339(entry(job, "annotations", began_annotation));
+  const auto theirs = began_by(job);
   return began && theirs && *theirs > *began;
 }
 

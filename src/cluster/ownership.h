@@ -41,7 +41,9 @@ enum class Existing {
 // `object` has the name that we wanted.
 Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt,
                         std::optional<Time> began = std::nullopt);
-// An attempt has made it, or follows it, whose pod was created after `began`; both times are the API server's. Unset: it cannot be known.
+// Its began_annotation; unset: it has none.
+std::optional<Time> began_by(const Json& job);
+// An attempt has made it, or follows it, that began after `began`; both times are API servers'. Unset: it cannot be known.
 bool is_of_later_attempt(const Json& job, std::optional<Time> began);
 
 }  // namespace trainstep::cluster

@@ -53,6 +53,7 @@ void Session::know(Result<Facts> facts) {
   if (!facts) return finish_early(result::from_error(facts.error()));
   m_facts = std::move(*facts);
   m_known = true;
+  m_order = std::make_unique<AttemptOrder>(m_home, m_facts);
   for (const auto& notice : m_facts.notices) say(notice);
   m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); });
   if (m_options.wants_stores) return look_for_stores();
@@ -121,6 +122,7 @@ void Session::plan_and_run() {
 void Session::make_data() {
   StepData::Surroundings surroundings{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
+  surroundings.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
   if (m_job_store && m_job_facts.folder) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
   m_data = std::make_unique<StepData>(*m_plan, std::move(surroundings));
 }
@@ -148,6 +150,7 @@ void Session::run() {
   job_rules.looks_on = existing;
   m_backend = std::make_unique<ClusterBackend>(m_remote ? *m_remote : m_home, *m_plan, m_job_facts, m_job_name_space, attempt(),
                                                std::move(m_options.existing));
+  m_backend->ordered_by(*m_order);
   if (existing)
     m_backend->only_look_on();
   else if (m_early)

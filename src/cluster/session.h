@@ -71,6 +71,7 @@ class Session {
   Result<void> connect(const Json& secret);
   void plan_and_run();
   void bring_inputs();
+  void decide_on_inputs(const Json& job);
   void upload();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<Companion> companions() const;
@@ -115,6 +116,7 @@ class Session {
   std::unique_ptr<StepData> m_data;     // null: nothing of the job's data is the step's business
   std::map<std::string, std::string> m_contents;
   run::Outcome m_outcome;  // once the training has ended
+  std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<OwnLife> m_own_life;

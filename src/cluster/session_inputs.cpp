@@ -24,13 +24,18 @@ void Session::bring_inputs() {
   const auto looked = [this](const JobSearch::Answer& found) {
     if (m_over || m_early) return;
     if (!found || !*found) return upload();
-    if (!keeps_its_inputs(judge_existing((*found)->object, *m_plan, kinds::find(m_plan->kind), attempt(), m_facts.began))) return upload();
-    m_uploading = false;
-    say("there is a job of this run: it keeps the inputs that were brought for it");
-    begin_to_follow();
+    m_order->judge((*found)->object, [this, job = (*found)->object](bool /*later*/) { decide_on_inputs(job); });
   };
   m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked,
                                          kube::Retry{patience, m_options.pod.name.empty()});
+}
+
+void Session::decide_on_inputs(const Json& job) {
+  if (m_over || m_early) return;
+  if (!keeps_its_inputs(judge_existing(job, *m_plan, kinds::find(m_plan->kind), attempt(), m_order->began()))) return upload();
+  m_uploading = false;
+  say("there is a job of this run: it keeps the inputs that were brought for it");
+  begin_to_follow();
 }
 
 void Session::upload() {

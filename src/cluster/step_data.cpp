@@ -120,9 +120,11 @@ void StepData::upload(Done done) {
 void StepData::remove_inputs(Done done) {
   const int looks = m_delivery ? 2 : 3;  // what was on its way when it was cancelled may still arrive
   m_delivery.reset();
-  open([this, looks, done = std::move(done)](Result<void> opened) {
-    if (!opened) return done(std::move(opened));
-    remove(m_plan.data.prefix.uri + "/inputs", looks, done);
+  unless_replaced(done, [this, looks, done] {
+    open([this, looks, done](Result<void> opened) {
+      if (!opened) return done(std::move(opened));
+      remove(m_plan.data.prefix.uri + "/inputs", looks, done);
+    });
   });
 }
 
@@ -135,7 +137,7 @@ void StepData::remove(const std::string& uri, int looks, Done done) {
         if (!removed) return done(std::move(removed.error().error));
         if (looks == 1) return done({});
         m_surroundings.home.loop().after(pause, [this, alive = m_alive, uri, looks, done] {
-          if (*alive) remove(uri, looks - 1, done);
+          if (*alive) unless_replaced(done, [this, uri, looks, done] { remove(uri, looks - 1, done); });
         });
       });
 }
@@ -251,16 +253,28 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
 }
 
 void StepData::remove_prefix(Done done) {
-  std::error_code ignored;
-  if (const auto& record = m_plan.data.record_in_step; !record.empty()) {
-    std::filesystem::remove(record, ignored);
-    std::filesystem::remove(staging::Manifest::beside({"", 0, record}).path, ignored);
-  }
-  if (!m_plan.data.prefix.in_store()) return later([done] { done({}); });
-  open([this, done = std::move(done)](Result<void> opened) {
-    if (!opened && opened.error().kind == ErrorKind::denied) return done({});
-    if (!opened) return done(std::move(opened));
-    remove(m_plan.data.prefix.uri, 1, done);
+  unless_replaced(done, [this, done] {
+    std::error_code ignored;
+    if (const auto& record = m_plan.data.record_in_step; !record.empty()) {
+      std::filesystem::remove(record, ignored);
+      std::filesystem::remove(staging::Manifest::beside({"", 0, record}).path, ignored);
+    }
+    if (!m_plan.data.prefix.in_store()) return later([done] { done({}); });
+    open([this, done](Result<void> opened) {
+      if (!opened && opened.error().kind == ErrorKind::denied) return done({});
+      if (!opened) return done(std::move(opened));
+      remove(m_plan.data.prefix.uri, 1, done);
+    });
+  });
+}
+
+void StepData::unless_replaced(const Done& done, std::function<void()> task) {
+  m_surroundings.replaced([this, alive = m_alive, done, task = std::move(task)](const Result<bool>& replaced) {
+    if (!*alive) return;
+    if (!replaced) return done(Error{ErrorKind::unavailable, fmt::format("another attempt of this step may use them: {}", replaced.error().message)});
+    if (!*replaced) return task();
+    m_surroundings.say("this step's pod is gone: the job's data are left to the attempt that comes after it");
+    done({});
   });
 }
 

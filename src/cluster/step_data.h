@@ -35,6 +35,8 @@ class StepData {
     std::map<std::string, objectstore::Keys> keys;   // by Secret: those that are known already
     std::uint64_t seed;
     std::function<void(const std::string& line)> say;
+    // Asked before anything is removed: whether the next attempt may have come, whose data lie in the same places. `done`: once, perhaps at once.
+    std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
   };
   using Done = std::function<void(Result<void>)>;  // once, from the loop
 
@@ -74,8 +76,11 @@ class StepData {
   void found(std::shared_ptr<objectstore::KeySource> keys, Done done);
   void later(std::function<void()> task);
   void remove(const std::string& uri, int looks, Done done);
+  void unless_replaced(const Done& done, std::function<void()> task);
   void read_next();
+  void retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done);
   void remove_rest(bool checkpoints_stay, const Done& done);
+  void remove_all_but_checkpoints(const Done& done);
 
   const plan::Plan& m_plan;
   Surroundings m_surroundings;

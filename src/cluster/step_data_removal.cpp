@@ -13,7 +13,11 @@ void StepData::remove_unfinished(bool checkpoints_stay, Duration limit, Done don
   for (const auto& output : m_plan.data.task.outputs)
     if (output.to.in_store() && !output.to.uri.starts_with(m_plan.data.prefix.uri + '/')) seen.push_back(output);
   if (seen.empty()) return remove_rest(checkpoints_stay, done);
-  open([this, checkpoints_stay, limit, seen, done = std::move(done)](Result<void> opened) {
+  unless_replaced(done, [this, checkpoints_stay, limit, seen, done] { retract(seen, checkpoints_stay, limit, done); });
+}
+
+void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done) {
+  open([this, checkpoints_stay, limit, seen, done](Result<void> opened) {
     if (!opened && opened.error().kind == ErrorKind::denied) return remove_rest(checkpoints_stay, done);  // it stays, too
     if (!opened) return done(std::move(opened));
     const auto& in_step = m_plan.data.record_in_step;
@@ -30,6 +34,11 @@ void StepData::remove_unfinished(bool checkpoints_stay, Duration limit, Done don
 void StepData::remove_rest(bool checkpoints_stay, const Done& done) {
   const auto& prefix = m_plan.data.prefix;
   if (!checkpoints_stay || !prefix.in_store()) return remove_prefix(done);
+  unless_replaced(done, [this, done] { remove_all_but_checkpoints(done); });
+}
+
+void StepData::remove_all_but_checkpoints(const Done& done) {
+  const auto& prefix = m_plan.data.prefix;
   open([this, &prefix, done](Result<void> opened) {
     if (!opened && opened.error().kind == ErrorKind::denied) return done({});
     if (!opened) return done(std::move(opened));

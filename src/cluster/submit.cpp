@@ -22,6 +22,7 @@ constexpr Duration longest_pause{5'000};
 constexpr int most_taken = 60;  // answers that there is an object of the name, of which all others say that there is none
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
+constexpr int most_changes = 5;       // of a job that is looked at and taken up, before it is followed without a mark
 constexpr int most_odd_answers = 5;   // in a row, to a question that has an answer: of a gateway, of an API server that has just begun
 constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
 
@@ -58,7 +59,7 @@ bool is_odd(const kube::Answer& answer) {
 }  // namespace
 
 Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt, Sink sink,
-                       Depth depth)
+                       AttemptOrder* order, Depth depth)
     : m_client(client),
       m_plan(plan),
       m_facts(facts),
@@ -70,11 +71,13 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
       m_gone_by(client.loop()),
       m_create_ends(client.loop()),
       m_settled(client.loop()),
+      m_order(order),
       m_depth(depth) {
   discover(0);
 }
 
 Submission::~Submission() {
+  if (m_order != nullptr) m_order->forget();
   m_client.cancel(m_call);
   m_client.loop().cancel(m_timer);
   m_client.forget(this);
@@ -145,7 +148,7 @@ void Submission::look() {
     if (answer && uid_of(*answer).empty()) answer = tl::unexpected(no_object("get " + shown_name()));
     if (answer) {
       m_client.works(this);  // whatever became of a create
-      return decide_on(std::move(*answer));
+      return found(std::move(*answer));
     }
     if (!answer && (answer.error().status == 409 || answer.error().status == 410) && again([this] { look(); }, answer.error().retry_after)) return;
     const bool may_not_look = m_depth == Depth::dry_run && answer.error().status == 403;
@@ -189,6 +192,7 @@ void Submission::create() {
   if (!m_create_ends.is_set()) m_create_ends.set(patience);
   m_creating = true;
   ++m_creates;
+  if (const auto since = began()) m_manifest["metadata"]["annotations"][began_annotation] = to_rfc3339(*since);
   m_call = m_client.create(collection(), m_manifest, false, {Duration(0)}, [this](kube::Answer answer) {
     m_call = 0;
     m_creating = false;
@@ -218,10 +222,16 @@ void Submission::refused(Error error) {
   look();
 }
 
-void Submission::decide_on(Json object) {
+void Submission::found(Json object) {
   m_call = 0;
+  if (m_order == nullptr) return decide_on(std::move(object));
+  const auto& job = object;
+  m_order->judge(job, [this, object](bool /*later*/) { decide_on(object); });
+}
+
+void Submission::decide_on(Json object) {
   const auto uid = uid_of(object);
-  const auto existing = judge_existing(object, m_plan, m_kind, m_attempt, m_facts.began);
+  const auto existing = judge_existing(object, m_plan, m_kind, m_attempt, began());
   if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::unknown_spec && existing != Existing::stranger)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
   switch (existing) {
@@ -264,18 +274,27 @@ void Submission::decide_on(Json object) {
   }
 }
 
+// It has changed since it was looked at, or nobody has answered for a while: perhaps another attempt has taken it up.
+bool Submission::may_have_changed(const kube::ApiError& problem) {
+  const bool may = problem.status == 409 || (problem.status == 0 && m_changes == 0);
+  return may && ++m_changes <= most_changes;
+}
+
 // What an earlier attempt has left for a while is ours for good. If that cannot be written, it is the one job of this run all the same: whoever
 // follows it tries on.
 void Submission::take_up(Json object) {
-  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt, m_facts.began},
+  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt, began()},
                                     own_deadline(object, m_plan.options.run_policy.active_deadline));
   if (!is_leased(object)) return mark(std::move(object));
-  m_lease->lift({taking_up, patient().silence_counts}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
-    if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
-    const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: the name is another's
-    if (gone && !std::exchange(m_taking_up, true)) return look();
-    m_sink.done(Submitted{m_resource, std::move(object), true, problem->error});
-  });
+  const auto version = text(metadata_of(object), "resourceVersion");
+  m_lease->lift(version, {taking_up, patient().silence_counts},
+                [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
+                  if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
+                  if (may_have_changed(*problem)) return look();
+                  const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: the name is another's
+                  if (gone && !std::exchange(m_taking_up, true)) return look();
+                  m_sink.done(Submitted{m_resource, std::move(object), true, problem->error});
+                });
 }
 
 // An attempt that was lost, and whose process still runs, gives no job an end that another one follows (Lease::set).
@@ -283,7 +302,9 @@ void Submission::mark(Json object) {
   const auto state = m_kind.judge(object).state;
   if (state == kinds::Judgement::State::succeeded || state == kinds::Judgement::State::failed)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
-  m_lease->mark({marking, true}, [this, object = std::move(object)](const std::optional<kube::ApiError>&) mutable {
+  const auto version = text(metadata_of(object), "resourceVersion");
+  m_lease->mark(version, {marking, true}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
+    if (problem && may_have_changed(*problem)) return look();
     m_sink.done(Submitted{m_resource, std::move(object), true});
   });
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "cluster/attempt_order.h"
 #include "cluster/facts.h"
 #include "cluster/lease.h"
 #include "cluster/ownership.h"
@@ -35,9 +36,9 @@ class Submission {
     std::function<void(Result<Submitted>)> done;        // once, from the loop. Errors: input (refused, or the name is a stranger's), unavailable
   };
   enum class Depth { create, dry_run };  // dry_run: nothing is made, nothing deleted; `object` is what would be made, or what is there (adopted)
-  // References must outlive it. `name_space`: where the job is to be.
+  // References must outlive it. `name_space`: where the job is to be. `order`: null where nothing is made.
   Submission(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt, Sink sink,
-             Depth depth = Depth::create);
+             AttemptOrder* order, Depth depth = Depth::create);
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
   ~Submission();  // no callback comes any more; what is under way on the wire may still take effect
@@ -60,9 +61,12 @@ class Submission {
   void create();
   void create_failed(kube::ApiError problem);
   void refused(Error error);
+  void found(Json object);
   void decide_on(Json object);
+  [[nodiscard]] std::optional<Time> began() const { return m_order == nullptr ? std::nullopt : m_order->began(); }
   void take_up(Json object);
   void mark(Json object);
+  bool may_have_changed(const kube::ApiError& problem);
   void replace(const std::string& uid);
   void end_pods_of(const std::string& uid);
   void await_gone();
@@ -90,7 +94,9 @@ class Submission {
   Deadline m_create_ends;          // set by the first create
   Deadline m_settled;              // set by a create whose answer was lost: when it can take effect no more
   std::optional<Error> m_refusal;  // of the dry run or the create; the job may be there all the same
+  AttemptOrder* m_order;
   Depth m_depth;
+  int m_changes = 0;  // of a job that was to be taken up
   int m_taken = 0;    // answers that the name is
   int m_creates = 0;  // without a job to show for it
   int m_unauthorized = 0;

@@ -97,7 +97,7 @@ TEST_CASE("a job's own deadline is what stands in it, and while it is kept what 
 TEST_CASE_METHOD(Kept, "a deadline that a job had is noted on it, and written back") {
   const bool sets = GENERATE(true, false);
   Lease lease(*h.client, job("batch/v1", "jobs"), Duration(24h));
-  sets ? lease.set(now, now - std::chrono::minutes(1), 1h, "", {}, take()) : lease.lift({}, take());
+  sets ? lease.set(now, now - std::chrono::minutes(1), 1h, "", {}, take()) : lease.lift("", {}, take());
   h.loop.run(1s);
   REQUIRE(done);
   CHECK_FALSE(*done);

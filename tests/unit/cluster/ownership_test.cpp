@@ -73,13 +73,6 @@ TEST_CASE("the pods of every kind carry the same labels") {
   }
 }
 
-TEST_CASE("a job says when the attempt that makes it began, where a workflow has made that") {
-  auto facts = in_workflow("wf");
-  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
-  CHECK(at(stamped(example("Job", 1), facts), "/metadata/annotations/trainstep.dev~1attempt-began") == to_rfc3339(*facts.began));
-  CHECK(at(stamped(example("Job", 1), Facts{}), "/metadata/annotations/trainstep.dev~1attempt-began").is_null());
-}
-
 TEST_CASE("without a workflow nobody owns it") {
   const auto object = stamped(example("Job", 1), Facts{});
   CHECK(at(object, "/metadata/ownerReferences").is_null());

@@ -30,6 +30,8 @@ struct Server {
   Submission::Depth depth = Submission::Depth::create;
   Words asked, told;
   std::optional<Result<Submitted>> result;
+  Json own_pod = {{"metadata", {{"uid", "p-1"}}}, {"status", {{"phase", "Running"}}}};
+  std::optional<AttemptOrder> order;
   std::unique_ptr<Submission> submission;
 
   Reply answer(const FakeTransport::Asked& request) {
@@ -40,6 +42,7 @@ struct Server {
       return reply;
     }
     if (path.ends_with("/batch/v1")) return Reply::text(discovery);
+    if (path.ends_with("/pods/step-1")) return own_pod.is_null() ? absent("step-1") : Reply::text(to_text(own_pod));
     const bool dry = request.query("dryRun") == "All";
     asked.push_back(request.request.method + (dry ? " dry" : ""));
     const auto missing = [] { return refusal(404, "NotFound", "not found"); };
@@ -76,7 +79,7 @@ struct Server {
     submission = std::make_unique<Submission>(
         *h.client, plan, facts, "ns", "attempt-1",
         Submission::Sink{[this](const std::string& line) { told.push_back(line); }, [this](Result<Submitted> done) { result = std::move(done); }},
-        depth);
+        &order.emplace(*h.client, facts), depth);
     h.loop.run(longest);
   }
   Json of_an_earlier_attempt() {
@@ -87,6 +90,12 @@ struct Server {
               {"uid", "u-0"},
               {"labels", {{"trainstep.dev/run", plan.run_id}}},
               {"annotations", {{"trainstep.dev/created-by", "attempt-0"}, {"trainstep.dev/spec-hash", plan.spec_hash}}}}}};
+  }
+  void begins_at(const char* time) {
+    facts.name_space = "ns";
+    facts.pod = "step-1";
+    facts.pod_uid = "p-1";
+    facts.began = from_rfc3339(time);
   }
   std::vector<Json> patches;
 };
@@ -111,7 +120,8 @@ TEST_CASE_METHOD(Server, "whoever takes a job up says so on it, if it may; not o
 }
 
 TEST_CASE_METHOD(Server, "an attempt that was lost does nothing to the job of a later one, whatever has become of it") {
-  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  begins_at("2026-03-01T10:00:00Z");
+  own_pod = nullptr;
   job = of_an_earlier_attempt();
   auto& annotations = job["metadata"]["annotations"];
   annotations["trainstep.dev/attempt-began"] = "2026-03-01T10:00:01Z";
@@ -132,8 +142,45 @@ TEST_CASE_METHOD(Server, "an attempt that was lost does nothing to the job of a 
   CHECK(std::ranges::all_of(asked, [](const std::string& what) { return what == "GET" || what == "POST dry"; }));
 }
 
+TEST_CASE_METHOD(Server, "an attempt whose pod is not whole any more was lost, one whose pod is whole is the later one whatever clocks say") {
+  begins_at("2026-03-01T10:00:00Z");
+  job = of_an_earlier_attempt();
+  job["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-03-01T10:05:00Z";
+  bool lost = true;
+  SECTION("ended by whoever has lost it") { own_pod["status"]["phase"] = "Failed"; }
+  SECTION("disrupted") { own_pod["status"]["conditions"] = Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}}); }
+  SECTION("being deleted") { own_pod["metadata"]["deletionTimestamp"] = "2026-03-01T10:04:00Z"; }
+  SECTION("another of its name") { own_pod["metadata"]["uid"] = "p-2"; }
+  SECTION("no answer") { own_pod = {{"kind", "Status"}}; }
+  SECTION("whole") { lost = false; }
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).followed == lost);
+  REQUIRE(patches.size() == (lost ? 0U : 1U));
+  if (!lost) CHECK(began_by(patches[0]) == from_rfc3339("2026-03-01T10:05:01Z"));  // the other one, should it live on, comes before
+}
+
+TEST_CASE_METHOD(Server, "a job that is made says when the attempt that makes it began, where a workflow has made its pod") {
+  begins_at("2026-03-01T10:00:00Z");
+  SECTION("it has") {}
+  SECTION("it has not") { facts.began.reset(); }
+  SECTION("after a job of an attempt that clocks call a later one") {
+    job = of_an_earlier_attempt();
+    job["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-03-01T10:05:00Z";
+    job["metadata"]["annotations"]["trainstep.dev/data"] = "gone";
+  }
+  const bool made_anew = !job.is_null();
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+  const auto expected = made_anew ? from_rfc3339("2026-03-01T10:05:01Z") : facts.began;
+  CHECK(began_by((**result).object) == expected);
+}
+
 TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says since when") {
-  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  begins_at("2026-03-01T10:00:00Z");
   job = of_an_earlier_attempt();
   const auto* before = GENERATE("2026-03-01T09:59:59Z", "2026-03-01T10:00:00Z", "a while ago", "");
   if (*before != '\0') job["metadata"]["annotations"]["trainstep.dev/attempt-began"] = before;
@@ -143,7 +190,7 @@ TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says sin
   CHECK((**result).adopted);
   CHECK_FALSE((**result).followed);
   REQUIRE(patches.size() == 1);
-  CHECK(from_rfc3339(patches[0]["metadata"]["annotations"]["trainstep.dev/attempt-began"].get<std::string>()) == facts.began);
+  CHECK(began_by(patches[0]) == facts.began);
 }
 
 TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job from being made") {

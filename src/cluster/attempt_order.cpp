@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/attempt_order.h"
+
+#include <chrono>
+#include <utility>
+
+#include "cluster/ownership.h"
+#include "cluster/presence.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration patience{60'000};
+constexpr Duration short_patience{10'000};
+
+// This process runs in it: whoever has lost it has written so.
+bool has_ended(const Json& pod) {
+  const auto phase = text(at(&pod, "status"), "phase");
+  return phase == "Failed" || phase == "Succeeded";
+}
+
+// Neither ended, nor going, nor about to.
+bool is_whole(const Json& pod) {
+  const auto* status = at(&pod, "status");
+  if (const auto* conditions = at(status, "conditions"); conditions != nullptr && conditions->is_array())
+    for (const auto& condition : *conditions)
+      if (text(&condition, "type") == "DisruptionTarget" && text(&condition, "status") == "True") return false;
+  return at(metadata_of(pod), "deletionTimestamp") == nullptr && !has_ended(pod);
+}
+
+}  // namespace
+
+AttemptOrder::~AttemptOrder() {
+  forget();
+  m_client.cancel(m_question);
+}
+
+bool AttemptOrder::is_later(const Json& job) const { return is_of_later_attempt(job, m_began); }
+
+void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
+  if (!is_later(job)) return done(false);
+  if (m_facts.pod_uid.empty()) return done(true);
+  const auto theirs = began_by(job);
+  m_call = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {patience}, [=, this](const kube::Answer& pod) {
+    m_call = 0;
+    const bool ours = presence_of(pod, m_facts.pod, m_facts.pod_uid) == Presence::there && is_whole(*pod);
+    if (ours) m_began = *theirs + std::chrono::seconds(1);
+    done(!ours);
+  });
+}
+
+void AttemptOrder::ask_replaced(std::function<void(Result<bool>)> done) {
+  if (!m_began || m_facts.pod_uid.empty()) return done(false);
+  m_client.cancel(m_question);
+  m_question = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {short_patience}, [=, this](const kube::Answer& pod) {
+    m_question = 0;
+    const auto presence = presence_of(pod, m_facts.pod, m_facts.pod_uid);
+    if (presence == Presence::there) return done(has_ended(*pod));
+    if (presence == Presence::gone) return done(true);
+    done(Error{ErrorKind::unavailable, pod ? "no pod was answered" : pod.error().error.message});
+  });
+}
+
+}  // namespace trainstep::cluster
