@@ -10,6 +10,7 @@
 #include "cluster/job_search.h"
 #include "cluster/remote.h"
 #include "cluster/rules.h"
+#include "cluster/secret_token.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -72,8 +73,7 @@ void Session::look_for_stores() {
 void Session::configure() {
   m_job_facts = m_facts;
   if (m_options.configuration_secret.empty()) return plan_and_run();
-  const kube::Path secret{"v1", "secrets", m_options.name_space, m_options.configuration_secret, ""};
-  m_home.get(secret, {}, {patience, false}, [this, alive = m_alive](kube::Answer answer) {
+  m_home.get(configuration_secret(), {}, {patience, false}, [this, alive = m_alive](kube::Answer answer) {
     if (!*alive || m_over) return;
     auto connected = answer ? connect(*answer) : Result<void>(std::move(answer.error().error));
     if (!connected) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(connected.error()))));
@@ -81,12 +81,15 @@ void Session::configure() {
   });
 }
 
+kube::Path Session::configuration_secret() const { return {"v1", "secrets", m_options.name_space, m_options.configuration_secret, ""}; }
+
 Result<void> Session::connect(const Json& secret) {
   ASSIGN(m_job_store, job_store(secret));
   ASSIGN(m_access_mode, access_mode(secret));
   if (m_job_store) m_job_facts.folder = m_job_store->folder;
   if (m_job_store && !names_a_cluster(secret)) return {};
   ASSIGN(auto credentials, remote_credentials(secret));
+  credentials.token = std::make_unique<SecretToken>(m_home, configuration_secret(), credentials, [this](const std::string& line) { say(line); });
   // Of our own cluster nothing is known there.
   m_job_facts.workflow.reset();
   m_job_facts.mounts.clear();

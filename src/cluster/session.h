@@ -68,6 +68,7 @@ class Session {
   void know(Result<Facts> facts);
   void look_for_stores();
   void configure();
+  [[nodiscard]] kube::Path configuration_secret() const;
   Result<void> connect(const Json& secret);
   void plan_and_run();
   void bring_inputs();

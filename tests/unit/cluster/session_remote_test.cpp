@@ -10,6 +10,7 @@
 #include "kinds/object.h"
 #include "plan/plan.h"
 #include "support/catch.h"
+#include "unit/cluster/session_support.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -34,6 +35,11 @@ struct Behind {
   std::unique_ptr<Session> session;
   std::optional<result::Verdict> verdict;
   std::vector<std::string> sent;  // changes of the job
+  trainstep::test::Told told;
+  std::string host = "https://remote", token = "t";  // in the Secret
+  std::string accepted = "Bearer t";                 // by the other cluster
+  std::vector<Time> readings;                        // of the Secret
+  bool readable = true;
 
   [[nodiscard]] Reply dated(Reply reply, Duration clock) const {
     const auto time = std::chrono::system_clock::to_time_t(h.loop.now() + clock);
@@ -51,15 +57,18 @@ struct Behind {
     object["status"] = {{"startTime", to_rfc3339(made)}, {"active", 1}, {"ready", 1}};
     return object;
   }
-  Reply of_home(const FakeTransport::Asked& asked) const {
+  Reply of_home(const FakeTransport::Asked& asked) {
     const auto& path = asked.request.url.path;
-    const auto text = [](const char* value) { return encode_base64(value); };
-    const Json data = {{"remote-host", text("https://remote")}, {"remote-token", text("t")}, {"remote-namespace", text("there")}};
-    if (path.ends_with("/secrets/other")) return Reply::text(to_text({{"metadata", {{"name", "other"}}}, {"data", data}}));
-    return Reply::silent();
+    if (!path.ends_with("/secrets/other")) return Reply::silent();
+    readings.push_back(h.loop.now());
+    if (!readable) return refusal(403, "Forbidden", "no");
+    return trainstep::test::secret("other", {{"remote-host", host}, {"remote-token", token}, {"remote-namespace", "there"}});
   }
   Reply of_remote(const FakeTransport::Asked& asked, const Json& job) {
     const auto& path = asked.request.url.path;
+    const auto is_token = [](const auto& header) { return header.name == "Authorization"; };
+    const auto with = std::ranges::find_if(asked.request.headers, is_token);
+    if (with == asked.request.headers.end() || with->value != accepted) return Reply::text("Unauthorized", 401);
     if (path.ends_with("/apis/batch/v1")) return Reply::text(R"({"kind": "APIResourceList", "resources": [{"name": "jobs"}]})");
     if (asked.query("watch") == "true") return Reply{.end = Reply::End::open};
     if (path.ends_with("/jobs"))
@@ -84,7 +93,7 @@ struct Behind {
     options.facts->written = h.loop.now();  // our pod, by the clock of its cluster
     options.configuration_secret = "other";
     options.make_plan = plan;
-    session = std::make_unique<Session>(h.loop, h.server, std::move(credentials), std::move(options), std::vector<run::Listener*>{});
+    session = std::make_unique<Session>(h.loop, h.server, std::move(credentials), std::move(options), std::vector<run::Listener*>{&told});
     session->begin([this](Session::Done done) { verdict = done.outcome.verdict; });
     h.loop.run(5min);
   }
@@ -97,6 +106,38 @@ TEST_CASE_METHOD(Behind, "the limits of a job in another cluster are by that clu
   live();
   CHECK_FALSE(verdict);
   CHECK(sent == std::vector<std::string>{"PATCH"});  // who follows it
+  h.loop.run(30min);
+  CHECK(verdict.has_value());
+  CHECK(std::ranges::find(sent, "DELETE") != sent.end());
+}
+
+TEST_CASE_METHOD(Behind, "a token of another cluster that is renewed in its Secret is read again when the old one is refused") {
+  live();
+  REQUIRE(readings.size() == 1);
+  accepted = "Bearer new";
+  token = "new";
+  h.loop.run(30min);
+  REQUIRE(verdict);
+  CHECK(std::ranges::find(sent, "DELETE") != sent.end());
+  INFO(told.text);
+  CHECK(readings.size() == 2);
+  CHECK(told.count("https://remote does not accept the token of Secret other any more: its new one is used") == 1);
+}
+
+TEST_CASE_METHOD(Behind, "a Secret whose token is refused is read again and again, but not often") {
+  const auto why = GENERATE("the Secret needs a new one", "cannot be read again: ", "names another server now: https://elsewhere");
+  live();
+  accepted = "Bearer new";
+  readable = std::string_view(why) != "cannot be read again: ";
+  if (std::string_view(why).starts_with("names")) host = "https://elsewhere", token = "new";
+  h.loop.run(11min);
+  REQUIRE(readings.size() > 2);
+  for (std::size_t i = 1; i < readings.size(); ++i) CHECK(readings[i] - readings[i - 1] >= 10s);
+  INFO(told.text);
+  CHECK(told.count(why) == 1);
+  readable = true;
+  host = "https://remote";
+  token = "new";
   h.loop.run(30min);
   CHECK(verdict.has_value());
   CHECK(std::ranges::find(sent, "DELETE") != sent.end());

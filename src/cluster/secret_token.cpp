@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/secret_token.h"
+
+#include <utility>
+
+#include "cluster/remote.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration between_readings{10'000};
+constexpr Duration patience{5'000};
+
+}  // namespace
+
+SecretToken::SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Say say)
+    : m_home(home),
+      m_secret(std::move(secret)),
+      m_server(first.server.origin()),
+      m_token(std::move(first.token)),
+      m_endpoint(first.endpoint),
+      m_say(std::move(say)),
+      m_read(home.loop().now()) {}
+
+SecretToken::~SecretToken() { m_home.cancel(m_call); }
+
+// Whoever asks with it tries for a minute, so a refusal that comes too soon for a reading comes again.
+void SecretToken::refused() {
+  if (m_call != 0 || m_home.loop().now() - m_read < between_readings) return;
+  m_call = m_home.get(m_secret, {}, {patience}, [this](kube::Answer answer) {
+    m_call = 0;
+    m_read = m_home.loop().now();
+    take(std::move(answer));
+  });
+}
+
+void SecretToken::take(kube::Answer answer) {
+  const auto about = m_server + " does not accept the token of Secret " + m_secret.name;
+  auto found = answer ? remote_credentials(*answer) : Result<kube::Credentials>(std::move(answer.error().error));
+  if (!found) return say_once(about + ", which cannot be read again: " + found.error().message);
+  if (found->server.origin() != m_server) return say_once(about + ", which names another server now: " + found->server.origin());
+  if (is_the_same(*found)) return say_once(about + ": the Secret needs a new one");
+  m_token = std::move(found->token);
+  m_endpoint = std::move(found->endpoint);
+  m_said.clear();
+  m_say(about + " any more: its new one is used");
+}
+
+void SecretToken::say_once(const std::string& line) {
+  if (std::exchange(m_said, line) != line) m_say(line);
+}
+
+bool SecretToken::is_the_same(const kube::Credentials& found) {
+  const auto& [now, before] = std::pair(*found.endpoint, *m_endpoint);
+  return found.token->token(m_read).value_or("") == m_token->token(m_read).value_or("") && now.ca_pem == before.ca_pem &&
+         now.certificate_pem == before.certificate_pem && now.key_pem == before.key_pem && now.verify == before.verify;
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,46 @@
+// The token for another cluster, as the Secret of cluster_configuration_secret has it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kube/client.h"
+#include "kube/token_source.h"
+
+namespace trainstep::cluster {
+
+// When the server refuses the token, the Secret is read again by `home`, every ten seconds at most, and its token and certificates count from then
+// on. While it cannot be read, holds the same, or names another server, the old ones still serve. `say` is told what it found.
+class SecretToken : public kube::SlowTokenSource {
+ public:
+  using Say = std::function<void(const std::string&)>;
+  // References must outlive it. `first`: what the Secret has said so far; its token is taken.
+  SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Say say);
+  SecretToken(const SecretToken&) = delete;
+  SecretToken& operator=(const SecretToken&) = delete;
+  ~SecretToken() override;
+
+  bool ready(Time /*now*/) override { return m_call == 0; }
+  Result<std::string> token(Time now) override { return m_token->token(now); }
+  void refused() override;
+  [[nodiscard]] std::shared_ptr<const http::Endpoint> endpoint() const override { return m_endpoint; }
+
+ private:
+  void take(kube::Answer answer);
+  void say_once(const std::string& line);
+  [[nodiscard]] bool is_the_same(const kube::Credentials& found);
+
+  kube::Client& m_home;
+  kube::Path m_secret;
+  std::string m_server;
+  std::unique_ptr<kube::TokenSource> m_token;
+  std::shared_ptr<const http::Endpoint> m_endpoint;
+  Say m_say;
+  std::string m_said;
+  Time m_read;
+  kube::Client::CallId m_call = 0;
+};
+
+}  // namespace trainstep::cluster
