@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "base/files.h"
 #include "cluster/objects.h"
 
 namespace trainstep::cluster {
@@ -45,13 +46,20 @@ std::vector<plan::ClaimMount> mounts_of(const Json* spec) {
   return mounts;
 }
 
-// Argo gives each container of its pods the template that they are made from; a very large one lies elsewhere.
-Json argo_template(const Json* spec) {
+// Argo gives containers of its pods the template that they are made from; one beyond 128 KiB lies only in a file, `file`, of every container of the
+// pod. None: it cannot be read.
+std::optional<Json> argo_template(const Json* spec, const std::filesystem::path& file) {
+  const auto parse = [](const std::string& text) { return Json::parse(text, nullptr, false); };
   for (const auto* key : {"containers", "initContainers"})
     for (const auto& container : list(spec, key))
       for (const auto& variable : list(&container, "env"))
-        if (text(&variable, "name") == "ARGO_TEMPLATE") return Json::parse(text(&variable, "value"), nullptr, false);
-  return {};
+        if (text(&variable, "name") == "ARGO_TEMPLATE") {
+          if (text(&variable, "value") != "offloaded") return parse(text(&variable, "value"));
+          const auto written = read_file(file, std::size_t{16} << 20U);
+          auto whole = written ? parse(*written) : Json();
+          return whole.is_object() ? std::optional(std::move(whole)) : std::nullopt;
+        }
+  return Json();
 }
 
 std::optional<int> whole_number(std::string_view text) {
@@ -118,11 +126,21 @@ Duration pause_before_next(const Json* backoff, int attempt) {
 // –, and one that comes back to an older attempt's place. So `Always` (what is lost is tried again) is sure, every other policy and an expression are
 // not. Kubeflow Pipelines since 2.17 gives every template `OnError`. `limit` does not count the first attempt; maxDuration counts from the beginning
 // of the first.
-void find_retries(const Json* spec, std::optional<Time> created, Facts& facts) {
-  const auto argo = argo_template(spec);
-  const auto* strategy = at(&argo, "retryStrategy");
+// Of whose strategy nothing is known another attempt may follow: its job is left for an hour at most, not ended with what it has trained.
+void find_retries(const Json* spec, const std::filesystem::path& template_file, std::optional<Time> created, Facts& facts) {
   const auto attempt = attempt_of(facts.node_name);
-  if (strategy == nullptr || !strategy->is_object() || !attempt) return;
+  if (!attempt) return;
+  const auto argo = argo_template(spec, template_file);
+  if (!argo) {
+    facts.retry = Retry::may_follow;
+    facts.notices.push_back(
+        fmt::format("the template of this step's pod is too large for its environment, and {} cannot be read: another attempt is "
+                    "taken for possible, whatever its retryStrategy says",
+                    template_file.string()));
+    return;
+  }
+  const auto* strategy = at(&*argo, "retryStrategy");
+  if (strategy == nullptr || !strategy->is_object()) return;
   const bool sure = text(strategy, "retryPolicy") == "Always" && at(strategy, "expression") == nullptr;
   const auto* limit = at(strategy, "limit");
   const auto most = limit != nullptr ? whole_number(limit) : std::nullopt;
@@ -158,7 +176,7 @@ bool has_launcher(const Json* container) {
 
 }  // namespace
 
-Facts read_facts(const Json& pod) {
+Facts read_facts(const Json& pod, const std::filesystem::path& template_file) {
   Facts facts;
   const auto* metadata = at(&pod, "metadata");
   const auto* annotations = at(metadata, "annotations");
@@ -176,7 +194,7 @@ Facts read_facts(const Json& pod) {
   facts.written = written(pod);
   const auto created = from_rfc3339(text(metadata, "creationTimestamp"));
   if (facts.workflow) facts.began = created;
-  find_retries(at(&pod, "spec"), created, facts);
+  find_retries(at(&pod, "spec"), template_file, created, facts);
   return facts;
 }
 
@@ -209,7 +227,7 @@ bool may_be(const Json& candidate, const OwnPod& pod) {
 void look_once_more(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why, bool none_listed,
                     const std::function<void(Result<Facts>)>& done) {
   client.get({"v1", "pods", name_space, pod.name, ""}, {}, {std::nullopt, true, true}, [=](const kube::Answer& answer) {
-    if (answer) return done(read_facts(*answer));
+    if (answer) return done(read_facts(*answer, pod.argo_template));
     const auto& problem = answer.error();
     // A pod of Argo's that is gone was lost, and this process has lived on: the job is another attempt's.
     if (none_listed && !pod.node_id.empty() && kube::tells_absent(problem, pod.name))
@@ -233,7 +251,7 @@ void look_among_all(kube::Client& client, const std::string& name_space, const O
                 const auto is_its_node = [&pod](const Json* candidate) { return !pod.node_id.empty() && node_id_of(*candidate) == pod.node_id; };
                 if (std::ranges::any_of(found, is_its_node)) std::erase_if(found, std::not_fn(is_its_node));
                 if (found.size() != 1) return look_once_more(client, name_space, pod, why, found.empty(), done);
-                done(read_facts(*found.front()));
+                done(read_facts(*found.front(), pod.argo_template));
               },
               {.trim = [pod](Json& one) {
                 if (!may_be(one, pod)) one = Json::object();
@@ -245,7 +263,7 @@ void look_among_all(kube::Client& client, const std::string& name_space, const O
 void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done) {
   const kube::Path path{"v1", "pods", name_space, pod.name, ""};
   client.get(path, {}, {}, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
-    if (answer) return done(read_facts(*answer));
+    if (answer) return done(read_facts(*answer, pod.argo_template));
     const auto& problem = answer.error();
     // A token that is not accepted says nothing of what may be read: with another identity, a second job would be made.
     if (problem.status == 401) return done(Error{ErrorKind::unavailable, problem.error.message});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct Workflow {
 struct OwnPod {
   std::string name;       // as its host name has it: without an end where it is longer than 63 characters; empty: it is in none
   std::string node_id{};  // ARGO_NODE_ID: of the Workflow's node
+  std::filesystem::path argo_template = "/var/run/argo/template";  // where Argo has written the template that the pod is made from
 };
 
 // Whether another attempt of this step comes if this one is lost with its pod.
@@ -56,8 +58,8 @@ struct Facts {
   std::vector<std::string> notices;       // what could not be found out, and what follows from it
 };
 
-// From the pod object as the API server gives it. Any JSON is allowed.
-Facts read_facts(const Json& pod);
+// From the pod object as the API server gives it, and from `template_file` (OwnPod) what is too large to stand there. Any JSON is allowed.
+Facts read_facts(const Json& pod, const std::filesystem::path& template_file = {});
 
 // Asks for our own pod; where no pod has that name, or it may not be read by it, it is looked for among the pods of the namespace: by its node's id,
 // else by the beginning of its name, then once more by its name for some seconds. That it may not be read is a notice, not an error, as is that it

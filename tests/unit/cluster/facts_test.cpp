@@ -3,7 +3,9 @@
 
 #include <optional>
 
+#include "base/files.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -140,6 +142,32 @@ TEST_CASE(
   CHECK(read_facts(offloaded).retry == none);
 }
 
+TEST_CASE("a template that is too large for the environment is read from Argo's file; without it another attempt may follow") {
+  TempDir folder;
+  const auto file = folder.path() / "template";
+  const auto offloaded = [](const std::string& node_name) {
+    auto pod = argo_pod(node_name);
+    for (auto& container : pod["spec"]["containers"]) container["env"][1]["value"] = "offloaded";
+    return pod;
+  };
+  const auto unread = read_facts(offloaded("wf.train(0)"), file);
+  CHECK(unread.retry == Retry::may_follow);
+  REQUIRE(unread.notices.size() == 1);
+  CHECK_THAT(unread.notices.front(), Catch::Matchers::Contains(file.string()));
+  CHECK(read_facts(offloaded("wf.train"), file).retry == Retry::none);  // no retry has made this node
+  CHECK(read_facts(offloaded("wf.train"), file).notices.empty());
+  for (const auto* broken : {"", "{", "[]"}) {
+    REQUIRE(write_file_atomically(file, broken));
+    CHECK(read_facts(offloaded("wf.train(0)"), file).retry == Retry::may_follow);
+  }
+  REQUIRE(write_file_atomically(file, R"({"retryStrategy": {"limit": 1, "retryPolicy": "Always"}})"));
+  CHECK(read_facts(offloaded("wf.train(0)"), file).retry == Retry::follows);
+  CHECK(read_facts(offloaded("wf.train(1)"), file).retry == Retry::none);
+  CHECK(read_facts(offloaded("wf.train(0)"), file).notices.empty());
+  REQUIRE(write_file_atomically(file, "{}"));
+  CHECK(read_facts(offloaded("wf.train(0)"), file).retry == Retry::none);
+}
+
 TEST_CASE("a retry strategy that ends after some time is believed for so long, from the first attempt only") {
   const auto begun = *from_rfc3339("2026-11-21T08:00:00Z");
   const std::pair<const char*, Duration> durations[] = {
@@ -234,6 +262,23 @@ TEST_CASE_METHOD(Neighbours, "a pod whose host name is its node's, or which may 
   status = 403;
   CHECK(find({"digits-train-1"}).pod == "digits-train-1");
   CHECK(find({"digits-train"}).pod.empty());
+}
+
+TEST_CASE("who we are is asked with the place of Argo's file") {
+  TempDir folder;
+  kube::test::Harness h;
+  auto pod = argo_pod("wf.train(0)");
+  for (auto& container : pod["spec"]["containers"]) container["env"][1]["value"] = "offloaded";
+  REQUIRE(write_file_atomically(folder.path() / "template", R"({"retryStrategy": {"retryPolicy": "Always"}})"));
+  h.server.reply(test::Reply::text(to_text(pod)));
+  std::optional<Facts> facts;
+  OwnPod own{.name = "digits-x7k2p-train-1"};
+  CHECK(own.argo_template == "/var/run/argo/template");
+  own.argo_template = folder.path() / "template";
+  find_facts(*h.client, "team-a", own, [&facts](Result<Facts> found) { facts = std::move(*found); });
+  h.loop.run();
+  REQUIRE(facts);
+  CHECK(facts->retry == Retry::follows);
 }
 
 TEST_CASE("a pod that may not be read, or is not there, is no error: what follows from it is told") {
