@@ -212,6 +212,7 @@ void ClusterBackend::look_at_pod(const Json& object) {
   auto pod = kinds::read_pod(object);
   m_pods[pod.uid] = *member;
   if (pod.over()) pod_over();
+  if (pod.over() || pod.phase == "Running") m_begun = true, m_waits = false;
   if (m_plan.data.has_agent()) look_for_report(pod);
   emit(follow::PodSeen{*member, std::move(pod)});
 }

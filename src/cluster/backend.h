@@ -215,7 +215,7 @@ class ClusterBackend : public run::Backend {
   bool m_taken_over = false;      // another attempt follows it
   bool m_leased = false;          // it has a deadline of an attempt before, as it was seen last
   bool m_lifting = false;
-  bool m_begun = false;                  // it has a start time, or had one: who suspends a job may take that away
+  bool m_begun = false;                  // it has run, as far as was ever seen: who suspends a job may take its start time away
   bool m_waits = false;                  // it is suspended and has not begun
   std::optional<Duration> m_own;         // own_deadline() of the job as it was seen last
   Deadline m_lift_rests;                 // until then none is taken away

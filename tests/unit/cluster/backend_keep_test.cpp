@@ -7,6 +7,7 @@
 #include "cluster/backend.h"
 #include "cluster/lease.h"
 #include "support/catch.h"
+#include "support/pods.h"
 #include "unit/kinds/example.h"
 #include "unit/kube/harness.h"
 
@@ -35,6 +36,8 @@ struct Kept {
   void follow() {
     h.server.serve([this](const FakeTransport::Asked& asked) {
       if (asked.request.url.path.ends_with("/jobs") && asked.query("watch") != "true") return dated(Reply::text(to_text(list())));
+      if (asked.request.url.path.ends_with("/pods") && asked.query("watch") != "true" && !pod.is_null())
+        return Reply::text(to_text({{"kind", "PodList"}, {"metadata", {{"resourceVersion", "5"}}}, {"items", Json::array({pod})}}));
       if (!asked.request.url.path.ends_with(plan.job_name)) return Reply{.end = Reply::End::open};
       sent.push_back(asked.request.method);
       if (asked.request.method == "PATCH") bodies.push_back(Json::parse(asked.request.body));
@@ -91,6 +94,7 @@ struct Kept {
   }
   std::string version = "5";
   Json spec, status, annotations, listed;  // of the job; it as the watch begins with it
+  Json pod;                                // of the job, as it is found
   std::vector<Json> bodies;                // of the PATCHes
   [[nodiscard]] bool sent_a(const std::string& method) const { return std::ranges::find(sent, method) != sent.end(); }
   bool removing = false, unknown = false;  // unknown: to who answers GETs
@@ -296,6 +300,21 @@ TEST_CASE_METHOD(Kept, "a job that waits in its queue is deleted: no deadline wo
   }
   SECTION("it had begun when an attempt before left it") {
     annotations = {{"trainstep.dev/kept-until", "2026-01-01T00:00:00Z"}};
+    keep();
+    CHECK(kept);
+    CHECK_FALSE(sent_a("DELETE"));
+  }
+  SECTION("it had begun before its queue took its place away, and an attempt before was killed") {
+    status = {{"conditions", Json::array({{{"type", "Suspended"}, {"status", "False"}}})}};
+    keep();
+    CHECK(kept);
+    CHECK_FALSE(sent_a("DELETE"));
+  }
+  SECTION("of its past only a pod is left, which goes") {
+    const Json labels = {{"job-name", plan.job_name}, {"batch.kubernetes.io/job-name", plan.job_name}};
+    pod = trainstep::test::pod("p", "p", trainstep::test::status("Running", Json::array({trainstep::test::container(trainstep::test::running())})));
+    pod["metadata"]["labels"] = labels;
+    pod["metadata"]["ownerReferences"] = Json::array({{{"kind", "Job"}, {"uid", "u"}, {"controller", true}}});
     keep();
     CHECK(kept);
     CHECK_FALSE(sent_a("DELETE"));
