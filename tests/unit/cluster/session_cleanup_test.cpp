@@ -4,10 +4,9 @@
 #include <string>
 
 #include "cluster/session.h"
-#include "data/digest.h"
-#include "kube/token_source.h"
 #include "staging/manifest.h"
 #include "support/catch.h"
+#include "unit/cluster/session_support.h"
 #include "unit/kube/harness.h"
 #include "unit/objectstore/fake_store.h"
 
@@ -23,7 +22,7 @@ namespace {
 
 // A job that runs until it is deleted, and whose pod lives on for its grace.
 struct Cancelled : FakeStore {
-  SessionOptions options;
+  SessionOptions options = test::bucket_options();
   std::optional<Session> session;
   std::optional<std::string> problem;
   Json job_options = Json::object();
@@ -38,11 +37,6 @@ struct Cancelled : FakeStore {
   Time stopped, concluded;
 
   Cancelled() {
-    options.name_space = "team";
-    options.configuration_secret = "training";
-    options.pod.name = "";
-    options.facts.emplace();
-    options.facts->image = "trainstep:1";
     options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
     options.make_plan = [this](const Facts&, const std::string&) {
       plan::Request request;
@@ -55,7 +49,7 @@ struct Cancelled : FakeStore {
       }
       request.job_options = job_options;
       request.run_id = "run-1";
-      return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+      return plan::make_plan(request, test::all_kinds);
     };
     fault = [this](const FakeTransport::Asked& asked) -> std::optional<Reply> {
       if (asked.request.url.path.starts_with("/api")) return of_api(asked);
@@ -63,28 +57,13 @@ struct Cancelled : FakeStore {
       return std::nullopt;
     };
   }
-  Reply secret() const {
-    Json data = Json::object();
-    for (const auto& [key, value] : {std::pair("minio-url", "http://store:9000"),
-                                     {"minio-bucket", "bkt"},
-                                     {"minio-job-folder", "jobs"},
-                                     {"minio-accesskey", "key"},
-                                     {"minio-secretkey", "secret"}})
-      data[key] = encode_base64(value);
-    return Reply::text(to_text(Json{{"metadata", {{"name", "training"}}}, {"data", data}}));
-  }
   Reply of_api(const FakeTransport::Asked& asked) {
     const auto& path = asked.request.url.path;
     const auto& method = asked.request.method;
-    if (path.ends_with("/secrets/training")) return secret();
-    if (path == "/apis/batch/v1")
-      return Reply::text(
-          R"({"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job", "namespaced": true}]})");
+    if (path.ends_with("/secrets/training")) return test::bucket_secret();
+    if (path == "/apis/batch/v1") return test::serves_jobs();
     if (method == "POST" && path.ends_with("/jobs")) {
-      auto made = Json::parse(asked.request.body);
-      made["metadata"]["uid"] = "u";
-      made["metadata"]["resourceVersion"] = "5";
-      made["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z";
+      const auto made = test::made(asked.request.body, "u");
       if (asked.query("dryRun").empty()) job = made;
       return Reply::text(to_text(made), 201);
     }
@@ -104,15 +83,11 @@ struct Cancelled : FakeStore {
     if (!asked.query("watch").empty()) return Reply::silent();
     Json items = Json::array();
     if (path.ends_with("/jobs") && job) items.push_back(*job);
-    return Reply::text(to_text(Json{{"kind", "List"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
+    return test::list_of(items);
   }
   // Lives until somebody has ended the step and it has cleaned up.
   void live() {
-    kube::Credentials known;
-    auto credentials = std::make_shared<kube::Credentials>();
-    credentials->server = {"https", "api", 6443, "", {}};
-    credentials->token = kube::fixed_token("t");
-    session.emplace(loop, transport, credentials, options, std::vector<run::Listener*>{});
+    session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{});
     session->begin([this](const Session::Done& done) {
       CHECK((done.outcome.verdict.verdict_class == result::VerdictClass::cancelled) == cancelled);
       session->conclude(done.outcome.verdict, [this](const std::string& what) {

@@ -5,13 +5,12 @@
 
 #include "base/files.h"
 #include "cluster/session.h"
-#include "data/digest.h"
-#include "kube/token_source.h"
 #include "result/pod_report.h"
 #include "staging/delivered.h"
 #include "support/catch.h"
 #include "support/pods.h"
 #include "support/temp_dir.h"
+#include "unit/cluster/session_support.h"
 #include "unit/kube/harness.h"
 #include "unit/objectstore/fake_store.h"
 
@@ -25,20 +24,14 @@ using objectstore::test::Reply;
 
 namespace {
 
-struct Story : run::Listener {
-  std::string text;
-  void say(Time, const std::string& line) override { text += line + '\n'; }
-  void warn(Time, const std::string& line) override { text += line + '\n'; }
-};
-
 // A step of a Workflow whose data go through a bucket, before an API server that keeps one job. Its pod trains at once, unless it is held.
 struct Attempts : FakeStore {
   TempDir folder;
-  SessionOptions options;
+  SessionOptions options = test::bucket_options();
   std::optional<Session> session;
   std::optional<run::Outcome> outcome;
   std::string problem;
-  Story story;
+  test::Told story;
   std::optional<Json> job;
   int made = 0;
   bool held = false;
@@ -48,10 +41,6 @@ struct Attempts : FakeStore {
 
   Attempts() {
     REQUIRE(write_file_atomically(folder.path() / "data/a", "first"));
-    options.name_space = "team";
-    options.configuration_secret = "training";
-    options.facts.emplace();
-    options.facts->image = "trainstep:1";
     options.facts->workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"};
     options.facts->retry = Retry::follows;
     options.make_plan = [this](const Facts&, const std::string&) {
@@ -63,7 +52,7 @@ struct Attempts : FakeStore {
       request.outputs = {{.name = "model_dir", .path = folder.path() / "model", .uri = "", .type = "", .metadata = Json::object()}};
       request.train_parameters = {{"data", "train_dataset_dir"}, {"model", "model_dir"}};
       request.run_id = "run-1";
-      return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+      return plan::make_plan(request, test::all_kinds);
     };
     fault = [this](const FakeTransport::Asked& asked) -> std::optional<Reply> {
       if (asked.request.url.host == "api") return of_api(asked);
@@ -106,25 +95,11 @@ struct Attempts : FakeStore {
   }
   Reply of_api(const FakeTransport::Asked& asked) {
     const auto& path = asked.request.url.path;
-    if (path.ends_with("/secrets/training")) {
-      Json data = Json::object();
-      for (const auto& [key, value] : {std::pair("minio-url", "http://store:9000"),
-                                       {"minio-bucket", "bkt"},
-                                       {"minio-job-folder", "jobs"},
-                                       {"minio-accesskey", "key"},
-                                       {"minio-secretkey", "secret"}})
-        data[key] = encode_base64(value);
-      return Reply::text(to_text(Json{{"metadata", {{"name", "training"}}}, {"data", data}}));
-    }
-    if (path == "/apis/batch/v1")
-      return Reply::text(
-          R"({"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job", "namespaced": true}]})");
+    if (path.ends_with("/secrets/training")) return test::bucket_secret();
+    if (path == "/apis/batch/v1") return test::serves_jobs();
     if (path.find("/jobs/") != std::string::npos) return of_job(asked);
     if (asked.request.method == "POST") {
-      auto object = Json::parse(asked.request.body);
-      object["metadata"]["uid"] = "u-" + std::to_string(made + 1);
-      object["metadata"]["resourceVersion"] = "5";
-      object["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z";
+      const auto object = test::made(asked.request.body, "u-" + std::to_string(made + 1));
       if (asked.query("dryRun").empty()) {
         job = object;
         ++made;
@@ -136,16 +111,13 @@ struct Attempts : FakeStore {
     Json items = Json::array();
     if (path.ends_with("/jobs") && job) items.push_back(*job);
     if (path.ends_with("/pods") && job && !held) items.push_back(pod());
-    return Reply::text(to_text(Json{{"kind", "List"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
+    return test::list_of(items);
   }
   void begin() {
-    auto credentials = std::make_shared<kube::Credentials>();
-    credentials->server = {"https", "api", 6443, "", {}};
-    credentials->token = kube::fixed_token("t");
     outcome.reset();
     story.text.clear();
     ++options.seed;
-    session.emplace(loop, transport, credentials, options, std::vector<run::Listener*>{&story});
+    session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&story});
     session->begin([this](const Session::Done& done) {
       outcome = done.outcome;
       if (outcome->verdict.verdict_class == result::VerdictClass::succeeded) {

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "cluster/session.h"
 #include "data/digest.h"
 #include "data/json.h"
+#include "kube/token_source.h"
 #include "run/listener.h"
 #include "support/fake_transport.h"
 
@@ -29,6 +33,48 @@ inline Reply secret(const std::string& name, const std::map<std::string, std::st
   Json data = Json::object();
   for (const auto& [key, value] : values) data[key] = encode_base64(value);
   return Reply::text(to_text(Json{{"metadata", {{"name", name}}}, {"data", data}}));
+}
+
+// A step outside any cluster, whose data go through a bucket: the Secret "training" names it.
+inline cluster::SessionOptions bucket_options() {
+  cluster::SessionOptions options;
+  options.name_space = "team";
+  options.configuration_secret = "training";
+  options.facts.emplace();
+  options.facts->image = "trainstep:1";
+  return options;
+}
+inline Reply bucket_secret() {
+  return secret("training", {{"minio-url", "http://store:9000"},
+                             {"minio-bucket", "bkt"},
+                             {"minio-job-folder", "jobs"},
+                             {"minio-accesskey", "key"},
+                             {"minio-secretkey", "secret"}});
+}
+inline const std::vector<std::string> all_kinds = {"Job", "PyTorch", "MPI", "TF"};
+
+// How the API server knows the step.
+inline std::shared_ptr<kube::Credentials> credentials() {
+  auto result = std::make_shared<kube::Credentials>();
+  result->server = {"https", "api", 6443, "", {}};
+  result->token = kube::fixed_token("t");
+  return result;
+}
+
+// What it answers: that it knows jobs, to a POST of one, to a GET of a collection.
+inline Reply serves_jobs() {
+  return Reply::text(
+      R"({"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job", "namespaced": true}]})");
+}
+inline Json made(const std::string& body, const std::string& uid) {
+  auto object = Json::parse(body);
+  object["metadata"]["uid"] = uid;
+  object["metadata"]["resourceVersion"] = "5";
+  object["metadata"]["creationTimestamp"] = "2026-11-21T08:00:00Z";
+  return object;
+}
+inline Reply list_of(const Json& items) {
+  return Reply::text(to_text(Json{{"kind", "List"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
 }
 
 }  // namespace trainstep::test

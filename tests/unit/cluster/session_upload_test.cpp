@@ -5,9 +5,8 @@
 
 #include "base/files.h"
 #include "cluster/session.h"
-#include "data/digest.h"
-#include "kube/token_source.h"
 #include "support/temp_dir.h"
+#include "unit/cluster/session_support.h"
 #include "unit/objectstore/fake_store.h"
 
 using namespace trainstep;
@@ -19,16 +18,9 @@ using objectstore::test::Reply;
 
 namespace {
 
-class NoToken : public kube::TokenSource {
- public:
-  Result<std::string> token(Time) override { return std::string(); }
-  void refused() override {}
-};
-
 struct Step : FakeStore {
   TempDir folder;
-  std::shared_ptr<kube::Credentials> credentials = std::make_shared<kube::Credentials>();
-  SessionOptions options;
+  SessionOptions options = test::bucket_options();
   std::optional<Session> session;
   std::optional<result::Verdict> verdict;
   std::optional<std::string> problem;
@@ -40,14 +32,8 @@ struct Step : FakeStore {
   bool looked = false;
 
   Step() {
-    credentials->token = std::make_unique<NoToken>();
     REQUIRE(write_file_atomically(folder.path() / "data/a", "1"));
     REQUIRE(write_file_atomically(folder.path() / "data/b", "2"));
-    options.name_space = "team";
-    options.configuration_secret = "training";
-    Facts facts;
-    facts.image = "trainstep:1";
-    options.facts = facts;
     options.make_plan = [this](const Facts&, const std::string&) {
       plan::Request request;
       request.train_specification =
@@ -56,22 +42,13 @@ struct Step : FakeStore {
       request.train_parameters["data"] = "train_dataset_dir";
       request.job_options = job_options;
       request.run_id = "run-1";
-      return plan::make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+      return plan::make_plan(request, test::all_kinds);
     };
     fault = [this](const FakeTransport::Asked& asked) { return scripted(asked); };
   }
   std::optional<Reply> scripted(const FakeTransport::Asked& asked) {
     const auto& path = asked.request.url.path;
-    if (path.ends_with("/secrets/training")) {
-      Json data = Json::object();
-      for (const auto& [key, value] : {std::pair("minio-url", "http://store:9000"),
-                                       {"minio-bucket", "bkt"},
-                                       {"minio-job-folder", "jobs"},
-                                       {"minio-accesskey", "key"},
-                                       {"minio-secretkey", "secret"}})
-        data[key] = encode_base64(value);
-      return Reply::text(to_text(Json{{"metadata", {{"name", "training"}}}, {"data", data}}));
-    }
+    if (path.ends_with("/secrets/training")) return test::bucket_secret();
     if (path.starts_with("/api")) return std::exchange(looked, true) ? job : absent;
     if (asked.line().starts_with(stuck_at) && stuck_after-- == 0) return Reply::silent();
     return std::nullopt;
@@ -84,7 +61,7 @@ struct Step : FakeStore {
     };
   }
   void begin() {
-    session.emplace(loop, transport, credentials, options, std::vector<run::Listener*>{});
+    session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{});
     session->begin([this](const Session::Done& done) {
       verdict = done.outcome.verdict;
       session->conclude(*verdict, [this](const std::string& what) { problem = what; });
