@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import weakref
 from typing import IO, Optional
 
 from .errors import InfrastructureError
@@ -22,6 +23,7 @@ class ExitCode:
 
     def __init__(self) -> None:
         self._file = apart(os.fdopen(os.memfd_create("trainstep-exit-code"), "w+b"))
+        weakref.finalize(self, self._file.close)  # it may be asked for as long as it is there
 
     @property
     def descriptor(self) -> int:

@@ -37,9 +37,13 @@ class Folder:
             raise InputError(f"folder: another run is at work in {self.path}; choose another folder or wait for its end", 2) from None
         except OSError:
             pass  # a file system without locks
-        self.log.truncate(0)
-        for name in (*FILES.values(), "progress"):
-            (self.path / name).unlink(missing_ok=True)
+        try:
+            self.log.truncate(0)
+            for name in (*FILES.values(), "progress"):
+                (self.path / name).unlink(missing_ok=True)
+        except BaseException:
+            self.give_back()
+            raise
 
     def leave(self) -> None:
         """To the process that writes the log."""

@@ -36,6 +36,13 @@ _LINE = re.compile(r"\[([^\]]+)\] (?: *(?:\d+:)?\d+:\d\d  )?(.*)$")  # of the lo
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
+class _Process(subprocess.Popen[bytes]):
+    """One that may outlive whoever has started it, without a warning."""
+
+    def __del__(self) -> None:
+        super().__del__(_warn=lambda *_, **__: None)  # type: ignore[call-arg]
+
+
 class Run:
     """A running step, or one that has ended. folder: its log, its outputs and, of a local run, its processes' folders."""
 
@@ -246,8 +253,13 @@ def _unnamed(value: str) -> IO[bytes]:
         file = apart(tempfile.TemporaryFile())
     except OSError as problem:
         raise InfrastructureError(f"TMPDIR: no temporary file can be made: {problem.strerror}", 3) from None
-    file.write(value.encode())
-    file.flush()
+    try:
+        file.write(value.encode())
+        file.flush()
+    except BaseException:
+        with contextlib.suppress(OSError):  # what it holds is written again
+            file.close()
+        raise
     return file
 
 
@@ -260,7 +272,7 @@ def spawn(
     ended = ExitCode()
     folder = Folder(place)
     try:
-        process = subprocess.Popen(
+        process = _Process(
             [*words[:2], ended.flag, *words[2:]],
             stdin=subprocess.DEVNULL,
             stdout=folder.log,
