@@ -34,10 +34,10 @@ bool LogStream::State::take(const http::Lines::Line& line) {
     }
   }
   // A line without a stamp (kubelets that are none write such) goes with the one before it.
-  return take_stamped(stamp.value_or(0), text);
+  return take_stamped(stamp.value_or(0), text, line.last);
 }
 
-bool LogStream::State::take_stamped(Stamp at, std::string_view text) {
+bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) {
   if (retired) return false;
   if (cursor.fresh() && of_another(at, text)) return false;
   auto step = cursor.take(at, text);
@@ -49,6 +49,10 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text) {
   if (step == LogCursor::Step::astray) return false;
   if (step == LogCursor::Step::deliver) {
     tries = 0;
+    if (last && text.size() > longest_line) {  // else its end would look like one that goes on
+      batch.append(text.substr(0, longest_line + 1)).push_back('\n');
+      text.remove_prefix(longest_line + 1);
+    }
     batch.append(text).push_back('\n');
   }
   return true;

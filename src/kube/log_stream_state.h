@@ -8,11 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "base/longest_line.h"
 #include "http/lines.h"
 #include "kube/log_cursor.h"
 #include "kube/log_stream.h"
 
 namespace trainstep::kube {
+
+inline constexpr std::size_t longest_stamp = 36;  // "2026-11-21T08:15:30.123456789+02:00 "
 
 // The end of a followed log is most likely the container's, of which ended() tells soon. Should the container run again before that, its new lines
 // look like those after a rotation: so lines that do not fit wait a while for ended().
@@ -36,7 +39,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void head(const http::Response& response);
   void data(std::string_view bytes);
   bool take(const http::Lines::Line& line);
-  bool take_stamped(Stamp at, std::string_view text);
+  bool take_stamped(Stamp at, std::string_view text, bool last);
   bool of_another(Stamp at, std::string_view text);
   bool missing(Stamp until);
   bool flush();
@@ -60,10 +63,10 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   std::shared_ptr<LogKin> kin;
   LogKin::Id kin_id = 0;
   LogCursor cursor;
-  http::Lines lines{std::size_t{1} << 20U};
-  std::string batch;           // lines to tell, within data() only
-  std::optional<Stamp> stamp;  // of the line that was read last on this connection
-  std::string note;            // what the kubelet said instead of a log
+  http::Lines lines{longest_line + longest_stamp + 1};  // pieces of more than longest_line, whatever the stamp
+  std::string batch;                                    // lines to tell, within data() only
+  std::optional<Stamp> stamp;                           // of the line that was read last on this connection
+  std::string note;                                     // what the kubelet said instead of a log
   http::Transport::Id stream = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId steady_timer = 0;

@@ -30,7 +30,7 @@ std::span<char> LineAssembler::space() {
     if (m_end > 0) std::memcpy(larger.get(), m_buffer.get(), m_end);
     m_buffer = std::move(larger);
   }
-  return {m_buffer.get() + m_end, chunk};
+  return {m_buffer.get() + m_end, std::min(chunk, longest_line + 1 - unfinished)};  // so that every cut is at the same length
 }
 
 std::string_view LineAssembler::add(std::size_t count) {

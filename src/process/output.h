@@ -10,14 +10,13 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/longest_line.h"
 #include "base/poll_loop.h"
 
 namespace trainstep::process {
 
-// A line that has grown beyond this without an end is cut; one that is drawn anew behind carriage returns keeps its last state.
-inline constexpr std::size_t longest_line = std::size_t{1} << 20U;
-
-// Takes bytes as they come; gives back as many whole lines as they make, each with its newline.
+// Takes bytes as they come; gives back as many whole lines as they make, each with its newline. A line that has grown beyond longest_line without an
+// end is cut; one that is drawn anew behind carriage returns keeps its last state.
 class LineAssembler {
  public:
   // Where the next bytes are to be written; never empty.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/longest_line.h"
 #include "result/metric_line.h"
 
 namespace trainstep::result {
@@ -12,7 +13,8 @@ namespace {
 constexpr std::size_t most_names = 2000;
 constexpr std::size_t most_curves = 200;  // of the others the last value
 constexpr std::size_t most_points = 2000;
-constexpr std::size_t longest_line = std::size_t{64} << 10U;
+constexpr std::size_t longest_tail = std::size_t{4} << 10U;
+constexpr std::size_t longest_pair = 200;  // with its blanks
 
 using Axis = MetricSeries::Axis;
 
@@ -82,9 +84,25 @@ void MetricReader::take(const MetricLine& line, Time at) {
 }
 
 void MetricReader::feed(std::string_view line, Time at) {
-  if (!may_have_metrics(line) || line.size() > longest_line) return;
   if (line.ends_with('\n')) line.remove_suffix(1);
-  take(read_metric_line(line), at);
+  const bool goes_on = line.size() > longest_line;
+  if (goes_on || !m_tail.empty()) return feed_piece(line, goes_on, at);
+  if (may_have_metrics(line)) take(read_metric_line(line), at);
+}
+
+// No value is read that is cut: what stands at the end waits for the next piece, from its last drawn version on, or from a blank that is far enough
+// away. A longer word is not read: behind what stands for it, its rest is no name either.
+void MetricReader::feed_piece(std::string_view piece, bool goes_on, Time at) {
+  auto text = std::exchange(m_tail, {}).append(piece);
+  if (goes_on) {
+    auto from = text.find_last_of('\r', text.find_last_not_of('\r'));
+    for (const auto before : {text.size() - longest_pair, text.size()})
+      if (from == std::string::npos || text.size() - from > longest_tail) from = text.find_last_of(" \t\r", before);
+    if (from == std::string::npos) from = 0;
+    m_tail = text.size() - from > longest_tail ? std::string(longest_pair, 'x') : text.substr(from);
+    text.resize(from);
+  }
+  if (may_have_metrics(text)) take(read_metric_line(text), at);
 }
 
 std::vector<MetricSeries> MetricReader::series() const {

@@ -50,7 +50,7 @@ struct MetricLine;
 //   a line that is one flat JSON object or Python dict of numbers: {"epoch": 1, "loss": 0.3}
 // Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them.
 // Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 2000 names, of the first 200 a curve, of the others the last
-// value; lines longer than 64 KiB are skipped.
+// value. A line of more than longest_line is read in the pieces in which it comes, as if each were a line.
 class MetricReader {
  public:
   // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
@@ -73,11 +73,13 @@ class MetricReader {
     void add(MetricPoint point);
   };
   void take(const MetricLine& line, Time at);
+  void feed_piece(std::string_view piece, bool goes_on, Time at);
 
   Progress m_progress;
   std::vector<Curve> m_curves;
   std::map<std::string, std::size_t, std::less<>> m_index;
   bool m_full = false;
+  std::string m_tail;  // of a line that goes on: not read yet
 };
 
 // What the program wrote as its metrics, in any of the shapes that pipelines know:

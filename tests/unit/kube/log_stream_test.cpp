@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/log_stream.h"
 
+#include "base/longest_line.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -72,6 +73,31 @@ TEST_CASE("a log is followed, and what is left is read when the container has en
   CHECK(r.h.server.asked()[0].line() == "GET /base/api/v1/namespaces/ns/pods/p/log container=c&timestamps=true&follow=true");
   CHECK(r.h.server.asked()[1].line() == "GET /base/api/v1/namespaces/ns/pods/p/log container=c&timestamps=true&sinceTime=2026-11-21T08:15:11Z");
   CHECK(r.h.server.open() == 0);
+}
+
+TEST_CASE("a piece of a cut line is longer than the longest line, its end is not") {
+  for (const std::size_t more : {0U, 1U, 15U, 16U, 100U, (1U << 20U) + 5U, (1U << 20U) + 40U}) {
+    CAPTURE(more);
+    Reader r;
+    r.h.server.reply(log("10:" + std::string(longest_line + more, 'x') + "\n11:b\n", Reply::End::whole));
+    r.begin();
+    r.h.loop.run(1s);
+    std::string all;
+    for (const auto& lines : r.told) all += lines;
+    CHECK(all.ends_with("\nb\n"));
+    std::size_t length = 0, bytes = 0;
+    bool goes_on = false;
+    for (const char c : all) {
+      if (c != '\n') {
+        ++length;
+        continue;
+      }
+      if (goes_on && length <= longest_line) CHECK(bytes + length == longest_line + more);  // the end of the line
+      bytes += length;
+      goes_on = std::exchange(length, 0) > longest_line;
+    }
+    CHECK(bytes == longest_line + more + 1);
+  }
 }
 
 TEST_CASE("lines come in batches, as the bytes do") {

@@ -76,6 +76,18 @@ TEST_CASE("a line that never ends is cut instead of filling the memory") {
   CHECK(lines.back() == '\n');
 }
 
+TEST_CASE("each piece of a cut line but the last has one byte more than the longest line") {
+  LineAssembler assembler;
+  for (const std::size_t more : {0U, 1U, 2U, 100U, 70'000U}) {
+    CAPTURE(more);
+    auto lines = feed(assembler, std::string(longest_line + more, 'x') + "\nshort\n");
+    CHECK(lines.find('\n') == (more == 0 ? longest_line : longest_line + 1));
+    CHECK(lines.ends_with("\nshort\n"));
+    std::erase(lines, '\n');
+    CHECK(lines.size() == longest_line + more + 5);
+  }
+}
+
 TEST_CASE("a bar that is drawn anew for days keeps its last state instead of filling the memory or the log") {
   LineAssembler assembler;
   std::string lines;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/longest_line.h"
 #include "result/metric_line.h"
 #include "support/catch.h"
 
@@ -33,6 +34,49 @@ std::string said(std::string_view line) {
 }
 
 }  // namespace
+
+TEST_CASE("a long line is read to its end") {
+  for (const std::size_t length : {std::size_t{70'000}, longest_line - 9}) {
+    const auto line = "loss=0.9 " + std::string(length, 'y') + " loss=0.2 {";
+    CAPTURE(length);
+    CHECK(said(line.substr(0, longest_line)) == (length == 70'000 ? "loss=0.2 @-/-" : "loss=0.9 @-/-"));
+  }
+}
+
+TEST_CASE("wherever a line is cut, its metrics are read whole") {
+  const std::string end = " acc=0.25 loss=0.125";
+  for (std::size_t cut = 0; cut <= end.size(); ++cut) {
+    CAPTURE(cut);
+    auto piece = "loss=0.9 " + std::string(longest_line, ' ') + end.substr(0, cut);
+    piece.erase(9, piece.size() - longest_line - 1);
+    MetricReader reader;
+    reader.feed(piece + "\n", Time{});
+    reader.feed(end.substr(cut) + "\n", Time{});
+    reader.feed("f1=0.5\n", Time{});
+    CHECK(show(reader.latest()) == "loss=0.125 acc=0.25 f1=0.5");
+  }
+}
+
+TEST_CASE("of a word that is longer than any metric, no part is read where it is cut") {
+  MetricReader reader;
+  reader.feed("loss=0.9 " + std::string(longest_line - 15, 'y') + " loss=0", Time{});
+  CHECK(show(reader.latest()) == "loss=0.9");
+  reader.feed(".5", Time{});
+  CHECK(show(reader.latest()) == "loss=0.5");
+  reader.feed("acc=1 " + std::string(longest_line, 'y'), Time{});
+  reader.feed("s=0.1,f1=0.75", Time{});
+  CHECK(show(reader.latest()) == "loss=0.5 acc=1 f1=0.75");
+}
+
+TEST_CASE("a bar that goes on behind a cut counts with its last state") {
+  MetricReader reader;
+  std::string bar = "start";
+  while (bar.size() <= longest_line) bar += "\r 50% loss=0.5";
+  bar.resize(longest_line + 1);
+  reader.feed(bar, Time{});
+  reader.feed(" 99% loss=0.25\r100% loss=0.1\n", Time{});
+  CHECK(show(reader.latest()) == "loss=0.1");
+}
 
 TEST_CASE("a line's metrics and progress are found") {
   struct Case {
@@ -146,7 +190,7 @@ TEST_CASE("points keep their time") {
   CHECK(reader.series()[0].points[0].time == Time{Duration{5000}});
 }
 
-TEST_CASE("memory is bounded: points are thinned out evenly, names are limited, endless lines skipped") {
+TEST_CASE("memory is bounded: points are thinned out evenly, names are limited, endless words skipped") {
   MetricReader reader;
   for (int i = 1; i <= 100'000; ++i) reader.feed("loss=" + std::to_string(i), Time{});
   const auto points = reader.series()[0].points;
@@ -169,8 +213,9 @@ TEST_CASE("memory is bounded: points are thinned out evenly, names are limited, 
   CHECK(reader.latest()[1999].name == "name1998");
   CHECK(reader.latest()[1999].value == 1998 + 2500);
   MetricReader other;
-  other.feed("loss=1 " + std::string(70'000, 'x'), Time{});
-  CHECK(other.latest().empty());
+  other.feed("loss=1 " + std::string(longest_line, 'x'), Time{});
+  for (int i = 0; i < 3; ++i) other.feed(std::string(longest_line, 'x') + "=1", Time{});
+  CHECK(show(other.latest()) == "loss=1");
 }
 
 TEST_CASE("the metrics that a program wrote are read in every shape") {
