@@ -11,10 +11,14 @@
 
 namespace trainstep::cli {
 
+// A file that is written over time has one writer: for as long as it is open, is_ours() is false for all others. True also where files have no locks.
+bool is_ours(const Fd& file);
+
 class ExitCodeFile {
  public:
   ExitCodeFile() = default;  // none
-  // Makes or empties it; it stays empty until write(). Error (usage): it cannot be written, or holds what is no exit code: somebody's data.
+  // Makes or empties it; it stays empty until write(). Error (usage): it cannot be written, another run has it open, or it holds
+  // what is no exit code: somebody's data.
   static Result<ExitCodeFile> open(const std::string& path);
   // One line, "143". Of the process alone that has opened it, not of its forks.
   void write(int code) const;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/write.h"
+#include "cli/exit_code_file.h"
 #include "data/secrets.h"
 #include "follow/record.h"
 
@@ -31,7 +32,7 @@ bool is_fifo(const std::string& path) {
 // Not blocking: a FIFO without a reader would never be open, and one whose reader sleeps would hold up the run. Who has just been started to read it
 // may need a moment.
 Fd open_for_writing(const std::string& path) {
-  const auto open = [&] { return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600)); };
+  const auto open = [&] { return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600)); };
   auto fd = open();
   for (int look = 1; !fd && errno == ENXIO && is_fifo(path) && look < looks_for_a_reader; ++look) {
     std::this_thread::sleep_for(look_again);
@@ -48,7 +49,11 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::v
     return input_error(fmt::format("--record: {} is a FIFO that nobody reads; begin to read it first, or give a path of a file", path));
   if (!fd) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
   struct stat status{};
-  if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) ::fchmod(fd.get(), 0600);  // it may have been there
+  if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+    if (!is_ours(fd)) return input_error(fmt::format("--record: another run is writing {}; give another file", path));
+    if (::ftruncate(fd.get(), 0) != 0) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
+    ::fchmod(fd.get(), 0600);  // it may have been there
+  }
   return std::unique_ptr<Recorder>(new Recorder(std::move(fd), path, std::move(secrets)));
 }
 

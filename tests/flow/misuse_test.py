@@ -125,6 +125,26 @@ def test_two_runs_do_not_share_a_folder(run, tmp_path):
     assert run("--run-dir", "shared", "--run-id", "a", *program("true")).returncode == 0
 
 
+@pytest.mark.parametrize("flag", ["--record", "--exit-code-file"])
+def test_two_runs_do_not_write_one_file(run, tmp_path, flag):
+    words = [PROGRAM, "run", flag, "file", *program(f"touch {tmp_path}/begun; while [ ! -e {tmp_path}/end ]; do sleep 0.05; done")]
+    first = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE)
+    try:
+        until((tmp_path / "begun").exists, "the first run")
+        (tmp_path / "link").symlink_to("file")
+        before = (tmp_path / "file").read_bytes()
+        second = run(flag, "link", *program(f"touch {tmp_path}/second"))
+        assert second.returncode == 2
+        assert f"{flag}: another run is writing link; give another file".encode() in second.stdout + second.stderr
+        assert (tmp_path / "file").read_bytes().startswith(before) and not (tmp_path / "second").exists()
+    finally:
+        (tmp_path / "end").touch()
+    assert b"succeeded" in first.communicate(timeout=60)[0]
+    written = [json.loads(line) for line in (tmp_path / "file").read_text().splitlines()]
+    assert written == [0] or ("trainstep" in written[0] and written[-1]["event"] == "end")
+    assert run(flag, "file", *program("true")).returncode == 0
+
+
 @pytest.mark.parametrize(
     "script, outputs, said",
     [
