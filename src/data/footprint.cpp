@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/walk_tree.h"
 #include "data/digest.h"
 
 namespace trainstep {
@@ -59,9 +61,10 @@ bool leads_nowhere(const fs::path& path) {
   return std::mismatch(to.begin(), to.end(), at.begin(), at.end()).first == to.end();
 }
 
-class Walk {
+class Looker {
  public:
-  Walk(std::string without, Vanishes vanishes, std::time_t since) : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
+  Looker(std::string without, Vanishes vanishes, std::time_t since)
+      : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
 
   Look look(const fs::path& path) {
     struct stat found{};
@@ -82,31 +85,24 @@ class Walk {
 
  private:
   void add_below(const fs::path& path) {
-    struct stat found{};
-    std::error_code code;
-    const auto from = path.string().size();
-    for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, code);
-         !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
-      if (entry.depth() == 0 && entry->path().filename() == m_without) {
-        entry.disable_recursion_pending();
-      } else if (::lstat(entry->path().c_str(), &found) == 0) {
-        m_look.add(entry->path().string().substr(from), found, m_since);
-        if (S_ISLNK(found.st_mode)) note_link(entry->path());
-      }
-    }
+    walk_tree(path, [&](const std::string& name, const struct stat& found) {
+      if (!m_without.empty() && name == '/' + m_without) return Walk::past;
+      m_look.add(name, found, m_since);
+      if (S_ISLNK(found.st_mode)) note_link(path.string() + name);
+      return Walk::on;
+    });
   }
 
   // Not files of the output, yet part of what it will be.
   void add_linked(const fs::path& target) {
     struct stat found{};
-    std::error_code code;
     if (::lstat(target.c_str(), &found) == 0) m_look.rest.push_back(number_of(identity(target.string(), found)));
-    for (auto entry = fs::recursive_directory_iterator(target, fs::directory_options::skip_permission_denied, code);
-         !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
-      if (::lstat(entry->path().c_str(), &found) != 0) continue;
-      m_look.rest.push_back(number_of(identity(entry->path().string(), found)));
-      if (S_ISLNK(found.st_mode)) note_link(entry->path());
-    }
+    if (!S_ISDIR(found.st_mode)) return;
+    walk_tree(target, [&](const std::string& name, const struct stat& entry) {
+      m_look.rest.push_back(number_of(identity(target.string() + name, entry)));
+      if (S_ISLNK(entry.st_mode)) note_link(target.string() + name);
+      return Walk::on;
+    });
   }
 
   void note_link(const fs::path& link) {
@@ -125,7 +121,7 @@ class Walk {
 };
 
 Look look(const fs::path& path, const std::string& without, const Vanishes& vanishes, std::time_t since = 0) {
-  return Walk(without, vanishes, since).look(path);
+  return Looker(without, vanishes, since).look(path);
 }
 
 // How long a change may still get the same time as the newest one; no time at all when that is past. File systems count in ticks of the kernel, some
@@ -178,13 +174,12 @@ bool holds_files(const fs::path& path, bool unseen) {
   std::error_code code;
   if (fs::is_regular_file(path, code)) return fs::file_size(path, code) > 0 && !code;
   if (code && code != std::errc::no_such_file_or_directory) return unseen;
-  auto entry = fs::recursive_directory_iterator(path, unseen ? fs::directory_options::none : fs::directory_options::skip_permission_denied, code);
-  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
-    std::error_code gone;
-    if (!entry->is_symlink(gone) && entry->is_regular_file(gone) && entry->file_size(gone) > 0 && !gone) return true;
-    if (unseen && gone && gone != std::errc::no_such_file_or_directory) return true;
-  }
-  return unseen && code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory;
+  bool holds = false;
+  const int hidden = walk_tree(path, [&](const std::string&, const struct stat& found) {
+    holds = S_ISREG(found.st_mode) && found.st_size > 0;
+    return holds ? Walk::stop : Walk::on;
+  });
+  return holds || (unseen && hidden != 0 && hidden != ENOENT && hidden != ENOTDIR);
 }
 
 }  // namespace

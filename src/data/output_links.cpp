@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/remove_tree.h"
+#include "base/walk_tree.h"
 
 namespace trainstep {
 namespace {
@@ -23,10 +24,10 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
 
 std::vector<fs::path> links_in(const fs::path& root) {
   std::vector<fs::path> links;
-  std::error_code code;
-  for (auto entry = fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied, code);
-       !code && entry != fs::recursive_directory_iterator(); entry.increment(code))
-    if (entry->is_symlink(code)) links.push_back(entry->path());
+  walk_tree(root, [&](const std::string& path, const struct stat& found) {
+    if (S_ISLNK(found.st_mode)) links.emplace_back(root.string() + path);
+    return Walk::on;
+  });
   return links;
 }
 

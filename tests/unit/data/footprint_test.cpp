@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/footprint.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
 
+#include "base/fd.h"
+#include "base/remove_tree.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -20,6 +24,29 @@ void write(const fs::path& path, const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("what lies deeper than any path is long is seen as well") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  write(model / "before", "x");
+  const Footprint before(model, false);
+  Fd deepest(::open(model.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int level = 0; level < 3000; ++level) {
+    REQUIRE(::mkdirat(deepest.get(), "dd", 0700) == 0);
+    deepest = Fd(::openat(deepest.get(), "dd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  fs::remove(model / "before");
+  CHECK_FALSE(before.written());
+  CHECK_FALSE(holds_files(model));
+  const Footprint empty(model, false);
+  CHECK(empty.unchanged());
+  const Fd file(::openat(deepest.get(), "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::write(file.get(), "x", 1) == 1);
+  CHECK(before.written());
+  CHECK_FALSE(empty.unchanged());
+  CHECK(holds_files(model));
+  CHECK(remove_tree(model));
+}
 
 TEST_CASE("what was written is told from what was there") {
   const TempDir folder;
