@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -91,6 +92,17 @@ void remove_after_kill(const fs::path& scratch) {
   write_within(STDERR_FILENO, that_stay(gone.error()) + "\n", last_patience);
 }
 
+// What no loop has heard of yet: a stop, or that the guard was killed. A signal, or 0.
+int stopped_meanwhile(int guard_fd) {
+  sigset_t pending{};
+  ::sigpending(&pending);
+  const auto stops = process::stop_signals();
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+    if (sigismember(&pending, signal) == 1 && sigismember(&stops, signal) == 1) return signal;
+  pollfd guard{guard_fd, POLLIN, 0};
+  return guard_fd >= 0 && ::poll(&guard, 1, 0) > 0 ? SIGTERM : 0;
+}
+
 // One step with local processes, from a finished plan to its exit code.
 class LocalRun {
  public:
@@ -106,6 +118,7 @@ class LocalRun {
 
   int operator()(int guard_fd) {
     const process::Signals signals(m_loop, [this](int signal) { stop(signal); });
+    m_pipeline.stopped = [guard_fd] { return stopped_meanwhile(guard_fd); };
     if (guard_fd >= 0) {
       m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
         m_loop.forget(guard_fd);

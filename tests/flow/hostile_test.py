@@ -71,9 +71,9 @@ def step(gang, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
 
-    def start(program, *, model="model", command=None, distribution=None, options=None, run_dir="run", temporary=None, limit=None, variables=None, wait=True):
+    def start(program, *, model="model", command=None, distribution=None, options=None, run_dir="run", temporary=None, limit=None, variables=None, more=(), wait=True):
         command = command or [str(HOSTILE / program), {"outputPath": "model_dir"}, "executor_output.json"]
-        words = [PROGRAM, "run", "--cluster", "local", "--run-dir", tmp_path / run_dir, "--model-dir", tmp_path / model]
+        words = [PROGRAM, "run", "--cluster", "local", "--run-dir", tmp_path / run_dir, "--model-dir", tmp_path / model, *more]
         words += ["--train-specification", json.dumps({"image": "none", "command": command})]
         words += ["--distribution-specification", json.dumps(distribution or {}), "--job-options", json.dumps(options or {})]
         name, _, value = gang.mark.partition("=")
@@ -301,6 +301,50 @@ def test_of_two_runs_with_one_model_the_second_is_refused(step, gang, tmp_path):
     (tmp_path / "run/go").touch()
     assert first.wait(timeout=60) == 0
     assert tree(tmp_path / "model") == {"weights": "first\n"}
+
+
+MANY = 'mkdir "$0"; echo new >"$0/weights"; seq 2000 | sed "s/.*/a_name_that_is_long_enough_for_more_than_fits_into_a_pipe_&=0.5/"'
+
+
+@pytest.mark.parametrize("kill", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_stop_before_the_model_is_at_its_place_leaves_the_older_one(step, gang, tmp_path, kill):
+    assert step("good.sh") == 0
+    before = tree(tmp_path / "model")
+    os.mkfifo(tmp_path / "metrics")
+    more = ["--metrics", tmp_path / "metrics", "--report", tmp_path / "report.html"]
+    process = step(None, command=script(MANY), run_dir="second", more=more, wait=False)
+    with open(tmp_path / "metrics", "rb") as metrics:  # the step writes what is more than a pipe takes, and then the model is next
+        metrics.read(1)
+        below = gang.child()
+        os.kill(process.pid, kill)
+        if kill == signal.SIGKILL:
+            process.wait(timeout=60)
+        else:
+            until(lambda: has_pending(below, kill), "the signal")
+        while metrics.read(65536):
+            pass
+        until(lambda: not alive_or_writes(below, metrics), "the end")
+    code = process.wait(timeout=60)
+    gang.assert_gone()
+    assert code == (-9 if kill == signal.SIGKILL else 128 + kill), gang.output()
+    heard = signal.SIGTERM if kill == signal.SIGKILL else kill
+    assert f"{heard.name} ({heard.value}) received: what the training has written is not delivered" in gang.output()
+    assert tree(tmp_path / "model") == before
+    assert "Cancelled" in (tmp_path / "report.html").read_text()
+
+
+def has_pending(pid, number):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return any(int(mask, 16) >> (number - 1) & 1 for mask in re.findall(r"(?:Sig|Shd)Pnd:\s*(\w+)", status))
+
+
+def alive_or_writes(pid, stream):
+    """Takes what it still has to say, and tells whether it is there."""
+    stream.read(65536)
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 def test_model_dir_that_holds_what_is_not_a_model_is_refused(step, gang, tmp_path):
