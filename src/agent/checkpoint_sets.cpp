@@ -38,31 +38,41 @@ bool is_plain(std::string_view key) { return !key.starts_with(own_folder); }
 
 std::string text_of(const CheckpointSet& set) {
   Json files = Json::array();
-  for (const auto& [path, file] : set.files) files.push_back({path, file.key, file.size, file.changed});
-  return to_text(Json{{"files", std::move(files)}});
+  Json etags = Json::object();  // apart from the files: versions that know of none read these
+  for (const auto& [path, file] : set.files) {
+    files.push_back({path, file.key, file.size, file.changed});
+    if (!file.etag.empty()) etags[path] = file.etag;
+  }
+  return to_text(Json{{"files", std::move(files)}, {"etags", std::move(etags)}});
 }
 
 std::optional<CheckpointSet> read_set(std::string_view text, std::string key) {
   const auto json = parse_json(text, "checkpoints", limits);
   const auto* files = json && json->is_object() ? find(*json, "files") : nullptr;
   if (files == nullptr || !files->is_array()) return std::nullopt;
+  const auto* etags = find(*json, "etags");
   CheckpointSet set{std::move(key), {}};
   for (const auto& file : *files) {
     if (!file.is_array() || file.size() != 4 || !file[0].is_string() || !file[1].is_string() || !file[2].is_number_integer() ||
         !file[3].is_number_integer())
       return std::nullopt;
-    set.files[file[0].get<std::string>()] = {file[1].get<std::string>(), file[2].get<std::int64_t>(), file[3].get<std::int64_t>()};
+    auto& saved = set.files[file[0].get<std::string>()];
+    saved = {file[1].get<std::string>(), file[2].get<std::int64_t>(), file[3].get<std::int64_t>()};
+    const auto* etag = etags != nullptr && etags->is_object() ? find(*etags, file[0].get_ref<const std::string&>()) : nullptr;
+    if (etag != nullptr && etag->is_string()) saved.etag = etag->get<std::string>();
   }
   return set;
 }
 
-// Nothing is ever written twice under one key: its size says that it is whole.
+// We write nothing twice under one key: its size says that it is whole. Its ETag says that nobody else has, a restored backup, say.
 bool is_complete(const CheckpointSet& set, const std::vector<Object>& there) {
-  std::map<std::string_view, std::int64_t> sizes;
-  for (const auto& object : there) sizes[object.key] = object.size;
+  std::map<std::string_view, const Object*> objects;
+  for (const auto& object : there) objects[object.key] = &object;
   return std::ranges::all_of(set.files, [&](const auto& entry) {
-    const auto found = sizes.find(entry.second.key);
-    return found != sizes.end() && found->second == entry.second.size;
+    const auto& file = entry.second;
+    const auto found = objects.find(file.key);
+    if (found == objects.end() || found->second->size != file.size) return false;
+    return file.etag.empty() || found->second->etag.empty() || found->second->etag == file.etag;
   });
 }
 

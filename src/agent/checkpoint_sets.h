@@ -21,6 +21,7 @@ struct SavedFile {
   std::string key;  // relative to the place of the checkpoints
   std::int64_t size = 0;
   std::int64_t changed = 0;  // its time of last change, in nanoseconds
+  std::string etag{};        // of its object, as the store told it; empty: not known
   bool operator==(const SavedFile&) const = default;
 };
 
@@ -41,7 +42,7 @@ bool is_plain(std::string_view key);
 std::string text_of(const CheckpointSet& set);
 // None: it is no such text.
 std::optional<CheckpointSet> read_set(std::string_view text, std::string key);
-// Whether all its files are there.
+// Whether all its files are there, and, as far as the store tells, are the ones that were saved.
 bool is_complete(const CheckpointSet& set, const std::vector<objectstore::Object>& there);
 
 // Looks for the newest complete set.

@@ -118,7 +118,7 @@ void CheckpointSync::next() {
 
 void CheckpointSync::sent(const std::string& path, const Result<void>& result) {
   m_there.insert(m_key);  // perhaps, whatever the answer was
-  for (const auto& [file, state] : m_transfer->settled()) m_saved[file] = {m_key, state.size, state.changed};
+  for (const auto& [file, state] : m_transfer->settled()) m_saved[file] = {m_key, state.size, state.changed, state.etag};
   if (!result && (result.error().kind == ErrorKind::input || result.error().kind == ErrorKind::not_found))
     m_changed.insert(path);  // or it has gone
   else if (!result)

@@ -104,6 +104,36 @@ TEST_CASE_METHOD(Checkpoints, "a training does not begin anew because its checkp
   CHECK(restored.error().kind == ErrorKind::denied);
 }
 
+TEST_CASE_METHOD(Checkpoints, "a checkpoint that somebody has replaced by as many other bytes does not come back") {
+  save("1", "one");
+  save("2", "two");
+  std::string key;
+  {
+    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    running.advance(16s);
+    for (const auto& [name, content] : objects)
+      if (content == "two") key = name;
+    REQUIRE(kept() == Files{{"1", "one"}, {"2", "two"}});
+  }
+  objects[key] = "owt";
+  CHECK(kept().empty());
+  std::filesystem::remove_all(checkpoints.path);
+  REQUIRE(restore());
+  CHECK_FALSE(has_checkpoints(checkpoints));
+  CHECK(told == Texts{"checkpoints: none of the 1 saved states is complete"});
+  save("1", "one");
+  save("2", "two");
+  const CheckpointSync next(running, *stores, checkpoints, tell, 8, 15s);
+  running.advance(16s);
+  CHECK(kept() == Files{{"1", "one"}, {"2", "two"}});
+}
+
+TEST_CASE_METHOD(Checkpoints, "a set that tells no ETags, as of an earlier version, counts by its files' sizes") {
+  objects["jobs/job/checkpoints/.trainstep/files/a-1/1"] = "one";
+  objects["jobs/job/checkpoints/.trainstep/sets/0000000001-a.json"] = R"({"files":[["1",".trainstep/files/a-1/1",3,5]]})";
+  CHECK(kept() == Files{{"1", "one"}});
+}
+
 TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and nothing twice") {
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(14s);
