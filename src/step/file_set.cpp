@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,38 @@ Result<void> write_stream(const FileContent& file) {
   return {};
 }
 
+constexpr std::string_view ending = ".tstep";  // of NAME.PID.tstep, until it becomes NAME
+
+// Locked for as long as it is written. Whoever looks for what dead runs have left may have had it first.
+Fd create_locked(const std::string& path) {
+  struct stat made{};
+  while (true) {
+    Fd fd(create_new_file(path));
+    if (!fd || ::fstat(fd.get(), &made) != 0) return fd;
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
+    if (::fstat(fd.get(), &made) == 0 && made.st_nlink > 0) return fd;
+  }
+}
+
+bool is_unfinished(std::string_view name, std::string_view target) {
+  if (!name.starts_with(target) || !name.ends_with(ending) || name.size() < target.size() + ending.size() + 2) return false;
+  const auto pid = name.substr(target.size() + 1, name.size() - target.size() - ending.size() - 1);
+  return name[target.size()] == '.' && std::ranges::all_of(pid, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// What a run that was killed between two renames has left beside its target: its lock is nobody's.
+void remove_left(const std::filesystem::path& target) {
+  std::error_code code;
+  const auto name = target.filename().string();
+  const auto folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  for (auto entry = std::filesystem::directory_iterator(folder, code); !code && entry != std::filesystem::directory_iterator();
+       entry.increment(code)) {
+    if (!is_unfinished(entry->path().filename().string(), name)) continue;
+    const Fd left(::open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+  }
+}
+
 // The new contents beside their targets; those that were not renamed are removed.
 class Pending {
  public:
@@ -86,30 +119,36 @@ class Pending {
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
   ~Pending() {
-    for (const auto& [temporary, path] : m_files) ::unlink(temporary.c_str());
+    for (const auto& file : m_files) ::unlink(file.temporary.c_str());
   }
 
   Result<void> write(const FileContent& file) {
     const auto path = followed(file.path);  // what a link names is written, the link stays
     if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
-    auto temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
-    const Fd fd(create_new_file(temporary));
+    remove_left(path);
+    auto temporary = fmt::format("{}.{}{}", path.string(), ::getpid(), ending);
+    auto fd = create_locked(temporary);
     if (!fd) return cannot_write(file.path, errno);
-    m_files.emplace_back(std::move(temporary), path.string());
-    TRY(write_all(fd.get(), file.path, file.content));
-    if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) return cannot_write(file.path, errno);
+    m_files.push_back({std::move(temporary), path.string(), std::move(fd)});
+    const int written = m_files.back().lock.get();
+    TRY(write_all(written, file.path, file.content));
+    if (::fsync(written) != 0 && errno != EINVAL && errno != EROFS) return cannot_write(file.path, errno);
     return {};
   }
 
   Result<void> rename() {
-    for (const auto& [temporary, path] : m_files)
-      if (::rename(temporary.c_str(), path.c_str()) != 0) return cannot_write(path, errno);
+    for (const auto& file : m_files)
+      if (::rename(file.temporary.c_str(), file.path.c_str()) != 0) return cannot_write(file.path, errno);
     m_files.clear();
     return {};
   }
 
  private:
-  std::vector<std::pair<std::string, std::string>> m_files;
+  struct File {
+    std::string temporary, path;
+    Fd lock;
+  };
+  std::vector<File> m_files;
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ Result<void> try_file(std::string_view name, const fs::path& folder) {
 
 // The path below `existing`, part by part: it is made after the training. The last part gets a name for what is not finished, too.
 Result<void> check_names(std::string_view name, const fs::path& place, const fs::path& existing) {
-  constexpr std::size_t unfinished = std::string_view(".4194304.tmp").size();  // behind it; .NAME.trainstep is shorter
+  constexpr std::size_t unfinished = std::string_view(".4194304.tstep").size();  // behind it; .NAME.trainstep is shorter
   const auto most = ::pathconf(existing.c_str(), _PC_NAME_MAX);
   if (most > 0)
     for (const auto& part : place.lexically_relative(existing))

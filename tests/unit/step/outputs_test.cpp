@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/outputs.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +17,7 @@
 #include <set>
 
 #include "a_story.h"
+#include "base/fd.h"
 #include "base/files.h"
 #include "step/kfp_v1.h"
 
@@ -514,6 +521,39 @@ TEST_CASE("When one file cannot be written none appears") {
   CHECK(folder.names() == std::vector<std::string>{"folder"});
   CHECK_FALSE(write_together({{folder / "a", "1"}, {"/proc/none/x", "2"}}).has_value());
   CHECK(folder.names() == std::vector<std::string>{"folder"});
+}
+
+TEST_CASE("What a killed run has left unfinished goes with the next one, what others have there stays") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "a.7.tstep");
+  const std::vector<std::string> others{"a.1.tmp", "a.2024", "a.tstep", "a..tstep", "a.x1.tstep", "b.2.tstep", "ba.2.tstep"};
+  for (const std::string name : {"a.2.tstep", "a.4194304.tstep", "a.3.tstep"}) std::ofstream(folder / name) << "x";
+  for (const auto& name : others) std::ofstream(folder / name) << "x";
+  std::filesystem::create_symlink(folder / "a.2024", folder / "a.8.tstep");
+  Fd at_work(::open((folder / "a.3.tstep").c_str(), O_WRONLY | O_CLOEXEC));
+  REQUIRE(::flock(at_work.get(), LOCK_EX) == 0);
+  std::vector<std::string> stay{"a.3.tstep", "a.7.tstep", "a.8.tstep"};
+  stay.insert(stay.end(), others.begin(), others.end());
+  const auto names = [&] {
+    auto there = folder.names();
+    std::ranges::sort(there);
+    return there;
+  };
+  std::ranges::sort(stay);
+  REQUIRE(write_together({{folder / "a", "1"}}, [&]() -> Result<void> {
+    auto now = stay;
+    now.push_back(fmt::format("a.{}.tstep", ::getpid()));
+    std::ranges::sort(now);
+    CHECK(names() == now);
+    return {};
+  }));
+  stay.insert(stay.begin(), "a");
+  std::ranges::sort(stay);
+  CHECK(names() == stay);
+  at_work.close();
+  REQUIRE(write_together({{folder / "a", "2"}}));
+  std::erase(stay, "a.3.tstep");
+  CHECK(names() == stay);
 }
 
 TEST_CASE("The later of two contents for one path counts, and devices are written to, not replaced") {
