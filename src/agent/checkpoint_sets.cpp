@@ -38,10 +38,10 @@ bool is_plain(std::string_view key) { return !key.starts_with(own_folder); }
 
 std::string text_of(const CheckpointSet& set) {
   Json files = Json::array();
-  Json etags = Json::object();  // apart from the files: versions that know of none read these
+  Json etags = Json::array();  // apart from the files: versions that know of none read these
   for (const auto& [path, file] : set.files) {
     files.push_back({path, file.key, file.size, file.changed});
-    if (!file.etag.empty()) etags[path] = file.etag;
+    etags.push_back(file.etag);
   }
   return to_text(Json{{"files", std::move(files)}, {"etags", std::move(etags)}});
 }
@@ -51,15 +51,17 @@ std::optional<CheckpointSet> read_set(std::string_view text, std::string key) {
   const auto* files = json && json->is_object() ? find(*json, "files") : nullptr;
   if (files == nullptr || !files->is_array()) return std::nullopt;
   const auto* etags = find(*json, "etags");
+  const auto* tags = etags != nullptr && etags->is_array() && etags->size() == files->size() ? etags : nullptr;
   CheckpointSet set{std::move(key), {}};
+  std::size_t number = 0;
   for (const auto& file : *files) {
     if (!file.is_array() || file.size() != 4 || !file[0].is_string() || !file[1].is_string() || !file[2].is_number_integer() ||
         !file[3].is_number_integer())
       return std::nullopt;
     auto& saved = set.files[file[0].get<std::string>()];
     saved = {file[1].get<std::string>(), file[2].get<std::int64_t>(), file[3].get<std::int64_t>()};
-    const auto* etag = etags != nullptr && etags->is_object() ? find(*etags, file[0].get_ref<const std::string&>()) : nullptr;
-    if (etag != nullptr && etag->is_string()) saved.etag = etag->get<std::string>();
+    if (tags == nullptr) continue;
+    if (const auto& tag = (*tags)[number++]; tag.is_string()) saved.etag = tag.get<std::string>();
   }
   return set;
 }

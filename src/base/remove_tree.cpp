@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/remove_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "base/fd.h"
 #include "base/folder_rights.h"
 #include "base/mount.h"
+#include "base/walk_tree.h"
 
 namespace trainstep {
 namespace {
@@ -26,10 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t open_levels = 32;  // folders above the deepest that are kept open; programs nest them deeper than files may be open
 constexpr std::size_t named_at_most = 3;
 constexpr auto mounted = "something is mounted there";
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 struct Level {
   std::string name;
@@ -96,20 +91,10 @@ class Removal {
   }
 
   static int list(Level& level) {
-    const int copy = ::fcntl(level.folder.get(), F_DUPFD_CLOEXEC, 0);
-    const std::unique_ptr<DIR, CloseFolder> entries(copy < 0 ? nullptr : ::fdopendir(copy));
-    if (!entries) {
-      const int code = errno;
-      if (copy >= 0) ::close(copy);
-      return code;
-    }
-    errno = 0;
-    while (const auto* entry = ::readdir(entries.get())) {
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") level.left.emplace_back(name);
-      errno = 0;
-    }
-    return errno;
+    return each_name(level.folder.get(), [&](const char* name) {
+      level.left.emplace_back(name);
+      return true;
+    });
   }
 
   void leave() {

@@ -25,7 +25,7 @@ struct CloseFolder {
 struct Level {
   std::size_t length = 0;  // of its path
   Fd folder;
-  struct stat self{};
+  ino_t number = 0;
   std::vector<std::string> left;  // folders in it that are to be entered
 };
 
@@ -59,17 +59,15 @@ class Walker {
 
   void enter(int fd) {
     Level level{.length = m_path.size(), .folder = Fd(fd), .left = {}};
-    const int copy = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    const std::unique_ptr<DIR, CloseFolder> entries(copy < 0 ? nullptr : ::fdopendir(copy));
-    if (!entries) return unseen(errno);
-    ::fstat(fd, &level.self);
-    for (errno = 0; const auto* entry = ::readdir(entries.get()); errno = 0) {
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") look_at(level, entry->d_name);
-      if (m_over) return;
-    }
-    if (errno != 0) return unseen(errno);
+    if (fd < 0) return unseen(errno);
+    const int code = each_name(fd, [&](const char* name) {
+      look_at(level, name);
+      return !m_over;
+    });
+    if (code != 0) return unseen(code);
     if (m_levels.size() >= open_levels) m_levels[m_levels.size() - open_levels].folder.close();
+    struct stat self{};
+    if (::fstat(fd, &self) == 0) level.number = self.st_ino;
     m_levels.push_back(std::move(level));
   }
 
@@ -95,7 +93,7 @@ class Walker {
     above.folder = Fd(::openat(level.folder.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct stat found{};
     if (!above.folder || ::fstat(above.folder.get(), &found) != 0) return unseen(errno == ENOENT ? ESTALE : errno);
-    if (found.st_ino != above.self.st_ino || found.st_dev != above.self.st_dev) unseen(ESTALE);
+    if (found.st_ino != above.number) unseen(ESTALE);
   }
 
   const std::function<Walk(const std::string&, const struct stat&)>& m_see;
@@ -106,6 +104,21 @@ class Walker {
 };
 
 }  // namespace
+
+int each_name(int folder, const std::function<bool(const char* name)>& see) {
+  const int copy = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
+  const std::unique_ptr<DIR, CloseFolder> entries(copy < 0 ? nullptr : ::fdopendir(copy));
+  if (!entries) {
+    const int code = errno;
+    if (copy >= 0) ::close(copy);
+    return code;
+  }
+  for (errno = 0; const auto* entry = ::readdir(entries.get()); errno = 0) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && !see(entry->d_name)) return 0;
+  }
+  return errno;
+}
 
 int walk_tree(const std::filesystem::path& root, const std::function<Walk(const std::string&, const struct stat&)>& see) { return Walker(see)(root); }
 

@@ -9,6 +9,9 @@
 
 namespace trainstep {
 
+// Calls `see` with each name in a folder that is open for reading, but "." and "..", until it says false. 0, or an errno.
+int each_name(int folder, const std::function<bool(const char* name)>& see);
+
 enum class Walk { on, past, stop };  // `past`: not into this folder
 
 // Sees everything below `root`, a folder or a link to one: its path below the root, "/a/b", and lstat(2) of it. No link is followed. Time and memory

@@ -74,14 +74,11 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
                const ToPipeline& pipeline, std::function<void()> done) {
   auto& log = listeners.own_log();
   bool committed = false;
-  int stopped = 0;
   const step::FileReader reader = [&, read = reader_of(pipeline.contents)](const std::string& path, std::size_t limit) {
     return read(committed ? path : place_of(inputs, outcome, path), limit);
   };
   const auto commit = [&]() -> Result<void> {
     if (!pipeline.commit) return {};
-    stopped = pipeline.stopped ? pipeline.stopped() : 0;
-    if (stopped != 0) return Error{ErrorKind::cancelled, "the outputs were not put to their places"};
     ASSIGN(const auto told, pipeline.commit());
     committed = true;
     for (auto& output : outcome.outputs) output.pending.clear();
@@ -95,9 +92,9 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
       step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
                   step::final_metrics(outcome, reader), report == nullptr ? std::string() : report->path});
   auto written = step::write_outputs(*story, reader, commit);
-  if (stopped != 0) {
-    log.say(loop.now(), log::Level::info, fmt::format("{} received: what the training has written is not delivered", result::signal_name(stopped)));
-    outcome.verdict = {result::VerdictClass::cancelled, "", std::nullopt, false, stopped};
+  if (!written && written.error().kind == ErrorKind::cancelled) {
+    outcome.verdict.verdict_class = result::VerdictClass::cancelled;
+    outcome.verdict.signal = pipeline.stopped;
     written = step::write_outputs(*story, reader, {});
   }
   if (!written) {

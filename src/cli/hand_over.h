@@ -30,8 +30,7 @@ struct ToPipeline {
   std::map<std::string, std::string> contents = {};  // by address: what lies there of the program's outputs, as far as it was read
   // run::Backend::commit(), or what does the same; called once, after a success. Null: there is nothing to commit.
   std::function<Result<std::vector<std::string>>()> commit = {};
-  // Asked before that, once more: the signal of somebody who wants an end, or 0. Null: it is too late.
-  std::function<int()> stopped = {};
+  int stopped = 0;  // by which signal, where that ended as cancelled
 };
 
 // The log, the console, Argo's progress file where there is one, the record if it is wanted (may be null).

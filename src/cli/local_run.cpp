@@ -111,14 +111,14 @@ class LocalRun {
         m_plan(plan),
         m_run_dir(run_folder(command, plan)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
-        m_pipeline{nullptr, command.termination_log, {}, [this] { return m_backend.commit(); }},
+        m_pipeline{nullptr, command.termination_log},
         m_backend(m_loop, plan, local_options(command, std::move(scratch))),
         m_runner(m_loop, m_backend, m_listeners.all(), rules_of(plan)),
         m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_backend.hold_output(pressure); }) {}
 
   int operator()(int guard_fd) {
     const process::Signals signals(m_loop, [this](int signal) { stop(signal); });
-    m_pipeline.stopped = [guard_fd] { return stopped_meanwhile(guard_fd); };
+    m_pipeline.commit = [this, guard_fd] { return commit(guard_fd); };
     if (guard_fd >= 0) {
       m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
         m_loop.forget(guard_fd);
@@ -152,6 +152,14 @@ class LocalRun {
     options.python = command.python;
     options.scratch = std::move(scratch);
     return options;
+  }
+
+  Result<std::vector<std::string>> commit(int guard_fd) {
+    m_pipeline.stopped = stopped_meanwhile(guard_fd);
+    if (m_pipeline.stopped == 0) return m_backend.commit();
+    const auto said = result::signal_name(m_pipeline.stopped) + " received: what the training has written is not delivered";
+    m_listeners.console().say(m_loop.now(), said);
+    return Error{ErrorKind::cancelled, said};
   }
 
   void stop(int signal) { m_over ? m_reader.hurry() : m_runner.request_stop(signal); }

@@ -92,7 +92,7 @@ void MetricReader::feed(std::string_view line, Time at) {
 
 // No value is read that is cut: what stands at the end waits for the next piece, from its last drawn version on, or from a blank that is far enough
 // away. A longer word is not read: behind what stands for it, its rest is no name either.
-void MetricReader::feed_piece(std::string_view piece, bool goes_on, Time at) {
+[[gnu::cold]] void MetricReader::feed_piece(std::string_view piece, bool goes_on, Time at) {
   auto text = std::exchange(m_tail, {}).append(piece);
   if (goes_on) {
     auto from = text.find_last_of('\r', text.find_last_not_of('\r'));

@@ -22,6 +22,7 @@
 #include "base/links.h"
 #include "base/regular_file.h"
 #include "base/time.h"
+#include "base/walk_tree.h"
 
 namespace trainstep::step {
 namespace {
@@ -101,15 +102,15 @@ bool is_unfinished(std::string_view name, std::string_view target) {
 
 // What a run that was killed between two renames has left beside its target: its lock is nobody's.
 void remove_left(const std::filesystem::path& target) {
-  std::error_code code;
   const auto name = target.filename().string();
-  const auto folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  for (auto entry = std::filesystem::directory_iterator(folder, code); !code && entry != std::filesystem::directory_iterator();
-       entry.increment(code)) {
-    if (!is_unfinished(entry->path().filename().string(), name)) continue;
-    const Fd left(::open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
-  }
+  const Fd folder(::open(target.has_parent_path() ? target.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return;
+  each_name(folder.get(), [&](const char* entry) {
+    if (!is_unfinished(entry, name)) return true;
+    const Fd left(::openat(folder.get(), entry, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder.get(), entry, 0);
+    return true;
+  });
 }
 
 // The new contents beside their targets; those that were not renamed are removed.
