@@ -103,7 +103,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_version = text(metadata_of(m_submitted->object), "resourceVersion");
   m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
   know_follower(m_submitted->object);
-  m_taken_over = m_submitted->followed;
+  m_taken_over = m_later = m_submitted->followed;
   if (m_taken_over && !m_removal_wanted && !m_keep_wanted) return left_to_follower();
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));

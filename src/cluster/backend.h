@@ -100,6 +100,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] std::optional<Duration> clusters_clock() const;
   [[nodiscard]] Lease::Job lease_of_job() const;
   [[nodiscard]] bool is_taken_over(const Json& object) const;
+  [[nodiscard]] bool is_anothers(const Json& job) const;
   [[nodiscard]] bool is_over(const Json& job) const;
   void know_follower(const Json& object);
   void left_to_follower();
@@ -212,7 +213,8 @@ class ClusterBackend : public run::Backend {
   bool m_kept = false;  // it was left to another attempt before it was found
   bool m_only_end = false;
   std::string m_follower_before;  // of the job as it was found
-  bool m_taken_over = false;      // another attempt follows it
+  bool m_taken_over = false;      // another attempt follows it …
+  bool m_later = false;           // … which has begun after this one
   bool m_leased = false;          // it has a deadline of an attempt before, as it was seen last
   bool m_lifting = false;
   bool m_begun = false;                  // it has run, as far as was ever seen: who suspends a job may take its start time away

@@ -199,6 +199,7 @@ void ClusterBackend::know_job(const Json& object) {
   m_waits = is_suspended(object) && !m_begun;
   m_own = own_deadline(object, m_plan.options.run_policy.active_deadline);
   m_taken_over = is_taken_over(object);
+  m_later = m_order->is_later(object);
 }
 
 // An attempt that was lost may leave a deadline at any time: its process need not know that the job is followed.

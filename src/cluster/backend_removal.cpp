@@ -125,18 +125,18 @@ Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem)
   return std::min(m_client.pause(tries, problem.retry_after), removal_patience / 4);
 }
 
-// Only who cancels the run ends a job that another attempt follows: this one was lost, and its process has lived on. A signal alone says nothing of
-// that, and whatever has changed since the job was seen, the API server tells by its version.
+// This attempt may have been lost, and its process have lived on: then another one follows the job. A signal alone says nothing of that, nor what a
+// watch tells late of the Workflow; whatever has changed since the job was seen, the API server tells by its version.
 void ClusterBackend::try_to_remove() {
-  if (m_taken_over && !m_removal_at_once) {
+  if (m_taken_over && (!m_removal_at_once || m_later)) {
     m_timer = m_client.loop().after(Duration(0), [this] { left_to_follower(); });
     return;
   }
-  Removal::Order order{job_path(), m_uid, m_removal_at_once ? "" : m_version};
+  Removal::Order order{job_path(), m_uid, m_version};
   order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
   // A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
   order.spares = [this](const Json& job) {
-    if (!m_removal_at_once && is_taken_over(job)) return true;
+    if (is_anothers(job)) return true;
     return m_facts.workflow && m_plan.options.cleanup == "default" && kinds::find(m_plan.kind).judge(job).state == kinds::Judgement::State::succeeded;
   };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
@@ -144,6 +144,9 @@ void ClusterBackend::try_to_remove() {
                                                       {},
                                                       [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
 }
+
+// Who cancels the run ends a job whoever follows it, but for a later attempt, which is told of the cancel, too – unless that is an old one.
+bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_order->is_later(job) : is_taken_over(job); }
 
 void ClusterBackend::left_to_follower() {
   m_removal_wanted = false;
@@ -166,7 +169,7 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
   }
   if (outcome.end == Removal::End::spared) {
     m_removal_wanted = false;
-    if (!m_removal_at_once && is_taken_over(outcome.last)) return left_to_follower();
+    if (is_anothers(outcome.last)) return left_to_follower();
     tell("the job has succeeded meanwhile: it is left to its workflow");
     return emit(follow::JobGone{});
   }

@@ -143,7 +143,8 @@ void Client::failed(CallId id, ApiError error) {
   const bool late = call.late && (call.silence_counts || error.status != 0);
   if (token_due) call.refused = false;  // the next refusal makes it read the token anew
   const bool doubtful = call.surely_there && (error.status == 403 || error.status == 404) && ++call.moments <= most_doubts;
-  const bool momentary = doubtful || (!call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments);
+  const bool conflict = error.status == 409 && call.versioned;
+  const bool momentary = doubtful || (!conflict && !call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments);
   if (late || !(expired || token_due || momentary || retryable(error))) {
     if (call.tries > 1 && (momentary || retryable(error))) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));

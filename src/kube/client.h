@@ -76,8 +76,8 @@ class Client {
   // `path`: the collection. fieldValidation=Strict; dry_run: dryRun=All. After a try whose answer was lost, the next may find its own object
   // (AlreadyExists).
   CallId create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done);
-  // RFC 7396 merge patch of what no other writer changes: a conflict, or a refusal that may be of the moment, is tried again a few times;
-  // no Retry-After counts for more than a quarter of the patience.
+  // RFC 7396 merge patch. A refusal that may be of the moment is tried again a few times, as is a conflict, unless the patch names a resourceVersion:
+  // else it is of what no other writer changes. No Retry-After counts for more than a quarter of the patience.
   CallId merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
   // Server-side apply as the field manager "trainstep", forced.
   CallId apply(const Path& path, const Json& object, Retry retry, Done done);

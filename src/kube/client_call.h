@@ -26,7 +26,8 @@ struct Client::Call {
   int tries = 0;
   bool refused = false;                      // the last answer was 401
   int unauthorized = 0;                      // such answers, also with a token that was read anew
-  std::string changes;                       // the object that a patch is for, whatever its version: what may be of the moment is tried again, too
+  std::string changes;                       // the object that a patch is for: what may be of the moment is tried again, too …
+  bool versioned = false;                    // … but no conflict: it is for one version
   int moments = 0;                           // such answers
   Duration longest_pause = Duration::max();  // of a patch, whatever a server wishes: a kept job must not be lost by it
   bool late = false;                         // no further try

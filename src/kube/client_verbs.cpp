@@ -73,7 +73,10 @@ Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry re
   auto sent = request("PATCH", path, {});
   set_body(sent, "application/merge-patch+json", patch);
   const auto id = begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
-  m_calls.at(id)->changes = path.name;
+  auto& call = *m_calls.at(id);
+  call.changes = path.name;
+  const auto* metadata = find(patch, "metadata");
+  call.versioned = metadata != nullptr && metadata->is_object() && find(*metadata, "resourceVersion") != nullptr;
   return id;
 }
 

@@ -33,6 +33,7 @@ struct Cancelled : FakeStore {
   std::function<void()> pod_writes = [] {};  // in its last second
   std::function<void()> marked = [] {};      // a PATCH has come, which is never answered
   std::function<void()> end = [this] { stop(); };
+  Reply own_pod = test::own_pod();
   bool store_away = false, has_data = true, cancelled = true;
   Time stopped, concluded;
 
@@ -61,6 +62,7 @@ struct Cancelled : FakeStore {
     const auto& path = asked.request.url.path;
     const auto& method = asked.request.method;
     if (path.ends_with("/secrets/training")) return test::bucket_secret();
+    if (test::is_of_own_pod(asked)) return own_pod;
     if (path == "/apis/batch/v1") return test::serves_jobs();
     if (method == "POST" && path.ends_with("/jobs")) {
       const auto made = test::made(asked.request.body, "u");
@@ -123,6 +125,17 @@ TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still writes to the job'
   live();
   CHECK(problem->empty());
   CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Cancelled, "the data of a job stay where the next attempt may have come, which has a job of that name") {
+  options.facts = test::facts_in_pod();
+  bool stays = true;
+  SECTION("its pod is gone") { own_pod = kube::test::absent("step-1"); }
+  SECTION("its pod is there") { stays = false; }
+  pod_writes = [this] { put(prefix + "/outputs/model_dir/weights", "w"); };
+  live();
+  CHECK(problem->empty());
+  CHECK(objects.empty() != stays);
 }
 
 TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still puts where others look goes again, and nothing of others") {

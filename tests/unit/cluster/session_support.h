@@ -44,6 +44,21 @@ inline cluster::SessionOptions bucket_options() {
   options.facts->image = "trainstep:1";
   return options;
 }
+// Of a Workflow, in a pod of its own.
+inline cluster::Facts facts_in_pod() {
+  cluster::Facts facts;
+  facts.name_space = "team";
+  facts.image = "trainstep:1";
+  facts.pod = "step-1";
+  facts.pod_uid = "p-1";
+  facts.workflow = cluster::Workflow{"argoproj.io/v1alpha1", "wf", "w"};
+  facts.began = from_rfc3339("2026-03-01T10:00:00Z");
+  return facts;
+}
+inline bool is_of_own_pod(const FakeTransport::Asked& asked) { return asked.request.url.path.ends_with("/pods/step-1"); }
+inline Reply own_pod(const std::string& uid = "p-1", const std::string& phase = "Running") {
+  return Reply::text(to_text(Json{{"metadata", {{"name", "step-1"}, {"uid", uid}}}, {"status", {{"phase", phase}}}}));
+}
 inline Reply bucket_secret() {
   return secret("training", {{"minio-url", "http://store:9000"},
                              {"minio-bucket", "bkt"},

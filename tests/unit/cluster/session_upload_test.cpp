@@ -7,6 +7,7 @@
 #include "cluster/session.h"
 #include "support/temp_dir.h"
 #include "unit/cluster/session_support.h"
+#include "unit/kube/harness.h"
 #include "unit/objectstore/fake_store.h"
 
 using namespace trainstep;
@@ -30,6 +31,7 @@ struct Step : FakeStore {
   Reply absent = Reply::text(R"({"kind": "Status", "reason": "NotFound", "details": {}, "code": 404})", 404);
   Reply job = absent;  // since the step has looked for it
   bool looked = false;
+  Reply own_pod = test::own_pod();
 
   Step() {
     REQUIRE(write_file_atomically(folder.path() / "data/a", "1"));
@@ -49,6 +51,7 @@ struct Step : FakeStore {
   std::optional<Reply> scripted(const FakeTransport::Asked& asked) {
     const auto& path = asked.request.url.path;
     if (path.ends_with("/secrets/training")) return test::bucket_secret();
+    if (test::is_of_own_pod(asked)) return own_pod;
     if (path.starts_with("/api")) return std::exchange(looked, true) ? job : absent;
     if (asked.line().starts_with(stuck_at) && stuck_after-- == 0) return Reply::silent();
     return std::nullopt;
@@ -135,4 +138,40 @@ TEST_CASE_METHOD(Step, "what a store commits seconds after the cancel goes, too"
   CHECK(problem->empty());
   CHECK(objects.empty());
   CHECK(uploads.empty());
+}
+
+TEST_CASE_METHOD(Step, "an attempt that was lost leaves what lies at its places to the next one") {
+  options.facts = test::facts_in_pod();
+  begin();
+  REQUIRE(objects.size() == 1);
+  bool stays = true, known = true;
+  SECTION("its pod is gone") { own_pod = kube::test::absent("step-1"); }
+  SECTION("its pod is another by now") { own_pod = test::own_pod("p-2"); }
+  SECTION("its pod has ended by the word of who has lost it") { own_pod = test::own_pod("p-1", "Failed"); }
+  SECTION("nobody can say") {
+    own_pod = Reply::silent();
+    known = false;
+  }
+  SECTION("its pod is there") { stays = false; }
+  session->request_stop(SIGTERM);
+  loop.run(1min);
+  REQUIRE(problem);
+  CHECK(problem->empty() == known);
+  CHECK(objects.empty() != stays);
+}
+
+TEST_CASE_METHOD(Step, "an attempt whose pod goes while it removes what it has brought takes nothing from the next one") {
+  options.facts = test::facts_in_pod();
+  begin();
+  REQUIRE(objects.size() == 1);
+  const auto brought = objects.begin()->first;
+  session->request_stop(SIGTERM);
+  loop.after(500ms, [this, brought] {
+    own_pod = kube::test::absent("step-1");
+    objects[brought] = "of the next attempt";
+  });
+  loop.run(1min);
+  REQUIRE(problem);
+  CHECK(problem->empty());
+  CHECK(objects.contains(brought));
 }

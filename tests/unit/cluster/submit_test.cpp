@@ -59,6 +59,7 @@ struct Server {
     }
     if (request.request.method == "PATCH") {
       patches.push_back(Json::parse(request.request.body));
+      if (meanwhile) meanwhile();
       if (refused_patch) return *refused_patch;
       return Reply::text(to_text(job));
     }
@@ -98,6 +99,7 @@ struct Server {
     facts.began = from_rfc3339(time);
   }
   std::vector<Json> patches;
+  std::function<void()> meanwhile;
 };
 
 const auto quota = [] { return refusal(403, "Forbidden", "jobs.batch \"x\" is forbidden: exceeded quota: jobs"); };
@@ -177,6 +179,38 @@ TEST_CASE_METHOD(Server, "a job that is made says when the attempt that makes it
   CHECK_FALSE((**result).adopted);
   const auto expected = made_anew ? from_rfc3339("2026-03-01T10:05:01Z") : facts.began;
   CHECK(began_by((**result).object) == expected);
+}
+
+TEST_CASE_METHOD(Server, "a job that another attempt takes up before this one's word has come is that attempt's") {
+  begins_at("2026-03-01T10:00:00Z");
+  own_pod = nullptr;
+  job = of_an_earlier_attempt();
+  job["metadata"]["resourceVersion"] = "5";
+  refused_patch = refusal(409, "Conflict", "the object has been modified");
+  SECTION("it trains") {}
+  SECTION("nobody answers") { refused_patch = Reply::silent(); }
+  SECTION("it is left with a deadline") { job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-03-01T11:00:00Z"; }
+  meanwhile = [this] {
+    job["metadata"]["resourceVersion"] = "6";
+    job["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-03-01T10:01:00Z";
+    job["metadata"]["annotations"]["trainstep.dev/followed-by"] = "attempt-2";
+  };
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).followed);
+  for (const auto& patch : patches) CHECK(patch["metadata"]["resourceVersion"] == "5");
+}
+
+TEST_CASE_METHOD(Server, "a job that changes whenever it is to be taken up is followed all the same") {
+  job = of_an_earlier_attempt();
+  job["metadata"]["resourceVersion"] = "5";
+  refused_patch = refusal(409, "Conflict", "the object has been modified");
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).adopted);
+  CHECK(patches.size() == 6);
 }
 
 TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says since when") {
