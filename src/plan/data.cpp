@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "plan/apart.h"
+#include "plan/checkpoint_place.h"
 #include "plan/names.h"
 #include "plan/plan.h"
 
@@ -91,6 +92,7 @@ class Router {
           fmt::format("job_options.checkpoint_dir: {} lies on no claim, and there is no bucket to keep it in; let it lie below train_mount "
                       "with pvc_name, or name a bucket in cluster_configuration_secret",
                       folder));
+    TRY(check_checkpoint_place(m_plan));
     m_data.task.checkpoints = {folder, {m_data.prefix.uri + "/checkpoints", m_data.prefix.store, ""}};
     return {};
   }

@@ -475,6 +475,32 @@ TEST_CASE("checkpoints are kept below the job's prefix, unless they lie on the c
   CHECK_FALSE(c.refusal().empty());
 }
 
+TEST_CASE("checkpoints lie apart from inputs and outputs in the pods and from this program's folder, else they are refused") {
+  const auto refused = [](const std::string& folder, const std::string& train_mount = "/train") {
+    Case c;
+    c.folder().any_input().claim("models", "/models").output("model", path("model_dir", "/models/run/m"));
+    c.request.train_mount = train_mount;
+    c.request.job_options = {{"checkpoint_dir", folder}};
+    auto plan = make_plan(c.request, {"Job", "PyTorch", "MPI", "TF"});
+    REQUIRE(plan);
+    const auto routed = route_data(*plan, c.known);
+    if (!routed) CHECK(routed.error().kind == ErrorKind::input);
+    return routed ? std::string() : routed.error().message;
+  };
+  CHECK_THAT(refused("/train"), Contains("job_options.checkpoint_dir: /train holds train_dataset_dir (/train/inputs/data)"));
+  CHECK_THAT(refused("/"), Contains("holds"));
+  CHECK_THAT(refused("/work/./inputs/", "/work/"), Contains("holds train_dataset_dir"));
+  CHECK_THAT(refused("/train/inputs/data"), Contains("is also train_dataset_dir"));
+  CHECK_THAT(refused("/train/inputs/data/saved"), Contains("lies in train_dataset_dir"));
+  CHECK_THAT(refused("/trainstep/outputs/model/m/saved"), Contains("lies in model_dir (/trainstep/outputs/model/m)"));
+  CHECK_THAT(refused("/trainstep/outputs/accuracy"), Contains("holds accuracy (/trainstep/outputs/accuracy/data)"));
+  CHECK_THAT(refused("/mnt/trainstep/0/run"), Contains("holds model_dir (/mnt/trainstep/0/run/m)"));
+  CHECK_THAT(refused("/trainstep/saved"), Contains("lies in this program's own folder (/trainstep)"));
+  CHECK(refused("/train/saved").empty());
+  CHECK(refused("/train", "/work").empty());
+  CHECK(refused("/train/inputs/data2").empty());
+}
+
 TEST_CASE("an address of an output lies apart from those of inputs and from the job's own folder, else it is refused") {
   const auto refused = [](const std::string& data, const std::string& model, const StoreAccess& of_model = minio) {
     Case made;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/checkpoint_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "plan/apart.h"
+#include "plan/mounts.h"
+#include "plan/plan.h"
+
+namespace trainstep::plan {
+namespace {
+
+// By the name of the step's path, where it has one: that is what its caller knows.
+template <typename Bound>
+std::string shown_name(const std::vector<Bound>& bound, const std::string& formal) {
+  const auto found = std::ranges::find(bound, formal, &Bound::name);
+  return found != bound.end() && found->path ? found->path->name : formal;
+}
+
+std::vector<Place> places_in_pods(const Plan& plan) {
+  std::vector<Place> places;
+  const auto add = [&](const std::string& name, const std::string& path) { places.push_back({name, normal_path(path), path, false}); };
+  for (const auto& [formal, path] : plan.data.placement.inputs) add(shown_name(plan.binding.inputs, formal), path);
+  for (const auto& output : plan.data.task.outputs) {
+    const auto name = shown_name(plan.binding.outputs, output.name);
+    add(name, output.path);
+    if (!output.folder_is.empty()) add(name, (std::filesystem::path(output.folder_is) / std::filesystem::path(output.path).filename()).string());
+  }
+  places.push_back({"this program's own folder", std::string(agent_folder), std::string(agent_folder), false});
+  return places;
+}
+
+}  // namespace
+
+Result<void> check_checkpoint_place(const Plan& plan) {
+  const auto& given = plan.options.checkpoint_dir;
+  const auto folder = normal_path(given);
+  for (const auto& other : places_in_pods(plan)) {
+    const auto* relation = folder == other.where          ? "is also"
+                           : lies_in(other.where, folder) ? "holds"
+                           : lies_in(folder, other.where) ? "lies in"
+                                                          : nullptr;
+    if (relation != nullptr)
+      return input_error(
+          fmt::format("job_options.checkpoint_dir: {} {} {} ({}); checkpoints need a folder of their own, apart from inputs and outputs", given,
+                      relation, other.name, other.shown));
+  }
+  return {};
+}
+
+}  // namespace trainstep::plan
