@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "plan/addresses.h"
 #include "plan/apart.h"
 #include "plan/checkpoint_place.h"
 #include "plan/names.h"
@@ -256,9 +257,7 @@ std::string wanted_paths(const Plan& plan) {
   return names;
 }
 
-}  // namespace
-
-Result<void> route_data(Plan& plan, const DataFacts& facts) {
+Result<void> route(Plan& plan, const DataFacts& facts) {
   plan.data = {};
   if (facts.folder) add_tensorboard_access(plan, facts.folder->store);
   const auto paths = wanted_paths(plan);
@@ -279,6 +278,14 @@ Result<void> route_data(Plan& plan, const DataFacts& facts) {
       "{}: to bring files into the pods and back, an image that holds trainstep is needed there; in a pod it is the step's own, here name one "
       "with job_options.agent_image",
       paths));
+}
+
+}  // namespace
+
+Result<void> route_data(Plan& plan, const DataFacts& facts) {
+  TRY(route(plan, facts));
+  plan.spec_hash = hash_with_addresses(plan);
+  return {};
 }
 
 }  // namespace trainstep::plan

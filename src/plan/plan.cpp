@@ -144,7 +144,7 @@ Result<void> check_volumes(const Plan& plan) {
   return {};
 }
 
-// Not in it: addresses of the step's paths (a new attempt may have other ones) and what only concerns how we wait.
+// Not in it: what only concerns how we wait. Addresses come to it when it is known which of them the pods see (route_data).
 std::string hash_of(const Request& request, const Plan& plan) {
   const Json parts = {request.train_specification,
                       request.train_parameters,

@@ -516,3 +516,53 @@ TEST_CASE("an address of an output lies apart from those of inputs and from the 
   CHECK(refused("s3://b/run/data", "s3://b/run/model").empty());
   CHECK(refused("s3://b/run/data", "s3://b/run", aws).empty());  // another store
 }
+
+namespace {
+
+// A job from the address `data` to the address `model`, or by the step's own paths.
+Case moved(const StepPath& data, const StepPath& model, const StoreAccess& access = minio) {
+  Case c;
+  c.folder().claim("team", "/team", "a").input(data).output("model", model).store("s3://b/data?X=1", access).store("minio://b/data/", access);
+  c.store("s3://b/data", access).store("s3://b/other", access);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("the spec hash changes with each place that the pods read or write, however it is reached") {
+  const auto data = path("train_dataset_dir", "", "s3://b/data");
+  const auto model = path("model_dir", "/team/m");
+  const auto before = moved(data, model).routed().spec_hash;
+  CHECK(moved(data, model).routed().spec_hash == before);
+  CHECK(moved(path("train_dataset_dir", "", "s3://b/other"), model).routed().spec_hash != before);
+  CHECK(moved(data, model, aws).routed().spec_hash != before);
+  CHECK(moved(path("train_dataset_dir", "/team/d"), model).routed().spec_hash != before);
+  CHECK(moved(path("train_dataset_dir", "/team/d"), model).routed().spec_hash !=
+        moved(path("train_dataset_dir", "/team/e"), model).routed().spec_hash);
+  CHECK(moved(data, path("model_dir", "/team/m2")).routed().spec_hash != before);
+  CHECK(moved(data, path("model_dir", "", "s3://b/other")).routed().spec_hash != before);
+  auto shown = moved(data, model);
+  shown.request.tensorboard_s3_address = "s3://logs/run";
+  CHECK(shown.routed().spec_hash != before);
+}
+
+TEST_CASE("the spec hash is the same for two attempts whose own paths, queries or mounts differ") {
+  const auto data = path("train_dataset_dir", "", "s3://b/data");
+  const auto model = path("model_dir", "/team/m");
+  const auto before = moved(data, model).routed().spec_hash;
+  CHECK(moved(path("train_dataset_dir", "/tmp/x", "s3://b/data?X=1"), model).routed().spec_hash == before);
+  CHECK(moved(path("train_dataset_dir", "", "minio://b/data/"), model).routed().spec_hash == before);
+  auto elsewhere = moved(data, path("model_dir", "/else/m"));
+  elsewhere.known.claims = {{"scratch", "/scratch", ""}, {"team", "/else", "a/"}};
+  CHECK(elsewhere.routed().spec_hash == before);
+  auto whole = moved(data, path("model_dir", "/whole/a/m"));
+  whole.known.claims = {{"team", "/whole", ""}};
+  CHECK(whole.routed().spec_hash == before);
+  auto other_keys = moved(data, model, StoreAccess{minio.endpoint, minio.region, true, "renewed", "a", "s"});
+  CHECK(other_keys.routed().spec_hash == before);
+  const auto carried = moved(path("train_dataset_dir", "/tmp/1/d"), path("model_dir", "/tmp/1/m"));
+  auto again = moved(path("train_dataset_dir", "/tmp/2/d"), path("model_dir", "/tmp/2/m"));
+  again.known.folder->uri = "s3://jobs/renamed";
+  CHECK(again.routed().spec_hash == carried.routed().spec_hash);
+  CHECK(carried.routed().spec_hash == carried.planned().spec_hash);
+}
