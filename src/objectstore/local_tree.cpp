@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 LocalFile local_file(std::string path, const struct stat& status) {
-  constexpr std::int64_t second = 1'000'000'000;
-  return {std::move(path), status.st_size, status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+  const auto nanoseconds = [](const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; };
+  return {std::move(path), status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
 }
 
 Result<LocalFile> state_of(const fs::path& file, std::string path) {

@@ -52,7 +52,7 @@ void Recognition::step() {
   }
   const auto etag = file.size <= m_limits.part ? m_etags.front() : etag_of_parts(m_etags);
   const auto now = read_state(m_root, file.path);
-  if (!etag.empty() && etag == object.etag && now && *now == file) m_same[file.path] = {file.size, file.changed, object.etag};
+  if (!etag.empty() && etag == object.etag && now && *now == file) m_same[file.path] = {file.size, file.changed, object.etag, file.touched};
   next();
 }
 

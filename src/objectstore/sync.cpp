@@ -19,7 +19,8 @@ bool same(const LocalFile& file, const Object& object, const KnownFiles& known) 
   const auto found = known.find(file.path);
   if (found == known.end() || object.etag.empty()) return false;
   const auto& last = found->second;
-  return file.size == last.size && file.changed == last.changed && object.size == last.size && object.etag == last.etag;
+  return file.size == last.size && file.changed == last.changed && file.touched == last.touched && object.size == last.size &&
+         object.etag == last.etag;
 }
 
 // Why a key cannot be a path that stays below its folder; "": it can.

@@ -16,7 +16,9 @@ struct LocalFile {
   std::string path;
   std::int64_t size = 0;
   std::int64_t changed = 0;  // its time of last change, in nanoseconds
-  bool operator==(const LocalFile&) const = default;
+  std::int64_t touched = 0;  // the same of its status, which no program can set: `cp -p` and `tar x` give new content an old time of change
+  // A new status alone (chmod, another link) is no change.
+  bool operator==(const LocalFile& other) const { return path == other.path && size == other.size && changed == other.changed; }
 };
 
 // How a file and its object were when they were last known to be the same.
@@ -24,6 +26,7 @@ struct Known {
   std::int64_t size = 0;
   std::int64_t changed = 0;
   std::string etag;
+  std::int64_t touched = 0;
 };
 using KnownFiles = std::map<std::string, Known>;  // by path
 

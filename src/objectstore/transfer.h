@@ -65,7 +65,7 @@ class Transfer {
   // Nothing more is begun, what is under way is cancelled.
   void fail(Error error);
   void moved(std::int64_t bytes) const;
-  void same(const LocalFile& file, const std::string& etag) { m_same[file.path] = {file.size, file.changed, etag}; }
+  void same(const LocalFile& file, const std::string& etag) { m_same[file.path] = {file.size, file.changed, etag, file.touched}; }
   // Once all that is known of has been queued, and after each call.
   void go_on();
   [[nodiscard]] std::filesystem::path place(const std::string& path) const { return path.empty() ? m_root : m_root / path; }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t largest_page = std::size_t{256} << 20U;
 constexpr ReadLimits limits{.bytes = largest_page, .depth = 4, .nodes = 40'000'000};
 
-// [["path", size, changed, "etag"], …]
+// [["path", size, changed, "etag", touched], …]
 objectstore::KnownFiles read_page(const std::filesystem::path& page) {
   objectstore::KnownFiles known;
   const auto text = read_regular_file(page, largest_page);
@@ -20,9 +20,10 @@ objectstore::KnownFiles read_page(const std::filesystem::path& page) {
   const auto json = parse_json(*text, "ledger", limits);
   if (!json || !json->is_array()) return known;
   for (const auto& file : *json)
-    if (file.is_array() && file.size() == 4 && file[0].is_string() && file[1].is_number_integer() && file[2].is_number_integer() &&
-        file[3].is_string())
-      known[file[0].get<std::string>()] = {file[1].get<std::int64_t>(), file[2].get<std::int64_t>(), file[3].get<std::string>()};
+    if (file.is_array() && file.size() == 5 && file[0].is_string() && file[1].is_number_integer() && file[2].is_number_integer() &&
+        file[3].is_string() && file[4].is_number_integer())
+      known[file[0].get<std::string>()] = {file[1].get<std::int64_t>(), file[2].get<std::int64_t>(), file[3].get<std::string>(),
+                                           file[4].get<std::int64_t>()};
   return known;
 }
 
@@ -46,7 +47,7 @@ void Ledger::add(const std::string& path, const std::string& uri, const objectst
 void Ledger::keep(const std::string& path, const std::string& uri) {
   if (m_folder.empty()) return;
   Json json = Json::array();
-  for (const auto& [file, state] : open({path, uri})) json.push_back({file, state.size, state.changed, state.etag});
+  for (const auto& [file, state] : open({path, uri})) json.push_back({file, state.size, state.changed, state.etag, state.touched});
   (void)write_file_atomically(page({path, uri}), to_text(json));
 }
 

@@ -38,6 +38,7 @@ TEST_CASE("a file travels unless file and object are both as they were when they
       {"the object is another", file, {{"a", 3, "f"}}, known, true},
       {"the object has another size", file, {{"a", 4, "e"}}, known, true},
       {"the file was touched", {"a", 3, 101}, {object}, known, true},
+      {"the file was written anew and got its old time", {"a", 3, 100, 7}, {object}, known, true},
       {"the file has grown", {"a", 4, 100}, {object}, known, true},
       {"the store knows no etags", file, {{"a", 3, ""}}, {{"a", {3, 100, ""}}}, true},
   };
