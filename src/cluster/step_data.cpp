@@ -8,25 +8,16 @@
 #include <utility>
 
 #include "base/regular_file.h"
-#include "base/text.h"
 #include "cluster/objects.h"
-#include "data/digest.h"
 #include "objectstore/remote_keys.h"
 
 namespace trainstep::cluster {
 namespace {
 
 using objectstore::Address;
-using objectstore::Keys;
 
 constexpr Duration patience{300'000};
 constexpr Duration second{1'000};
-
-Result<std::string> decoded(const Json& secret, const std::string& key) {
-  auto text = decode_base64(cluster::text(at(&secret, "data"), key));
-  if (!text || text->empty()) return input_error(fmt::format("Secret {}: no key {}", cluster::text(metadata_of(secret), "name"), key));
-  return std::string(trim(*text));
-}
 
 template <typename T>
 Result<T> without_status(objectstore::Answer<T> answer) {
@@ -43,13 +34,6 @@ Result<result::PodReport> report_in(std::string_view text) {
 }
 
 }  // namespace
-
-Result<Keys> keys_in(const Json& secret, const objectstore::KeysAt& at) {
-  Keys keys;
-  ASSIGN(keys.access_key, decoded(secret, at.access_key_key));
-  ASSIGN(keys.secret_key, decoded(secret, at.secret_key_key));
-  return keys;
-}
 
 StepData::StepData(const plan::Plan& plan, Surroundings surroundings) : m_plan(plan), m_surroundings(std::move(surroundings)) {}
 
@@ -74,15 +58,21 @@ void StepData::open(Done done) {
     return found(objectstore::keys_of(m_surroundings.home.loop(), m_surroundings.transport, m_surroundings.environment, access.region),
                  std::move(done));
   if (const auto known = m_surroundings.keys.find(access.secret); known != m_surroundings.keys.end())
-    return found(objectstore::fixed_keys(known->second), std::move(done));
+    return found(m_surroundings.keys_at.secret.empty() ? objectstore::fixed_keys(known->second) : renewed(m_surroundings.keys_at, known->second),
+                 std::move(done));
   m_call = m_surroundings.home.get({"v1", "secrets", m_surroundings.name_space, access.secret, ""}, {}, {patience, false},
                                    [this, &access, done = std::move(done)](kube::Answer answer) {
                                      m_call = 0;
                                      if (!answer) return done(in_context("keys of the object store", std::move(answer.error().error)));
-                                     auto keys = keys_in(*answer, {access.secret, access.access_key_key, access.secret_key_key});
+                                     const objectstore::KeysAt at{access.secret, access.access_key_key, access.secret_key_key};
+                                     auto keys = keys_in(*answer, at);
                                      if (!keys) return done(std::move(keys.error()));
-                                     found(objectstore::fixed_keys(std::move(*keys)), done);
+                                     found(renewed(at, std::move(*keys)), done);
                                    });
+}
+
+std::unique_ptr<objectstore::KeySource> StepData::renewed(const objectstore::KeysAt& at, objectstore::Keys first) {
+  return std::make_unique<SecretKeys>(m_surroundings.home, m_surroundings.name_space, at, std::move(first), m_surroundings.say);
 }
 
 void StepData::found(std::shared_ptr<objectstore::KeySource> keys, Done done) {

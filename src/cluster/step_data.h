@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/secret_keys.h"
 #include "data/pending_output.h"
 #include "http/transport.h"
 #include "kube/client.h"
@@ -22,9 +23,6 @@
 
 namespace trainstep::cluster {
 
-// What a Secret holds of the keys to a store, as the API server gives it. Errors: input.
-Result<objectstore::Keys> keys_in(const Json& secret, const objectstore::KeysAt& at);
-
 class StepData {
  public:
   struct Surroundings {
@@ -37,6 +35,7 @@ class StepData {
     std::function<void(const std::string& line)> say;
     // Asked before anything is removed: whether the next attempt may have come, whose data lie in the same places. `done`: once, perhaps at once.
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
+    objectstore::KeysAt keys_at = {};  // where `keys` were found, and are found anew when the store refuses them; without a Secret they stay
   };
   using Done = std::function<void(Result<void>)>;  // once, from the loop
 
@@ -74,6 +73,7 @@ class StepData {
  private:
   void open(Done done);
   void found(std::shared_ptr<objectstore::KeySource> keys, Done done);
+  std::unique_ptr<objectstore::KeySource> renewed(const objectstore::KeysAt& at, objectstore::Keys first);
   void later(std::function<void()> task);
   void remove(const std::string& uri, int looks, Done done);
   void unless_replaced(const Done& done, std::function<void()> task);

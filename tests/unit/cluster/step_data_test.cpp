@@ -30,6 +30,7 @@ struct Step : staging::test::StoreOfPod {
   std::map<std::string, Json> secrets;  // what the API server has: name → keys
   std::optional<Reply> no_secret;       // instead of any of them
   std::map<std::string, objectstore::Keys> known;
+  objectstore::KeysAt known_at;
   std::map<std::string, std::string> environment;
   Texts said;
   std::vector<run::OutputFound> outputs;
@@ -60,9 +61,10 @@ struct Step : staging::test::StoreOfPod {
   }
   static plan::TaskPlace at(const std::string& name) { return {name.empty() ? prefix : prefix + ("/" + name), 0, ""}; }
   StepData& step() {
-    if (!data)
-      data = std::make_unique<StepData>(plan, StepData::Surroundings{*client, transport, "team-a", environment, known, 1,
-                                                                     [this](const std::string& line) { said.push_back(line); }});
+    if (data) return *data;
+    StepData::Surroundings around{*client, transport, "team-a", environment, known, 1, [this](const std::string& line) { said.push_back(line); }};
+    around.keys_at = known_at;
+    data = std::make_unique<StepData>(plan, std::move(around));
     return *data;
   }
   Result<void> end(void (StepData::*what)(StepData::Done)) {
@@ -214,6 +216,56 @@ TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once f
   CHECK(read(in_pod("model/weights")) == "w");
   CHECK_THAT(transport.asked().at(before).header("Authorization"), Contains("Credential=other/"));
   CHECK(of_api() == Texts{"GET /api/v1/namespaces/team-a/secrets/team-keys", "GET /api/v1/namespaces/team-a/secrets/other"});
+}
+
+namespace {
+
+constexpr auto new_keys_said = "the object store does not take the keys of Secret team-keys any more: its new ones are used";
+
+// While the job trained the store's keys were replaced.
+struct Rotated : Step {
+  Rotated() {
+    write(input("data"), "1");
+    for (const auto* file : {"a", "b", "c"}) objects[std::string("jobs/job/outputs/model/") + file] = file;
+    objects["jobs/job/outputs/model.objects.json"] = staging::list_of(
+        {{.key = "a", .size = 1, .etag = etag("a")}, {.key = "b", .size = 1, .etag = etag("b")}, {.key = "c", .size = 1, .etag = etag("c")}});
+    output("model");
+    if (GENERATE(false, true)) {
+      known["team-keys"] = {"key-of-team", "secret-of-team", ""};
+      known_at = {"team-keys", "ak", "sk"};
+    }
+    REQUIRE(end(&StepData::upload));
+    at_first = api.asked().size();
+    fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      if (asked.header("Authorization").find("Credential=new-key/") != std::string::npos) return std::nullopt;
+      return refusal(403, "InvalidAccessKeyId");
+    };
+  }
+  std::size_t at_first = 0;  // readings of the Secret
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Rotated, "keys that the store does not take any more are read anew from their Secret, and it is said") {
+  secrets["team-keys"] = {{"ak", encode_base64("new-key")}, {"sk", encode_base64("new-secret")}};
+  REQUIRE(download());
+  CHECK(read(in_pod("model/c")) == "c");
+  CHECK(api.asked().size() == at_first + 1);
+  CHECK(std::ranges::count(said, new_keys_said) == 1);
+}
+
+TEST_CASE_METHOD(Rotated, "while their Secret has no other keys the store's refusal is told") {
+  const auto what = GENERATE(as<std::string>(), "the same", "none", "no Secret", "may not be read");
+  CAPTURE(what);
+  if (what == "none") secrets["team-keys"] = Json::object();
+  if (what == "no Secret") secrets.clear();
+  if (what == "may not be read") no_secret = kube::test::refusal(403, "Forbidden", "no");
+  const auto fetched = download();
+  REQUIRE_FALSE(fetched);
+  CHECK(fetched.error().kind == ErrorKind::denied);
+  CHECK_THAT(fetched.error().message, Contains("InvalidAccessKeyId"));
+  CHECK(api.asked().size() <= at_first + 2);
+  CHECK(std::ranges::count(said, new_keys_said) == 0);
 }
 
 TEST_CASE_METHOD(Step, "outputs that are not there are told with their address") {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/secret_keys.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "cluster/objects.h"
+#include "data/digest.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration patience{60'000};
+
+Result<std::string> decoded(const Json& secret, const std::string& key) {
+  auto text = decode_base64(cluster::text(at(&secret, "data"), key));
+  if (!text || text->empty()) return input_error(fmt::format("Secret {}: no key {}", cluster::text(metadata_of(secret), "name"), key));
+  return std::string(trim(*text));
+}
+
+}  // namespace
+
+Result<objectstore::Keys> keys_in(const Json& secret, const objectstore::KeysAt& at) {
+  objectstore::Keys keys;
+  ASSIGN(keys.access_key, decoded(secret, at.access_key_key));
+  ASSIGN(keys.secret_key, decoded(secret, at.secret_key_key));
+  return keys;
+}
+
+SecretKeys::SecretKeys(kube::Client& home, std::string name_space, objectstore::KeysAt at, objectstore::Keys first, Say say)
+    : m_home(home), m_name_space(std::move(name_space)), m_at(std::move(at)), m_keys(std::move(first)), m_say(std::move(say)) {}
+
+SecretKeys::~SecretKeys() { m_home.cancel(m_call); }
+
+// Of several requests under way with the same keys, the first that is refused has them read again.
+void SecretKeys::refused(const objectstore::Keys& keys) {
+  if (keys == m_keys) m_refused = true;
+}
+
+void SecretKeys::ask(Done done) {
+  if (!m_refused) return done(m_keys);
+  m_waiting.push_back(std::move(done));
+  if (m_waiting.size() > 1) return;
+  m_call = m_home.get({"v1", "secrets", m_name_space, m_at.secret, ""}, {}, {patience, false}, [this](const kube::Answer& answer) {
+    m_call = 0;
+    const auto keys = take(answer);
+    for (const auto& waiting : std::exchange(m_waiting, {})) waiting(keys);  // last: one may destroy this
+  });
+}
+
+Result<objectstore::Keys> SecretKeys::take(const kube::Answer& answer) {
+  if (!answer && answer.error().error.kind == ErrorKind::unavailable) return in_context("keys of the object store", Error(answer.error().error));
+  m_refused = false;
+  const auto found = answer ? keys_in(*answer, m_at) : Result<objectstore::Keys>(answer.error().error);
+  if (found && !(*found == m_keys)) {
+    m_keys = *found;
+    m_say(fmt::format("the object store does not take the keys of Secret {} any more: its new ones are used", m_at.secret));
+  }
+  return m_keys;
+}
+
+}  // namespace trainstep::cluster
