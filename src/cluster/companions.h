@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "data/json.h"
 #include "kube/client.h"
 
@@ -22,6 +23,7 @@ struct Companion {
 Companion claim(const std::string& name, const std::string& size, const std::string& access_mode);
 Companion secret(const std::string& name, const Json& text_by_key);
 
+// One of the job's that had the name before goes with that: it is waited for, and made anew.
 class Companions {
  public:
   // The client must outlive it. `job`: the object as the API server has it. `done`: once, from the loop. Errors: denied, input, unavailable.
@@ -32,7 +34,10 @@ class Companions {
 
  private:
   void next();
+  void look();
   void create();
+  [[nodiscard]] bool is_of_job_before(const Json& object) const;
+  void await_gone();
   void finish(Result<void> result);
   [[nodiscard]] kube::Path path(bool with_name) const;
 
@@ -43,6 +48,8 @@ class Companions {
   std::size_t m_at = 0;
   std::function<void(Result<void>)> m_done;
   kube::Client::CallId m_call = 0;
+  Loop::TimerId m_timer = 0;
+  Deadline m_gone_by;  // set when one of a job before is awaited to go
 };
 
 }  // namespace trainstep::cluster

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/companions.h"
 
+#include <deque>
+
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -19,10 +21,17 @@ struct Making {
   std::vector<Json> created;
   std::optional<Result<void>> result;
 
-  // `there`: whether the API server has it already; `look`, `make`: what it answers otherwise
+  std::deque<Reply> looks;  // before `look`
+
+  // `look`, `make`: what the API server answers
   void make(std::vector<Companion> companions, Reply look, Reply make) {
     h.server.serve([&](const FakeTransport::Asked& request) {
       asked.push_back(request.request.method + " " + request.request.url.path);
+      if (request.request.method == "GET" && !looks.empty()) {
+        auto first = looks.front();
+        looks.pop_front();
+        return first;
+      }
       if (request.request.method == "GET") return look;
       created.push_back(Json::parse(request.request.body));
       return make;
@@ -34,6 +43,10 @@ struct Making {
 
 Reply made() { return Reply::text("{}", 201); }
 Reply absent() { return refusal(404, "NotFound", "not found"); }
+Reply owned_by(const std::string& uid) {
+  const auto owners = Json::array({{{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"name", "digits-1"}, {"uid", uid}}});
+  return Reply::text(to_text(Json{{"metadata", {{"ownerReferences", owners}}}}));
+}
 
 }  // namespace
 
@@ -55,10 +68,12 @@ TEST_CASE_METHOD(Making, "a claim that is there stays somebody else's; who may n
 }
 
 TEST_CASE_METHOD(Making, "keys are made without looking first, and found again by the next attempt") {
-  const auto answer = GENERATE(made(), refusal(409, "AlreadyExists", "exists"));
-  make({secret("digits-1-keys", {{"minio-accesskey", "a"}, {"minio-secretkey", "s"}})}, absent(), answer);
+  const bool there = GENERATE(false, true);
+  make({secret("digits-1-keys", {{"minio-accesskey", "a"}, {"minio-secretkey", "s"}})}, owned_by("u"),
+       there ? refusal(409, "AlreadyExists", "exists") : made());
   REQUIRE((result && *result));
-  CHECK(asked == std::vector<std::string>{"POST /base/api/v1/namespaces/ns/secrets"});
+  CHECK(asked.front() == "POST /base/api/v1/namespaces/ns/secrets");
+  CHECK(asked.size() == (there ? 2 : 1));
   CHECK(created[0]["stringData"]["minio-secretkey"] == "s");
 }
 
@@ -67,4 +82,33 @@ TEST_CASE_METHOD(Making, "what may not be made is named, and no key is shown") {
   REQUIRE((result && !*result));
   CHECK(result->error().message.starts_with("digits-1-keys for the job: "));
   CHECK(result->error().message.find("very-secret") == std::string::npos);
+}
+
+TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goes with that one, and is made anew") {
+  looks = {owned_by("before"), owned_by("before"), absent()};
+  SECTION("a claim") { make({claim("scratch", "20Gi", "")}, owned_by("u"), made()); }
+  SECTION("keys") {
+    int posts = 0;
+    h.server.serve([&](const FakeTransport::Asked& request) {
+      if (request.request.method == "POST") created.push_back(Json::parse(request.request.body));
+      if (request.request.method == "POST") return ++posts == 1 ? refusal(409, "AlreadyExists", "exists") : made();
+      auto first = looks.front();
+      looks.pop_front();
+      return first;
+    });
+    const Companions all(*h.client, job, {secret("digits-1-keys", {{"minio-secretkey", "s"}})}, [&](Result<void> done) { result = std::move(done); });
+    h.loop.run(1min);
+  }
+  REQUIRE((result && *result));
+  CHECK(looks.empty());
+  REQUIRE(!created.empty());
+  CHECK(created.back()["metadata"]["ownerReferences"][0]["uid"] == "u");
+}
+
+TEST_CASE_METHOD(Making, "one of a job before that never goes is named") {
+  const Companions all(*h.client, job, {claim("scratch", "20Gi", "")}, [&](Result<void> done) { result = std::move(done); });
+  h.server.serve([&](const FakeTransport::Asked&) { return owned_by("before"); });
+  h.loop.run(10min);
+  REQUIRE((result && !*result));
+  CHECK(result->error().message == "scratch for the job: one of a job that is gone is still there");
 }
