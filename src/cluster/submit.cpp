@@ -19,6 +19,7 @@ constexpr Duration look_again{1'000};
 constexpr Duration taking_up{30'000};  // so long a PATCH is tried before the job is followed without it
 constexpr Duration marking{5'000};     // … that only says who follows it
 constexpr Duration longest_pause{5'000};
+constexpr Duration quota_lag{60'000};
 constexpr int most_taken = 60;  // answers that there is an object of the name, of which all others say that there is none
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
@@ -71,6 +72,7 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
       m_gone_by(client.loop()),
       m_create_ends(client.loop()),
       m_settled(client.loop()),
+      m_quota_ends(client.loop()),
       m_order(order),
       m_depth(depth) {
   discover(0);
@@ -175,6 +177,7 @@ void Submission::check() {
     if (m_checked && m_depth == Depth::create) return create();
     if (answer.error().error.kind == ErrorKind::unavailable) return fail(std::move(answer.error().error));
     if (answer.error().reason == "AlreadyExists") return taken();
+    if (waits_for_quota(answer.error())) return;
     refused(std::move(answer.error().error));
   });
 }
@@ -210,11 +213,24 @@ void Submission::create_failed(kube::ApiError problem) {
   const bool token_due = problem.status == 401 && ++m_unauthorized <= most_unauthorized;
   const bool again = token_due || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
   if (!again) {
+    if (waits_for_quota(problem)) return;
     if (m_creates > 1 && kube::retryable(problem)) problem.error.message += fmt::format(" (the last of {} tries)", m_creates);
     return refused(std::move(problem.error));
   }
   if (m_creates > 1) m_client.failing(this, problem);
   m_timer = m_client.loop().after(m_client.pause(m_creates, problem.retry_after), [this] { look(); });
+}
+
+// A quota counts a job that was deleted for some seconds on.
+bool Submission::waits_for_quota(const kube::ApiError& problem) {
+  if (!m_removal || problem.status != 403 || problem.error.message.find("exceeded quota") == std::string::npos) return false;
+  if (!m_quota_ends.is_set()) {
+    m_quota_ends.set(quota_lag);
+    m_sink.tell("a quota still counts the job that was deleted: waiting");
+  }
+  if (m_quota_ends.passed()) return false;
+  m_timer = m_client.loop().after(look_again, [this] { look(); });
+  return true;
 }
 
 void Submission::refused(Error error) {

@@ -60,6 +60,7 @@ class Submission {
   void taken();
   void create();
   void create_failed(kube::ApiError problem);
+  bool waits_for_quota(const kube::ApiError& problem);
   void refused(Error error);
   void found(Json object);
   void decide_on(Json object);
@@ -93,6 +94,7 @@ class Submission {
   Deadline m_gone_by;              // set when an earlier job's end begins to be awaited
   Deadline m_create_ends;          // set by the first create
   Deadline m_settled;              // set by a create whose answer was lost: when it can take effect no more
+  Deadline m_quota_ends;           // set when a quota refuses what takes the place of a job that was deleted
   std::optional<Error> m_refusal;  // of the dry run or the create; the job may be there all the same
   AttemptOrder* m_order;
   Depth m_depth;

@@ -213,6 +213,24 @@ TEST_CASE_METHOD(Server, "a job that changes whenever it is to be taken up is fo
   CHECK(patches.size() == 6);
 }
 
+TEST_CASE_METHOD(Server, "a quota that still counts the job that was deleted is waited for, for a while") {
+  job = of_an_earlier_attempt();
+  job["metadata"]["annotations"]["trainstep.dev/data"] = "gone";
+  takes_effect = false;
+  const int refusals = GENERATE(3, 300);
+  const bool dry = GENERATE(false, true);
+  if (dry)
+    dry_run = quota();
+  else
+    for (int i = 0; i < refusals; ++i) creates.push_back(quota());
+  if (dry && refusals == 3) h.loop.after(3s, [this] { dry_run.reset(); });
+  submit();
+  REQUIRE(result);
+  CHECK(result->has_value() == (refusals == 3));
+  if (!*result) CHECK(result->error().kind == ErrorKind::input);
+  CHECK(std::ranges::count(told, "a quota still counts the job that was deleted: waiting") == 1);
+}
+
 TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says since when") {
   begins_at("2026-03-01T10:00:00Z");
   job = of_an_earlier_attempt();
