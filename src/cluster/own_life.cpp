@@ -15,6 +15,7 @@ namespace {
 // Under KFP v2 the program may have 47 ms to live after a SIGTERM (kfp.md §10); elsewhere the rest of the grace is for the DELETE.
 constexpr Duration launcher_patience{30};
 constexpr Duration longest_patience{10'000};
+constexpr Duration end_patience{2'000};
 constexpr Duration between_looks{300};
 constexpr int lists_believed = 3;
 constexpr std::string_view stopped_or_late = "the workflow was stopped, or its deadline has passed";
@@ -77,8 +78,8 @@ kube::Path workflows(const Facts& facts) { return {facts.workflow->api_version, 
 
 }  // namespace
 
-OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(const std::string&)> cancelled)
-    : m_client(client), m_facts(facts), m_cancelled(std::move(cancelled)) {
+OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(const std::string&)> cancelled, std::function<void()> missed)
+    : m_client(client), m_facts(facts), m_cancelled(std::move(cancelled)), m_missed(std::move(missed)) {
   if (facts.pod.empty()) return;
   const auto all = [](auto look) {
     return [look](const std::vector<Json>& items) {
@@ -88,9 +89,21 @@ OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(co
   const auto ignored = [](const kube::ApiError&) {};
   const auto blind = [this](const kube::ApiError&) { m_blind = true; };
   const auto pod = [this](const Json& object) { look_at_pod(object, false); };
-  m_pod = std::make_unique<kube::Watch>(client, options(pods(facts), facts.pod), kube::Watch::Sink{all(pod), pod, pod, ignored});
+  kube::Watch::Sink pod_sink{[this, each = all(pod)](const std::vector<Json>& items) {
+                               each(items);
+                               if (items.empty()) m_missed();
+                             },
+                             pod,
+                             [this, pod](const Json& object) {
+                               pod(object);
+                               m_missed();
+                             },
+                             ignored};
+  m_pod = std::make_unique<kube::Watch>(client, options(pods(facts), facts.pod), std::move(pod_sink));
   if (!facts.workflow) return;
-  const auto workflow = [this](const Json& object) { look_at_workflow(object); };
+  const auto workflow = [this](const Json& object) {
+    completed(metadata_of(object)) && uid_of(object) == m_facts.workflow->uid ? confirm_end() : look_at_workflow(object);
+  };
   kube::Watch::Sink workflow_sink{
       [this, each = all(workflow)](const std::vector<Json>& items) {
         each(items);
@@ -101,6 +114,7 @@ OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(co
 }
 
 OwnLife::~OwnLife() {
+  m_client.cancel(m_end_call);
   m_client.cancel(m_pod_call);
   m_client.cancel(m_workflow_call);
   m_client.cancel(m_question);
@@ -155,6 +169,20 @@ void OwnLife::look_at_workflow(const Json& workflow) {
   if (text(metadata, "uid") != m_facts.workflow->uid) return ask_for_workflow();
   if (completed(metadata)) cancel("the workflow has ended");
   if (deleting(metadata)) cancel("the workflow is being deleted");
+}
+
+// A watch that has hung may bring an old end of a Workflow that was tried again since. If nothing is answered soon it is believed.
+void OwnLife::confirm_end() {
+  if (m_done || m_end_call != 0) return;
+  const auto name = "metadata.name=" + m_facts.workflow->name;
+  const auto looked = [this](const kube::Answer& list) {
+    m_end_call = 0;
+    if (list)
+      for (const auto& item : (*list)["items"])
+        if (uid_of(item) == m_facts.workflow->uid && !completed(metadata_of(item))) return look_at_workflow(item);
+    cancel("the workflow has ended");
+  };
+  m_end_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {end_patience}, looked, {.metadata_only = true});
 }
 
 // It is missing from a list, or another one has its name there. A list may be a stale one: only the answer to who asks for it by its name counts.

@@ -14,8 +14,10 @@ namespace trainstep::cluster {
 
 class OwnLife {
  public:
-  // `cancelled`: called once, when the pipeline's side shows that an end is wanted ("the workflow was stopped").
-  OwnLife(kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled);
+  // `cancelled`: called once, when the pipeline's side shows that an end is wanted ("the workflow was stopped"). `missed`: whenever our pod is no
+  // longer seen, though it may be there.
+  OwnLife(
+      kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});
   OwnLife(const OwnLife&) = delete;
   OwnLife& operator=(const OwnLife&) = delete;
   ~OwnLife();
@@ -41,6 +43,7 @@ class OwnLife {
   void ask_who_completed();
   void look_at_completed(const kube::Answer& answer);
   void look_at_workflow(const Json& workflow);
+  void confirm_end();
   void ask_for_workflow();
   void ask_later(std::function<void()> ask);
   void list_workflow();
@@ -58,11 +61,13 @@ class OwnLife {
   kube::Client::CallId m_pod_call = 0, m_workflow_call = 0;
   Loop::TimerId m_timer = 0, m_next_look = 0;
   kube::Client::CallId m_question = 0;        // whether the Workflow is gone
+  kube::Client::CallId m_end_call = 0;        // whether the Workflow has ended, as its watch says
   kube::Client::CallId m_completed_call = 0;  // whether our pod, which is labelled as completed, was lost
   Loop::TimerId m_question_timer = 0;
   int m_questions = 0;      // without an answer
   int m_lists_without = 0;  // in a row, of who may only list
   std::function<void(const std::string&)> m_cancelled;
+  std::function<void()> m_missed;
   std::unique_ptr<kube::Watch> m_pod, m_workflow;
   std::optional<Eviction> m_eviction;  // of the pod, as it was seen last
   bool m_workflow_lives = false;       // it was read after the signal
