@@ -56,7 +56,8 @@ void Session::know(Result<Facts> facts) {
   m_known = true;
   m_order = std::make_unique<AttemptOrder>(m_home, m_facts);
   for (const auto& notice : m_facts.notices) say(notice);
-  m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); });
+  m_own_life = std::make_unique<OwnLife>(
+      m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
   if (m_options.wants_stores) return look_for_stores();
   configure();
 }
@@ -170,7 +171,6 @@ void Session::run() {
 
 void Session::training_ended(run::Outcome outcome) {
   m_over = true;
-  m_own_life.reset();
   m_outcome = std::move(outcome);
   if (!m_data || m_outcome.verdict.verdict_class != result::VerdictClass::succeeded) return deliver();
   collect_data();
@@ -189,6 +189,7 @@ void Session::collect_data() {
   };
   const auto read = [this] {
     m_data->read(m_outcome.outputs, [this](std::map<std::string, std::string> contents) {
+      m_fetched = true;
       m_contents = std::move(contents);
       deliver();
     });
@@ -214,13 +215,31 @@ void Session::collect_data() {
 
 void Session::deliver() {
   m_collecting = false;
+  m_own_life.reset();
   m_done({std::move(m_outcome), m_plan.get(), std::move(m_contents)});
 }
 
 Result<std::vector<std::string>> Session::commit() { return m_data ? m_data->commit() : std::vector<std::string>(); }
 
-// The training has ended well, but its outputs are not here: the job and what it delivered stay for whoever comes next.
+// Why it comes only counts where it is sure: what a training has delivered is not removed in doubt.
 void Session::stop_collecting(int signal) {
+  if (signal != SIGTERM || !m_own_life) return leave_collected(signal);
+  m_own_life->ask_why([this, alive = m_alive, signal](const std::optional<OwnLife::Eviction>&) {
+    m_loop.post([this, alive, signal] {
+      if (*alive && m_collecting) leave_collected(signal);
+    });
+  });
+}
+
+// Nobody wants what the training has delivered.
+void Session::drop_collected(const std::string& what) {
+  make_data();  // what was under way is cancelled
+  m_outcome.verdict = {result::VerdictClass::cancelled, what, std::nullopt, false, 0};
+  deliver();
+}
+
+// The training has ended well, but its outputs are not here: the job and what it delivered stay for whoever comes next.
+void Session::leave_collected(int signal) {
   m_data.reset();
   m_outcome.verdict = {result::VerdictClass::interrupted,
                        fmt::format("the training succeeded; {} came while its outputs were fetched, the next attempt finds them at {}",
@@ -282,6 +301,12 @@ void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction)
 }
 
 void Session::seen_cancel(const std::string& what) {
+  if (m_collecting) {
+    m_loop.post([this, alive = m_alive, what] {  // whoever tells it lives till then
+      if (*alive && m_collecting) drop_collected(what);
+    });
+    return;
+  }
   if (m_over) return;
   if (m_runner) return m_runner->tell(follow::CancelSeen{what});
   stop_early(0, std::nullopt, what);

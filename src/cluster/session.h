@@ -74,11 +74,14 @@ class Session {
   void bring_inputs();
   void decide_on_inputs(const Json& job);
   void upload();
+  void missed_pod();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<Companion> companions() const;
   void training_ended(run::Outcome outcome);
   void collect_data();
   void stop_collecting(int signal);
+  void leave_collected(int signal);
+  void drop_collected(const std::string& what);
   void published(Result<void> result);
   void deliver();
   [[nodiscard]] std::string attempt() const;
@@ -142,6 +145,7 @@ class Session {
   bool m_trained = false;            // the training has succeeded, whatever becomes of its outputs
   staging::Fetching::Lost m_lost{};  // of what it has delivered: gone for good
   bool m_collecting = false;         // outputs are fetched, after the job's end
+  bool m_fetched = false;            // all that the training has delivered is here
   bool m_pods_gone = false;          // the backend's own clean-up is over
   bool m_cleanup_limited = false;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);

@@ -62,9 +62,10 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   if (!m_backend) return leave_data(verdict, false);
   // A retry of the step is a new job of the same name: it goes on from the checkpoints.
   const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
-  // What was delivered, but could not be fetched, is all that there is of the training.
+  // What was delivered, but could not be fetched, is all that there is of the training – unless nobody wants it, or something has not been written.
   using enum staging::Fetching::Lost;
-  const bool unfetched = m_trained && verdict.verdict_class != succeeded && m_lost != all;
+  const bool unwanted = verdict.verdict_class == succeeded || cancelled_now || (m_fetched && verdict.verdict_class == user);
+  const bool unfetched = m_trained && !unwanted && m_lost != all;
   const bool keep = !m_data || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
   if (!m_backend->exists()) return leave_data(verdict, !keep && !resumes);
   const auto* report = m_backend->report();

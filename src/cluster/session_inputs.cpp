@@ -47,4 +47,16 @@ void Session::upload() {
   });
 }
 
+// Nobody has told us to end, but what we still bring would go over what the next attempt brings for its job.
+void Session::missed_pod() {
+  if (!m_uploading || m_early || m_over) return;
+  m_order->ask_replaced([this, alive = m_alive](const Result<bool>& replaced) {
+    if (!*alive || !m_uploading || m_early || m_over || !replaced || !*replaced) return;
+    m_uploading = false;
+    make_data();  // what is under way is cancelled
+    finish_early({result::VerdictClass::interrupted, "this step's pod is gone: the inputs are left to the attempt that comes after it", std::nullopt,
+                  false, 0});
+  });
+}
+
 }  // namespace trainstep::cluster

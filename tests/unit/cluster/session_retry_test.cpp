@@ -1,5 +1,6 @@
 // Attempts of one step, one after another, whose job stays: what the one before has told of, brought or taken away.
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
 #include <optional>
 #include <string>
 
@@ -37,7 +38,8 @@ struct Attempts : FakeStore {
   bool held = false;
   bool shortened = false;
   std::string prefix;
-  std::optional<Reply> look, patch;  // instead of the server's answer
+  std::optional<Reply> look, patch;       // instead of the server's answer
+  std::optional<result::Verdict> judged;  // what the step says once it has seen what was fetched
 
   Attempts() {
     REQUIRE(write_file_atomically(folder.path() / "data/a", "first"));
@@ -124,7 +126,7 @@ struct Attempts : FakeStore {
         const auto committed = session->commit();
         CHECK(committed);
       }
-      session->conclude(outcome->verdict, [this](const std::string& what) { problem = what; });
+      session->conclude(judged.value_or(outcome->verdict), [this](const std::string& what) { problem = what; });
     });
   }
   // One attempt, to its end. → how it ended
@@ -181,6 +183,14 @@ TEST_CASE_METHOD(Attempts, "of what was delivered and is not there whole, the re
   CHECK(attempt() == well);
   CHECK(made == 2);
   CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Attempts, "the data of a program that has written no model go, and what cannot be put in its place stays") {
+  const auto verdict_class = GENERATE(result::VerdictClass::user, result::VerdictClass::system);
+  judged = result::Verdict{verdict_class, "model_dir: no file", std::nullopt, false, 0};
+  REQUIRE(attempt() == well);
+  CHECK(objects.empty() == (verdict_class == result::VerdictClass::user));
+  CHECK((problem.find("stays at") == std::string::npos) == objects.empty());
 }
 
 TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as they are") {
@@ -243,4 +253,55 @@ TEST_CASE_METHOD(Attempts, "a signal while it is looked for a job brings nothing
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::cancelled);
   CHECK(objects.empty());
   CHECK(made == 0);
+}
+
+namespace {
+
+// The model is on its way when something comes between; the store goes on silently with it.
+struct Fetching : Attempts {
+  Json workflow = {{"metadata", {{"name", "wf"}, {"uid", "w"}, {"resourceVersion", "5"}}}};
+  bool evicted = false;
+  Fetching() {
+    auto facts = test::facts_in_pod();
+    facts.retry = Retry::follows;
+    options.facts = facts;
+    const auto below = fault;
+    fault = [this, below](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      const auto& path = asked.request.url.path;
+      if (asked.request.method == "GET" && path.ends_with("/outputs/model/weights")) return Reply::silent();
+      if (test::is_of_own_pod(asked)) return own_pod();
+      if (path.ends_with("/workflows")) return asked.query("watch").empty() ? test::list_of(Json::array({workflow})) : Reply::silent();
+      return below(asked);
+    };
+    begin();
+    loop.run(20s);
+    REQUIRE(!outcome);
+  }
+  [[nodiscard]] Reply own_pod() const {
+    Json pod = {{"metadata", {{"name", "step-1"}, {"uid", "p-1"}}}, {"status", {{"phase", "Running"}}}};
+    if (evicted) pod["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+    return Reply::text(to_text(pod));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fetching, "a cancel while the model is fetched leaves nothing of the job") {
+  workflow["spec"]["shutdown"] = "Terminate";
+  session->request_stop(SIGTERM);
+  loop.run(1min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::cancelled);
+  CHECK(objects.empty());
+  CHECK_THAT(problem, !Contains("stays at"));
+}
+
+TEST_CASE_METHOD(Fetching, "what an eviction finds being fetched is left to the next attempt") {
+  evicted = true;
+  session->request_stop(SIGTERM);
+  loop.run(1min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::interrupted);
+  CHECK(objects.contains(prefix + "/outputs/model/weights"));
+  CHECK(job);
 }

@@ -175,3 +175,26 @@ TEST_CASE_METHOD(Step, "an attempt whose pod goes while it removes what it has b
   CHECK(problem->empty());
   CHECK(objects.contains(brought));
 }
+
+TEST_CASE_METHOD(Step, "an attempt that is lost while it brings its inputs brings no more") {
+  options.facts = test::facts_in_pod();
+  const bool gone = GENERATE(true, false);
+  const Json metadata = {{"name", "step-1"}, {"uid", "p-1"}, {"resourceVersion", "5"}};
+  bool slow = true, watched = false;
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.request.url.host == "store" && std::exchange(slow, false)) return Reply{.status = 503, .delay = 10s};
+    if (!asked.request.url.path.ends_with("/pods")) return scripted(asked);
+    if (asked.query("watch").empty()) return test::list_of(Json::array({{{"metadata", metadata}}}));
+    if (std::exchange(watched, true)) return Reply::silent();
+    const auto event = to_text(Json{{"type", "DELETED"}, {"object", {{"metadata", metadata}}}}) + "\n";
+    return Reply{.pieces = {{5s, event}}, .end = Reply::End::open};
+  };
+  begin();
+  if (gone) own_pod = kube::test::absent("step-1");
+  loop.run(30s);
+  CHECK(objects.empty() == gone);
+  CHECK(verdict.has_value() == gone);
+  if (!gone) return;
+  CHECK(verdict->verdict_class == result::VerdictClass::interrupted);
+  CHECK(problem == "");
+}
