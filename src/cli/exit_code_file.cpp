@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -27,15 +27,15 @@ bool holds_exit_code(const std::string& path, off_t size) {
 
 }  // namespace
 
-bool is_ours(const Fd& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
-
 Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
   ExitCodeFile result;
   result.m_file = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644));
   result.m_owner = ::getpid();
   struct stat status{};
   const bool regular = result.m_file && ::fstat(result.m_file.get(), &status) == 0 && S_ISREG(status.st_mode);
-  if (regular && !is_ours(result.m_file)) return usage_error(fmt::format("--exit-code-file: another run is writing {}; give another file", path));
+  auto lock = regular ? FileLock::take(result.m_file) : FileLock();
+  if (!lock) return usage_error(fmt::format("--exit-code-file: another run is writing {}; give another file", path));
+  result.m_lock = std::move(*lock);
   if (regular && !holds_exit_code(path, status.st_size))
     return usage_error(fmt::format("--exit-code-file: {} holds something else; give a new file", path));
   if (regular && ::ftruncate(result.m_file.get(), 0) == 0) return result;

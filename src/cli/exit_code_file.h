@@ -7,12 +7,10 @@
 #include <string>
 
 #include "base/fd.h"
+#include "base/file_lock.h"
 #include "base/result.h"
 
 namespace trainstep::cli {
-
-// A file that is written over time has one writer: for as long as it is open, is_ours() is false for all others. True also where files have no locks.
-bool is_ours(const Fd& file);
 
 class ExitCodeFile {
  public:
@@ -25,6 +23,7 @@ class ExitCodeFile {
 
  private:
   Fd m_file;
+  FileLock m_lock;
   pid_t m_owner = 0;
 };
 

@@ -48,17 +48,20 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::v
   if (!fd && errno == ENXIO && is_fifo(path))
     return input_error(fmt::format("--record: {} is a FIFO that nobody reads; begin to read it first, or give a path of a file", path));
   if (!fd) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
+  FileLock lock;
   struct stat status{};
   if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
-    if (!is_ours(fd)) return input_error(fmt::format("--record: another run is writing {}; give another file", path));
+    auto taken = FileLock::take(fd);
+    if (!taken) return input_error(fmt::format("--record: another run is writing {}; give another file", path));
+    lock = std::move(*taken);
     if (::ftruncate(fd.get(), 0) != 0) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
     ::fchmod(fd.get(), 0600);  // it may have been there
   }
-  return std::unique_ptr<Recorder>(new Recorder(std::move(fd), path, std::move(secrets)));
+  return std::unique_ptr<Recorder>(new Recorder(std::move(fd), std::move(lock), path, std::move(secrets)));
 }
 
-Recorder::Recorder(Fd fd, std::string path, std::vector<std::string> secrets)
-    : m_fd(std::move(fd)), m_path(std::move(path)), m_secrets(std::move(secrets)) {}
+Recorder::Recorder(Fd fd, FileLock lock, std::string path, std::vector<std::string> secrets)
+    : m_fd(std::move(fd)), m_lock(std::move(lock)), m_path(std::move(path)), m_secrets(std::move(secrets)) {}
 
 Recorder::~Recorder() { write_within(m_fd.get(), m_waiting, last_patience); }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/file_lock.h"
 #include "base/result.h"
 #include "result/verdict.h"
 #include "run/listener.h"
@@ -32,11 +33,12 @@ class Recorder : public run::Listener {
   void ends(const result::Verdict& verdict, Time at);
 
  private:
-  Recorder(Fd fd, std::string path, std::vector<std::string> secrets);
+  Recorder(Fd fd, FileLock lock, std::string path, std::vector<std::string> secrets);
   void write(const Json& line);
   void give_up(const std::string& why);
 
   Fd m_fd;
+  FileLock m_lock;  // of a regular file
   std::string m_path, m_waiting;
   std::vector<std::string> m_secrets;
   std::function<void(const std::string&)> m_tell;

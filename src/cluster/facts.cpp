@@ -27,22 +27,32 @@ std::optional<Workflow> workflow_of(const Json* metadata) {
   return std::nullopt;
 }
 
-// Argo calls the step's container "main"; elsewhere the first one is ours.
-const Json* own_container(const Json* spec) {
-  const auto& containers = list(spec, "containers");
-  for (const auto& container : containers)
-    if (text(&container, "name") == "main") return &container;
-  return containers.empty() ? nullptr : &containers.front();
+// Argo calls the step's container "main"; elsewhere it is the one that the pod names for kubectl, as Istio's injection does, or the first that is
+// no mesh's proxy.
+const Json* own_container(const Json& pod) {
+  const auto& containers = list(at(&pod, "spec"), "containers");
+  const auto named = [&](const std::string& name) {
+    const auto found = std::ranges::find_if(containers, [&](const Json& container) { return text(&container, "name") == name; });
+    return !name.empty() && found != containers.end() ? &*found : nullptr;
+  };
+  if (const auto* main = named("main")) return main;
+  if (const auto* usual = named(text(at(metadata_of(pod), "annotations"), "kubectl.kubernetes.io/default-container"))) return usual;
+  const auto is_proxy = [](const Json& container) { return text(&container, "name") == "istio-proxy" || text(&container, "name") == "linkerd-proxy"; };
+  const auto first = std::ranges::find_if_not(containers, is_proxy);
+  return first == containers.end() ? nullptr : &*first;
 }
 
-std::vector<plan::ClaimMount> mounts_of(const Json* spec) {
+// Of any volume: what lies on one that is no claim is on none, also below a claim's.
+std::vector<plan::ClaimMount> mounts_of(const Json& pod) {
   std::map<std::string, std::string> claims;  // volume → claim
-  for (const auto& volume : list(spec, "volumes"))
+  for (const auto& volume : list(at(&pod, "spec"), "volumes"))
     if (const auto* claim = at(&volume, "persistentVolumeClaim")) claims[text(&volume, "name")] = text(claim, "claimName");
   std::vector<plan::ClaimMount> mounts;
-  for (const auto& mount : list(own_container(spec), "volumeMounts"))
-    if (const auto claim = claims.find(text(&mount, "name")); claim != claims.end() && text(&mount, "subPathExpr").empty())
-      mounts.push_back({claim->second, text(&mount, "mountPath"), text(&mount, "subPath")});
+  for (const auto& mount : list(own_container(pod), "volumeMounts")) {
+    const auto claim = claims.find(text(&mount, "name"));
+    const bool known = claim != claims.end() && text(&mount, "subPathExpr").empty();  // else only the kubelet knows where it leads
+    mounts.push_back({known ? claim->second : "", text(&mount, "mountPath"), text(&mount, "subPath")});
+  }
   return mounts;
 }
 
@@ -186,9 +196,9 @@ Facts read_facts(const Json& pod, const std::filesystem::path& template_file) {
   facts.node_name = text(annotations, "workflows.argoproj.io/node-name");
   facts.workflow = workflow_of(metadata);
   facts.pipeline_run = text(at(metadata, "labels"), "pipeline/runid");
-  facts.image = text(own_container(at(&pod, "spec")), "image");
-  facts.mounts = mounts_of(at(&pod, "spec"));
-  facts.launcher = has_launcher(own_container(at(&pod, "spec")));
+  facts.image = text(own_container(pod), "image");
+  facts.mounts = mounts_of(pod);
+  facts.launcher = has_launcher(own_container(pod));
   if (const auto* grace = at(at(&pod, "spec"), "terminationGracePeriodSeconds"); grace != nullptr && grace->is_number_integer())
     facts.grace = std::chrono::seconds(std::clamp<std::int64_t>(grace->get<std::int64_t>(), 0, 86'400));
   facts.written = written(pod);

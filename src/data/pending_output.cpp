@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -108,16 +107,18 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-Result<Fd> lock(const fs::path& folder, const fs::path& target) {
+Result<std::pair<Fd, FileLock>> lock(const fs::path& folder, const fs::path& target) {
   while (true) {
     TRY(make_directories(folder));
     Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd && errno == ENOENT) continue;
     if (!fd) return cannot("open", folder, errno);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    auto lock = FileLock::take(fd);
+    if (!lock)
       return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
     struct stat held{}, there{};
-    if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino) return fd;
+    if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino)
+      return std::pair{std::move(fd), std::move(*lock)};
   }  // whoever had it removed it at its end
 }
 
@@ -141,7 +142,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   const auto name = output.m_target.filename().string();
   output.m_folder = output.m_inside ? output.m_target / inside_name : beside / fmt::format(".{}.trainstep", name);
   output.m_path = output.m_folder / "new" / name;
-  ASSIGN(output.m_lock, lock(output.m_folder, output.m_target));
+  ASSIGN(std::tie(output.m_held, output.m_lock), lock(output.m_folder, output.m_target));
   TRY(output.settle_accounts(owner));
   return output;
 }
@@ -160,7 +161,7 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
 }
 
 PendingOutput::~PendingOutput() {
-  if (!m_lock) return;
+  if (!m_held) return;
   if (!left().empty()) return;
   std::error_code code;
   static_cast<void>(remove_tree(m_path.parent_path()));

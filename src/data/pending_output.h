@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/file_lock.h"
 #include "base/result.h"
 #include "data/output_links.h"
 
@@ -61,7 +62,8 @@ class PendingOutput {
   std::vector<std::filesystem::path> m_made;  // above the target, the deepest first
   std::string m_unremoved;
   bool m_inside = false;  // m_folder lies in the target
-  Fd m_lock;
+  Fd m_held;  // m_folder
+  FileLock m_lock;
 };
 
 }  // namespace trainstep

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <cerrno>
 #include <utility>
@@ -46,9 +45,11 @@ Result<RunFolder> RunFolder::claim(const fs::path& path) {
   folder.m_made = !fs::exists(path, ignored);
   folder.m_parent_made = !fs::exists(path.parent_path(), ignored);
   TRY(make_directories(path));
-  folder.m_lock = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.m_lock && ::flock(folder.m_lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  folder.m_folder = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  auto lock = folder.m_folder ? FileLock::take(folder.m_folder) : FileLock();
+  if (!lock)
     return Error{ErrorKind::conflict, fmt::format("run-dir: another run is at work in {}; choose another folder or wait for its end", path.string())};
+  folder.m_lock = std::move(*lock);
   if (!is_marked(path)) TRY(write_file_atomically(path / mark, words));
   return folder;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/file_lock.h"
 #include "base/result.h"
 
 namespace trainstep::local {
@@ -14,8 +15,7 @@ class RunFolder {
   // Nothing of others would be written over: nothing is there, or an empty folder, or one that a run has claimed. Errors: input, denied.
   static Result<void> check(const std::filesystem::path& path);
 
-  // Makes `path` and its parents, marks it as a run's, and holds it against other runs until destruction; where the file system has no locks, it is
-  // only made. Errors: conflict (another run works there), those of make_directories().
+  // Makes `path` and its parents, marks it as a run's, and holds it against other runs of this machine until destruction. Errors: conflict (another run works there), those of make_directories().
   static Result<RunFolder> claim(const std::filesystem::path& path);
 
   // Removes what claim() has made. For a run that ends before anything was started. Errors: those of remove_tree().
@@ -23,7 +23,8 @@ class RunFolder {
 
  private:
   std::filesystem::path m_path;
-  Fd m_lock;
+  Fd m_folder;
+  FileLock m_lock;
   bool m_made = false, m_parent_made = false;
 };
 

@@ -146,18 +146,20 @@ class Router {
     return {};
   }
 
-  // Where a path of the step is in the pods, if it lies on a claim: the innermost of the mounts counts.
+  // Where a path of the step is in the pods, if it lies on a claim, and nothing else is mounted below it: the innermost of the mounts counts.
   std::optional<std::string> on_claim(const std::string& given) {
     if (given.empty()) return std::nullopt;
     const auto path = normal(given);
+    const auto holds = [&](const ClaimMount& mount) { return normal(mount.mount_path) != path && lies_in(normal(mount.mount_path), path); };
+    if (std::ranges::any_of(m_facts.mounts, holds)) return std::nullopt;
     const ClaimMount* best = nullptr;
     std::string folder;  // of the best
-    for (const auto& mount : m_facts.claims)
+    for (const auto& mount : m_facts.mounts)
       if (auto place = normal(mount.mount_path); lies_in(path, place) && (best == nullptr || place.size() > folder.size())) {
         best = &mount;
         folder = std::move(place);
       }
-    if (best == nullptr) return std::nullopt;
+    if (best == nullptr || best->claim.empty()) return std::nullopt;
     const auto same = [best](const ClaimMount& other) { return other.claim == best->claim && other.sub_path == best->sub_path; };
     auto known = std::ranges::find_if(m_data.claims, same);
     if (known == m_data.claims.end()) {

@@ -15,9 +15,9 @@ namespace trainstep::plan {
 
 struct Plan;
 
-// A claim that the step's own container has mounted.
+// A volume that the step's own container has mounted.
 struct ClaimMount {
-  std::string claim;
+  std::string claim;  // empty: it is none
   std::string mount_path;
   std::string sub_path;
 };
@@ -40,7 +40,7 @@ struct JobFolder {
 
 // What is known of the surroundings.
 struct DataFacts {
-  std::vector<ClaimMount> claims;
+  std::vector<ClaimMount> mounts;
   std::map<std::string, StoreAccess> stores;  // by the address of a step's path
   std::string agent_image;                    // an image that holds this program; empty: none is known
   std::optional<JobFolder> folder = {};

@@ -8,6 +8,7 @@ import pty
 import re
 import struct
 import subprocess
+import sys
 import termios
 
 import pytest
@@ -389,3 +390,22 @@ def test_a_command_line_that_the_kernel_refuses(run, tmp_path):
     done = run("--train-specification", "@specification", wrapper='ulimit -s 1024; exec "$@"')
     assert done.returncode == 2
     assert b"arguments are too long" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["--run-dir", "shared"], ["--exit-code-file", "file"], ["--model-dir", "model"]], ids=lambda words: words[0])
+def test_where_the_file_system_has_no_locks_the_second_run_is_refused_too(run, tmp_path, words):
+    no_locks = f"{sys.executable} {ROOT}/tests/support/no_locks.py"
+    of_model = ["--train-parameters", '{"model": "model_dir"}'] if "--model-dir" in words else []
+    waits = f'touch {tmp_path}/begun; while [ ! -e {tmp_path}/end ]; do sleep 0.05; done; echo first >"$0"'
+    first = subprocess.Popen(
+        [*no_locks.split(), PROGRAM, "run", *words, *of_model, *component(waits, model="Model")], cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE
+    )
+    try:
+        until((tmp_path / "begun").exists, "the first run")
+        second = run(*words, *of_model, *component('echo second >"$0"', model="Model"), wrapper=f'exec {no_locks} "$@"')
+        assert second.returncode == 2
+        assert b"another run is" in second.stdout + second.stderr
+    finally:
+        (tmp_path / "end").touch()
+    assert b"succeeded" in first.communicate(timeout=60)[0]
+    assert first.returncode == 0

@@ -42,7 +42,7 @@ std::vector<plan::StepPath> step_paths(const Json& names) {
 plan::DataFacts read_facts(const Json& json) {
   plan::DataFacts facts;
   facts.agent_image = json.at("agent_image");
-  for (const auto& claim : json.at("claims")) facts.claims.push_back({claim.at("claim"), claim.at("mount_path"), claim.value("sub_path", "")});
+  for (const auto& claim : json.at("claims")) facts.mounts.push_back({claim.at("claim"), claim.at("mount_path"), claim.value("sub_path", "")});
   for (const auto& [uri, store] : json.at("stores").items())
     facts.stores[uri] = {store.at("endpoint"),
                          store.at("region"),

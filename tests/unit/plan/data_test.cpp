@@ -36,7 +36,7 @@ StepPath path(std::string name, std::string local, std::string uri = "") {
 
 DataFacts facts(std::vector<ClaimMount> claims = {}) {
   DataFacts known;
-  known.claims = std::move(claims);
+  known.mounts = std::move(claims);
   known.agent_image = "trainstep:1";
   return known;
 }
@@ -62,7 +62,7 @@ struct Case {
   // An input that every program of this file needs and that no case is about.
   Case& any_input() { return input(path("train_dataset_dir", "/any", "s3://any/data")).store("s3://any/data", aws); }
   Case& claim(std::string name, std::string mount, std::string sub = "") {
-    known.claims.push_back({std::move(name), std::move(mount), std::move(sub)});
+    known.mounts.push_back({std::move(name), std::move(mount), std::move(sub)});
     return *this;
   }
   // A folder of a bucket for what has no address.
@@ -133,7 +133,7 @@ TEST_CASE("what lies on a claim that the step has mounted is read there, through
   CAPTURE(row.path, row.in_pod);
   Case given;
   given.input(path("train_dataset_dir", row.path));
-  given.known.claims = row.mounts;
+  given.known.mounts = row.mounts;
   if (std::string_view(row.claim).empty()) {
     CHECK_THAT(given.refusal(), Contains("train_dataset_dir"));
     return;
@@ -151,7 +151,7 @@ TEST_CASE("a claim is mounted once for each of its sub-paths") {
   auto given = Case().input(path("train_dataset_dir", "/in/mnist")).output("model", path("model_dir", "/out/model"));
   SECTION("the same") { given.claim("disk", "/in", "a").claim("disk", "/out", "a"); }
   SECTION("another") { given.claim("disk", "/in", "a").claim("disk", "/out", "b"); }
-  const bool same = given.known.claims[0].sub_path == given.known.claims[1].sub_path;
+  const bool same = given.known.mounts[0].sub_path == given.known.claims[1].sub_path;
   const auto plan = given.routed();
   REQUIRE(plan.data.claims.size() == (same ? 1U : 2U));
   CHECK(output_of(plan, "model").folder_is == (same ? "/mnt/trainstep/0" : "/mnt/trainstep/1"));
@@ -553,10 +553,10 @@ TEST_CASE("the spec hash is the same for two attempts whose own paths, queries o
   CHECK(moved(path("train_dataset_dir", "/tmp/x", "s3://b/data?X=1"), model).routed().spec_hash == before);
   CHECK(moved(path("train_dataset_dir", "", "minio://b/data/"), model).routed().spec_hash == before);
   auto elsewhere = moved(data, path("model_dir", "/else/m"));
-  elsewhere.known.claims = {{"scratch", "/scratch", ""}, {"team", "/else", "a/"}};
+  elsewhere.known.mounts = {{"scratch", "/scratch", ""}, {"team", "/else", "a/"}};
   CHECK(elsewhere.routed().spec_hash == before);
   auto whole = moved(data, path("model_dir", "/whole/a/m"));
-  whole.known.claims = {{"team", "/whole", ""}};
+  whole.known.mounts = {{"team", "/whole", ""}};
   CHECK(whole.routed().spec_hash == before);
   auto other_keys = moved(data, model, StoreAccess{minio.endpoint, minio.region, true, "renewed", "a", "s"});
   CHECK(other_keys.routed().spec_hash == before);
