@@ -19,6 +19,7 @@
 #include "cli/print.h"
 #include "cluster/attach.h"
 #include "cluster/jobs.h"
+#include "cluster/ownership.h"
 #include "cluster/pod_index.h"
 #include "cluster/rules.h"
 #include "kinds/conditions.h"
@@ -50,7 +51,7 @@ std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan)
     case restarting:
       return "restarting";
     case succeeded:
-      return "succeeded";
+      return cluster::outcome_of(job.object).value_or(result::VerdictClass::succeeded) == result::VerdictClass::succeeded ? "succeeded" : "failed";
     case failed:
       return "failed";
     case unknown:

@@ -50,6 +50,7 @@ class ClusterBackend : public run::Backend {
   void await_pods() { m_awaits_pods = true; }
   // The job is another step's: nothing is ever done to it, and its pods need not be visible.
   void only_look_on() { m_looks_on = true; }
+  [[nodiscard]] bool looks_on() const { return m_looks_on; }
   // The primary's, when it has ended well; null: none was seen.
   [[nodiscard]] const result::PodReport* report() const { return m_report ? &*m_report : nullptr; }
 
@@ -67,6 +68,8 @@ class ClusterBackend : public run::Backend {
   void conclude(const result::Verdict& verdict, std::function<void(std::string text)> tell, std::function<void(std::string problem)> done);
   // Before it: what the job has delivered goes, or is gone; whoever finds the job has to make it anew.
   void data_goes() { m_data_goes = true; }
+  // How the job's step has told its pipeline that it ended; unset: it has not.
+  [[nodiscard]] std::optional<result::VerdictClass> told() const { return m_told; }
   [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
 
  private:
@@ -215,6 +218,7 @@ class ClusterBackend : public run::Backend {
   std::string m_follower_before;  // of the job as it was found
   bool m_taken_over = false;      // another attempt follows it …
   bool m_later = false;           // … which has begun after this one
+  std::optional<result::VerdictClass> m_told;
   bool m_leased = false;          // it has a deadline of an attempt before, as it was seen last
   bool m_lifting = false;
   bool m_begun = false;                  // it has run, as far as was ever seen: who suspends a job may take its start time away

@@ -195,6 +195,7 @@ void ClusterBackend::know_job(const Json& object) {
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   m_leased = is_leased(object);
+  m_told = outcome_of(object);
   m_begun = m_begun || m_started || m_leased || has_run(object);  // an attempt before has left no other
   m_waits = is_suspended(object) && !m_begun;
   m_own = own_deadline(object, m_plan.options.run_policy.active_deadline);

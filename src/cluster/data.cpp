@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cluster/objects.h"
 #include "objectstore/provider.h"
@@ -29,12 +30,31 @@ Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& pat
   return {};
 }
 
+std::string real_path(const std::string& path) {
+  std::error_code unknown;
+  const auto real = std::filesystem::weakly_canonical(path, unknown);
+  return unknown || path.empty() ? path : real.string();
+}
+
+// The pods see a claim at another place than the step: what a link on the way means here, it does not mean there.
+void add_real_path(plan::DataFacts& data, const std::optional<plan::StepPath>& path) {
+  if (!path) return;
+  if (auto real = real_path(path->path); real != path->path) data.real_paths.emplace(path->path, std::move(real));
+}
+
 }  // namespace
 
 Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts) {
-  plan::DataFacts data{facts.mounts, {}, facts.image, facts.folder};
-  for (const auto& input : plan.binding.inputs) TRY(add(data, input.path, facts.stores));
-  for (const auto& output : plan.binding.outputs) TRY(add(data, output.path, facts.stores));
+  plan::DataFacts data{.mounts = facts.mounts, .real_paths = {}, .stores = {}, .agent_image = facts.image, .folder = facts.folder};
+  for (auto& mount : data.mounts) mount.mount_path = real_path(mount.mount_path);
+  for (const auto& input : plan.binding.inputs) {
+    TRY(add(data, input.path, facts.stores));
+    add_real_path(data, input.path);
+  }
+  for (const auto& output : plan.binding.outputs) {
+    TRY(add(data, output.path, facts.stores));
+    add_real_path(data, output.path);
+  }
   return data;
 }
 

@@ -52,6 +52,14 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
 }
 
+std::optional<result::VerdictClass> outcome_of(const Json& job) {
+  using enum result::VerdictClass;
+  const auto told = entry(job, "annotations", outcome_annotation);
+  for (const auto known : {succeeded, user, input, system, timeout, capacity, interrupted, cancelled})
+    if (told == result::name(known)) return known;
+  return std::nullopt;
+}
+
 std::optional<Time> began_by(const Json& job) { return from_rfc3339(entry(job, "annotations", began_annotation)); }
 
 bool is_of_later_attempt(const Json& job, std::optional<Time> began) {

@@ -9,6 +9,7 @@
 #include "cluster/facts.h"
 #include "kinds/kind.h"
 #include "plan/plan.h"
+#include "result/verdict.h"
 
 namespace trainstep::cluster {
 
@@ -41,6 +42,8 @@ enum class Existing {
 // `object` has the name that we wanted.
 Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt,
                         std::optional<Time> began = std::nullopt);
+// Its outcome_annotation; unset: no step has told how it ended.
+std::optional<result::VerdictClass> outcome_of(const Json& job);
 // Its began_annotation; unset: it has none.
 std::optional<Time> began_by(const Json& job);
 // An attempt has made it, or follows it, that began after `began`; both times are API servers'. Unset: it cannot be known.

@@ -78,6 +78,7 @@ class Session {
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<Companion> companions() const;
   void training_ended(run::Outcome outcome);
+  void hear_the_step();
   void collect_data();
   void stop_collecting(int signal);
   void leave_collected(int signal);

@@ -149,7 +149,8 @@ class Router {
   // Where a path of the step is in the pods, if it lies on a claim, and nothing else is mounted below it: the innermost of the mounts counts.
   std::optional<std::string> on_claim(const std::string& given) {
     if (given.empty()) return std::nullopt;
-    const auto path = normal(given);
+    const auto real = m_facts.real_paths.find(given);
+    const auto path = normal(real == m_facts.real_paths.end() ? given : real->second);
     const auto holds = [&](const ClaimMount& mount) { return normal(mount.mount_path) != path && lies_in(normal(mount.mount_path), path); };
     if (std::ranges::any_of(m_facts.mounts, holds)) return std::nullopt;
     const ClaimMount* best = nullptr;

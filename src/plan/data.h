@@ -41,8 +41,9 @@ struct JobFolder {
 // What is known of the surroundings.
 struct DataFacts {
   std::vector<ClaimMount> mounts;
-  std::map<std::string, StoreAccess> stores;  // by the address of a step's path
-  std::string agent_image;                    // an image that holds this program; empty: none is known
+  std::map<std::string, std::string> real_paths;  // by a step's path, where links on it lead somewhere else
+  std::map<std::string, StoreAccess> stores;      // by the address of a step's path
+  std::string agent_image;                        // an image that holds this program; empty: none is known
   std::optional<JobFolder> folder = {};
 };
 

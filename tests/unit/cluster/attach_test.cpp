@@ -195,3 +195,31 @@ TEST_CASE_METHOD(Visit, "with rights on jobs only, attach ends with the job's ow
   CHECK(result::exit_code(*verdict) == code);
   CHECK(written() == Words{});
 }
+
+TEST_CASE_METHOD(Visit, "the end that a job's step has told counts more than the job's own") {
+  std::string condition, told = "system";
+  int code = 3;
+  SECTION("the training has succeeded, the step has not") { condition = "Complete"; }
+  SECTION("a limit has passed") {
+    condition = "Failed";
+    told = "timeout";
+    code = 4;
+  }
+  SECTION("both have succeeded") {
+    condition = "Complete";
+    told = "succeeded";
+    code = 0;
+  }
+  SECTION("a word that nobody knows") {
+    condition = "Complete";
+    told = "fine";
+    code = 0;
+  }
+  job = job_object(condition);
+  job["metadata"]["annotations"]["trainstep.dev/outcome"] = told;
+  begin();
+  loop.run(10min);
+  REQUIRE(verdict);
+  CHECK(result::exit_code(*verdict) == code);
+  CHECK(written() == Words{});
+}

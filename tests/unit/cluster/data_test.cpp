@@ -3,11 +3,14 @@
 #include "cluster/data.h"
 
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "kinds/kind.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -143,6 +146,28 @@ TEST_CASE("the facts of the step's pod lead the plan's data: claims, image, stor
   CHECK(plan.data.task.outputs.front().to.uri == "s3://bucket/run/model");
   facts.mounts.clear();
   CHECK_FALSE(route_data(plan, facts));
+}
+
+TEST_CASE("a link on a claim leads the pods where it leads the step, or nowhere") {
+  const TempDir folder;
+  const auto claim = std::filesystem::canonical(folder.path()) / "claim";
+  REQUIRE(write_file_atomically(claim / "v3/a", "1"));
+  std::filesystem::create_symlink(claim / "v3", claim / "current");
+  std::filesystem::create_symlink("/tmp", claim / "away");
+  std::filesystem::create_symlink(claim, folder.path() / "data");
+  Facts facts;
+  facts.image = "trainstep:1";
+  facts.mounts = {{"datasets", claim.string(), ""}};
+  const auto routed = [&](const std::filesystem::path& data, const std::filesystem::path& model) {
+    auto plan = plan_of(path("train_dataset_dir", data, ""), path("model_dir", model, ""));
+    const auto done = route_data(plan, facts);
+    return done ? plan.data.placement.inputs.at("data") : done.error().message;
+  };
+  CHECK(routed(claim / "current", claim / "model") == "/mnt/trainstep/0/v3");
+  CHECK(routed(folder.path() / "data/current", claim / "model") == "/mnt/trainstep/0/v3");
+  CHECK_THAT(routed(claim / "v3", claim / "away/model"), Contains("lies on no PersistentVolumeClaim"));
+  facts.mounts = {{"datasets", (folder.path() / "data").string(), ""}};
+  CHECK(routed(claim / "current", folder.path() / "data/model") == "/mnt/trainstep/0/v3");
 }
 
 TEST_CASE("outputs are found where they were asked for, values as their types") {

@@ -75,12 +75,14 @@ TEST_CASE("only an owner of Argo's is a workflow") {
 
 TEST_CASE("its claims are those that its own container has mounted") {
   const auto mounts = read_facts(argo_pod()).mounts;
-  REQUIRE(mounts.size() == 2);
+  REQUIRE(mounts.size() == 3);
   CHECK(mounts[0].claim == "datasets");
   CHECK(mounts[0].mount_path == "/data");
   CHECK(mounts[0].sub_path == "mnist");
-  CHECK(mounts[1].claim == "models");
-  CHECK(mounts[1].mount_path == "/models");
+  CHECK(mounts[1].claim.empty());
+  CHECK(mounts[1].mount_path == "/tmp");
+  CHECK(mounts[2].claim == "models");
+  CHECK(mounts[2].mount_path == "/models");
   auto alone = argo_pod();
   alone["spec"]["containers"].erase(1);
   alone["spec"]["containers"][0]["name"] = "notebook";
@@ -100,8 +102,27 @@ TEST_CASE("a mount whose sub-path only the kubelet knows leads nowhere") {
   auto pod = argo_pod();
   pod["spec"]["containers"][1]["volumeMounts"][0].erase("subPath");
   pod["spec"]["containers"][1]["volumeMounts"][0]["subPathExpr"] = "$(POD_NAME)";
-  REQUIRE(read_facts(pod).mounts.size() == 1);
-  CHECK(read_facts(pod).mounts[0].claim == "models");
+  REQUIRE(read_facts(pod).mounts.size() == 3);
+  CHECK(read_facts(pod).mounts[0].claim.empty());
+  CHECK(read_facts(pod).mounts[0].mount_path == "/data");
+}
+
+TEST_CASE("its own container is Argo's main, else the one that is meant for kubectl, else the first that is no proxy") {
+  auto pod = argo_pod();
+  auto& containers = pod["spec"]["containers"];
+  containers[0]["image"] = "one:1";
+  containers[1]["image"] = "two:1";
+  const auto image = [&] { return read_facts(pod).image; };
+  CHECK(image() == "two:1");
+  containers[0]["name"] = "istio-proxy";
+  containers[1]["name"] = "notebook";
+  CHECK(image() == "two:1");
+  pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"] = "istio-proxy";
+  CHECK(image() == "one:1");
+  pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"] = "gone";
+  CHECK(image() == "two:1");
+  containers[0]["name"] = "helper";
+  CHECK(image() == "one:1");
 }
 
 TEST_CASE(

@@ -122,6 +122,11 @@ TEST_CASE("what lies on a claim that the step has mounted is read there, through
       {{{"data", "/data", ""}, {"more", "/data/mnist", ""}}, "/data/mnist/x", "more", "", "/mnt/trainstep/0/x"},
       {{{"more", "/data/mnist", ""}, {"data", "/data", ""}}, "/data/mnist/x", "more", "", "/mnt/trainstep/0/x"},
       {{{"more", "/data/mnist", ""}, {"data", "/data", ""}}, "/data/cifar", "data", "", "/mnt/trainstep/0/cifar"},
+      // what is mounted below a claim's place, and is no claim, hides what lies on that
+      {{{"data", "/data", ""}, {"", "/data/scratch", ""}}, "/data/scratch/mnist", "", "", ""},
+      {{{"data", "/data", ""}, {"", "/data/scratch", ""}}, "/data/mnist", "data", "", "/mnt/trainstep/0/mnist"},
+      {{{"data", "/data", ""}, {"", "/data/mnist/labels", ""}}, "/data/mnist", "", "", ""},
+      {{{"data", "/data", ""}, {"more", "/data/mnist/labels", ""}}, "/data/mnist", "", "", ""},
       // names that only begin alike
       {{{"data", "/data", ""}}, "/database/mnist", "", "", ""},
       {{{"data", "/data", ""}}, "/dat", "", "", ""},
@@ -151,7 +156,7 @@ TEST_CASE("a claim is mounted once for each of its sub-paths") {
   auto given = Case().input(path("train_dataset_dir", "/in/mnist")).output("model", path("model_dir", "/out/model"));
   SECTION("the same") { given.claim("disk", "/in", "a").claim("disk", "/out", "a"); }
   SECTION("another") { given.claim("disk", "/in", "a").claim("disk", "/out", "b"); }
-  const bool same = given.known.mounts[0].sub_path == given.known.claims[1].sub_path;
+  const bool same = given.known.mounts[0].sub_path == given.known.mounts[1].sub_path;
   const auto plan = given.routed();
   REQUIRE(plan.data.claims.size() == (same ? 1U : 2U));
   CHECK(output_of(plan, "model").folder_is == (same ? "/mnt/trainstep/0" : "/mnt/trainstep/1"));
