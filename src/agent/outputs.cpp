@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/regular_file.h"
 #include "objectstore/local_tree.h"
-#include "process/mapped_files.h"
+#include "process/held_files.h"
 #include "spec/returned.h"
 
 namespace trainstep::agent {
@@ -145,11 +145,11 @@ Result<void> check_unchanged(const Footprints& at_end, const std::string& outliv
   return {};
 }
 
-Result<void> check_not_mapped(const plan::Task& task, const std::vector<std::string>& mapped) {
+Result<void> check_not_held(const plan::Task& task, const std::vector<std::string>& held) {
   for (const auto& output : task.outputs)
-    if (const auto file = process::first_below(mapped, output.path); !file.empty())
+    if (const auto file = process::first_below(held, output.path); !file.empty())
       return input_error(
-          fmt::format("output {}: {} was still mapped for writing when what the program had left running had to be killed; the program "
+          fmt::format("output {}: {} was still open for writing when what the program had left running had to be killed; the program "
                       "must wait for whatever writes its outputs",
                       output.name, file));
   return {};

@@ -31,8 +31,8 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
 // has changed meanwhile.
 Footprints footprints_at_end(const plan::Task& task);
 Result<void> check_unchanged(const Footprints& at_end, const std::string& outlived);
-// Error (input): an output is among the files that processes had mapped for writing as they were killed; it may hold half of a change.
-Result<void> check_not_mapped(const plan::Task& task, const std::vector<std::string>& mapped);
+// Error (input): an output is among the files that processes had open for writing as they were killed; it may hold half of a change.
+Result<void> check_not_held(const plan::Task& task, const std::vector<std::string>& held);
 
 // The files of those artifacts that are to be brought somewhere, links followed, by output name: when the program has ended, exactly these are what
 // is to be delivered. Error (conflict): they are others by now.

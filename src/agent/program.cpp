@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "process/descendants.h"
-#include "process/mapped_files.h"
+#include "process/held_files.h"
 #include "process/output.h"
 #include "process/reaper.h"
 #include "process/signals.h"
@@ -93,7 +93,7 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
     left = rest(reaper);
   }
   end.killed_any = !left.empty();
-  end.mapped = process::files_mapped_for_writing(left);
+  end.held = process::files_held_for_writing(left);
   process::end_descendants(kill_limit, reaper.claimed());
   end.survivors = describe(rest(reaper));
   return end;

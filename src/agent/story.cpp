@@ -48,7 +48,7 @@ class Story {
                                                       "outputs, which are not delivered",
                                                       end.survivors)};
       auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
-      if (m_primary && unchanged) unchanged = check_not_mapped(m_task, end.mapped);
+      if (m_primary && unchanged) unchanged = check_not_held(m_task, end.held);
       if (!unchanged) return programs_fault(report, unchanged.error());
     }
     look_at_outputs();

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "data/output_links.h"
-#include "process/mapped_files.h"
+#include "process/held_files.h"
 
 namespace trainstep::local {
 namespace {
@@ -50,11 +50,11 @@ void RunOutputs::leaves_running(const std::vector<process::Process>& rest) {
 }
 
 void RunOutputs::were_killed(const std::vector<process::Process>& killed) {
-  const auto files = process::files_mapped_for_writing(killed);
+  const auto files = process::files_held_for_writing(killed);
   for (const auto& [name, path] : m_place.placement.outputs)
     if (const auto file = process::first_below(files, path); !file.empty())
       m_torn =
-          fmt::format("output {}: {} was still mapped for writing when {} had to be killed; the program must wait for whatever writes its outputs",
+          fmt::format("output {}: {} was still open for writing when {} had to be killed; the program must wait for whatever writes its outputs",
                       name, file, describe(killed));
 }
 

@@ -1,4 +1,4 @@
-// Files that a process changes without writing to them (mmap(2), MAP_SHARED): their times need not show it.
+// Files that a process may still change: open for writing, or mapped so (mmap(2), MAP_SHARED), when their times need not even show it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace trainstep::process {
 
 // Absolute paths, without links; sorted. Of a process that has ended, or that may not be looked at: none.
-std::vector<std::string> files_mapped_for_writing(const std::vector<Process>& processes);
+std::vector<std::string> files_held_for_writing(const std::vector<Process>& processes);
 
 // The first of these files that is `place` or lies below it; empty: none.
 std::string first_below(const std::vector<std::string>& files, const std::filesystem::path& place);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/mapped_files.h"
+#include "process/held_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/files.h"
@@ -17,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t largest_map = std::size_t{64} << 20U;
+constexpr std::size_t largest_fdinfo = 64 << 10;
 
 // "7f00-7f01 rw-s 00000000 fe:00 1234    /models/weights" (proc(5), /proc/PID/maps)
 void add_mapped(const std::string& line, std::set<std::string>& files) {
@@ -26,13 +30,34 @@ void add_mapped(const std::string& line, std::set<std::string>& files) {
   if (line[access + 1] == 'w' && line[access + 3] == 's') files.insert(line.substr(path));
 }
 
+// "flags:	0100001", octal (proc(5), /proc/PID/fdinfo)
+bool is_for_writing(const std::string& fdinfo) {
+  constexpr std::string_view flags = "flags:";
+  const auto at = fdinfo.find(flags);
+  if (at == std::string::npos) return false;
+  const auto access = std::strtoul(fdinfo.c_str() + at + flags.size(), nullptr, 8) & O_ACCMODE;
+  return access == O_WRONLY || access == O_RDWR;
+}
+
+void add_open(pid_t pid, std::set<std::string>& files) {
+  std::error_code code;
+  for (fs::directory_iterator fd(fmt::format("/proc/{}/fd", pid), code), end; !code && fd != end; fd.increment(code)) {
+    std::error_code gone;
+    const auto path = fs::read_symlink(fd->path(), gone);
+    if (gone || !path.is_absolute() || files.contains(path.string())) continue;
+    const auto fdinfo = read_file(fmt::format("/proc/{}/fdinfo/{}", pid, fd->path().filename().string()), largest_fdinfo);
+    if (fdinfo && is_for_writing(*fdinfo)) files.insert(path.string());
+  }
+}
+
 }  // namespace
 
-std::vector<std::string> files_mapped_for_writing(const std::vector<Process>& processes) {
+std::vector<std::string> files_held_for_writing(const std::vector<Process>& processes) {
   std::set<std::string> files;
   for (const auto& process : processes) {
     std::istringstream maps(read_file(fmt::format("/proc/{}/maps", process.pid), largest_map).value_or(""));
     for (std::string line; std::getline(maps, line);) add_mapped(line, files);
+    add_open(process.pid, files);
   }
   return {files.begin(), files.end()};
 }
