@@ -39,9 +39,12 @@ Result<T> await(Connection& connection, const std::function<void(std::function<v
 }
 
 Result<cluster::Facts> facts_of(Connection& connection) {
-  if (!connection.pod.name.empty())
-    return await<cluster::Facts>(connection,
-                                 [&](auto done) { cluster::find_facts(connection.client, connection.name_space, connection.pod, std::move(done)); });
+  if (!connection.pod.name.empty()) {
+    ASSIGN(auto found, await<cluster::Facts>(connection, [&](auto done) {
+             cluster::find_facts(connection.client, connection.name_space, connection.pod, std::move(done));
+           }));
+    return found.name_space == connection.name_space ? std::move(found) : cluster::facts_for_job_elsewhere(std::move(found));
+  }
   cluster::Facts facts;
   facts.name_space = connection.name_space;
   return facts;

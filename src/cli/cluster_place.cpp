@@ -33,14 +33,12 @@ Result<ClusterPlace> find_cluster(const std::string& context, const std::string&
   if (pod) {
     place.credentials = std::move(*pod);
     place.pod = own_pod();
-    // That it is not in another namespace says nothing.
-    if (!name_space.empty() && name_space != place.credentials.name_space) place.pod.node_id.clear();
+    place.pod.name_space = place.credentials.name_space;
   } else {
     ASSIGN(place.credentials, kube::from_kubeconfig("", context));
   }
   place.description = place.credentials.description;
   place.name_space = name_space.empty() ? place.credentials.name_space : name_space;
-  if (place.name_space != place.credentials.name_space) place.pod = {};
   return place;
 }
 

@@ -13,7 +13,7 @@ namespace trainstep::cli {
 struct ClusterPlace {
   kube::Credentials credentials;
   std::string name_space;
-  cluster::OwnPod pod;  // without a name: we are in none, or in another namespace than the job will be (an owner must live beside what it owns)
+  cluster::OwnPod pod;  // without a name: we are in none
   std::string description;
 };
 

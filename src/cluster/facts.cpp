@@ -42,16 +42,19 @@ const Json* own_container(const Json& pod) {
   return first == containers.end() ? nullptr : &*first;
 }
 
+bool is_true(const Json* value) { return value != nullptr && *value == true; }
+
 // Of any volume: what lies on one that is no claim is on none, also below a claim's.
 std::vector<plan::ClaimMount> mounts_of(const Json& pod) {
-  std::map<std::string, std::string> claims;  // volume → claim
+  std::map<std::string, const Json*> claims;  // by volume
   for (const auto& volume : list(at(&pod, "spec"), "volumes"))
-    if (const auto* claim = at(&volume, "persistentVolumeClaim")) claims[text(&volume, "name")] = text(claim, "claimName");
+    if (const auto* claim = at(&volume, "persistentVolumeClaim")) claims[text(&volume, "name")] = claim;
   std::vector<plan::ClaimMount> mounts;
   for (const auto& mount : list(own_container(pod), "volumeMounts")) {
     const auto claim = claims.find(text(&mount, "name"));
     const bool known = claim != claims.end() && text(&mount, "subPathExpr").empty();  // else only the kubelet knows where it leads
-    mounts.push_back({known ? claim->second : "", text(&mount, "mountPath"), text(&mount, "subPath")});
+    const bool read_only = is_true(at(&mount, "readOnly")) || (known && is_true(at(claim->second, "readOnly")));
+    mounts.push_back({known ? text(claim->second, "claimName") : "", text(&mount, "mountPath"), text(&mount, "subPath"), read_only});
   }
   return mounts;
 }
@@ -270,7 +273,14 @@ void look_among_all(kube::Client& client, const std::string& name_space, const O
 
 }  // namespace
 
-void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done) {
+Facts facts_for_job_elsewhere(Facts facts) {
+  facts.workflow.reset();
+  facts.mounts.clear();
+  return facts;
+}
+
+void find_facts(kube::Client& client, const std::string& jobs, const OwnPod& pod, std::function<void(Result<Facts>)> done) {
+  const auto& name_space = pod.name_space.empty() ? jobs : pod.name_space;
   const kube::Path path{"v1", "pods", name_space, pod.name, ""};
   client.get(path, {}, {}, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer, pod.argo_template));

@@ -27,6 +27,7 @@ struct OwnPod {
   std::string name;       // as its host name has it: without an end where it is longer than 63 characters; empty: it is in none
   std::string node_id{};  // ARGO_NODE_ID: of the Workflow's node
   std::filesystem::path argo_template = "/var/run/argo/template";  // where Argo has written the template that the pod is made from
+  std::string name_space{};                                        // where it is; empty: where its job is to be
 };
 
 // Whether another attempt of this step comes if this one is lost with its pod.
@@ -61,7 +62,10 @@ struct Facts {
 // From the pod object as the API server gives it, and from `template_file` (OwnPod) what is too large to stand there. Any JSON is allowed.
 Facts read_facts(const Json& pod, const std::filesystem::path& template_file = {});
 
-// Asks for our own pod; where no pod has that name, or it may not be read by it, it is looked for among the pods of the namespace: by its node's id,
+// What counts of them for a job that is not in our pod's namespace: an owner lives beside what it owns, and claims beside the pods that mount them.
+Facts facts_for_job_elsewhere(Facts facts);
+
+// Asks for our own pod, in its namespace, or in `name_space` if that is not known; where no pod has that name, or it may not be read by it, it is looked for among the pods of the namespace: by its node's id,
 // else by the beginning of its name, then once more by its name for some seconds. That it may not be read is a notice, not an error, as is that it
 // cannot be found; but where Argo has named its node, there is such a pod as long as nobody has taken it away. Errors: unavailable.
 void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done);

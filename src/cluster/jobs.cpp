@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <memory>
 
 #include "base/text.h"
@@ -115,6 +116,8 @@ Result<void> check_run(std::string_view run) {
 Result<Submitted> choose(Found found, const std::string& run, const std::string& name_space) {
   TRY(check_run(run));
   std::erase_if(found.jobs, [&](const Submitted& job) { return !is_of(job.object, run); });
+  const auto is_its_name = [&](const Submitted& job) { return text(metadata_of(job.object), "name") == run; };
+  if (std::ranges::count_if(found.jobs, is_its_name) == 1) std::erase_if(found.jobs, std::not_fn(is_its_name));
   if (found.jobs.size() > 1)
     return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; give the name of one", found.jobs.size(), run)};
   if (!found.jobs.empty()) return std::move(found.jobs.front());

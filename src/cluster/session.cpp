@@ -72,7 +72,7 @@ void Session::look_for_stores() {
 }
 
 void Session::configure() {
-  m_job_facts = m_facts;
+  m_job_facts = m_facts.name_space == m_job_name_space ? m_facts : facts_for_job_elsewhere(m_facts);
   if (m_options.configuration_secret.empty()) return plan_and_run();
   m_home.get(configuration_secret(), {}, {patience, false}, [this, alive = m_alive](kube::Answer answer) {
     if (!*alive || m_over) return;
@@ -92,8 +92,7 @@ Result<void> Session::connect(const Json& secret) {
   ASSIGN(auto credentials, remote_credentials(secret));
   credentials.token = std::make_unique<SecretToken>(m_home, configuration_secret(), credentials, [this](const std::string& line) { say(line); });
   // Of our own cluster nothing is known there.
-  m_job_facts.workflow.reset();
-  m_job_facts.mounts.clear();
+  m_job_facts = facts_for_job_elsewhere(std::move(m_job_facts));
   m_job_facts.written.reset();  // by another clock
   m_job_name_space = credentials.name_space;
   m_options.where = credentials.description;

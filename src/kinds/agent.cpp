@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -64,20 +65,29 @@ void add_keys(const plan::Plan& plan, Manifest& pod) {
   }
 }
 
-// One volume for each claim: a pod may not name a claim twice in two volumes of some storage drivers.
+bool is_only_read(const plan::Plan& plan, const std::string& claim) {
+  return std::ranges::all_of(plan.data.claims, [&](const plan::ClaimMount& mount) { return mount.claim != claim || mount.read_only; });
+}
+
+// One volume for each claim: a pod may not name a claim twice in two volumes of some storage drivers. Of one that the step may only read the pods
+// write nothing either: its driver may refuse to attach it otherwise.
 void add_claims(const plan::Plan& plan, Manifest& pod) {
   for (const auto& claim : plan.data.claims) {
+    const bool only_read = is_only_read(plan, claim.claim);
     std::string name;
     for (const auto& volume : pod.json().at("spec").at("volumes"))
       if (volume.contains("persistentVolumeClaim") && volume["persistentVolumeClaim"].value("claimName", "") == claim.claim &&
-          !volume["persistentVolumeClaim"].value("readOnly", false))
+          (only_read || !volume["persistentVolumeClaim"].value("readOnly", false)))
         name = volume.value("name", "");
     if (name.empty()) {
       name = "trainstep-claim-" + claim.mount_path.substr(claim.mount_path.rfind('/') + 1);
-      pod.append("/spec/volumes", {{"name", name}, {"persistentVolumeClaim", {{"claimName", claim.claim}}}}, "default: the step has it mounted");
+      Json source = {{"claimName", claim.claim}};
+      if (only_read) source["readOnly"] = true;
+      pod.append("/spec/volumes", {{"name", name}, {"persistentVolumeClaim", std::move(source)}}, "default: the step has it mounted");
     }
     Json mount = {{"name", name}, {"mountPath", claim.mount_path}};
     if (!claim.sub_path.empty()) mount["subPath"] = claim.sub_path;
+    if (claim.read_only) mount["readOnly"] = true;
     pod.append(mounts, mount, "default: the step has it mounted");
   }
 }

@@ -100,7 +100,7 @@ class Router {
 
   Result<void> route_input(const std::string& name, const StepPath& path) {
     auto& place = m_data.placement.inputs[name];
-    if (const auto found = on_claim(path.path)) {
+    if (const auto found = on_claim(path.path, false)) {
       place = *found;
       return {};
     }
@@ -126,7 +126,7 @@ class Router {
     task.path = folder + "/data";
     if (bound.path) {
       const auto store = m_facts.stores.find(bound.path->uri);
-      if (const auto found = on_claim(bound.path->path)) {
+      if (const auto found = on_claim(bound.path->path, true)) {
         const fs::path place(*found);
         task.folder_is = place.parent_path().string();
         task.path = folder + "/" + place.filename().string();
@@ -147,7 +147,7 @@ class Router {
   }
 
   // Where a path of the step is in the pods, if it lies on a claim, and nothing else is mounted below it: the innermost of the mounts counts.
-  std::optional<std::string> on_claim(const std::string& given) {
+  std::optional<std::string> on_claim(const std::string& given, bool is_written) {
     if (given.empty()) return std::nullopt;
     const auto real = m_facts.real_paths.find(given);
     const auto path = normal(real == m_facts.real_paths.end() ? given : real->second);
@@ -160,11 +160,13 @@ class Router {
         best = &mount;
         folder = std::move(place);
       }
-    if (best == nullptr || best->claim.empty()) return std::nullopt;
-    const auto same = [best](const ClaimMount& other) { return other.claim == best->claim && other.sub_path == best->sub_path; };
+    if (best == nullptr || best->claim.empty() || (is_written && best->read_only)) return std::nullopt;
+    const auto same = [best](const ClaimMount& other) {
+      return other.claim == best->claim && other.sub_path == best->sub_path && other.read_only == best->read_only;
+    };
     auto known = std::ranges::find_if(m_data.claims, same);
     if (known == m_data.claims.end()) {
-      m_data.claims.push_back({best->claim, fmt::format("/mnt/trainstep/{}", m_data.claims.size()), best->sub_path});
+      m_data.claims.push_back({best->claim, fmt::format("/mnt/trainstep/{}", m_data.claims.size()), best->sub_path, best->read_only});
       known = std::prev(m_data.claims.end());
     }
     return normal((fs::path(known->mount_path) / fs::path(path).lexically_relative(folder)).string());
@@ -219,9 +221,9 @@ class Router {
   static Result<void> no_way(const std::string& formal, const StepPath& path, std::string_view what) {
     return input_error(
         fmt::format("train_parameters: {}: {} ({}) is a file of this step that the pods of the job cannot reach: it lies on no PersistentVolumeClaim "
-                    "that the step has mounted and has no address in an object store; put it on one of them, or let the program {} an address that "
+                    "that the step {} and has no address in an object store; put it on one of them, or let the program {} an address that "
                     "it gets as text",
-                    formal, path.name, path.path.empty() ? path.uri : path.path, what == "input" ? "read" : "write to"));
+                    formal, path.name, path.path.empty() ? path.uri : path.path, what == "input" ? "has mounted" : "may write to", what == "input" ? "read" : "write to"));
   }
 
   Plan& m_plan;

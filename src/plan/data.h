@@ -20,6 +20,7 @@ struct ClaimMount {
   std::string claim;  // empty: it is none
   std::string mount_path;
   std::string sub_path;
+  bool read_only = false;
 };
 
 // An object store, and the Secret of the job's namespace that holds its keys.

@@ -107,6 +107,31 @@ TEST_CASE("a mount whose sub-path only the kubelet knows leads nowhere") {
   CHECK(read_facts(pod).mounts[0].mount_path == "/data");
 }
 
+TEST_CASE("a claim that is mounted to be read only, by its volume or its mount, may not be written to") {
+  auto pod = argo_pod();
+  CHECK_FALSE(read_facts(pod).mounts[0].read_only);
+  SECTION("by its volume") { pod["spec"]["volumes"][0]["persistentVolumeClaim"]["readOnly"] = true; }
+  SECTION("by its mount") { pod["spec"]["containers"][1]["volumeMounts"][0]["readOnly"] = true; }
+  CHECK(read_facts(pod).mounts[0].read_only);
+  CHECK_FALSE(read_facts(pod).mounts[2].read_only);
+}
+
+TEST_CASE("a pod is looked for in its own namespace, wherever its job is to be") {
+  kube::test::Harness h;
+  h.server.serve([](const test::FakeTransport::Asked&) { return test::Reply::text(to_text(argo_pod())); });
+  OwnPod pod{"digits-x7k2p-train-1"};
+  pod.name_space = "team-a";
+  std::optional<Result<Facts>> found;
+  find_facts(*h.client, "training", pod, [&](Result<Facts> facts) { found = std::move(facts); });
+  h.loop.run();
+  REQUIRE((found && *found));
+  CHECK(h.server.asked().front().request.url.path == "/base/api/v1/namespaces/team-a/pods/digits-x7k2p-train-1");
+  const auto elsewhere = facts_for_job_elsewhere(**found);
+  CHECK_FALSE(elsewhere.workflow);
+  CHECK(elsewhere.mounts.empty());
+  CHECK(elsewhere.node_name == "digits-x7k2p.train");
+}
+
 TEST_CASE("its own container is Argo's main, else the one that is meant for kubectl, else the first that is no proxy") {
   auto pod = argo_pod();
   auto& containers = pod["spec"]["containers"];

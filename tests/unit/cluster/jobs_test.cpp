@@ -119,6 +119,16 @@ TEST_CASE("RUN must be one: nothing else chooses a job, however few there are") 
   CHECK(choose(all, "digits-1", "ns"));
 }
 
+TEST_CASE("a job's name counts more than another's run id") {
+  const auto job = [](const char* name, const char* run) {
+    return Submitted{{}, Json{{"metadata", {{"name", name}, {"uid", name}, {"labels", {{"trainstep.dev/run", run}}}}}}, true};
+  };
+  const Found found{{job("x", "1"), job("digits-x", "x"), job("more-x", "x"), job("a", "2"), job("b", "2")}, {}};
+  REQUIRE(choose(found, "x", "ns"));
+  CHECK(choose(found, "x", "ns")->object["metadata"]["uid"] == "x");
+  CHECK(choose(found, "2", "ns").error().kind == ErrorKind::conflict);
+}
+
 TEST_CASE("a job without a run's id is not that of the empty run") {
   const Found all{{{kinds::find("Job").resources.front(), Json::parse(R"({"metadata": {"name": "x", "uid": "u"}})"), true}}, {}};
   CHECK_FALSE(choose(all, "", "ns"));

@@ -305,3 +305,38 @@ TEST_CASE_METHOD(Fetching, "what an eviction finds being fetched is left to the 
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(job);
 }
+
+TEST_CASE_METHOD(Attempts, "a job in another namespace than its step's pod is found again by the next attempt, and has no owner there") {
+  auto facts = test::facts_in_pod();
+  facts.name_space = "home";
+  facts.retry = Retry::follows;
+  facts.mounts = {{"data", folder.path().string(), ""}};
+  options.facts.reset();
+  options.pod.name = "step-1";
+  options.pod.name_space = "home";
+  const auto below = fault;
+  fault = [&, below](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (!test::is_of_own_pod(asked)) return below(asked);
+    CHECK(asked.request.url.path == "/api/v1/namespaces/home/pods/step-1");
+    const auto owners = Json::array({{{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}}});
+    return Reply::text(to_text(Json{{"metadata", {{"name", "step-1"}, {"namespace", "home"}, {"uid", "p-1"}, {"ownerReferences", owners}}},
+                                    {"spec", {{"containers", Json::array({{{"name", "main"}, {"image", "trainstep:1"}}})}}}}));
+  };
+  held = true;
+  std::vector<std::string> runs;
+  const auto make = options.make_plan;
+  options.make_plan = [&, make](const Facts& known, const std::string& name_space) {
+    runs.push_back(known.workflow ? known.workflow->uid : "");
+    CHECK(name_space == "team");
+    return make(known, name_space);
+  };
+  begin();
+  loop.run(20s);
+  REQUIRE(job);
+  CHECK_FALSE((*job)["metadata"].contains("ownerReferences"));
+  session.reset();
+  begin();
+  loop.run(20s);
+  CHECK(made == 1);
+  CHECK(runs == std::vector<std::string>{"w", "w"});
+}

@@ -177,6 +177,18 @@ TEST_CASE("a claim is one volume, however many of its folders are mounted") {
   CHECK(named(mounts, "trainstep-claim-0") == Json{{"name", "trainstep-claim-0"}, {"mountPath", "/mnt/trainstep/0"}, {"subPath", "a"}});
 }
 
+TEST_CASE("a claim that the step may only read is only read by the pods") {
+  auto plan = job();
+  plan.data.claims = {{"disk", "/mnt/trainstep/0", "a", true}};
+  const bool written = GENERATE(false, true);
+  if (written) plan.data.claims.push_back({"disk", "/mnt/trainstep/1", "b"});
+  const auto pod = pod_of(plan);
+  CHECK(named(pod["volumes"], "trainstep-claim-0")["persistentVolumeClaim"] ==
+        (written ? Json{{"claimName", "disk"}} : Json{{"claimName", "disk"}, {"readOnly", true}}));
+  CHECK(named(pod["containers"][0]["volumeMounts"], "trainstep-claim-0")["readOnly"] == true);
+  CHECK(count(pod["containers"][0]["volumeMounts"], "trainstep-claim-0") == (written ? 2 : 1));
+}
+
 TEST_CASE("a claim that the pod has already is not named twice, unless it may only be read there") {
   auto plan = job();
   plan.data.claims = {{"disk", "/mnt/trainstep/0", ""}};

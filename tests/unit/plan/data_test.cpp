@@ -162,6 +162,14 @@ TEST_CASE("a claim is mounted once for each of its sub-paths") {
   CHECK(output_of(plan, "model").folder_is == (same ? "/mnt/trainstep/0" : "/mnt/trainstep/1"));
 }
 
+TEST_CASE("what the step may only read is read there, and nothing is written to it") {
+  auto given = Case().input(path("train_dataset_dir", "/in/mnist")).claim("disk", "/in");
+  given.known.mounts.front().read_only = true;
+  CHECK(given.routed().data.claims.front().read_only);
+  given.output("model", path("model_dir", "/in/model"));
+  CHECK_THAT(given.refusal(), Contains("model_dir") && Contains("lies on no PersistentVolumeClaim that the step may write to"));
+}
+
 TEST_CASE("a claim counts more than an address") {
   const auto plan = Case()
                         .input(path("train_dataset_dir", "/kfp-workspace/.artifacts/data", "minio://mlpipeline/data"))
