@@ -20,6 +20,7 @@
 #include "base/sticky.h"
 #include "base/text.h"
 #include "data/footprint.h"
+#include "data/output_folder.h"
 
 namespace trainstep {
 namespace {
@@ -107,21 +108,6 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-Result<std::pair<Fd, FileLock>> lock(const fs::path& folder, const fs::path& target) {
-  while (true) {
-    TRY(make_directories(folder));
-    Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd && errno == ENOENT) continue;
-    if (!fd) return cannot("open", folder, errno);
-    auto lock = FileLock::take(fd);
-    if (!lock)
-      return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
-    struct stat held{}, there{};
-    if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino)
-      return std::pair{std::move(fd), std::move(*lock)};
-  }  // whoever had it removed it at its end
-}
-
 }  // namespace
 
 bool PendingOutput::possible(const fs::path& target) {
@@ -142,7 +128,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   const auto name = output.m_target.filename().string();
   output.m_folder = output.m_inside ? output.m_target / inside_name : beside / fmt::format(".{}.trainstep", name);
   output.m_path = output.m_folder / "new" / name;
-  ASSIGN(std::tie(output.m_held, output.m_lock), lock(output.m_folder, output.m_target));
+  ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_folder, output.m_target));
   TRY(output.settle_accounts(owner));
   return output;
 }
@@ -162,20 +148,28 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
 
 PendingOutput::~PendingOutput() {
   if (!m_held) return;
-  if (!left().empty()) return;
+  tidy_folder(m_folder);
+  if (const auto now = moved_folder(m_held, m_folder); !now.empty()) tidy_folder(now);
   std::error_code code;
-  static_cast<void>(remove_tree(m_path.parent_path()));
-  fs::remove(m_folder / "owner", code);
-  fs::remove(m_folder, code);                                  // unless it holds what was known before
   for (const auto& folder : m_made) fs::remove(folder, code);  // unless there is something in it
 }
 
 fs::path PendingOutput::left() const {
-  if (may_hold_files(m_path)) return m_path;
-  return may_hold_files(m_path.parent_path()) ? m_path.parent_path() : fs::path();
+  const auto now = moved_folder(m_held, m_folder);
+  for (const auto& folder : {m_folder, now}) {
+    if (folder.empty()) continue;
+    const auto place = folder / "new";
+    if (may_hold_files(place / m_path.filename())) return place / m_path.filename();
+    if (may_hold_files(place)) return place;
+  }
+  return {};
 }
 
 Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) {
+  if (const auto now = moved_folder(m_held, m_folder); !now.empty())
+    return Error{ErrorKind::conflict,
+                 fmt::format("the folder of {} was moved while the output was written, and is {} now; it is put to no other folder",
+                             m_target.string(), (m_inside ? now : now.parent_path()).string())};
   std::error_code code;
   if (!fs::exists(fs::symlink_status(m_path, code))) return std::optional<fs::path>();
   if (fs::is_symlink(m_path, code)) TRY(settle_link());

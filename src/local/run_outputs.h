@@ -58,7 +58,8 @@ class RunOutputs {
 
   const plan::Plan& m_plan;
   Scratch& m_scratch;
-  Place m_place;  // the primary's
+  Place m_place;                                    // the primary's
+  std::map<std::string, std::string> m_step_paths;  // of its outputs, as the run began: the folder that we are in may be renamed
   PendingOutputs m_pending;
   std::map<std::string, Footprint> m_to_commit;  // of those: what this run has written, as it was found
   Footprints m_before;                           // of the run

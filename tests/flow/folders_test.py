@@ -254,3 +254,23 @@ def test_a_runs_folder_serves_again_with_another_interpreter_and_with_outputs_of
     assert not (tmp_path / "used").exists()
     assert run("true", *folder)[0] == 0
     assert (tmp_path / "run/notes").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("model", ["model", "../beside/model"])
+def test_a_folder_that_is_renamed_while_the_program_runs_gets_no_model_under_its_old_name(run, tmp_path, model):
+    """A path that is relative leads elsewhere then: to an older model, say."""
+    project, renamed = tmp_path / "project", tmp_path / "else/renamed"
+    project.mkdir()
+    renamed.parent.mkdir()
+    older = pathlib.Path(os.path.normpath(project / model))
+    older.mkdir(parents=True)
+    (older / "old").write_text("older")
+    script = f'cd / && mv {project} {renamed} && mkdir -p "$0" && echo 1 > "$0/new"'
+    code, said = run(script, "--run-dir", str(tmp_path / "run"), "--model-dir", model, beneath=("env", "-C", str(project)))
+    if model == "model":
+        assert (code, contents(renamed)) == (3, {pathlib.Path("model/old"): "older"}), said
+        assert "was moved while the output was written" in said
+        assert f"what the program had written is in {project}/.model.trainstep/new/model until the next run" in said
+    else:
+        assert code == 0 and f"model_dir: {older}\n" in said, said
+        assert contents(older) == {pathlib.Path("new"): "1\n"}

@@ -224,6 +224,44 @@ TEST_CASE("a run that fails leaves what was there, and what it wrote beside it u
   }
 }
 
+TEST_CASE("an output goes to no folder but the one that it was opened in, whoever renames that") {
+  const TempDir folder;
+  const auto before = folder.path() / "project", after = folder.path() / "renamed";
+  run(before / "model", "old", "1");
+  {
+    auto output = opened(before / "model");
+    SECTION("the program writes on, in a folder of the old name") {
+      fs::rename(before, after);
+      write(output.path() / "new", "2");
+      CHECK(output.left() == output.path());
+    }
+    SECTION("what it had written has gone along") {
+      write(output.path() / "new", "2");
+      fs::rename(before, after);
+      fs::create_directories(before);
+      CHECK(output.left() == after / ".model.trainstep/new/model");
+    }
+    SECTION("it has written nothing") { fs::rename(before, after); }
+    const auto placed = output.commit();
+    REQUIRE_FALSE(placed);
+    CHECK(placed.error().kind == ErrorKind::conflict);
+    CHECK_THAT(placed.error().message, Catch::Contains("was moved") && Catch::Contains(after.string()));
+  }
+  CHECK(listing(after / "model") == "old ");
+  CHECK_FALSE(fs::exists(before / "model"));
+  const bool gone_along = fs::exists(after / ".model.trainstep/new/model/new");
+  CHECK(listing(after) == (gone_along ? ".model.trainstep model " : "model "));
+}
+
+TEST_CASE("a folder that is removed and made again while an output is written is the place where it goes") {
+  const TempDir folder;
+  auto output = opened(folder.path() / "project/model");
+  fs::remove_all(folder.path() / "project");
+  write(output.path() / "new", "2");
+  REQUIRE(output.commit());
+  CHECK(listing(folder.path() / "project/model") == "new ");
+}
+
 TEST_CASE("of two that want one target the second is refused") {
   const TempDir folder;
   const auto model = folder.path() / "model";

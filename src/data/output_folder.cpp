@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/output_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/files.h"
+#include "base/remove_tree.h"
+#include "data/footprint.h"
+
+namespace trainstep {
+
+namespace fs = std::filesystem;
+
+Result<std::pair<Fd, FileLock>> lock_folder(const fs::path& folder, const fs::path& target) {
+  while (true) {
+    TRY(make_directories(folder));
+    Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) continue;
+    if (!fd) {
+      auto error = file_error("open", folder, errno);
+      if (error.kind != ErrorKind::denied) error.kind = ErrorKind::internal;  // no input of anybody
+      return error;
+    }
+    auto lock = FileLock::take(fd);
+    if (!lock)
+      return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
+    struct stat held{}, there{};
+    if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino)
+      return std::pair{std::move(fd), std::move(*lock)};
+  }  // whoever had it removed it at its end
+}
+
+// Some file systems number a folder anew while it is open: its name must be another one, too.
+fs::path moved_folder(const Fd& held_folder, const fs::path& folder) {
+  struct stat held{}, there{};
+  if (::fstat(held_folder.get(), &held) != 0 || held.st_nlink == 0) return {};
+  if (::stat(folder.c_str(), &there) == 0 && held.st_dev == there.st_dev && held.st_ino == there.st_ino) return {};
+  std::error_code code;
+  auto now = fs::read_symlink(fmt::format("/proc/self/fd/{}", held_folder.get()), code);
+  const bool removed = now.string().ends_with(" (deleted)");
+  return code || removed || now == fs::canonical(folder, code) ? fs::path() : now;
+}
+
+void tidy_folder(const fs::path& folder) {
+  if (may_hold_files(folder / "new")) return;
+  std::error_code code;
+  static_cast<void>(remove_tree(folder / "new"));
+  fs::remove(folder / "owner", code);
+  fs::remove(folder, code);
+}
+
+}  // namespace trainstep
