@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "cli/app.h"
 #include "cli/one_job.h"
 #include "cli/print.h"
+#include "cluster/job_data.h"
 #include "cluster/pods_end.h"
 #include "cluster/removal.h"
 
@@ -54,6 +56,16 @@ std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::
   return problem;
 }
 
+// Its step removes them, if there still is one: it alone has the keys.
+void tell_data(Connection& connection, const cluster::Submitted& job) {
+  const auto left = cluster::data_left_of(job.object);
+  if (left.empty()) return;
+  connection.tell(
+      fmt::format("what was brought for the job, or put there by it, stays unless its step is still at work and removes it: {}; remove it with a "
+                  "client of that store",
+                  fmt::join(left, ", ")));
+}
+
 Result<int> stop(const JobsCommand& command) {
   TRY(cluster::check_run(command.run));
   ASSIGN(const auto connection, connect(command, Access::write));
@@ -67,6 +79,7 @@ Result<int> stop(const JobsCommand& command) {
   if (ended.problem && ended.problem->error.kind != ErrorKind::denied)
     return in_context(gone ? "the job is deleted, but the end of its pods cannot be seen" : "the job is being deleted, but its end cannot be seen",
                       std::move(ended.problem->error));
+  tell_data(*connection, job);
   return print(fmt::format("{} {}\n", shown_name(job),
                            !ended.problem ? "and its pods are deleted"
                            : gone         ? "is deleted; when its pods are gone may not be seen"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cluster/job_data.h"
 #include "cluster/lease.h"
 #include "kinds/object.h"
 
@@ -80,6 +81,7 @@ Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds:
   if (has_lapsed(object, kind, plan.options.run_policy.active_deadline)) return Existing::lapsed;
   if (!outcome.empty() && outcome != "succeeded" && kind.judge(object).state == kinds::Judgement::State::failed) return Existing::reported_failure;
   const auto hash = entry(object, "annotations", kinds::spec_hash_annotation);
+  if (!hash.empty() && has_data_elsewhere(object, plan)) return Existing::other_spec;
   if (hash != plan.spec_hash) return hash.empty() ? Existing::unknown_spec : Existing::other_spec;
   return Existing::earlier_attempt;
 }

@@ -35,7 +35,7 @@ enum class Existing {
   lapsed,            // the same step's, kept for the next attempt, and ended because none came in time
   unwanted,          // the same step's, but job_options.reattach does not want it
   going,             // it is being deleted
-  other_spec,        // this run's id, but another job
+  other_spec,        // this run's id, but another job, or its data go through another folder
   unknown_spec,      // this run's id, but nothing says of which inputs
   stranger,          // not ours at all
 };

@@ -248,6 +248,16 @@ def test_with_rights_on_one_kind_its_jobs_are_listed_and_stopped(api, environmen
     assert len(api.written()) == 1
 
 
+def test_stop_says_where_the_data_of_a_job_stay_that_only_its_step_can_remove(api, environment):
+    record = {"uri": "s3://bkt/jobs/digits-1/finished.json", "store": 0}
+    task = {"job": "digits-1", "stores": [{"endpoint": "http://store:9000"}], "record": record}
+    train = {"name": "train", "env": [{"name": "TRAINSTEP_TASK", "value": json.dumps(task)}]}
+    api.jobs = [JOB | {"spec": {"template": {"spec": {"containers": [train]}}}}]
+    stopped = trainstep(environment, "stop", "r")
+    assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 and its pods are deleted\n"), stopped.stderr
+    assert "stays unless its step is still at work and removes it: s3://bkt/jobs/digits-1; remove it with a client of that store" in stopped.stderr
+
+
 def test_a_job_that_is_served_twice_is_one(api, environment):
     api.also_v1 = "mpijobs"  # by both versions, and as batch/v1: the same uid
     assert len(trainstep(environment, "list").stdout.splitlines()) == 2

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/job_data.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "cluster/objects.h"
+#include "cluster/ownership.h"
+#include "plan/task.h"
+
+namespace trainstep::cluster {
+namespace {
+
+// All replicas have the same.
+std::optional<plan::Task> task_in(const Json& part) {
+  if (part.is_object() && text(&part, "name") == plan::task_variable) {
+    const auto json = parse_json(text(&part, "value"), "task");
+    auto task = json ? plan::read_task(*json) : Result<plan::Task>(json.error());
+    return task ? std::optional(std::move(*task)) : std::nullopt;
+  }
+  if (part.is_structured())
+    for (const auto& inner : part)
+      if (auto task = task_in(inner)) return task;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> data_left_of(const Json& job) {
+  const auto* annotations = at(metadata_of(job), "annotations");
+  const auto task = task_in(job);
+  if (!task || !text(annotations, data_annotation).empty()) return {};
+  std::vector<std::string> left;
+  const auto add = [&](const std::string& uri) {
+    const bool known = std::ranges::any_of(left, [&](const std::string& one) { return uri == one || uri.starts_with(one + '/'); });
+    if (!uri.empty() && !known) left.push_back(uri);
+  };
+  add(task->record.uri.substr(0, task->record.uri.rfind('/')));
+  add(task->checkpoints.to.uri);
+  if (text(annotations, outcome_annotation).empty())
+    for (const auto& output : task->outputs) add(output.to.uri);
+  return left;
+}
+
+bool has_data_elsewhere(const Json& job, const plan::Plan& plan) {
+  const auto& data = plan.data;
+  const auto task = data.prefix.in_store() ? task_in(job) : std::nullopt;
+  if (!task) return false;
+  const auto elsewhere = [&](const plan::TaskPlace& here, const plan::TaskPlace& there) {
+    if (!here.uri.starts_with(data.prefix.uri + '/')) return false;
+    return here.uri != there.uri || there.store >= task->stores.size() || task->stores[there.store].endpoint != data.task.stores[here.store].endpoint;
+  };
+  const auto input_elsewhere = [&](const plan::TaskInput& input) {
+    const auto same = std::ranges::find(task->inputs, input.name, &plan::TaskInput::name);
+    return elsewhere(input.from, same == task->inputs.end() ? plan::TaskPlace() : same->from);
+  };
+  const auto output_elsewhere = [&](const plan::TaskOutput& output) {
+    const auto same = std::ranges::find(task->outputs, output.name, &plan::TaskOutput::name);
+    return elsewhere(output.to, same == task->outputs.end() ? plan::TaskPlace() : same->to);
+  };
+  return elsewhere(data.task.record, task->record) || elsewhere(data.task.checkpoints.to, task->checkpoints.to) ||
+         std::ranges::any_of(data.task.inputs, input_elsewhere) || std::ranges::any_of(data.task.outputs, output_elsewhere);
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,76 @@
+// Where a job's data lie, for whoever deletes it, or takes it up.
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/job_data.h"
+
+#include "cluster/ownership.h"
+#include "plan/task.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+
+namespace {
+
+using Places = std::vector<std::string>;
+
+Json job(const plan::Task& task, const Json& annotations = Json::object()) {
+  const Json variables = {{{"name", "OTHER"}, {"value", "s3://no/task"}}, {{"name", plan::task_variable}, {"value", to_text(plan::to_json(task))}}};
+  const Json pod = {{"spec", {{"containers", {{{"name", "pytorch"}, {"env", variables}}}}}}};
+  return {{"metadata", {{"name", "train-1"}, {"annotations", annotations}}}, {"spec", {{"pytorchReplicaSpecs", {{"Master", {{"template", pod}}}}}}}};
+}
+
+plan::Task task(const std::string& record, const std::string& output) {
+  plan::Task task;
+  task.job = "train-1";
+  task.stores.emplace_back().endpoint = "http://store:9000";
+  task.record.uri = record;
+  task.inputs.push_back({"data", "/trainstep/inputs/data", {"s3://bkt/jobs/train-1/inputs/data", 0, ""}});
+  task.outputs.push_back({.name = "model", .type = spec::Type::artifact, .declared = "Model", .path = "/m", .folder_is = "", .to = {output, 0, ""}});
+  return task;
+}
+
+}  // namespace
+
+TEST_CASE("the folder of a job stays for whoever has the keys, and what its pods have put elsewhere") {
+  CHECK(data_left_of(job(task("s3://bkt/jobs/train-1/finished.json", "s3://bkt/jobs/train-1/outputs/model"))) == Places{"s3://bkt/jobs/train-1"});
+  CHECK(data_left_of(job(task("s3://bkt/run/.trainstep/train-1/finished.json", "s3://bkt/run/model"))) ==
+        Places{"s3://bkt/run/.trainstep/train-1", "s3://bkt/run/model"});
+}
+
+TEST_CASE("a model that its step has told of is nothing that was left") {
+  const auto told = task("s3://bkt/run/.trainstep/train-1/finished.json", "s3://bkt/run/model");
+  CHECK(data_left_of(job(told, {{outcome_annotation, "succeeded"}})) == Places{"s3://bkt/run/.trainstep/train-1"});
+  CHECK(data_left_of(job(told, {{outcome_annotation, "succeeded"}, {data_annotation, "gone"}})).empty());
+}
+
+TEST_CASE("of a job without data in a store nothing is left, whatever it looks like") {
+  CHECK(data_left_of(job(task("", ""))).empty());
+  CHECK(data_left_of(Json{{"metadata", {{"name", "train-1"}}}}).empty());
+  CHECK(data_left_of(Json{{"spec", {{"env", {{{"name", plan::task_variable}, {"value", "{"}}}}}}}).empty());
+}
+
+TEST_CASE("a job whose data go through another folder or store than the plan's is another job") {
+  plan::Plan plan;
+  plan.data.prefix = {"s3://bkt/jobs/train-1", 0, ""};
+  plan.data.task = task("s3://bkt/jobs/train-1/finished.json", "s3://bkt/jobs/train-1/outputs/model");
+  CHECK_FALSE(has_data_elsewhere(job(plan.data.task), plan));
+  CHECK_FALSE(has_data_elsewhere(Json{{"metadata", {{"name", "train-1"}}}}, plan));
+  auto there = plan.data.task;
+  SECTION("another store") { there.stores.front().endpoint = "http://other:9000"; }
+  SECTION("another place of the record") { there.record.uri = "s3://bkt/old/train-1/finished.json"; }
+  SECTION("another place of an input") { there.inputs.front().from.uri = "s3://bkt/old/train-1/inputs/data"; }
+  SECTION("another place of an output") { there.outputs.front().to.uri = "s3://bkt/old/train-1/outputs/model"; }
+  SECTION("no such input") { there.inputs.clear(); }
+  CHECK(has_data_elsewhere(job(there), plan));
+}
+
+TEST_CASE("what does not go through the job's prefix is no matter of where that lies") {
+  plan::Plan plan;
+  plan.data.task = task("s3://bkt/run/.trainstep/train-1/finished.json", "minio://bkt/run/model");
+  auto there = plan.data.task;
+  there.outputs.front().to.uri = "s3://bkt/run/model";
+  CHECK_FALSE(has_data_elsewhere(job(there), plan));
+  plan.data.prefix = {"s3://bkt/jobs/train-1", 0, ""};
+  plan.data.task.inputs.clear();
+  CHECK_FALSE(has_data_elsewhere(job(there), plan));
+}
