@@ -189,13 +189,8 @@ void Session::hear_the_step() {
 void Session::collect_data() {
   m_trained = true;
   m_collecting = true;
-  const auto lost = [this](const Error& error) {
-    m_outcome.verdict = result::lost_outputs(error);
-    for (auto& output : m_outcome.outputs)  // nothing has come to its place
-      if (std::ranges::find(m_plan->data.downloads, output.name, [](const auto& carried) { return carried.name; }) != m_plan->data.downloads.end())
-        if (output.pending.empty()) output.pending = output.path;
-    deliver();
-  };
+  limit_collecting();
+  const auto lost = [this](const Error& error) { lose_outputs(result::lost_outputs(error)); };
   const auto read = [this] {
     m_data->read(m_outcome.outputs, [this](std::map<std::string, std::string> contents) {
       m_fetched = true;

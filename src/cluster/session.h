@@ -80,6 +80,8 @@ class Session {
   void training_ended(run::Outcome outcome);
   void hear_the_step();
   void collect_data();
+  void limit_collecting();
+  void lose_outputs(result::Verdict verdict);
   void stop_collecting(int signal);
   void leave_collected(int signal);
   void drop_collected(const std::string& what);

@@ -37,6 +37,7 @@ struct Attempts : FakeStore {
   int made = 0;
   bool held = false;
   bool shortened = false;
+  Json job_options = Json::object();
   std::string prefix;
   std::optional<Reply> look, patch;       // instead of the server's answer
   std::optional<result::Verdict> judged;  // what the step says once it has seen what was fetched
@@ -54,6 +55,7 @@ struct Attempts : FakeStore {
       request.outputs = {{.name = "model_dir", .path = folder.path() / "model", .uri = "", .type = "", .metadata = Json::object()}};
       request.train_parameters = {{"data", "train_dataset_dir"}, {"model", "model_dir"}};
       request.run_id = "run-1";
+      request.job_options = job_options;
       return plan::make_plan(request, test::all_kinds);
     };
     fault = [this](const FakeTransport::Asked& asked) -> std::optional<Reply> {
@@ -208,6 +210,51 @@ TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as the
   CHECK(made == 1);
   CHECK(objects.at(input) == "first");
   CHECK_THAT(story.text, !Contains("input brought") && Contains("found again"));
+}
+
+TEST_CASE_METHOD(Attempts, "a job whose data go through another folder than the Secret names now is left alone") {
+  held = true;
+  begin();
+  loop.run(10s);
+  REQUIRE(job);
+  session.reset();
+  const auto before = objects;
+  const auto of_job = *job;
+  fault = [this, otherwise = fault](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (!asked.request.url.path.ends_with("/secrets/training")) return otherwise(asked);
+    return test::secret("training", {{"minio-url", "http://store:9000"},
+                                     {"minio-bucket", "bkt"},
+                                     {"minio-job-folder", "renamed"},
+                                     {"minio-accesskey", "key"},
+                                     {"minio-secretkey", "secret"}});
+  };
+  CHECK(attempt() == result::VerdictClass::input);
+  CHECK_THAT(outcome->verdict.message, Contains("exists for this run, but with another specification"));
+  CHECK(objects == before);
+  CHECK(*job == of_job);
+}
+
+TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetched is waited for as long as the limits say") {
+  const auto [limits, after, said] = GENERATE(table<Json, Duration, std::string>({
+      {{{"finishing", "40s"}}, 45s, "the limit of 40 s for finishing (job_options.limits.finishing) has passed while its outputs were fetched"},
+      {{{"total", "90s"}}, 95s, "the limit of 1 min 30 s for the whole step (job_options.limits.total) has passed while its outputs were fetched"},
+  }));
+  job_options = {{"limits", limits}};
+  shortened = GENERATE(false, true);
+  fault = [this, otherwise = fault](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    const auto& path = asked.request.url.path;
+    const bool fetches = asked.request.method == "GET" && (path.ends_with("/outputs/model/weights") || path.ends_with("/finished.json"));
+    return fetches ? Reply::silent() : otherwise(asked);
+  };
+  begin();
+  loop.run(after);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::timeout);
+  CHECK_THAT(outcome->verdict.message, Contains("the training succeeded") && Contains(said));
+  loop.run(1min);
+  CHECK_THAT(problem, Contains("what the training has delivered stays at s3://bkt/" + prefix));
+  CHECK(objects.contains(prefix + "/outputs/model/weights"));
+  CHECK(model() == "(none)");
 }
 
 TEST_CASE_METHOD(Attempts, "an attempt that was lost and comes to its job after the next one changes nothing") {
