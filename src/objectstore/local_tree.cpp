@@ -54,6 +54,7 @@ class Walk {
     if (failed) return file_error("read the folder", m_root, failed.value());
     TRY(folder(m_root, "", status));
     std::ranges::sort(m_tree.files, {}, &LocalFile::path);
+    std::ranges::sort(m_tree.empty_folders);
     std::ranges::sort(m_tree.left_out);
     return std::move(m_tree);
   }
@@ -65,6 +66,7 @@ class Walk {
   Result<void> folder(const fs::path& at, const std::string& path, const struct stat& status) {
     std::error_code failed;
     m_way.emplace_back(status.st_dev, status.st_ino);
+    const auto before = travelling();
     fs::directory_iterator entries(at, failed);
     if (failed && is_gone(failed) && !path.empty()) failed.clear(), entries = {};
     for (; !failed && entries != fs::directory_iterator(); entries.increment(failed)) {
@@ -73,8 +75,11 @@ class Walk {
     }
     m_way.pop_back();
     if (failed) return file_error("read the folder", at, failed.value());
+    if (!path.empty() && travelling() == before) m_tree.empty_folders.push_back(path);
     return {};
   }
+
+  [[nodiscard]] std::size_t travelling() const { return m_tree.files.size() + m_tree.empty_folders.size(); }
 
   Result<void> entry(const fs::path& at, const std::string& path) {
     struct stat itself{}, status{};

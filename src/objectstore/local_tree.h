@@ -17,8 +17,9 @@ namespace trainstep::objectstore {
 
 // What lies at a path of this machine.
 struct LocalTree {
-  std::vector<LocalFile> files;       // sorted by path
-  std::vector<std::string> left_out;  // what cannot travel, and why: "step-1/pipe: a FIFO"
+  std::vector<LocalFile> files;            // sorted by path
+  std::vector<std::string> empty_folders;  // below the root, without a file in them that travels
+  std::vector<std::string> left_out;       // what cannot travel, and why: "step-1/pipe: a FIFO"
 };
 
 // All files at `root`: itself (path ""), or everything below it. Links are followed, as s5cmd and the AWS CLI do: to files wherever they are, to

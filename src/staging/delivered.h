@@ -12,6 +12,7 @@
 
 namespace trainstep::staging {
 
+// A key that ends with a slash is a folder without a file.
 // Where the list of what lies at `uri` is, beside it. It is written last.
 std::string list_beside(const std::string& uri);
 std::string list_of(const std::vector<objectstore::Object>& objects);

@@ -108,6 +108,7 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   if (tree->files.empty() && !tree->left_out.empty())
     return finish(input_error(fmt::format("nothing at {} can be delivered; {}", output().path, objectstore::describe_left_out(tree->left_out))));
   if (auto named = objectstore::check_names(tree->files); !named) return finish(std::move(named.error()));
+  look_at_folders(*tree);
   if (!tree->left_out.empty()) tell_once(objectstore::describe_left_out(tree->left_out));
   m_files = std::move(tree->files);
   m_there = std::move(there);

@@ -2,10 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "data/place.h"
 #include "staging/delivered.h"
 #include "staging/staging.h"
 
 namespace trainstep::staging {
+
+// Of folders, only a list can tell: no object stands for one.
+void Delivery::look_at_folders(objectstore::LocalTree& tree) {
+  m_empty_folders.clear();
+  for (const auto& folder : tree.empty_folders)
+    if (is_own(output().to.uri) && !find_invalid_utf8(folder))
+      m_empty_folders.push_back(folder);
+    else
+      tree.left_out.push_back(folder + ": an empty folder");
+}
 
 // Whoever fetches it from the job's own folder takes exactly this.
 void Delivery::keep_list() {
@@ -17,6 +28,7 @@ void Delivery::keep_list() {
     const auto same = known.find(file.path);
     objects.push_back({.key = file.path, .size = file.size, .etag = same == known.end() ? "" : same->second.etag});
   }
+  for (const auto& folder : m_empty_folders) objects.push_back({.key = folder + '/', .size = 0, .etag = ""});
   call(output().to.store, [&](auto& client) {
     return client.put(
         *at, [text = list_of(objects)] { return Result<std::string>(text); },

@@ -133,6 +133,7 @@ class Delivery {
   void keep_manifest();
   void recognise();
   void send();
+  void look_at_folders(objectstore::LocalTree& tree);
   void look_for_successor();
   void look_again(std::vector<objectstore::Object> there);
   void look_for_own();
@@ -169,6 +170,7 @@ class Delivery {
   objectstore::Address m_to;
   std::vector<objectstore::Object> m_there;
   std::vector<objectstore::LocalFile> m_files;
+  std::vector<std::string> m_empty_folders;  // beside them, where the list tells of folders
   objectstore::SyncPlan m_plan;
   int m_pass = 0;                                                             // 0: it is put there; then it is looked at
   std::optional<std::set<std::string>> m_keys;                                // what was there at first

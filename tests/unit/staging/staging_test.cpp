@@ -635,6 +635,37 @@ TEST_CASE_METHOD(Staging, "a single file and a folder without a file come back f
   CHECK(fs::is_directory(in_pod("inputs/none")));
 }
 
+TEST_CASE_METHOD(Staging, "folders without a file inside of what went through the job's own folder come back") {
+  options.own = "s3://bkt/job";
+  const auto data = output("data", "s3://bkt/job/inputs/data");
+  write(data + "/a", "1");
+  fs::create_directories(data + "/classes/none");
+  fs::create_directories(data + "/log/of/nothing");
+  const auto folders = output("folders", "s3://bkt/job/inputs/folders");
+  fs::create_directories(folders + "/é");
+  REQUIRE(deliver());
+  CHECK(told.empty());
+  input("data", "s3://bkt/job/inputs/data");
+  input("folders", "s3://bkt/job/inputs/folders");
+  const auto fetched = fetch();
+  REQUIRE(fetched);
+  CHECK(fetched->files == 1);
+  CHECK(fs::is_directory(in_pod("inputs/data/classes/none")));
+  CHECK(fs::is_directory(in_pod("inputs/data/log/of/nothing")));
+  CHECK(fs::is_directory(in_pod("inputs/folders/é")));
+}
+
+TEST_CASE_METHOD(Staging, "folders without a file that no object can stand for are told") {
+  const bool own = GENERATE(true, false);
+  if (own) options.own = "s3://bkt/job";
+  const auto model = output("model", own ? "s3://bkt/job/outputs/model" : "s3://bkt/run/model");
+  const std::string empty = own ? "\xff" : "none";
+  write(model + "/a", "1");
+  fs::create_directories(model + "/" + empty);
+  REQUIRE(deliver());
+  CHECK(told == std::vector<std::string>{"output model: left out: " + empty + ": an empty folder"});
+}
+
 TEST_CASE_METHOD(Staging, "an address that others use gets no list of what was put there") {
   options.own = "s3://bkt/run/.trainstep/job";
   options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
