@@ -12,10 +12,12 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Optional, Union
 
+from ._source import returns_value
 from ._values import plain_value
 from .errors import InputError, SpecificationError
 
 TYPES: dict[Any, str] = {str: "String", int: "Integer", float: "Float", bool: "Boolean", dict: "JsonObject", list: "JsonArray"}
+ANY = "Undeclared"  # type of a returned value that has no annotation: its text is JSON, null for none
 _GENERIC: dict[Any, Any] = { collections.abc.Mapping: dict, collections.abc.MutableMapping: dict, collections.abc.Sequence: list}
 _STRANGE: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.POSITIONAL_ONLY: ""}
 
@@ -175,6 +177,8 @@ def _without_none(annotation: Any) -> Any:
 
 def _returned(function: Callable[..., Any], annotation: Any) -> tuple[tuple[Port, ...], bool]:
     where = f"{function.__name__} → "
+    if annotation is inspect.Signature.empty and returns_value(function):
+        return (Port("Output", ANY),), True
     if annotation in (inspect.Signature.empty, None, type(None)):
         return (), False
     fields: Mapping[str, Any] = getattr(annotation, "__annotations__", {}) if hasattr(annotation, "_fields") else {}

@@ -13,6 +13,7 @@ def _trainstep_main(
 
     The command line: `name text` for each input and output that is given, then `----output-paths` and one path for each returned value.
     types: input → its type; outputs: names of paths to write; returned: (name, type) of each returned value; single: it is one value, not a tuple.
+    Type Undeclared: what no short JSON can say is no reason to fail, but is said.
     """
     import json
     import operator
@@ -26,7 +27,26 @@ def _trainstep_main(
             return json.loads(text)
         return int(text) if kind == "Integer" else float(text) if kind == "Float" else text
 
+    def short_json(value: Any) -> str:
+        text = ""
+        try:
+            for part in json.JSONEncoder(default=lambda inner: inner.item()).iterencode(value):
+                text += part
+                if len(text) > 1000:
+                    break
+            else:
+                return text
+        except Exception:  # whatever an object of anybody's raises
+            pass
+        print(
+            "what %s returned, a %s, does not stand in the results: it is no JSON of at most 1000 characters; declare its type, as in `-> float`"
+            % (function.__name__, type(value).__name__)
+        )
+        return "null"
+
     def write(kind: str, value: Any) -> str:  # numpy's and PyTorch's numbers are no numbers to json
+        if kind == "Undeclared":
+            return short_json(value)
         if kind in ("Integer", "Float"):
             value = operator.index(value) if kind == "Integer" else float(value)
         return value if isinstance(value, str) else json.dumps(value)
@@ -52,7 +72,7 @@ def _trainstep_main(
     if returned and len(values) != len(returned):
         raise TypeError("%s returned %d values, declared are %d" % (function.__name__, len(values), len(returned)))
     for (name, kind), value, path in zip(returned, values if returned else (), words[at + 1 :]):
-        if value is None:
+        if value is None and kind != "Undeclared":
             raise TypeError("%s returned None for %s, declared as %s" % (function.__name__, name, kind or "a value"))
         folder_of(path)
         with open(path, "w", encoding="utf-8") as file:

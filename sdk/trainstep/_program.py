@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 
@@ -67,6 +68,8 @@ def call(command: str, *words: str) -> str:
     output, problems = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
     if code := ended.of(done.returncode) if ended.flag in words else done.returncode:
         raise error(code, plain(problems or output))
+    if problems:  # what it could not see, or what stays
+        print(plain(problems), file=sys.stderr)
     return output
 
 

@@ -7,7 +7,10 @@ import html
 import json
 import os
 import pathlib
+from collections.abc import Mapping
 from typing import Any, Optional
+
+from ._interface import ANY
 
 # output of the program → its file in the run's folder
 FILES = {"metrics": "metrics.json", "results": "results.json", "report": "report.html", "job_name_file": "job_name"}
@@ -18,7 +21,8 @@ class Result:
     """A finished step's outputs. In a notebook it shows itself as the report.
 
     run_id names it for `trainstep list`, `attach` and `stop`; folder is where everything lies; model_dir is the model, file or folder (None: the program
-    made none); metrics, name → number; results, everything that the program returned, by name; report, one HTML page (None: none was written).
+    made none); metrics, name → number; results, everything that the program returned, by name – a number may be NaN or infinite –; report, one HTML page
+    (None: none was written).
     """
 
     run_id: str
@@ -38,8 +42,9 @@ class Result:
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0" title="trainstep: {html.escape(self.job_name)}"></iframe>'
 
 
-def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathlib.Path) -> Result:
-    """From the files that the program was told to write (FILES); one that is not there is an output that there is not."""
+def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathlib.Path, specification: str = "") -> Result:
+    """From the files that the program was told to write (FILES); one that is not there is an output that there is not. `specification`: what it ran;
+    one of a function says which values are no texts."""
     name, report, results = folder / FILES["job_name_file"], folder / FILES["report"], _object(folder / FILES["results"])
     return Result(
         run_id=run_id,
@@ -48,9 +53,33 @@ def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathli
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
         model_dir=model if _in_json(model) in results.values() else None,  # what an earlier run left there is none
         metrics={name: value for name, value in _programs_object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
-        results=results,
+        results=_typed(results, _types(specification)),
         report=report if report.exists() else None,
     )
+
+
+def _types(specification: str) -> dict[str, str]:
+    """Output → its type. Only components in JSON are read, which is what functions become."""
+    try:
+        component = json.loads(specification)
+        return {str(port["name"]): str(port.get("type", "")) for port in component["outputs"]}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _typed(results: dict[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+    """Where JSON has no word for what was returned, or nobody has declared a type, a text stands for it."""
+    typed: dict[str, Any] = {}
+    for name, value in results.items():
+        kind = types.get(name)
+        if kind == "Float" and value in ("NaN", "Infinity", "-Infinity"):
+            value = float(value)
+        elif kind == ANY and isinstance(value, str):
+            value = json.loads(value)
+            if value is None:
+                continue
+        typed[name] = value
+    return typed
 
 
 def _programs_object(path: pathlib.Path) -> dict[str, Any]:

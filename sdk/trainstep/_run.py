@@ -46,12 +46,15 @@ class _Process(subprocess.Popen[bytes]):
 class Run:
     """A running step, or one that has ended. folder: its log, its outputs and, of a local run, its processes' folders."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ended: ExitCode, run_id: str, folder: pathlib.Path, model: pathlib.Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], ended: ExitCode, run_id: str, folder: pathlib.Path, model: pathlib.Path, specification: str = ""
+    ) -> None:
         self.run_id = run_id
         self.folder = folder
         self._process = process
         self._ended = ended
         self._model = model
+        self._specification = specification
         # The program has it from us that SIGINT is ignored, as in a script's background; SIGTERM it hears in any case.
         self._cancel = signal.SIGTERM if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else signal.SIGINT
         self._read = 0  # bytes of the log that have been shown
@@ -85,7 +88,7 @@ class Run:
     def result(self) -> Result:
         """Waits for the end, silently. TrainstepError: the step did not succeed; its message is the program's."""
         code = self._ended.of(self._process.wait()) or 0
-        result = read_result(self.run_id, self.folder, code, self._model)
+        result = read_result(self.run_id, self.folder, code, self._model, self._specification)
         if code:
             killed = f"trainstep was ended by signal {-code}: " if code < 0 else ""
             raise error(code, killed + _message([_parsed(line) for line in lines(self._log())]), result)
@@ -243,7 +246,7 @@ def _start(
         given = [(name, files.enter_context(_unnamed(said))) for name, said in texts if said]
         words += flags([(name, f"@/proc/self/fd/{file.fileno()}") for name, file in given])
         process, ended, claimed = spawn(words, place, dies_with_us, [file.fileno() for _, file in given])
-        return Run(process, ended, run_id, place, model), claimed
+        return Run(process, ended, run_id, place, model, specification), claimed
 
 
 def _unnamed(value: str) -> IO[bytes]:

@@ -132,6 +132,19 @@ def _check_defaults(definition: _Definition, outside: dict[str, Any]) -> None:
                 raise SpecificationError(f"{definition.name}: a default uses {node.id}, which will not be there where it trains; write its value")
 
 
+def returns_value(function: Function) -> bool:
+    """Whether it says `return` with anything but None; what functions inside it return is their own."""
+    parts: list[ast.AST] = [*_definition(function.__name__, _at_top_level(inspect.getsource(function))).body]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(part, ast.Return) and part.value is not None and not (isinstance(part.value, ast.Constant) and part.value.value is None):
+            return True
+        parts.extend(ast.iter_child_nodes(part))
+    return False
+
+
 def _is_builtin(name: str, outside: dict[str, Any]) -> bool:
     """Whether every Python has it, and `outside`, the names of the function's module, means no other thing by it. A notebook's and a shell's own
     (display, get_ipython, _) stand among the builtins of this one, too."""

@@ -14,11 +14,11 @@
 namespace trainstep::agent {
 
 struct ProgramEnd {
-  int code = 0;                       // 128 + signal where a signal ended it
-  std::string outlived{};             // the processes that it had left running when it ended, for people; empty: none
-  bool killed_any = false;            // of these: they did not end by themselves
+  int code = 0;                     // 128 + signal where a signal ended it
+  std::string outlived{};           // the processes that it had left running when it ended, for people; empty: none
+  bool killed_any = false;          // of these: they did not end by themselves
   std::vector<std::string> held{};  // files that those had open for writing as they were killed
-  std::string survivors{};            // of these: those that could not be killed
+  std::string survivors{};          // of these: those that could not be killed
   [[nodiscard]] bool succeeded() const { return code == 0; }
 };
 // Called when the program has ended well, but what it left running has not.

@@ -25,8 +25,7 @@ std::optional<FileLock> FileLock::take(const Fd& file) {
   std::ranges::copy(name, address.sun_path + 1);  // abstract: unix(7)
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   lock.m_name = Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (lock.m_name && ::bind(lock.m_name.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 && errno == EADDRINUSE)
-    return std::nullopt;
+  if (lock.m_name && ::bind(lock.m_name.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 && errno == EADDRINUSE) return std::nullopt;
   return lock;
 }
 

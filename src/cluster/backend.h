@@ -219,7 +219,7 @@ class ClusterBackend : public run::Backend {
   bool m_taken_over = false;      // another attempt follows it …
   bool m_later = false;           // … which has begun after this one
   std::optional<result::VerdictClass> m_told;
-  bool m_leased = false;          // it has a deadline of an attempt before, as it was seen last
+  bool m_leased = false;  // it has a deadline of an attempt before, as it was seen last
   bool m_lifting = false;
   bool m_begun = false;                  // it has run, as far as was ever seen: who suspends a job may take its start time away
   bool m_waits = false;                  // it is suspended and has not begun

@@ -37,7 +37,9 @@ const Json* own_container(const Json& pod) {
   };
   if (const auto* main = named("main")) return main;
   if (const auto* usual = named(text(at(metadata_of(pod), "annotations"), "kubectl.kubernetes.io/default-container"))) return usual;
-  const auto is_proxy = [](const Json& container) { return text(&container, "name") == "istio-proxy" || text(&container, "name") == "linkerd-proxy"; };
+  const auto is_proxy = [](const Json& container) {
+    return text(&container, "name") == "istio-proxy" || text(&container, "name") == "linkerd-proxy";
+  };
   const auto first = std::ranges::find_if_not(containers, is_proxy);
   return first == containers.end() ? nullptr : &*first;
 }

@@ -16,8 +16,7 @@ class OwnLife {
  public:
   // `cancelled`: called once, when the pipeline's side shows that an end is wanted ("the workflow was stopped"). `missed`: whenever our pod is no
   // longer seen, though it may be there.
-  OwnLife(
-      kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});
+  OwnLife(kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});
   OwnLife(const OwnLife&) = delete;
   OwnLife& operator=(const OwnLife&) = delete;
   ~OwnLife();

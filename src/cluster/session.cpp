@@ -56,8 +56,7 @@ void Session::know(Result<Facts> facts) {
   m_known = true;
   m_order = std::make_unique<AttemptOrder>(m_home, m_facts);
   for (const auto& notice : m_facts.notices) say(notice);
-  m_own_life = std::make_unique<OwnLife>(
-      m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
+  m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
   if (m_options.wants_stores) return look_for_stores();
   configure();
 }

@@ -276,7 +276,8 @@ void Submission::decide_on(Json object) {
       return end_pods_of(uid);
     case Existing::other_spec:
       return fail({ErrorKind::conflict,
-                   fmt::format("{} exists for this run, but with another specification; the inputs, or the release of trainstep, changed between two attempts. Delete it, or use "
+                   fmt::format("{} exists for this run, but with another specification, or with its data in another place; the inputs, a Secret, or "
+                               "the release of trainstep changed between two attempts. Delete it, or use "
                                "another run id",
                                shown_name())});
     case Existing::unknown_spec:

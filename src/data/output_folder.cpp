@@ -26,8 +26,7 @@ Result<std::pair<Fd, FileLock>> lock_folder(const fs::path& folder, const fs::pa
       return error;
     }
     auto lock = FileLock::take(fd);
-    if (!lock)
-      return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
+    if (!lock) return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
     struct stat held{}, there{};
     if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino)
       return std::pair{std::move(fd), std::move(*lock)};

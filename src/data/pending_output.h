@@ -63,7 +63,7 @@ class PendingOutput {
   std::vector<std::filesystem::path> m_made;  // above the target, the deepest first
   std::string m_unremoved;
   bool m_inside = false;  // m_folder lies in the target
-  Fd m_held;  // m_folder
+  Fd m_held;              // m_folder
   FileLock m_lock;
 };
 

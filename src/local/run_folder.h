@@ -15,7 +15,8 @@ class RunFolder {
   // Nothing of others would be written over: nothing is there, or an empty folder, or one that a run has claimed. Errors: input, denied.
   static Result<void> check(const std::filesystem::path& path);
 
-  // Makes `path` and its parents, marks it as a run's, and holds it against other runs of this machine until destruction. Errors: conflict (another run works there), those of make_directories().
+  // Makes `path` and its parents, marks it as a run's, and holds it against other runs of this machine until destruction. Errors: conflict (another
+  // run works there), those of make_directories().
   static Result<RunFolder> claim(const std::filesystem::path& path);
 
   // Removes what claim() has made. For a run that ends before anything was started. Errors: those of remove_tree().

@@ -54,9 +54,8 @@ void RunOutputs::were_killed(const std::vector<process::Process>& killed) {
   const auto files = process::files_held_for_writing(killed);
   for (const auto& [name, path] : m_place.placement.outputs)
     if (const auto file = process::first_below(files, path); !file.empty())
-      m_torn =
-          fmt::format("output {}: {} was still open for writing when {} had to be killed; the program must wait for whatever writes its outputs",
-                      name, file, describe(killed));
+      m_torn = fmt::format("output {}: {} was still open for writing when {} had to be killed; the program must wait for whatever writes its outputs",
+                           name, file, describe(killed));
 }
 
 void RunOutputs::outlived_all(const std::vector<process::Process>& rest) {

@@ -223,7 +223,8 @@ class Router {
         fmt::format("train_parameters: {}: {} ({}) is a file of this step that the pods of the job cannot reach: it lies on no PersistentVolumeClaim "
                     "that the step {} and has no address in an object store; put it on one of them, or let the program {} an address that "
                     "it gets as text",
-                    formal, path.name, path.path.empty() ? path.uri : path.path, what == "input" ? "has mounted" : "may write to", what == "input" ? "read" : "write to"));
+                    formal, path.name, path.path.empty() ? path.uri : path.path, what == "input" ? "has mounted" : "may write to",
+                    what == "input" ? "read" : "write to"));
   }
 
   Plan& m_plan;

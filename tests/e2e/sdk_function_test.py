@@ -179,6 +179,36 @@ def test_numbers_that_are_no_numbers_to_json_are_returned(function, trained):
     assert trained(sdk.train_specification(train)) == {"Output": 0.25}
 
 
+UNDECLARED = {
+    "a number": ("return 5", "5"),
+    "infinity": ("return float('inf')", "Infinity"),
+    "a text": ("return 'a\\n\\u00e9'", '"a\\n\\u00e9"'),
+    "what nests": ("return {'a': [1, None, (2.5, True)]}", '{"a": [1, null, [2.5, true]]}'),
+    "in a branch": ("for _ in range(2):\n        if True:\n            return 1", "1"),
+    "nothing after all": ("return print('nothing')", "null"),
+}
+
+
+@pytest.mark.parametrize("body, text", UNDECLARED.values(), ids=UNDECLARED)
+def test_a_returned_value_without_a_type_stands_in_the_results_as_json(function, trained, body, text):
+    assert trained(sdk.train_specification(function(f"def train():\n    {body}\n"))) == {"Output": text}
+
+
+@pytest.mark.parametrize("value", ["object()", "'x' * 1001", "{(1, 2): 3}", "{1, 2}"])
+def test_a_returned_value_without_a_type_that_no_results_can_hold_is_said_and_no_failure(function, trainstep, tmp_path, value):
+    text = sdk.train_specification(function(f"def train():\n    return {value}\n"))
+    words = ["--python", sys.executable, "--results", tmp_path / "results.json", "--train-specification", text]
+    done = trainstep("run", "--cluster", "local", *words, check=0)
+    assert "what train returned, a" in done.stdout and "does not stand in the results" in done.stdout
+    assert read_json(tmp_path / "results.json") == {"Output": "null"}
+
+
+@pytest.mark.parametrize("body", ["return", "return None", "def inner():\n        return 1\n    inner()", "print([x for x in '1'], (lambda: 1)())"])
+def test_a_function_that_returns_nothing_has_no_returned_value(function, body):
+    assert json.loads(sdk.train_specification(function(f"def train():\n    {body}\n")))["outputs"] == []
+    assert json.loads(sdk.train_specification(function("def train() -> None:\n    return print('said')\n")))["outputs"] == []
+
+
 def test_returning_nothing_of_what_is_declared_fails(function, trained):
     done = trained(sdk.train_specification(function("def train() -> float:\n    pass\n")), check=1)
     assert "train returned None for Output, declared as Float" in done.stdout

@@ -270,6 +270,26 @@ def test_numbers_that_are_not_finite_arrive(script):
     assert output.endswith("{'Output': '(-inf, nan)'}\n")
 
 
+def test_returned_values_are_those_of_python(script):
+    output = script("""
+        from typing import NamedTuple
+
+        class Outcome(NamedTuple):
+            best: float
+            worst: float
+            text: str
+
+        def declared() -> Outcome:
+            return float("nan"), float("-inf"), "NaN"
+
+        def undeclared(what: int):
+            return {"loss": float("inf"), "what": what} if what else None
+
+        print(trainstep.run(declared).results, trainstep.run(undeclared, {"what": 1}).results, trainstep.run(undeclared, {"what": 0}).results)
+    """)
+    assert output.endswith("{'best': nan, 'worst': -inf, 'text': 'NaN'} {'Output': {'loss': inf, 'what': 1}} {}\n")
+
+
 def test_text_or_path_that_begins_with_at_names_no_file(script):
     output = script("""
         import pathlib
