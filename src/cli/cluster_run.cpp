@@ -21,6 +21,7 @@
 #include "process/memory.h"
 #include "process/signals.h"
 #include "step/identity.h"
+#include "step/sources.h"
 #include "step/targets.h"
 
 namespace trainstep::cli {
@@ -140,6 +141,7 @@ int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
   // What can be known to be wrong without a server is said at once.
   const auto plan = plan::make_plan(inputs.request, kinds::names());
   if (!plan) return fail(command, plan.error());
+  if (auto checked = step::check_sources(inputs.request.inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_model_place(inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_outputs(inputs, command.record, command.exit_code_file); !checked) return fail(command, checked.error());
   if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
