@@ -110,7 +110,10 @@ class LocalBackend::Impl {
   }
 
   void stop(const follow::StopMember& order) {
-    if (auto& task = m_members.at(order.member).task) task->stop(order.grace);
+    const auto& [info, place, argv, devices, task, failure] = m_members.at(order.member);
+    if (!task) return;
+    if (m_outputs.has_ended()) m_outputs.are_stopped(task->remains(), info.name);
+    task->stop(order.grace);
   }
 
   void hold_output(Pressure pressure) {

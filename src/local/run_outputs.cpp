@@ -30,7 +30,6 @@ std::string real_path(const std::string& path) {
 }  // namespace
 
 Result<void> RunOutputs::open(Place& place) {
-  m_step_paths = place.placement.outputs;
   ASSIGN(m_pending, open_outputs(m_plan, place));
   m_place = place;
   return {};
@@ -50,12 +49,13 @@ void RunOutputs::leaves_running(const std::vector<process::Process>& rest) {
   ended_well();
 }
 
-void RunOutputs::were_killed(const std::vector<process::Process>& killed) {
-  const auto files = process::files_held_for_writing(killed);
+void RunOutputs::are_stopped(const std::vector<process::Process>& processes, const std::string& who) {
+  const auto files = process::files_held_for_writing(processes);
   for (const auto& [name, path] : m_place.placement.outputs)
     if (const auto file = process::first_below(files, path); !file.empty())
-      m_torn = fmt::format("output {}: {} was still open for writing when {} had to be killed; the program must wait for whatever writes its outputs",
-                           name, file, describe(killed));
+      m_torn =
+          fmt::format("output {}: {} was still open for writing when {} had to be stopped; the program must wait for whatever writes its outputs",
+                      name, file, who);
 }
 
 void RunOutputs::outlived_all(const std::vector<process::Process>& rest) {
@@ -110,7 +110,8 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
       output.earlier = !m_before_attempt.at(output.name).written();
       output.present = !output.earlier || !output.metadata.empty();
     }
-    output.path = m_step_paths.at(output.name);
+    const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &plan::BoundOutput::name);
+    output.path = fs::absolute(bound->path->path).lexically_normal().string();
     if (!output.present || output.earlier) continue;
     output.pending = pending->second.path().string();
     m_to_commit.emplace(output.name, Footprint(pending->second.path(), false));

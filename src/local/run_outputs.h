@@ -32,8 +32,10 @@ class RunOutputs {
 
   // The primary's first process has ended well, and has left these running.
   void leaves_running(const std::vector<process::Process>& rest);
-  // These were killed: who has an output mapped then may leave half of a change there.
-  void were_killed(const std::vector<process::Process>& killed);
+  // These are killed: who has an output open for writing then may leave half of it.
+  void were_killed(const std::vector<process::Process>& killed) { are_stopped(killed, describe(killed)); }
+  // The same of a replica `who` that is stopped since the training has succeeded.
+  void are_stopped(const std::vector<process::Process>& processes, const std::string& who);
   // So were these, who were left when all members had ended.
   void outlived_all(const std::vector<process::Process>& rest);
   void ended_well();

@@ -51,6 +51,8 @@ class Task {
   void stop(Duration grace);
 
   [[nodiscard]] pid_t pid() const { return m_pid; }
+  // Its processes that are alive. Orphans that nobody claims count as its own.
+  [[nodiscard]] std::vector<Process> remains() const;
   // Once it has ended: those of its processes that could not be killed, for people; empty: none.
   [[nodiscard]] const std::string& survivors() const { return m_survivors; }
 
@@ -64,8 +66,6 @@ class Task {
   void give_time(const std::vector<Process>& rest);
   void await_rest(Time until);
   [[nodiscard]] bool outputs_closed() const;
-  // Its processes that are alive. Orphans that nobody claims count as its own.
-  [[nodiscard]] std::vector<Process> remains() const;
   [[nodiscard]] bool claimed_by_another(const Process& process) const;
   [[nodiscard]] bool is_own(const Process& orphan) const;
   void kill(const std::vector<Process>& processes) const;

@@ -217,6 +217,16 @@ def test_rank_that_does_not_end_well_may_not_have_written_to_the_model_of_rank_0
     assert f"{CHANGED}; worker-0 exited with code 9 after that" in gang.output()
 
 
+@pytest.mark.parametrize("holds, code", [("$model/shard-1", 1), ("log", 0)])
+def test_server_that_is_stopped_may_have_its_own_files_open_but_not_the_model(step, gang, tmp_path, holds, code):
+    of_chief = """mkdir "$0"; echo w >"$0/weights"; echo "$0" >../new; mv ../new ../place; until test -e ../held; do sleep 0.01; done; exit 0"""
+    holding = f'until test -e ../place; do sleep 0.01; done; read -r model <../place; exec 3>>"{holds}"; echo w >&3; touch ../held; exec sleep 1000'
+    servers = {"distribution_type": "TF", "number_of_workers": 1, "number_of_parameter_servers": 1}
+    assert step(None, command=script(f"case $PWD in */ps-0) {holding};; */worker-0) exit 0;; esac; {of_chief}"), distribution=servers) == code, gang.output()
+    assert ("shard-1 was still open for writing when ps-0 had to be stopped" in gang.output()) == (code == 1)
+    assert (tmp_path / "model").exists() == (code == 0)
+
+
 # --- outputs appear whole, or not at all ---
 
 
