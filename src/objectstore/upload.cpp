@@ -131,10 +131,11 @@ class Upload : public Transfer {
     if (!changed(file)) same(file, etag);
   }
 
-  // True: it is not what was planned, and the transfer has failed.
+  // True: it is not what was planned, and the transfer has failed. A new status alone counts, too: who writes a file anew in place may set its time
+  // of change back (rsync --inplace -t, cp -p).
   bool changed(const LocalFile& file) {
     const auto now = read_state(m_root, file.path);
-    if (now && *now == file) return false;
+    if (now && *now == file && now->touched == file.touched) return false;
     fail(now ? input_error(fmt::format("{} changed while it was uploaded", place(file.path).string())) : now.error());
     return true;
   }

@@ -288,6 +288,21 @@ TEST_CASE_METHOD(Trees, "a file that changes while it is uploaded is an error") 
   CHECK(uploads.empty());
 }
 
+TEST_CASE_METHOD(Trees, "a file that is written anew in place while it is uploaded is an error, whatever time of change it is given") {
+  write("large", long_text);
+  const auto time = fs::last_write_time(source / "large");
+  fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.query("partNumber") != "2") return std::nullopt;
+    std::ofstream(source / "large", std::ios::in | std::ios::out) << "new";
+    fs::last_write_time(source / "large", time);
+    return std::nullopt;
+  };
+  const auto sent = up();
+  REQUIRE_FALSE(sent);
+  CHECK(sent.error().message == (source / "large").string() + " changed while it was uploaded");
+  CHECK(objects.empty());
+}
+
 TEST_CASE_METHOD(Trees, "an object that changes while it is fetched is a conflict, and no half of it is left") {
   objects["model/large"] = long_text;
   SECTION("the store knows If-Match") {}
