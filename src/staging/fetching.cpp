@@ -64,9 +64,20 @@ void Fetching::next() {
   if (is_own()) return ask_for_list();
   auto from = objectstore::Address::parse(input().from.uri);
   if (!from) return finish(std::move(from.error()));
-  m_listing = std::make_unique<objectstore::Listing>(m_stores.of(input().from), *from, [this](auto there) {
+  m_listing = std::make_unique<objectstore::Listing>(m_stores.of(input().from), *from, [this, at = *from](auto there) {
     if (!there) return finish(std::move(there.error().error));
-    fetch(*there);
+    const bool below = !there->empty() && !there->front().key.empty();
+    below && !at.key.empty() ? look_at_itself(at, std::move(*there)) : fetch(*there);
+  });
+}
+
+// An object may bear the input's own name, where others lie below it. Who may not look at it does not get it either.
+void Fetching::look_at_itself(const objectstore::Address& at, std::vector<objectstore::Object> there) {
+  m_call_store = input().from.store;
+  m_call = m_stores.of(input().from).head(at, [this, there = std::move(there)](const objectstore::Answer<objectstore::Object>& itself) {
+    m_call = 0;
+    if (itself) m_sink.tell(fmt::format("{} {}: left out: the object {}: a file, and others lie below it", m_what, input().name, input().from.uri));
+    fetch(there);
   });
 }
 

@@ -53,6 +53,7 @@ class Fetching {
   void next();
   void ask_for_list();
   void failed(Error error, Lost lost = Lost::some);
+  void look_at_itself(const objectstore::Address& at, std::vector<objectstore::Object> there);
   void fetch(const std::vector<objectstore::Object>& there);
   void make_folder();
   void moved(std::int64_t bytes);

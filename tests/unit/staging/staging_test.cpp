@@ -4,6 +4,7 @@
 
 #include <sys/fsuid.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -75,6 +76,16 @@ TEST_CASE_METHOD(Staging, "inputs are fetched one after another: trees and singl
   CHECK_FALSE(fs::exists(in_pod("inputs/data2")));
   CHECK_FALSE(fs::exists(in_pod("inputs/data/no")));
   CHECK(read(in_pod("inputs/file")) == "333");
+}
+
+TEST_CASE_METHOD(Staging, "an object beside a folder of its name is left out of an input, and named") {
+  objects["data"] = "itself";
+  objects["data/a"] = "below";
+  input("data", "s3://bkt/data");
+  const auto staged = fetch();
+  REQUIRE(staged);
+  CHECK(staged->files == 1);
+  CHECK(std::ranges::find(told, "input data: left out: the object s3://bkt/data: a file, and others lie below it") != told.end());
 }
 
 TEST_CASE_METHOD(Staging, "nothing to fetch is fetched at once") {
