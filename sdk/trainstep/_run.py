@@ -57,6 +57,7 @@ class Run:
         self._specification = specification
         # The program has it from us that SIGINT is ignored, as in a script's background; SIGTERM it hears in any case.
         self._cancel = signal.SIGTERM if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else signal.SIGINT
+        self._stopped = False  # by us
         self._read = 0  # bytes of the log that have been shown
 
     def __repr__(self) -> str:
@@ -88,6 +89,8 @@ class Run:
     def result(self) -> Result:
         """Waits for the end, silently. TrainstepError: the step did not succeed; its message is the program's."""
         code = self._ended.of(self._process.wait()) or 0
+        if self._stopped and code == -self._cancel:  # before it heard of signals, and had begun anything
+            code = 128 + self._cancel
         result = read_result(self.run_id, self.folder, code, self._model, self._specification)
         if code:
             killed = f"trainstep was ended by signal {-code}: " if code < 0 else ""
@@ -98,6 +101,7 @@ class Run:
         """Ends the training and waits until nothing of it is left: no process here, no job in the cluster."""
         if self.done:
             return
+        self._stopped = True
         self._process.send_signal(self._cancel)
         try:
             self._process.wait()
@@ -281,7 +285,7 @@ def spawn(
             stdout=folder.log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "ARGO_PROGRESS_FILE": str(place / "progress")},
-            pass_fds=[ended.descriptor, *files],
+            pass_fds=[ended.descriptor, *files, *folder.descriptors],
             start_new_session=True,
             preexec_fn=ending,
         )

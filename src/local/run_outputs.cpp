@@ -30,6 +30,7 @@ std::string real_path(const std::string& path) {
 }  // namespace
 
 Result<void> RunOutputs::open(Place& place) {
+  m_step_paths = place.placement.outputs;
   ASSIGN(m_pending, open_outputs(m_plan, place));
   m_place = place;
   return {};
@@ -110,8 +111,7 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
       output.earlier = !m_before_attempt.at(output.name).written();
       output.present = !output.earlier || !output.metadata.empty();
     }
-    const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &plan::BoundOutput::name);
-    output.path = fs::absolute(bound->path->path).lexically_normal().string();
+    output.path = m_step_paths.at(output.name);
     if (!output.present || output.earlier) continue;
     output.pending = pending->second.path().string();
     m_to_commit.emplace(output.name, Footprint(pending->second.path(), false));

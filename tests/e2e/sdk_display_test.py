@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who only shows a training, or comes to its folder, does nothing to it."""
+import sys
+
 import pytest
 from conftest import ROOT
 from sdk_scripts import environment, script, start  # noqa: F401
@@ -119,7 +121,9 @@ def test_harm_to_what_is_shown_ends_no_training(script, harm):
     assert output.endswith("{'Output': 7}\n")
 
 
-def test_folder_of_a_run_at_work_is_left_alone(script):
+@pytest.mark.parametrize("wrapper", [[], [sys.executable, f"{ROOT}/tests/support/no_locks.py"]], ids=["locks", "no locks"])
+def test_folder_of_a_run_at_work_is_left_alone(script, interpreter, wrapper):
+    interpreter[:0] = wrapper
     output = script("""
         import pathlib, threading, time
 
@@ -155,6 +159,23 @@ def test_folder_of_a_run_at_work_is_left_alone(script):
         print("", *refusals, "over", sep="\\n")
     """)
     assert output.count("\nrefused: folder: another run is at work in ") == 2 and output.endswith("over\n")
+
+
+def test_step_that_is_stopped_before_it_hears_of_it_is_cancelled(script, tmp_path):
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
+    program.chmod(0o700)
+    output = script(f"""
+        import os
+        os.environ["TRAINSTEP"] = {str(program)!r}
+        step = trainstep.submit({{"image": "a", "command": ["true"]}})
+        step.stop()
+        try:
+            step.follow(bar=False)
+        except trainstep.StepCancelled as ended:
+            print("cancelled", ended.exit_code)
+    """)
+    assert output.endswith("cancelled 130\n")
 
 
 def test_folder_is_free_again_though_a_copy_of_the_interpreter_lives(script):
