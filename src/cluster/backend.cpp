@@ -95,6 +95,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
     m_timer = m_client.loop().after(Duration{}, [this] { find_job(); });
     return;
   }
+  if (!result && m_submission && m_submission->is_replaced()) return left_to_follower(result.error().message);
   if (!result) return emit(follow::BackendFailed{std::move(result.error())});
   if (m_submission && m_submission->unsettled() > Duration(0)) m_settled.set(m_submission->unsettled());
   m_submitted = std::move(*result);
@@ -104,7 +105,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
   know_follower(m_submitted->object);
   m_taken_over = m_later = m_submitted->followed;
-  if (m_taken_over && !m_removal_wanted && !m_keep_wanted) return left_to_follower();
+  if (m_taken_over && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   // operators.md §8, trap 2: the v1 operator does not.

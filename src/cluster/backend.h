@@ -106,7 +106,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool is_anothers(const Json& job) const;
   [[nodiscard]] bool is_over(const Json& job) const;
   void know_follower(const Json& object);
-  void left_to_follower();
+  void left_to_follower(std::string_view why);
   void lease_job();
   void try_to_lease(int tries);
   void lease_failed(int tries, const kube::ApiError& problem);

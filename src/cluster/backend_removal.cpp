@@ -129,7 +129,7 @@ Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem)
 // watch tells late of the Workflow; whatever has changed since the job was seen, the API server tells by its version.
 void ClusterBackend::try_to_remove() {
   if (m_taken_over && (!m_removal_at_once || m_later)) {
-    m_timer = m_client.loop().after(Duration(0), [this] { left_to_follower(); });
+    m_timer = m_client.loop().after(Duration(0), [this] { left_to_follower(is_followed); });
     return;
   }
   Removal::Order order{job_path(), m_uid, m_version};
@@ -148,10 +148,10 @@ void ClusterBackend::try_to_remove() {
 // Who cancels the run ends a job whoever follows it, but for a later attempt, which is told of the cancel, too – unless that is an old one.
 bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_order->is_later(job) : is_taken_over(job); }
 
-void ClusterBackend::left_to_follower() {
+void ClusterBackend::left_to_follower(std::string_view why) {
   m_removal_wanted = false;
   m_client.loop().cancel(std::exchange(m_keep_timer, 0));
-  tell(std::string(is_followed));
+  tell(std::string(why));
   emit(follow::JobFollowed{});
 }
 
@@ -169,7 +169,7 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
   }
   if (outcome.end == Removal::End::spared) {
     m_removal_wanted = false;
-    if (is_anothers(outcome.last)) return left_to_follower();
+    if (is_anothers(outcome.last)) return left_to_follower(is_followed);
     tell("the job has succeeded meanwhile: it is left to its workflow");
     return emit(follow::JobGone{});
   }

@@ -246,7 +246,7 @@ void look_once_more(kube::Client& client, const std::string& name_space, const O
     const auto& problem = answer.error();
     // A pod of Argo's that is gone was lost, and this process has lived on: the job is another attempt's.
     if (none_listed && !pod.node_id.empty() && kube::tells_absent(problem, pod.name))
-      return done(Error{ErrorKind::unavailable, fmt::format("this step's pod {} is gone: another attempt of the step may be running", pod.name)});
+      return done(Error{ErrorKind::not_found, fmt::format("this step's pod {} is gone: another attempt of the step may be running", pod.name)});
     if (problem.status != 403 && problem.status != 404) return done(Error{ErrorKind::unavailable, problem.error.message});
     done(facts_without_pod(name_space, why));
   });

@@ -51,6 +51,8 @@ void Session::begin(std::function<void(Done)> done) {
 
 void Session::know(Result<Facts> facts) {
   if (m_over) return;
+  if (!facts && facts.error().kind == ErrorKind::not_found)
+    return finish_early({result::VerdictClass::interrupted, facts.error().message, std::nullopt, false, 0});
   if (!facts) return finish_early(result::from_error(facts.error()));
   m_facts = std::move(*facts);
   m_known = true;
@@ -354,7 +356,7 @@ void Session::wind_down() {
 void Session::finish_early(result::Verdict verdict) {
   m_over = true;
   run::Outcome outcome;
-  const bool stopped = verdict.verdict_class == result::VerdictClass::cancelled;
+  const bool stopped = verdict.verdict_class == result::VerdictClass::cancelled || verdict.verdict_class == result::VerdictClass::interrupted;
   if (m_early && !stopped)
     verdict = {result::VerdictClass::cancelled, "a job of an earlier attempt may still be there: " + verdict.message, std::nullopt, false,
                m_early->signal};

@@ -20,7 +20,8 @@ constexpr Duration taking_up{30'000};  // so long a PATCH is tried before the jo
 constexpr Duration marking{5'000};     // … that only says who follows it
 constexpr Duration longest_pause{5'000};
 constexpr Duration quota_lag{60'000};
-constexpr int most_taken = 60;  // answers that there is an object of the name, of which all others say that there is none
+constexpr Duration sure_for{10'000};  // that no other attempt has come: none does sooner after the loss of ours
+constexpr int most_taken = 60;        // answers that there is an object of the name, of which all others say that there is none
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
 constexpr int most_changes = 5;       // of a job that is looked at and taken up, before it is followed without a mark
@@ -73,12 +74,15 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
       m_create_ends(client.loop()),
       m_settled(client.loop()),
       m_quota_ends(client.loop()),
+      m_unsure(client.loop()),
       m_order(order),
       m_depth(depth) {
+  m_unsure.set(sure_for);
   discover(0);
 }
 
 Submission::~Submission() {
+  *m_alive = false;
   if (m_order != nullptr) m_order->forget();
   m_client.cancel(m_call);
   m_client.loop().cancel(m_timer);
@@ -190,8 +194,20 @@ void Submission::taken() {
   m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 
-// One try each: between two the name is looked up, as a quota or a webhook may refuse the second one because of what the first has made.
+// Whoever was cut off from the API server on the way here may have been replaced meanwhile: the job is the next attempt's to make.
 void Submission::create() {
+  if (m_order == nullptr || !m_unsure.passed()) return make();
+  m_unsure.set(sure_for);
+  m_order->ask_replaced([this, alive = m_alive](const Result<bool>& replaced) {
+    if (!*alive) return;
+    if (!replaced || !*replaced) return make();  // in doubt as well: the pod may not be read, or nobody answers, who then takes no create either
+    m_replaced = true;
+    fail({ErrorKind::unavailable, "this step's pod is gone: the job is left to the attempt that comes after it"});
+  });
+}
+
+// One try each: between two the name is looked up, as a quota or a webhook may refuse the second one because of what the first has made.
+void Submission::make() {
   if (!m_create_ends.is_set()) m_create_ends.set(patience);
   m_creating = true;
   ++m_creates;

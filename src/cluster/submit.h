@@ -46,6 +46,8 @@ class Submission {
   [[nodiscard]] bool creating() const { return m_creating; }
   // So long from now on a create whose answer was lost, or that is under way, may still take effect; zero: none may.
   [[nodiscard]] Duration unsettled() const;
+  // It has failed because our own pod is gone: the job is the next attempt's to make.
+  [[nodiscard]] bool is_replaced() const { return m_replaced; }
   // Known once discovery has found it.
   [[nodiscard]] const std::optional<kinds::Resource>& served() const { return m_served; }
   [[nodiscard]] const kinds::Resource& resource() const { return m_resource; }
@@ -59,6 +61,7 @@ class Submission {
   void check();
   void taken();
   void create();
+  void make();
   void create_failed(kube::ApiError problem);
   bool waits_for_quota(const kube::ApiError& problem);
   void refused(Error error);
@@ -95,8 +98,10 @@ class Submission {
   Deadline m_create_ends;          // set by the first create
   Deadline m_settled;              // set by a create whose answer was lost: when it can take effect no more
   Deadline m_quota_ends;           // set when a quota refuses what takes the place of a job that was deleted
+  Deadline m_unsure;               // passed when another attempt may have come in our place
   std::optional<Error> m_refusal;  // of the dry run or the create; the job may be there all the same
   AttemptOrder* m_order;
+  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
   Depth m_depth;
   int m_changes = 0;  // of a job that was to be taken up
   int m_taken = 0;    // answers that the name is
@@ -105,6 +110,7 @@ class Submission {
   int m_odd_answers = 0;
   bool m_asked_twice = false;  // which resources are served
   bool m_checked = false;
+  bool m_replaced = false;
   bool m_creating = false;
   bool m_told_going = false;
   bool m_told_refusal = false;  // of its DELETE

@@ -231,6 +231,18 @@ TEST_CASE_METHOD(Server, "a quota that still counts the job that was deleted is 
   CHECK(std::ranges::count(told, "a quota still counts the job that was deleted: waiting") == 1);
 }
 
+TEST_CASE_METHOD(Server, "an attempt that was cut off before its create makes no job when its pod has gone meanwhile") {
+  begins_at("2026-03-01T10:00:00Z");
+  const bool gone = GENERATE(true, false);
+  if (gone) own_pod = nullptr;
+  dry_run = Reply::silent();
+  h.loop.after(1min, [this] { dry_run.reset(); });
+  submit();
+  REQUIRE(result);
+  CHECK(result->has_value() != gone);
+  CHECK(job.is_null() == gone);
+}
+
 TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says since when") {
   begins_at("2026-03-01T10:00:00Z");
   job = of_an_earlier_attempt();
