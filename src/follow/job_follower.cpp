@@ -229,6 +229,10 @@ void JobFollower::on(const TimerFired& fired, Time at) {
       return;
     case settle_over:
       m_ends_awaited = false;
+      if (m_judgement.state == State::failed && !first_to_fail() && !std::exchange(m_listed_twice, true)) {
+        m_listed = false;  // as it was then, perhaps by a server that is behind, and the watch is silent
+        return look_again();
+      }
       return conclude_when_settled(at);
     case logs_over:
       for (const auto& [key, log] : m_logs)

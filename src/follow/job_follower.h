@@ -180,6 +180,7 @@ class JobFollower : public Machine {
   bool m_unheeded_told = false;  // that nobody cares for it yet
   bool m_listed = false;         // the pods, after the job's end
   bool m_looking = false;        // LookAgain was ordered
+  bool m_listed_twice = false;   // … because no pod that was listed after the job's end shows why it failed
   bool m_fresh = false;          // everything has just been looked at
   // To be checked when that is so.
   bool m_operator_is_due = false, m_limit_is_due = false, m_deletion_is_due = false;

@@ -49,8 +49,10 @@ void JobFollower::on(const PodsListed&, Time at) {
   if (!m_over) return looked(at);
   m_looking = false;
   m_listed = true;
-  start_timer(settle_over, m_job_rules.settle);
-  start_timer(logs_over, m_job_rules.log_end);
+  if (!m_listed_twice) {
+    start_timer(settle_over, m_job_rules.settle);
+    start_timer(logs_over, m_job_rules.log_end);
+  }
   conclude_when_settled(at);
 }
 

@@ -203,6 +203,21 @@ TEST_CASE("a failure whose pod is not seen in time is told in the job's own word
         "pytorchjobs/digits failed: PyTorchJobFailed: PyTorchJob digits is failed because 1 Worker replica(s) failed.");
 }
 
+TEST_CASE("a failure that only the second list of the pods shows counts") {
+  Story story(gang(1));
+  story.all_run();
+  story.job(Judged::failed, "PyTorchJobFailed", "PyTorchJob digits is failed because 1 Worker replica(s) failed.");
+  story.lists_at_once = false;
+  story.pass(6s);
+  story.logs_complete();
+  CHECK_FALSE(story.verdict());
+  story.pod(1, failed(3));
+  story.event(PodsListed{});
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  check(*story.verdict(), VerdictClass::user, 1, "worker-0 exited with code 3");
+}
+
 TEST_CASE("a job that is gone before its end was seen: nobody knows") {
   Story story(single());
   story.all_run();
