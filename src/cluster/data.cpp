@@ -30,9 +30,13 @@ Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& pat
   return {};
 }
 
+// An output may be a link to what is not there yet.
 std::string real_path(const std::string& path) {
-  std::error_code unknown;
-  const auto real = std::filesystem::weakly_canonical(path, unknown);
+  constexpr int most_links = 40;
+  std::error_code unknown, none;
+  auto real = std::filesystem::weakly_canonical(path, unknown);
+  for (int links = 0; links < most_links && std::filesystem::is_symlink(real, none); ++links)
+    real = std::filesystem::weakly_canonical(real.parent_path() / std::filesystem::read_symlink(real, none), unknown);
   return unknown || path.empty() ? path : real.string();
 }
 

@@ -52,15 +52,16 @@ class Router {
     for (const auto& output : m_plan.binding.outputs) TRY(route_output(output));
     const bool keeps = keeps_checkpoints();
     if (keeps && m_facts.folder) in_prefix(*m_facts.folder, "");
-    TRY(check_addresses());
+    TRY(check_places());
     choose_record();
     return keeps ? place_checkpoints() : Result<void>();
   }
 
  private:
-  // Those that were given, and the job's own part of the folder: it is removed at the end.
-  [[nodiscard]] Result<void> check_addresses() const {
-    std::vector<Place> places;
+  // Those that were given, by the folder of a claim as well, which may be mounted twice; and the job's own part of the folder: it is removed at the
+  // end.
+  [[nodiscard]] Result<void> check_places() const {
+    auto places = m_on_claims;
     const auto add = [&](const std::optional<StepPath>& path, const std::string& uri, bool written) {
       const auto store = path ? m_facts.stores.find(path->uri) : m_facts.stores.end();
       if (store != m_facts.stores.end() && uri == path->uri) places.push_back({path->name, store_place(store->second.endpoint, uri), uri, written});
@@ -100,7 +101,7 @@ class Router {
 
   Result<void> route_input(const std::string& name, const StepPath& path) {
     auto& place = m_data.placement.inputs[name];
-    if (const auto found = on_claim(path.path, false)) {
+    if (const auto found = on_claim(path, false)) {
       place = *found;
       return {};
     }
@@ -126,7 +127,7 @@ class Router {
     task.path = folder + "/data";
     if (bound.path) {
       const auto store = m_facts.stores.find(bound.path->uri);
-      if (const auto found = on_claim(bound.path->path, true)) {
+      if (const auto found = on_claim(*bound.path, true)) {
         const fs::path place(*found);
         task.folder_is = place.parent_path().string();
         task.path = folder + "/" + place.filename().string();
@@ -146,11 +147,15 @@ class Router {
     return {};
   }
 
+  [[nodiscard]] std::string real(const std::string& given) const {
+    const auto known = m_facts.real_paths.find(given);
+    return normal(known == m_facts.real_paths.end() ? given : known->second);
+  }
+
   // Where a path of the step is in the pods, if it lies on a claim, and nothing else is mounted below it: the innermost of the mounts counts.
-  std::optional<std::string> on_claim(const std::string& given, bool is_written) {
-    if (given.empty()) return std::nullopt;
-    const auto real = m_facts.real_paths.find(given);
-    const auto path = normal(real == m_facts.real_paths.end() ? given : real->second);
+  std::optional<std::string> on_claim(const StepPath& given, bool is_written) {
+    if (given.path.empty()) return std::nullopt;
+    const auto path = real(given.path);
     const auto holds = [&](const ClaimMount& mount) { return normal(mount.mount_path) != path && lies_in(normal(mount.mount_path), path); };
     if (std::ranges::any_of(m_facts.mounts, holds)) return std::nullopt;
     const ClaimMount* best = nullptr;
@@ -169,7 +174,9 @@ class Router {
       m_data.claims.push_back({best->claim, fmt::format("/mnt/trainstep/{}", m_data.claims.size()), best->sub_path, best->read_only});
       known = std::prev(m_data.claims.end());
     }
-    return normal((fs::path(known->mount_path) / fs::path(path).lexically_relative(folder)).string());
+    const auto rest = fs::path(path).lexically_relative(folder);
+    m_on_claims.push_back({given.name, normal((fs::path('/' + best->claim) / best->sub_path / rest).string()), given.path, is_written});
+    return normal((fs::path(known->mount_path) / rest).string());
   }
 
   // In the job's own part of the folder.
@@ -212,7 +219,7 @@ class Router {
         const auto name = fmt::format(".trainstep-{}.json", m_plan.job_name);
         m_data.task.record.path = output.folder_is + "/" + name;
         const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &BoundOutput::name);
-        if (const auto& path = bound->path; path) m_data.record_in_step = (fs::path(normal(path->path)).parent_path() / name).string();
+        if (const auto& path = bound->path; path) m_data.record_in_step = (fs::path(real(path->path)).parent_path() / name).string();
       }
       if (m_data.task.record.somewhere()) return;
     }
@@ -230,6 +237,7 @@ class Router {
   Plan& m_plan;
   const DataFacts& m_facts;
   DataPlan& m_data;
+  std::vector<Place> m_on_claims;  // "/CLAIM/FOLDER"
 };
 
 // What TensorFlow's S3 file system reads (tensorflow/io, core/filesystems/s3/s3_filesystem.cc), for who writes to TENSORBOARD_S3_ADDRESS. The user's

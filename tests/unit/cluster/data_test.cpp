@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/data.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -168,6 +170,33 @@ TEST_CASE("a link on a claim leads the pods where it leads the step, or nowhere"
   CHECK_THAT(routed(claim / "v3", claim / "away/model"), Contains("lies on no PersistentVolumeClaim"));
   facts.mounts = {{"datasets", (folder.path() / "data").string(), ""}};
   CHECK(routed(claim / "current", folder.path() / "data/model") == "/mnt/trainstep/0/v3");
+}
+
+TEST_CASE("an output that is a link to what is not there yet goes where the link leads, or nowhere") {
+  const TempDir folder;
+  const auto claim = std::filesystem::canonical(folder.path()) / "claim";
+  REQUIRE(write_file_atomically(claim / "data/a", "1"));
+  std::filesystem::create_symlink("new", claim / "relative");
+  std::filesystem::create_symlink(claim / "deep/new", claim / "absolute");
+  std::filesystem::create_symlink(claim / "relative", claim / "twice");
+  std::filesystem::create_symlink("/elsewhere/new", claim / "away");
+  std::filesystem::create_symlink("round", claim / "round");
+  Facts facts;
+  facts.image = "trainstep:1";
+  facts.mounts = {{"models", claim.string(), ""}};
+  const auto routed = [&](const std::string& model) -> std::string {
+    auto plan = plan_of(path("train_dataset_dir", claim / "data", ""), path("model_dir", claim / model, ""));
+    const auto done = route_data(plan, facts);
+    if (!done) return done.error().message;
+    const auto& output = plan.data.task.outputs.front();
+    return fmt::format("{}/{} {}", output.folder_is, std::filesystem::path(output.path).filename().string(),
+                       std::filesystem::path(plan.data.record_in_step).lexically_relative(claim).parent_path().string());
+  };
+  CHECK(routed("relative") == "/mnt/trainstep/0/new ");
+  CHECK(routed("twice") == "/mnt/trainstep/0/new ");
+  CHECK(routed("absolute") == "/mnt/trainstep/0/deep/new deep");
+  CHECK_THAT(routed("away"), Contains("lies on no PersistentVolumeClaim"));
+  CHECK_FALSE(routed("round").empty());
 }
 
 TEST_CASE("outputs are found where they were asked for, values as their types") {

@@ -530,6 +530,25 @@ TEST_CASE("an address of an output lies apart from those of inputs and from the 
   CHECK(refused("s3://b/run/data", "s3://b/run", aws).empty());  // another store
 }
 
+TEST_CASE("an output on a claim lies apart from inputs of the same claim that is mounted a second time, else it is refused") {
+  const auto refused = [](const std::string& model, const std::string& claim = "team", bool is_read_only = false) {
+    Case made;
+    made.claim("team", "/in", "proj/data").claim(claim, "/ws", "");
+    made.known.mounts.front().read_only = is_read_only;
+    made.input(path("train_dataset_dir", "/in")).output("model", path("model_dir", model));
+    auto plan = make_plan(made.request, {"Job", "PyTorch", "MPI", "TF"});
+    REQUIRE(plan);
+    const auto routed = route_data(*plan, made.known);
+    return routed ? std::string() : routed.error().message;
+  };
+  CHECK_THAT(refused("/ws/proj"), Contains("model_dir: /ws/proj contains train_dataset_dir (/in)"));
+  CHECK_THAT(refused("/ws/proj", "team", true), Contains("contains"));
+  CHECK_THAT(refused("/ws/proj/data"), Contains("is also"));
+  CHECK_THAT(refused("/ws/proj/data/out"), Contains("lies in"));
+  CHECK(refused("/ws/proj/model").empty());
+  CHECK(refused("/ws/proj", "other").empty());
+}
+
 namespace {
 
 // A job from the address `data` to the address `model`, or by the step's own paths.
