@@ -199,10 +199,18 @@ void Session::collect_data() {
       deliver();
     });
   };
-  const auto download = [this, lost, read] {
-    if (m_plan->data.downloads.empty()) return read();
-    m_data->download(m_outcome.outputs, [this, lost, read](const Result<void>& downloaded) {
-      if (downloaded) return read();
+  const auto look = [this, lost, read] {
+    if (m_backend->told() != result::VerdictClass::succeeded) return read();
+    m_data->look_for(m_outcome.outputs, [this, lost, read](const Result<void>& there) {
+      if (there) return read();
+      if (there.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
+      lost(there.error());
+    });
+  };
+  const auto download = [this, lost, look] {
+    if (m_plan->data.downloads.empty()) return look();
+    m_data->download(m_outcome.outputs, [this, lost, look](const Result<void>& downloaded) {
+      if (downloaded) return look();
       m_lost = m_data->lost();
       lost(downloaded.error());
     });

@@ -9,6 +9,7 @@
 
 #include "base/regular_file.h"
 #include "cluster/objects.h"
+#include "data/footprint.h"
 #include "objectstore/remote_keys.h"
 
 namespace trainstep::cluster {
@@ -23,6 +24,10 @@ template <typename T>
 Result<T> without_status(objectstore::Answer<T> answer) {
   if (!answer) return std::move(answer.error().error);
   return std::move(*answer);
+}
+
+bool is_downloaded(const plan::Plan& plan, const std::string& output) {
+  return std::ranges::find(plan.data.downloads, output, &plan::Carried::name) != plan.data.downloads.end();
 }
 
 constexpr std::size_t largest_record = std::size_t{32} << 20U;
@@ -211,6 +216,32 @@ void StepData::read_next() {
     m_stores->of(to).get(*address, std::nullopt, "", [alive = m_alive, next](auto answer) {
       if (*alive) next(without_status<std::string>(std::move(answer)));
     });
+  });
+}
+
+void StepData::look_for(const std::vector<run::OutputFound>& outputs, Done done) {
+  for (const auto& output : outputs)
+    if (output.artifact && output.present && !output.earlier) m_to_find.push_back(&output);
+  later([this, done = std::move(done)] { look_for_next(done); });
+}
+
+void StepData::look_for_next(const Done& done) {
+  if (m_to_find.empty()) return done({});
+  const auto& output = *m_to_find.back();
+  m_to_find.pop_back();
+  const auto found = [this, &output, done](bool there) {
+    if (there) return look_for_next(done);
+    done(Error{ErrorKind::not_found, fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
+  };
+  const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
+  if (place == m_plan.data.task.outputs.end() || is_downloaded(m_plan, output.name)) return found(true);
+  if (!place->to.in_store()) return found(may_hold_files(output.path));
+  open([this, &to = place->to, done, found](const Result<void>& opened) {
+    if (!opened) return done(opened.error());
+    auto address = Address::parse(to.uri);
+    if (!address) return done(std::move(address.error()));
+    m_listing = std::make_unique<objectstore::Listing>(
+        m_stores->of(to), std::move(*address), [done, found](const auto& there) { there ? found(!there->empty()) : done(there.error().error); });
   });
 }
 

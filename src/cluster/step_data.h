@@ -62,6 +62,8 @@ class StepData {
   Result<std::vector<std::string>> commit();
   // What the program delivered to addresses where the step writes as well (its metrics, …), by address. What cannot be read is said, and no error.
   void read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done);
+  // Whether what `outputs` say that the run has put on a claim, or where others look, lies there still. Errors: as above; not_found.
+  void look_for(const std::vector<run::OutputFound>& outputs, Done done);
   // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
@@ -78,6 +80,7 @@ class StepData {
   void remove(const std::string& uri, int looks, Done done);
   void unless_replaced(const Done& done, std::function<void()> task);
   void read_next();
+  void look_for_next(const Done& done);
   void retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done);
   void remove_rest(bool checkpoints_stay, const Done& done);
   void remove_all_but_checkpoints(const Done& done);
@@ -90,7 +93,8 @@ class StepData {
   std::unique_ptr<staging::Delivery> m_delivery;
   std::unique_ptr<staging::Delivery> m_retraction;
   std::unique_ptr<objectstore::Removal> m_removal;
-  std::vector<const run::OutputFound*> m_to_read;
+  std::vector<const run::OutputFound*> m_to_read, m_to_find;
+  std::unique_ptr<objectstore::Listing> m_listing;
   std::map<std::string, std::string> m_contents;  // by address
   std::function<void(std::map<std::string, std::string>)> m_read;
   std::vector<plan::TaskInput> m_inputs;

@@ -63,6 +63,27 @@ struct Attempts : FakeStore {
       return std::nullopt;
     };
   }
+  // The model goes to a claim that the step has mounted, or to an address, and no input is brought.
+  void data_at_places(bool on_claim) {
+    if (on_claim) options.facts->mounts = {{"models", folder.path().string(), ""}};
+    options.configuration_secret.clear();
+    options.facts->stores =
+        "minio:\n  default: {endpoint: \"store:9000\", region: minio, disableSSL: true, forcePathStyle: true, credentials: {fromEnv: true}}\n";
+    options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
+    options.make_plan = [this, on_claim](const Facts&, const std::string&) {
+      plan::Request request;
+      request.train_specification =
+          "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
+      request.outputs = {{.name = "model_dir",
+                          .path = folder.path() / "model",
+                          .uri = on_claim ? "" : "minio://bkt/models/m",
+                          .type = "",
+                          .metadata = Json::object()}};
+      request.train_parameters = {{"model", "model_dir"}};
+      request.run_id = "run-1";
+      return plan::make_plan(request, test::all_kinds);
+    };
+  }
   [[nodiscard]] std::string name() const { return (*job)["metadata"]["name"]; }
   void train() {
     prefix = "jobs/" + name();
@@ -156,6 +177,28 @@ TEST_CASE_METHOD(Attempts, "a retry of a step that was told to have succeeded, a
   CHECK(made == 2);
   CHECK(model() == "of run 2");
   CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed does not succeed, and its next attempt trains again") {
+  const bool on_claim = GENERATE(true, false);
+  data_at_places(on_claim);
+  const auto lies = [&](const std::string& what) {
+    if (on_claim) REQUIRE(write_file_atomically(folder.path() / "model/weights", what));
+    if (!on_claim) objects["models/m/weights"] = what;
+  };
+  lies("of run 1");
+  REQUIRE(attempt() == well);
+  lies("still there");
+  REQUIRE(attempt() == well);
+  REQUIRE(made == 1);
+  if (on_claim) lies("");
+  std::filesystem::remove(folder.path() / "model/weights");
+  objects.erase("models/m/weights");
+  CHECK(attempt() == result::VerdictClass::system);
+  CHECK_THAT(outcome->verdict.message, Contains("model: nothing lies at") && Contains("any more"));
+  lies("of run 2");
+  CHECK(attempt() == well);
+  CHECK(made == 2);
 }
 
 TEST_CASE_METHOD(Attempts, "a retry after one that could not say that it took the data away trains again, at the latest the second") {
