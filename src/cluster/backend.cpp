@@ -132,11 +132,13 @@ void ClusterBackend::watch_all() {
   m_pods_by_label = std::make_unique<PodIndex>(kind, m_resource, m_plan.job_name, kind.replicas(m_plan));
   const auto failed = [this](const kube::ApiError& problem) { emit(follow::BackendFailed{problem.error}); };
 
+  const bool followed = m_submitted->adopted && !m_looks_on;
   kube::WatchOptions job;
   job.path = job_path();
   job.field_selector = "metadata.name=" + job.path.name;
   job.path.name.clear();
   job.needed = true;
+  job.followed = followed;
   kube::Watch::Sink job_sink;
   job_sink.synced = [this](const std::vector<Json>& items) {
     for (const auto& item : items) look_at_job(item);
@@ -155,6 +157,8 @@ void ClusterBackend::watch_all() {
   pods.path = {"v1", "pods", m_name_space, "", ""};
   pods.label_selector = kind.pods(m_plan.job_name, m_resource, "", -1);
   pods.trim = kinds::trim_pod;
+  pods.needed = !m_looks_on;
+  pods.followed = followed;
   kube::Watch::Sink pod_sink;
   pod_sink.synced = [this](const std::vector<Json>& items) {
     if (!look_at_pods(items, m_watches[1]->version())) list_pods_soon();

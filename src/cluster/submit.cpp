@@ -156,9 +156,11 @@ void Submission::look() {
       m_client.works(this);  // whatever became of a create
       return found(std::move(*answer));
     }
-    if (!answer && (answer.error().status == 409 || answer.error().status == 410) && again([this] { look(); }, answer.error().retry_after)) return;
-    const bool may_not_look = m_depth == Depth::dry_run && answer.error().status == 403;
-    if (answer.error().status == 404 || may_not_look) return absent();
+    const auto status = answer.error().status;
+    const bool may_not_look = m_depth == Depth::dry_run && status == 403;
+    if (status == 404 || may_not_look) return absent();
+    if (status >= 300 && status < 500 && again([this] { look(); }, answer.error().retry_after))
+      return;  // of a gateway, or of one that has just begun
     if (!m_settled.is_set()) return fail(std::move(answer.error().error));
     fail(in_context("whether the job was created is not known, it may still be there", std::move(answer.error().error)));
   });

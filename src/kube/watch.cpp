@@ -251,7 +251,7 @@ void Watch::State::in_trouble(const ApiError& error) {
   if (error.status >= 400 && error.status != 401) lost = true;  // 400: the version is none of this server's
   if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);
   // After a first 401 the token is read anew. Who could list has been let in.
-  const bool accepted = opened || (synced && error.status == 401);
+  const bool accepted = opened || options.followed || (synced && error.status == 401);
   const bool may_pass = error.status == 401 ? unauthorized == 1 : refusals < first_patience && (error.status != 403 || options.needed);
   if (accepted ? std::max(refusals, unauthorized) < patience : may_pass) return again(error);
   close();

@@ -19,6 +19,7 @@ struct WatchOptions {
   Duration timeout{1'800'000};  // timeoutSeconds of one connection: what a server commonly allows
   Duration silence{60'000};     // added to `timeout`: a connection silent for longer than both is dead
   bool needed = false;          // a refusal (403) before the first watch is asked again, too: API servers that start answer so
+  bool followed = false;        // by another process, until now: a refusal is believed no sooner than after a watch of our own
   // Optional: takes from each object what its reader does not need.
   std::function<void(Json&)> trim{};
 };

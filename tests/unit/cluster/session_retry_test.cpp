@@ -321,6 +321,35 @@ TEST_CASE_METHOD(Attempts, "an attempt that was lost and comes to its job after 
   CHECK(made == 1);
 }
 
+TEST_CASE_METHOD(Attempts, "a job that is taken up is not deleted because it, or its pods, cannot be looked at for a while") {
+  held = true;
+  begin();
+  loop.run(10s);
+  REQUIRE(job);
+  session.reset();
+  const auto status = GENERATE(403, 404, 400, 302);
+  const std::string what = GENERATE("/pods", "/jobs", "the job");
+  if (status == 404 && what == "the job") return;  // … is an answer: there is none
+  int refusals = what == "the job" ? 3 : 8;
+  fault = [this, otherwise = fault, status, what, &refusals](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    const auto& path = asked.request.url.path;
+    const bool meant = what == "the job" ? path.find("/jobs/") != std::string::npos : path.ends_with(what);
+    if (asked.request.method != "GET" || !meant || refusals == 0) return otherwise(asked);
+    --refusals;
+    return Reply::text("no", status);
+  };
+  begin();
+  loop.run(10min);
+  CHECK_FALSE(outcome);
+  CHECK(refusals == 0);
+  REQUIRE(job);
+  session.reset();
+  held = false;
+  train();
+  CHECK(attempt() == well);
+  CHECK(made == 1);
+}
+
 TEST_CASE_METHOD(Attempts, "inputs are brought when it is known that no job needs those that are there") {
   look = Reply::text("", 503);
   begin();

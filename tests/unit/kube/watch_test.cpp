@@ -209,6 +209,22 @@ TEST_CASE("an odd answer before the first watch is asked again, a refusal where 
   }
 }
 
+TEST_CASE("a refusal of what another process has followed until now is believed late") {
+  for (const auto status : {302, 400, 403, 404}) {
+    INFO(status);
+    Watcher w;
+    w.options.followed = true;
+    for (int refusals = 0; refusals < 12; ++refusals) w.h.server.reply(Reply::text("", status));
+    w.h.server.reply(list({pod("a", "3")}, "7"));
+    w.h.server.reply(open(event("MODIFIED", pod("a", "8"))));
+    w.begin();
+    w.h.loop.run(200s);
+    CHECK_FALSE(w.error);
+    REQUIRE_FALSE(w.told.empty());
+    CHECK(w.told.back() == "+ a@8");
+  }
+}
+
 TEST_CASE("what trying again cannot help is told soon before the first watch, and believed late after it") {
   for (const auto status : {400, 401, 403, 404, 405}) {
     INFO(status);
