@@ -71,6 +71,7 @@ class ClusterBackend : public run::Backend {
   // How the job's step has told its pipeline that it ended; unset: it has not.
   [[nodiscard]] std::optional<result::VerdictClass> told() const { return m_told; }
   [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
+  [[nodiscard]] bool gone() const { return m_gone; }
 
  private:
   void submitted(Result<Submitted> submitted);

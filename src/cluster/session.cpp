@@ -19,6 +19,9 @@ namespace {
 constexpr Duration patience{300'000};
 // What KFP's launcher leaves at most (kfp.md §10).
 constexpr Duration launchers_grace{1'000};
+// A step's word on its job's end is waited for so often and so long.
+constexpr int most_looks = 120;
+constexpr Duration next_look{1'000};
 
 }  // namespace
 
@@ -172,18 +175,30 @@ void Session::run() {
 void Session::training_ended(run::Outcome outcome) {
   m_over = true;
   m_outcome = std::move(outcome);
-  if (m_backend->looks_on()) hear_the_step();
+  if (m_backend->looks_on()) return hear_the_step(m_facts.workflow ? most_looks : 0);
   if (!m_data || m_outcome.verdict.verdict_class != result::VerdictClass::succeeded) return deliver();
   collect_data();
 }
 
-// Whoever has made the job knows more than its status says: whether the outputs came, whose limit has passed.
-void Session::hear_the_step() {
+// Whoever has made the job knows more than its status says: whether the outputs came, whose limit has passed. The step of a Workflow tells that on
+// the job when all of it is done; of the others' jobs most are deleted then.
+void Session::hear_the_step(int looks) {
+  using enum result::VerdictClass;
   auto& verdict = m_outcome.verdict;
   const auto told = m_backend->told();
-  if (!told || *told == verdict.verdict_class || verdict.verdict_class == result::VerdictClass::interrupted) return;
-  verdict.message = fmt::format("its step has told this end, the job by itself {}", result::describe(verdict));
-  verdict.verdict_class = *told;
+  if (!told && verdict.verdict_class == succeeded && !m_backend->gone() && looks > 0) {
+    if (looks == most_looks - 2) say("the job has succeeded: waiting for what its step tells of the outputs");
+    if (looks == 1) say("its step has told no end: what follows is the job's own");
+    m_loop.after(next_look, [this, alive = m_alive, looks] {
+      if (*alive) hear_the_step(looks - 1);
+    });
+    return;
+  }
+  if (told && *told != verdict.verdict_class && verdict.verdict_class != interrupted) {
+    verdict.message = fmt::format("its step has told this end, the job by itself {}", result::describe(verdict));
+    verdict.verdict_class = *told;
+  }
+  deliver();
 }
 
 // What the pods could not tell, and what only they could reach.

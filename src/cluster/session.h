@@ -78,7 +78,7 @@ class Session {
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<Companion> companions() const;
   void training_ended(run::Outcome outcome);
-  void hear_the_step();
+  void hear_the_step(int looks);
   void collect_data();
   void limit_collecting();
   void lose_outputs(result::Verdict verdict);

@@ -223,3 +223,54 @@ TEST_CASE_METHOD(Visit, "the end that a job's step has told counts more than the
   CHECK(result::exit_code(*verdict) == code);
   CHECK(written() == Words{});
 }
+
+TEST_CASE_METHOD(Visit, "attach waits for what the step of a Workflow's job tells of its end, a while") {
+  std::string told;
+  bool has_step = true;
+  bool goes = false;
+  int code = 0;
+  Duration at = 10min;
+  SECTION("the outputs are not there") {
+    told = "system";
+    code = 3;
+    at = 84s;
+  }
+  SECTION("it has succeeded, too") {
+    told = "succeeded";
+    at = 84s;
+  }
+  SECTION("it deletes the job") {
+    goes = true;
+    at = 84s;
+  }
+  SECTION("it tells nothing") { at = 155s; }
+  SECTION("no step of a Workflow has made it") {
+    has_step = false;
+    at = 34s;
+  }
+  if (!has_step) job["metadata"].erase("ownerReferences");
+  const auto start = loop.now();
+  const auto run_to = [&](Duration time) { loop.run(std::chrono::duration_cast<Duration>(start + time - loop.now())); };
+  pods = events;  // there are none
+  jobs = [&, look = jobs](const FakeTransport::Asked& request) {
+    if (request.query("watch") != "true") return look(request);
+    auto complete = job_object("Complete");
+    complete["metadata"]["resourceVersion"] = "10";
+    if (!has_step) complete["metadata"].erase("ownerReferences");
+    auto later = complete;
+    later["metadata"]["resourceVersion"] = "11";
+    if (!told.empty()) later["metadata"]["annotations"]["trainstep.dev/outcome"] = told;
+    const auto event = [](const char* type, const Json& object) { return to_text(Json{{"type", type}, {"object", object}}) + "\n"; };
+    if (loop.now() > start + 10s) return Reply{.end = Reply::End::open};
+    return Reply{.pieces = {{Duration(30s), event("MODIFIED", complete)}, {Duration(50s), event(goes ? "DELETED" : "MODIFIED", later)}},
+                 .end = Reply::End::open};
+  };
+  begin();
+  run_to(at - 5s);
+  CHECK_FALSE(verdict);
+  run_to(at);
+  REQUIRE(verdict);
+  CHECK(result::exit_code(*verdict) == code);
+  CHECK(times("has told no end") == (at == 155s ? 1 : 0));
+  CHECK(written() == Words{});
+}
