@@ -30,7 +30,7 @@ namespace {
 
 const std::vector<std::string> known_types{"Main", "Master", "Worker", "Launcher", "Chief", "PS"};
 
-// "worker-3", or "worker-3.1" where one replica has several processes; how many there are may be chosen elsewhere.
+// "worker-3", or "worker-3.1" where one replica has several processes.
 bool names_replica(const std::string& name) {
   const auto dash = name.find('-');
   const auto type = name.substr(0, dash);
@@ -38,11 +38,35 @@ bool names_replica(const std::string& name) {
   return known && (dash == std::string::npos || (dash + 1 < name.size() && name.find_first_not_of("0123456789.", dash + 1) == std::string::npos));
 }
 
+// False: the job has replicas of that type, but not this one.
+bool may_be_there(const plan::Plan& plan, const std::string& name) {
+  const auto type = name.substr(0, name.find('-'));
+  const auto base = name.substr(0, name.find('.'));
+  for (const auto& replicas : find(plan.kind).replicas(plan)) {
+    if (lower(replicas.type) != type) continue;
+    for (int index = 0; index < replicas.count; ++index)
+      if (replica_name(plan, replicas.type, index) == base) return true;
+    return false;
+  }
+  return true;
+}
+
+// "master-0, worker-0 to worker-7"
+std::string replicas_there(const plan::Plan& plan) {
+  std::string all;
+  for (const auto& replicas : find(plan.kind).replicas(plan))
+    all += fmt::format("{}{}{}", all.empty() ? "" : ", ", replica_name(plan, replicas.type, 0),
+                       replicas.count > 1 ? " to " + replica_name(plan, replicas.type, replicas.count - 1) : "");
+  return all;
+}
+
 Result<void> check_logs(const plan::Plan& plan) {
   for (const auto& name : plan.options.logs)
     if (name != "all" && name != "primary" && name != "none" && !names_replica(name))
       return input_error(fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as {}", name,
                                      replica_name(plan, find(plan.kind).replicas(plan).back().type, 0)));
+    else if (!may_be_there(plan, name))
+      return input_error(fmt::format("job_options.logs: there is no {}; the replicas are {}", name, replicas_there(plan)));
   return {};
 }
 

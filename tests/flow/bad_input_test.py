@@ -140,6 +140,7 @@ CASES = {
     "selector": (with_plain("--node-selector", "gpu"), ['node_selector: line 1: "gpu" has no value', 'key: "value"']),
     "limit": (options(limits={"running": "soon"}), ['job_options.limits.running: "soon"', "1h30m"]),
     "logs of nobody": (options(logs="wroker-0"), ['job_options.logs: "wroker-0"', "all, primary, none"]),
+    "logs of a replica that is not there": (options(logs=["primary", "main-1"]), ["job_options.logs: there is no main-1; the replicas are main"]),
     "variable": (options(environment={"A=B": "x"}), ['job_options.environment: "A=B"']),
     "replicas": (options(replicas={"Wrker": {}}), ["job_options.replicas.Wrker", "Worker"]),
     "variable with a line break": (options(environment={"A\nB": "x"}), ['job_options.environment: "A\\nB" is no name of a variable']),

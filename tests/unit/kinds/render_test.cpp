@@ -294,9 +294,9 @@ TEST_CASE("the explained manifest says for every value where it comes from") {
   CHECK(unexplained == 0);
 }
 
-TEST_CASE("logs may be asked of replicas only, however many there are") {
-  auto plan = example("PyTorch", 2);
-  for (const auto* good : {"all", "primary", "none", "worker-7", "master-0", "worker-0.1", "launcher", "ps-3"}) {
+TEST_CASE("logs may be asked of replicas only, those that the job has, or of another kind") {
+  auto plan = example("PyTorch", 3);
+  for (const auto* good : {"all", "primary", "none", "worker-0", "worker-1", "master-0", "worker-1.1", "launcher", "ps-3"}) {
     plan.options.logs = {good};
     INFO(good);
     CHECK(check_options(plan).has_value());
@@ -307,6 +307,14 @@ TEST_CASE("logs may be asked of replicas only, however many there are") {
     const auto checked = check_options(plan);
     REQUIRE_FALSE(checked);
     CHECK(checked.error().message == fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as worker-0", bad));
+  }
+  for (const auto* absent : {"worker-2", "worker-9", "worker-01", "worker", "worker-2.0", "master-1"}) {
+    plan.options.logs = {"worker-0", absent};
+    INFO(absent);
+    const auto checked = check_options(plan);
+    REQUIRE_FALSE(checked);
+    CHECK(checked.error().kind == ErrorKind::input);
+    CHECK(checked.error().message == fmt::format("job_options.logs: there is no {}; the replicas are master-0, worker-0 to worker-1", absent));
   }
 }
 
