@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "cluster/claim_links.h"
 #include "cluster/data.h"
 #include "cluster/job_search.h"
 #include "cluster/remote.h"
@@ -108,6 +109,7 @@ Result<void> Session::route(plan::Plan& plan) {
   // Another cluster does not know the Secret: the job takes the keys with it.
   if (m_remote && m_job_facts.folder) m_job_facts.folder->store.secret = plan.job_name + "-keys";
   TRY(route_data(plan, m_job_facts));
+  for (const auto& line : links_astray(plan)) say(line);
   plan.data.task.attempt = attempt();
   return {};
 }

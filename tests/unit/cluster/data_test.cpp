@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "cluster/claim_links.h"
 #include "kinds/kind.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
@@ -197,6 +198,43 @@ TEST_CASE("an output that is a link to what is not there yet goes where the link
   CHECK(routed("absolute") == "/mnt/trainstep/0/deep/new deep");
   CHECK_THAT(routed("away"), Contains("lies on no PersistentVolumeClaim"));
   CHECK_FALSE(routed("round").empty());
+}
+
+TEST_CASE("links at the top of a folder on a claim that lead the pods elsewhere are named") {
+  namespace fs = std::filesystem;
+  const TempDir folder;
+  const auto claim = fs::canonical(folder.path()) / "claim";
+  REQUIRE(write_file_atomically(claim / "raw/a", "1"));
+  REQUIRE(write_file_atomically(claim / "set/b", "1"));
+  Facts facts;
+  facts.image = "trainstep:1";
+  facts.mounts = {{"datasets", claim.string(), ""}};
+  const auto said = [&] {
+    auto plan = plan_of(path("train_dataset_dir", claim / "set", ""), path("model_dir", claim / "model", ""));
+    REQUIRE(route_data(plan, facts));
+    return links_astray(plan);
+  };
+  fs::path target;
+  SECTION("within it") {
+    fs::create_symlink("../raw/a", claim / "set/a");
+    fs::create_symlink("b", claim / "set/c");
+    fs::create_symlink("nowhere", claim / "set/d");
+  }
+  SECTION("absolute, to the claim") { target = claim / "raw/a"; }
+  SECTION("absolute, to something else") { target = "/etc/hostname"; }
+  SECTION("out of it") { target = "../../outside"; }
+  SECTION("to a folder beside it whose name begins alike") { target = "../../0x"; }
+  if (target.empty()) {
+    CHECK(said().empty());
+    return;
+  }
+  fs::create_symlink(target, claim / "set/a");
+  const auto lines = said();
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0],
+             Contains("train_dataset_dir: " + (claim / "set/a").string() + " is a link to " + target.string()) && Contains("claim datasets"));
+  facts.mounts = {{"other", folder.path().string(), ""}};
+  if (target.is_relative()) CHECK(said().empty());  // more of it is mounted
 }
 
 TEST_CASE("outputs are found where they were asked for, values as their types") {

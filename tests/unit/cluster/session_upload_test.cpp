@@ -198,3 +198,13 @@ TEST_CASE_METHOD(Step, "an attempt that is lost while it brings its inputs bring
   CHECK(verdict->verdict_class == result::VerdictClass::interrupted);
   CHECK(problem == "");
 }
+
+TEST_CASE_METHOD(Step, "a link on a claim that the pods see otherwise is named") {
+  std::filesystem::create_symlink(folder.path() / "data/a", folder.path() / "data/c");
+  options.facts->mounts = {{"datasets", folder.path().string(), ""}};
+  test::Told told;
+  session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&told});
+  session->begin([](const Session::Done&) {});
+  loop.run(3s);
+  CHECK(told.count("data/c is a link to") == 1);
+}
