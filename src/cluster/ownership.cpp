@@ -6,6 +6,7 @@
 
 #include "cluster/job_data.h"
 #include "cluster/lease.h"
+#include "cluster/marks.h"
 #include "kinds/object.h"
 
 namespace trainstep::cluster {
@@ -43,6 +44,7 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
   auto& metadata = object["metadata"];
   metadata["namespace"] = name_space;
   metadata["annotations"][attempt_annotation] = attempt;
+  metadata["annotations"][version_annotation] = TRAINSTEP_VERSION;
   for_each_metadata(object, [&](Json& of) {
     if (!facts.pipeline_run.empty()) of["labels"]["pipeline/runid"] = facts.pipeline_run;
     if (facts.workflow) of["labels"]["trainstep.dev/workflow"] = label_value(facts.workflow->name);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cluster/marks.h"
 #include "cluster/objects.h"
 #include "kinds/object.h"
 #include "kinds/render.h"
@@ -56,6 +57,20 @@ bool is_odd(const kube::Answer& answer) {
   if (answer) return false;
   const auto status = answer.error().status;
   return status == 403 || status == 409 || status == 410 || (status == 404 && !kube::tells_not_served(answer.error()));
+}
+
+Error unmarked(const std::string& lost) {
+  return input_error(fmt::format(
+      "the {} of the job is taken away, or changed, when the job is made, perhaps by a webhook: no other attempt would know it; let it stay", lost));
+}
+
+// To the end: what comes after this looks whether there is a job.
+std::unique_ptr<Removal> take_back(kube::Client& client, kube::Path path, std::string uid, std::function<void(bool taken)> done) {
+  return std::make_unique<Removal>(
+      client, Removal::Order{.path = std::move(path), .uid = std::move(uid), .silence = patience, .to_the_end = true, .end_patience = patience},
+      Removal::Sink{[](const kube::ApiError&) {},
+                    {},
+                    [done = std::move(done)](const Removal::Outcome& outcome) { done(outcome.end != Removal::End::failed); }});
 }
 
 }  // namespace
@@ -178,6 +193,8 @@ void Submission::absent() {
 void Submission::check() {
   m_call = m_client.create(collection(), m_manifest, true, patient(), [this](kube::Answer answer) {
     m_call = 0;
+    const auto lost = answer ? lost_mark(m_manifest, *answer) : "";
+    if (!lost.empty()) return fail(unmarked(lost));
     if (answer && m_depth == Depth::dry_run) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
     m_checked = answer || cannot_be_checked(answer.error());
     if (m_checked && m_depth == Depth::create) return create();
@@ -220,6 +237,13 @@ void Submission::make() {
     if (!answer) return create_failed(std::move(answer.error()));
     if (uid_of(*answer).empty()) return create_failed(no_object("create " + shown_name()));
     m_client.works(this);
+    if (const auto lost = lost_mark(m_manifest, *answer); !lost.empty()) {
+      m_removal = take_back(m_client, object_path(), uid_of(*answer), [this, why = unmarked(lost)](bool taken) mutable {
+        if (!taken) why.message += fmt::format("; {} may still be there: delete it", shown_name());
+        fail(std::move(why));
+      });
+      return;
+    }
     m_sink.done(Submitted{m_resource, std::move(*answer), false});
   });
 }
@@ -295,9 +319,9 @@ void Submission::decide_on(Json object) {
     case Existing::other_spec:
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists for this run, but with another specification, or with its data in another place; the inputs, a Secret, or "
-                               "the release of trainstep changed between two attempts. Delete it, or use "
+                               "the release of trainstep changed between two attempts{}. Delete it, or use "
                                "another run id",
-                               shown_name())});
+                               shown_name(), made_by_another(object))});
     case Existing::unknown_spec:
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists for this run, but whether it is of these inputs cannot be known: its annotation {} is missing; perhaps a "

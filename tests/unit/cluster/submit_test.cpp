@@ -63,8 +63,9 @@ struct Server {
       if (refused_patch) return *refused_patch;
       return Reply::text(to_text(job));
     }
-    if (dry) return dry_run ? *dry_run : Reply::text(request.request.body, 201);
     auto made = Json::parse(request.request.body);
+    if (webhook) webhook(made);
+    if (dry) return dry_run ? *dry_run : Reply::text(to_text(made), 201);
     made["metadata"]["uid"] = "u-1";
     if (creates.empty()) {
       job = made;
@@ -100,6 +101,7 @@ struct Server {
   }
   std::vector<Json> patches;
   std::function<void()> meanwhile;
+  std::function<void(Json&)> webhook;
 };
 
 const auto quota = [] { return refusal(403, "Forbidden", "jobs.batch \"x\" is forbidden: exceeded quota: jobs"); };
@@ -199,7 +201,7 @@ TEST_CASE_METHOD(Server, "a job that another attempt takes up before this one's 
   REQUIRE(result);
   REQUIRE(*result);
   CHECK((**result).followed);
-  for (const auto& patch : patches) CHECK(patch["metadata"]["resourceVersion"] == "5");
+  for (const auto& patch : patches) CHECK(patch.at("metadata").value("resourceVersion", "none") == "5");
 }
 
 TEST_CASE_METHOD(Server, "a job that changes whenever it is to be taken up is followed all the same") {
@@ -264,6 +266,64 @@ TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job 
   REQUIRE(*result);
   CHECK_FALSE((**result).adopted);
   CHECK(asked == Words{"GET", "POST dry", "POST"});
+}
+
+TEST_CASE_METHOD(Server, "a webhook that takes away what a job is known by is found by the dry run, before there is a job") {
+  depth = GENERATE(Submission::Depth::create, Submission::Depth::dry_run);
+  std::string lost;
+  SECTION("all annotations") {
+    webhook = [](Json& made) { made["metadata"].erase("annotations"); };
+    lost = "annotation trainstep.dev/";
+  }
+  SECTION("one of them") {
+    webhook = [](Json& made) { made["metadata"]["annotations"].erase("trainstep.dev/spec-hash"); };
+    lost = "annotation trainstep.dev/spec-hash";
+  }
+  SECTION("another value") {
+    webhook = [](Json& made) { made["metadata"]["labels"]["trainstep.dev/run"] = "x"; };
+    lost = "label trainstep.dev/run";
+  }
+  submit();
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::input);
+  CHECK_THAT(result->error().message, Contains(lost) && Contains("webhook"));
+  CHECK(asked == Words{"GET", "POST dry"});
+}
+
+TEST_CASE_METHOD(Server, "where the dry run says nothing, a job that has lost what it is known by is deleted at once") {
+  dry_run = refusal(400, "BadRequest", R"(admission webhook "x.example.com" does not support dry run)");
+  webhook = [](Json& made) { made["metadata"].erase("annotations"); };
+  const bool may = GENERATE(true, false);
+  if (!may) deletes.assign(1'000, refusal(403, "Forbidden", R"(User "x" cannot delete resource "jobs")", {{"name", plan.job_name}}));
+  submit();
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::input);
+  CHECK_THAT(result->error().message, Contains("annotation trainstep.dev/"));
+  CHECK(job.is_null() == may);
+  CHECK((result->error().message.find("may still be there") == std::string::npos) == may);
+  CHECK(std::ranges::count(asked, "POST") == 1);
+}
+
+TEST_CASE_METHOD(Server, "of a job with another specification it is said which release has made it, if that is another one") {
+  job = of_an_earlier_attempt();
+  auto& annotations = job["metadata"]["annotations"];
+  annotations["trainstep.dev/spec-hash"] = "another";
+  const auto* version = GENERATE("0.0.1", TRAINSTEP_VERSION, "");
+  if (*version != '\0') annotations["trainstep.dev/version"] = version;
+  submit();
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::conflict);
+  CHECK((result->error().message.find("made by trainstep 0.0.1, this is ") != std::string::npos) == (std::string(version) == "0.0.1"));
+}
+
+TEST_CASE_METHOD(Server, "a job tells which release has made it") {
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK((**result).object["metadata"]["annotations"]["trainstep.dev/version"] == TRAINSTEP_VERSION);
 }
 
 TEST_CASE_METHOD(Server, "of a job whose annotations were taken away it is said that its inputs cannot be known") {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/marks.h"
+
+#include <fmt/format.h>
+
+#include "cluster/objects.h"
+
+namespace trainstep::cluster {
+
+std::string lost_mark(const Json& sent, const Json& answer) {
+  if (metadata_of(answer) == nullptr) return "";
+  for (const char* map : {"label", "annotation"}) {
+    const auto name = std::string(map) + 's';
+    const auto* ours = at(metadata_of(sent), name);
+    if (ours == nullptr) continue;
+    for (const auto& [key, value] : ours->items())
+      if (key.starts_with("trainstep.dev/") && text(at(metadata_of(answer), name), key) != value) return std::string(map) + ' ' + key;
+  }
+  return "";
+}
+
+std::string made_by_another(const Json& job) {
+  const auto version = text(at(metadata_of(job), "annotations"), version_annotation);
+  return version.empty() || version == TRAINSTEP_VERSION
+             ? ""
+             : fmt::format(" (it was made by trainstep {}, this is {}, which may compare them otherwise)", version, TRAINSTEP_VERSION);
+}
+
+}  // namespace trainstep::cluster
