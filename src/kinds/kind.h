@@ -81,8 +81,8 @@ std::vector<std::string> names();
 // `name` must be one of names().
 const Kind& find(std::string_view name);
 
-// job_options.logs and .replicas may only name types that some kind has; those of another kind are let be, as a pipeline's parameter may choose the
-// kind. Error (input): lists the types of the plan's kind.
+// job_options.replicas may only name types that some kind has, .logs only replicas that there are; types that only another kind has are let be, as a
+// pipeline's parameter may choose the kind. Error (input): lists the types of the plan's kind, or its replicas.
 Result<void> check_options(const plan::Plan& plan);
 
 // "worker-1", "ps-0", "master-0"; "launcher" and "main" (Job) of which there is one: how logs, folders and messages name a replica.
