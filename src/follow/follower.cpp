@@ -51,7 +51,7 @@ void Follower::on(const MemberStarted& started, Time at) {
   state.place = started.place;
   state.started = at;
   state.ending.reset();
-  ++state.attempts;
+  if (++state.attempts > 1) begin_metrics(started.member, {});
   if (m_verdict && !state.stopping) {  // the verdict came between the order and the start
     state.stopping = true;
     m_actions.emplace_back(StopMember{started.member, m_rules.policy.stop_grace});

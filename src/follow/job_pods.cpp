@@ -232,6 +232,7 @@ void JobFollower::look_at_pending(MemberIndex member) {
 void JobFollower::open_log(MemberIndex member) {
   const auto& slot = m_slots[member];
   if (!m_logs.try_emplace({member, slot.attempt}).second) return;
+  begin_metrics(member, slot.attempt);
   const auto& wanted = m_rules.members[member].container;
   const auto* container = program_container(*slot.pod, wanted);
   m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container == nullptr ? wanted : container->name, false});

@@ -9,7 +9,6 @@
 namespace trainstep::follow {
 namespace {
 
-// `rank_inside`: the primary is a rank that another member starts (a local mpirun), whose own words then belong to it.
 bool wanted(const Rules& rules, const Member& member, bool rank_inside) {
   return std::any_of(rules.logs.begin(), rules.logs.end(), [&](const auto& name) {
     return name == "all" || name == member.name || (name == "primary" && (member.primary || (member.awaited && rank_inside)));
@@ -18,15 +17,23 @@ bool wanted(const Rules& rules, const Member& member, bool rank_inside) {
 
 }  // namespace
 
-Machine::Machine(Rules rules) : m_rules(std::move(rules)), m_members(m_rules.members.size()) {
-  const bool rank_inside = std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; });
-  for (const auto& member : m_rules.members) m_shown.push_back(wanted(m_rules, member, rank_inside));
+Machine::Machine(Rules rules)
+    : m_rules(std::move(rules)),
+      m_members(m_rules.members.size()),
+      m_rank_inside(std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; })) {
+  for (const auto& member : m_rules.members) m_shown.push_back(wanted(m_rules, member, m_rank_inside));
+}
+
+void Machine::begin_metrics(MemberIndex member, std::string_view attempt) {
+  if (!m_rules.members[member].primary && !(m_rank_inside && m_rules.members[member].awaited)) return;
+  m_metrics_of = attempt;
+  m_metrics = {};
 }
 
 void Machine::take_output(const MemberOutput& output, Time at, result::Tail& tail) {
   m_last_sign_of_life = at;
   if (m_shown[output.member]) m_actions.emplace_back(ShowOutput{output.member, output.lines});
-  const bool primary = m_rules.members[output.member].primary;
+  const bool primary = m_rules.members[output.member].primary && (output.attempt.empty() || output.attempt == m_metrics_of);
   for_each_line(output.lines, [&](std::string_view line, bool near_end) {
     if (primary) m_metrics.feed(line, at);
     if (near_end) tail.push(line);

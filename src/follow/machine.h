@@ -54,8 +54,12 @@ class Machine {
   [[nodiscard]] bool shown(MemberIndex member) const { return m_shown[member]; }
 
  protected:
-  // A member's output: shown if it is wanted, read for metrics if it is the primary's; its end is kept in `tail` for the triage.
+  // A member's output: shown if it is wanted, read for metrics if it is of the primary's attempt that counts; its end is kept in `tail` for the
+  // triage.
   void take_output(const MemberOutput& output, Time at, result::Tail& tail);
+  // An attempt of this member begins. If it runs the primary, metrics are its own alone: those of the attempt before are of no model that is there.
+  // `attempt`: whose output counts from now on, as MemberOutput names it.
+  void begin_metrics(MemberIndex member, std::string_view attempt);
   void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
   void warn(std::string text) { m_actions.emplace_back(Say{std::move(text), true}); }
   void start_timer(int timer, const std::optional<Duration>& delay) {
@@ -74,6 +78,8 @@ class Machine {
 
  private:
   std::vector<bool> m_shown;
+  bool m_rank_inside;        // the primary is a rank that another member starts (a local mpirun), whose own words then belong to it
+  std::string m_metrics_of;  // the attempt; empty: there is but one at a time
   result::MetricReader m_metrics;
   result::Progress m_progress;
   bool m_told_full = false;

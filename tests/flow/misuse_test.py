@@ -258,6 +258,16 @@ def test_pipes_of_the_shell_are_read_and_written(run, tmp_path):
     until(lambda: (tmp_path / "metrics.json").read_text() == '{\n  "loss": 0.5\n}\n', "the metrics")
 
 
+def test_metrics_are_those_of_the_attempt_that_succeeded(run, tmp_path):
+    """The first attempt's are of no model that is there."""
+    script = "if [ -e ../again ]; then echo epoch=1/1 loss=0.5; else touch ../again; echo epoch=2/9 loss=7 broken=1; exit 1; fi"
+    options = json.dumps({"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 1}})
+    done = run(*program(script), "--job-options", options, "--metrics", "metrics.json", "--report", "report.html")
+    assert done.returncode == 0, done.stdout
+    assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 0.5}
+    assert "broken" not in (tmp_path / "report.html").read_text()
+
+
 def test_an_empty_file_is_an_empty_text(run, tmp_path):
     done = run(*component(": >$0", note="String"), "--results", "results.json")
     assert done.returncode == 0, done.stdout

@@ -329,6 +329,31 @@ TEST_CASE("output is shown for the chosen members, read for metrics from the pri
   CHECK(story.follower.metrics().latest().size() == 1);
 }
 
+TEST_CASE("metrics are those of the primary's last attempt") {
+  struct Row {
+    Rules rules;
+    MemberIndex restarts, prints;
+    std::size_t metrics;
+  };
+  for (auto& row : {Row{gang_of({master, worker}), 0, 0, 1}, Row{gang_of({launcher, rank0}), 0, 1, 1}, Row{gang_of({master, worker}), 1, 0, 2}}) {
+    auto rules = row.rules;
+    CAPTURE(rules.members[0].name, row.restarts);
+    rules.policy.restart_policy = "OnFailure";
+    rules.policy.backoff_limit = 1;
+    Story story(rules);
+    story.all_started();
+    story.event(MemberOutput{row.prints, "epoch=3/4 loss=9 broken=1\n"});
+    story.ended(row.restarts, 1);
+    CHECK(story.follower.metrics().latest().size() == 2);
+    story.event(TimerFired{story.all<SetTimer>().back().timer});
+    story.event(MemberStarted{row.restarts, "pid 2"});
+    story.event(MemberOutput{row.prints, "epoch=1/4 loss=0.5\n"});
+    CHECK(story.follower.metrics().latest().size() == row.metrics);
+    CHECK(story.follower.metrics().series().front().points.size() == row.metrics);
+    CHECK(story.follower.metrics().progress().epoch == 1);
+  }
+}
+
 TEST_CASE("who fails after the success is told with the last lines, and the success stands") {
   Story story(gang_of({master, worker}));
   story.all_started();

@@ -219,6 +219,34 @@ TEST_CASE("the log of a pod that is gone is not asked for again: another pod may
   CHECK(story.all<EndLog>().back().gone);
 }
 
+TEST_CASE("metrics are those of the primary's last attempt, however late the log of the one before comes") {
+  Story story(on_failure(single(), 5));
+  story.found();
+  story.pod(0, runs());
+  story.output(0, "epoch=1/2 loss=9 broken=1\n");
+  const auto first = story.all<FollowLog>().back().attempt;
+  SECTION("started again in place") { story.pod(0, runs(1, terminated(1))); }
+  SECTION("in another pod") { story.pod(0, runs(), "b"); }
+  REQUIRE(story.all<FollowLog>().back().attempt != first);
+  story.output(0, "loss=0.5\n");
+  story.event(MemberOutput{0, "epoch=2/2 late=1\n", first});
+  const auto metrics = story.follower.metrics().latest();
+  REQUIRE(metrics.size() == 1);
+  CHECK(metrics[0].name == "loss");
+  CHECK(metrics[0].value == 0.5);
+  CHECK_FALSE(story.follower.metrics().progress().epoch);
+}
+
+TEST_CASE("metrics in what comes of the log when its pod has gone count") {
+  Story story(single());
+  story.all_run();
+  story.pod(0, succeeded());
+  const auto attempt = story.all<FollowLog>().back().attempt;
+  story.gone(0);
+  story.event(MemberOutput{0, "loss=0.5\n", attempt});
+  CHECK(story.follower.metrics().latest().size() == 1);
+}
+
 TEST_CASE("metrics and progress are read from the primary's log, shown or not") {
   auto rules = gang(1);
   rules.logs = {"none"};
