@@ -24,13 +24,15 @@ constexpr int killed_exit_code = 3;  // "system": result/verdict.h
 constexpr Duration kill_limit{5'000};
 constexpr Duration last_patience{1'000};  // with who reads stderr
 
-// What the guard waits for. SIGQUIT and the like end the program, and then the guard has to tidy up; it must not die of them itself.
+// What the guard waits for: all that is not ignored. SIGQUIT, SIGALRM and the like end the program, and then the guard has to tidy up; it must not
+// die of them itself.
 sigset_t guard_signals() {
-  auto set = stop_signals();
-  for (const int signal : {SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD}) sigaddset(&set, signal);
-  struct sigaction pausing{};
-  ::sigaction(SIGTSTP, nullptr, &pausing);
-  if (pausing.sa_handler != SIG_IGN) sigaddset(&set, SIGTSTP);
+  sigset_t set;
+  sigfillset(&set);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction current{};
+    if (::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN) sigdelset(&set, signal);
+  }
   return set;
 }
 

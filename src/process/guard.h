@@ -7,7 +7,7 @@
 namespace trainstep::process {
 
 // Forks. The child runs `program` in a process group of its own, so that a kill of the caller's group spares it; its result is returned there. The
-// parent waits, passes on the stop signals, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT, pauses with it on SIGTSTP (Ctrl-Z) and has it go on when anybody
+// parent waits, passes on every signal that is not ignored, pauses with it on SIGTSTP (Ctrl-Z) and has it go on when anybody
 // else has stopped it, kills what is left of the child's descendants once it has ended, and returns its exit code; 3, with a line on stderr, when a
 // signal ended the child, or when it succeeded and somebody of its descendants cannot be killed. So the function returns twice, in two processes,
 // with the same number as a rule. To be called before any thread is made and with nothing in the buffers of stdout. When it cannot fork, `program`

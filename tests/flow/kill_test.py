@@ -229,6 +229,28 @@ def test_exit_code_is_written_last_and_not_by_whoever_is_killed(gang, tmp_path, 
     gang.assert_gone()
 
 
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGXCPU, signal.SIGPWR, signal.SIGUSR1, signal.SIGABRT, signal.SIGRTMIN])
+def test_any_signal_that_would_end_a_program_ends_the_gang(gang, tmp_path, number):
+    """`perl -e 'alarm 60; exec @ARGV'`, `ulimit -t`."""
+    path = tmp_path / "exit_code"
+    gang.start(STUBBORN, PYTORCH, words=["--exit-code-file", path]).until_said("] ready", 3)
+    gang.process.send_signal(number)
+    assert gang.exit_code() == 3
+    assert f"trainstep was ended by signal {number.value} (" in gang.output()
+    assert path.read_text() == "3\n"
+    assert not gang.all()
+
+
+def test_signals_that_nobody_means_as_a_stop_are_none(gang):
+    gang.start("grep SigIgn /proc/self/status; echo ready; while [ ! -e ../../end ]; do sleep 0.05; done").until_said("] ready")
+    for number in (signal.SIGPROF, signal.SIGVTALRM, signal.SIGIO, signal.SIGPIPE):
+        gang.process.send_signal(number)
+        os.kill(gang.child(), number)
+    (gang.folder / "end").touch()
+    assert gang.exit_code() == 0
+    assert "SigIgn:\t0000000000000000\n" in gang.output()
+
+
 def test_ended_by_the_limit(gang):
     gang.start(STUBBORN, PYTORCH, {**SHORT_GRACE, "limits": {"running": 1}})
     assert gang.exit_code() == 4

@@ -95,6 +95,21 @@ TEST_CASE("a killed program is exit code 3, and nothing of it stays", "[subreape
   CHECK_FALSE(alive(sleeper));
 }
 
+TEST_CASE("a signal that kills by default ends the program and what it runs, not the guard", "[subreaper]") {
+  for (const int signal : {SIGQUIT, SIGUSR1, SIGALRM, SIGXCPU, SIGPWR, SIGSTKFLT, SIGRTMIN, SIGRTMAX}) {
+    CAPTURE(signal);
+    Guarded guarded([](int, int out) {
+      put(out, std::to_string(start_sleeper()));
+      ::pause();
+      return 0;
+    });
+    const auto sleeper = std::stoi(guarded.read_line());
+    ::kill(guarded.guard, signal);
+    CHECK(guarded.exit_code() == 3);
+    CHECK_FALSE(alive(sleeper));
+  }
+}
+
 TEST_CASE("the program notices that its guard was killed") {
   Guarded guarded([](int guard_fd, int out) {
     put(out, "ready");
