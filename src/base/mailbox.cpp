@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/needed_fd.h"
+
 namespace trainstep {
 
-Mailbox::Mailbox(PollLoop& loop) : m_loop(loop), m_bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+Mailbox::Mailbox(PollLoop& loop) : m_loop(loop), m_bell(needed_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {}
 
 Mailbox::~Mailbox() { close(); }
 

@@ -21,6 +21,7 @@
 
 #include "base/fd.h"
 #include "base/mailbox.h"
+#include "base/needed_fd.h"
 #include "base/write.h"
 
 namespace trainstep::log {
@@ -52,7 +53,7 @@ struct Writer::Shared {
   const int fd;
   const std::size_t most;
   const bool regular;
-  const Fd bell{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  const Fd bell = needed_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
   std::atomic<std::uint64_t> taken = 0;
   std::atomic<std::size_t> ring_at = never;
   std::atomic<bool> gone = false;

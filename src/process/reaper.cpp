@@ -8,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/needed_fd.h"
 #include "process/descendants.h"
 
 namespace trainstep::process {
@@ -25,7 +26,7 @@ sigset_t child_signal() {
 Reaper::Reaper(PollLoop& loop) : m_loop(loop) {
   const auto set = child_signal();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  m_signals = Fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  m_signals = needed_fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
   for (const auto& process : descendants(::getpid())) m_strangers.push_back(process.pid);
 }
 

@@ -121,7 +121,7 @@ def test_harm_to_what_is_shown_ends_no_training(script, harm):
     assert output.endswith("{'Output': 7}\n")
 
 
-@pytest.mark.parametrize("wrapper", [[], [sys.executable, f"{ROOT}/tests/support/no_locks.py"]], ids=["locks", "no locks"])
+@pytest.mark.parametrize("wrapper", [[], [sys.executable, f"{ROOT}/tests/support/refuses.py", "flock"]], ids=["locks", "no locks"])
 def test_folder_of_a_run_at_work_is_left_alone(script, interpreter, wrapper):
     interpreter[:0] = wrapper
     output = script("""

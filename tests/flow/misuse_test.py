@@ -245,6 +245,16 @@ def test_a_place_that_becomes_a_folder_is_no_fault_of_the_program(run, tmp_path)
     assert "was not put to" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize("call", ["signalfd", "eventfd"])
+def test_a_sandbox_that_refuses_a_system_call_is_named_at_once(run, tmp_path, call):
+    words = ["--exit-code-file", "code", *program("sleep 1000")]
+    done = run(*words, wrapper=f'exec {sys.executable} {ROOT}/tests/support/refuses.py {call} timeout -k 1 20 "$@"', env={"TMPDIR": str(tmp_path)})
+    assert done.returncode == 3, done.stdout
+    assert f"this system refuses {call}: Function not implemented" in done.stderr.decode()
+    assert (tmp_path / "code").read_text() == "3\n"
+    assert not list(tmp_path.glob("trainstep-*/"))
+
+
 def test_a_tmpdir_that_is_none_is_named_before_the_training(run, tmp_path):
     done = run(*program("true"), env={"TMPDIR": str(tmp_path / "absent")})
     assert done.returncode == 2 and not done.stdout
@@ -404,7 +414,7 @@ def test_a_command_line_that_the_kernel_refuses(run, tmp_path):
 
 @pytest.mark.parametrize("words", [["--run-dir", "shared"], ["--exit-code-file", "file"], ["--model-dir", "model"]], ids=lambda words: words[0])
 def test_where_the_file_system_has_no_locks_the_second_run_is_refused_too(run, tmp_path, words):
-    no_locks = f"{sys.executable} {ROOT}/tests/support/no_locks.py"
+    no_locks = f"{sys.executable} {ROOT}/tests/support/refuses.py flock"
     of_model = ["--train-parameters", '{"model": "model_dir"}'] if "--model-dir" in words else []
     waits = f'touch {tmp_path}/begun; while [ ! -e {tmp_path}/end ]; do sleep 0.05; done; echo first >"$0"'
     first = subprocess.Popen(

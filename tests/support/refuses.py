@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command as on a file system without locks: `no_locks.py COMMAND…`; flock(2) says ENOSYS to it and its children (seccomp(2), a BPF filter)."""
+"""Runs a command as on a kernel, in a sandbox or on a file system that lacks a system call: `refuses.py CALL COMMAND…`; CALL says ENOSYS to it and its
+children (seccomp(2), a BPF filter)."""
 import ctypes
 import errno
 import os
@@ -7,7 +8,11 @@ import platform
 import struct
 import sys
 
-FLOCK = {"x86_64": 73, "aarch64": 32, "ppc64le": 143}[platform.machine()]
+NUMBERS = {
+    "x86_64": {"flock": 73, "signalfd": 289, "eventfd": 290},
+    "aarch64": {"flock": 32, "signalfd": 74, "eventfd": 19},
+    "ppc64le": {"flock": 143, "signalfd": 313, "eventfd": 314},
+}[platform.machine()]
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 LOAD_NUMBER, IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # of the system call
 ALLOW, FAIL_WITH = 0x7FFF0000, 0x00050000
@@ -17,8 +22,8 @@ class Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def main(command):
-    steps = [(LOAD_NUMBER, 0, 0, 0), (IF_EQUAL, 0, 1, FLOCK), (RETURN, 0, 0, FAIL_WITH | errno.ENOSYS), (RETURN, 0, 0, ALLOW)]
+def main(call, *command):
+    steps = [(LOAD_NUMBER, 0, 0, 0), (IF_EQUAL, 0, 1, NUMBERS[call]), (RETURN, 0, 0, FAIL_WITH | errno.ENOSYS), (RETURN, 0, 0, ALLOW)]
     filter_ = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     program = Program(len(steps), ctypes.cast(filter_, ctypes.c_void_p))
     prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -28,4 +33,4 @@ def main(command):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])
