@@ -40,6 +40,10 @@ void Machine::take_output(const MemberOutput& output, Time at, result::Tail& tai
   });
   if (primary && m_metrics.full() && !std::exchange(m_told_full, true))
     warn("the program's log names more than 2000 metrics: further names are not taken from it; write them to a metrics output");
+  if (primary && !m_told_nul && output.lines.find('\0') != std::string_view::npos) {
+    m_told_nul = true;
+    warn("the program's log holds NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
+  }
   if (!primary || m_progress == m_metrics.progress()) return;
   m_progress = m_metrics.progress();
   if (m_progress.epoch && m_progress.epochs)

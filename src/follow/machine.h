@@ -83,6 +83,7 @@ class Machine {
   result::MetricReader m_metrics;
   result::Progress m_progress;
   bool m_told_full = false;
+  bool m_told_nul = false;
 };
 
 }  // namespace trainstep::follow

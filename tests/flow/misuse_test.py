@@ -278,6 +278,14 @@ def test_metrics_are_those_of_the_attempt_that_succeeded(run, tmp_path):
     assert "broken" not in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-be"])
+def test_a_log_that_is_no_utf8_is_told_once_where_its_metrics_are_not_read(run, codec):
+    done = run("--train-specification", json.dumps({"image": "none", "command": [sys.executable, "-c", "for i in range(3): print(f'loss={i}', flush=True)"]}),
+               env={"PYTHONIOENCODING": codec})
+    assert done.returncode == 0
+    assert done.stdout.count(b"the program's log holds NUL characters, as UTF-16 does: metrics are read from UTF-8 only\n") == 1
+
+
 def test_an_empty_file_is_an_empty_text(run, tmp_path):
     done = run(*component(": >$0", note="String"), "--results", "results.json")
     assert done.returncode == 0, done.stdout

@@ -354,6 +354,21 @@ TEST_CASE("metrics are those of the primary's last attempt") {
   }
 }
 
+TEST_CASE("a log that is no UTF-8 is told once, as its metrics are not read") {
+  Story story(gang_of({master, worker}));
+  story.all_started();
+  constexpr std::string_view utf16(
+      "\xff\xfel\0o\0s\0s\0=\0"
+      "1\0\n\0",
+      16);
+  story.event(MemberOutput{1, utf16});
+  CHECK(story.all<Say>().size() == 1);  // "running"
+  for (int i = 0; i < 2; ++i) story.event(MemberOutput{0, utf16});
+  REQUIRE(story.all<Say>().size() == 2);
+  CHECK(story.all<Say>().back().warning);
+  CHECK(story.all<Say>().back().text == "the program's log holds NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
+}
+
 TEST_CASE("who fails after the success is told with the last lines, and the success stands") {
   Story story(gang_of({master, worker}));
   story.all_started();
