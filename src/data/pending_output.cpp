@@ -174,7 +174,8 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) 
   if (!fs::exists(fs::symlink_status(m_path, code))) return std::optional<fs::path>();
   if (fs::is_symlink(m_path, code)) TRY(settle_link());
   const auto here = fs::canonical(m_folder, code);
-  TRY(settle_links(m_path, [&](const fs::path& path) { return lies_in(path, here) || (vanishes && vanishes(path)); }));
+  const auto older = fs::weakly_canonical(m_target, code);
+  TRY(settle_links(m_path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }));
   if (m_inside) return commit_inside();
   ASSIGN(auto aside, make_way());
   const bool gone = aside.has_value();

@@ -188,6 +188,20 @@ TEST_CASE("a link into the output by its whole path leads there afterwards, too"
   CHECK(fs::read_symlink(folder.path() / "model/outside") == "/etc/hostname");
 }
 
+TEST_CASE("a link into the older output, which goes, becomes a copy of what it led to") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "weights", "older");
+  auto output = opened(model);
+  write(output.path() / "weights", "newer");
+  fs::create_symlink(model / "weights", output.path() / "before");
+  fs::create_symlink("before", output.path() / "itself");
+  REQUIRE(output.commit());
+  CHECK(contents(model / "weights") == "newer");
+  CHECK(contents(model / "before") == "older");
+  CHECK(contents(model / "itself") == "older");
+}
+
 TEST_CASE("an output that is a link is what the link leads to, if that was written beside it; else it leads there still") {
   const TempDir folder;
   auto output = opened(folder.path() / "model");
