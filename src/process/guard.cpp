@@ -116,8 +116,8 @@ int run_guarded(const std::function<int(int guard_fd)>& program, const std::func
     return guard(child, signals, strangers, tidy_up);
   }
   const auto stops = stop_signals();
+  ::sigorset(&before, &before, &stops);  // at no moment is a stop, which the guard may have passed on already, anything but a cancel
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  ::sigprocmask(SIG_BLOCK, &stops, nullptr);
   if (child < 0) return program(-1);
   stand_apart();
   become_subreaper();

@@ -39,15 +39,19 @@ bool is_for_writing(const std::string& fdinfo) {
   return access == O_WRONLY || access == O_RDWR;
 }
 
-void add_open(pid_t pid, std::set<std::string>& files) {
+// Whether the thread has any descriptor: one that has ended shows none, while others of its process still have them.
+bool add_open(const fs::path& thread, std::set<std::string>& files) {
+  bool any = false;
   std::error_code code;
-  for (fs::directory_iterator fd(fmt::format("/proc/{}/fd", pid), code), end; !code && fd != end; fd.increment(code)) {
+  for (fs::directory_iterator fd(thread / "fd", code), end; !code && fd != end; fd.increment(code)) {
     std::error_code gone;
+    any = true;
     const auto path = fs::read_symlink(fd->path(), gone);
     if (gone || !path.is_absolute() || files.contains(path.string())) continue;
-    const auto fdinfo = read_file(fmt::format("/proc/{}/fdinfo/{}", pid, fd->path().filename().string()), largest_fdinfo);
+    const auto fdinfo = read_file(thread / "fdinfo" / fd->path().filename(), largest_fdinfo);
     if (fdinfo && is_for_writing(*fdinfo)) files.insert(path.string());
   }
+  return any;
 }
 
 }  // namespace
@@ -55,9 +59,14 @@ void add_open(pid_t pid, std::set<std::string>& files) {
 std::vector<std::string> files_held_for_writing(const std::vector<Process>& processes) {
   std::set<std::string> files;
   for (const auto& process : processes) {
-    std::istringstream maps(read_file(fmt::format("/proc/{}/maps", process.pid), largest_map).value_or(""));
-    for (std::string line; std::getline(maps, line);) add_mapped(line, files);
-    add_open(process.pid, files);
+    std::error_code code;
+    bool seen = false;  // threads share what they have
+    for (fs::directory_iterator thread(fmt::format("/proc/{}/task", process.pid), code), end; !code && !seen && thread != end;
+         thread.increment(code)) {
+      std::istringstream maps(read_file(thread->path() / "maps", largest_map).value_or(""));
+      for (std::string line; std::getline(maps, line);) add_mapped(line, files);
+      seen = add_open(thread->path(), files);
+    }
   }
   return {files.begin(), files.end()};
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,24 @@ TEST_CASE("what the program leaves running ends before the guard does", "[subrea
   const auto sleeper = std::stoi(guarded.read_line());
   CHECK(guarded.exit_code() == 0);
   CHECK_FALSE(alive(sleeper));
+}
+
+int forks_to_a_stop = 0;
+
+void stop_after_fork() {
+  if (forks_to_a_stop > 0 && --forks_to_a_stop == 0) ::raise(SIGTERM);
+}
+
+TEST_CASE("a stop that reaches the program in its first moment is one that it hears of") {
+  REQUIRE(::pthread_atfork(nullptr, nullptr, stop_after_fork) == 0);
+  forks_to_a_stop = 2;  // the guard's own fork, and the program's
+  const Guarded guarded([](int, int) {
+    sigset_t pending{};
+    ::sigpending(&pending);
+    return sigismember(&pending, SIGTERM) == 1 ? 42 : 1;
+  });
+  forks_to_a_stop = 0;
+  CHECK(guarded.exit_code() == 42);
 }
 
 TEST_CASE("a killed program is exit code 3, and nothing of it stays", "[subreaper]") {
