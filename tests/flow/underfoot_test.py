@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run reads and writes in stays its own: nothing is removed that was given to it, and nothing is delivered from a folder that was removed."""
+import json
+import shutil
+import subprocess
+
+import pytest
+from conftest import PROGRAM, until
+from surroundings import clean_environment
+
+COUNT = 'mkdir "$1"; echo $(( $(cat "$0/n" 2>/dev/null || echo 0) + 1 )) >"$1/n"'
+READS = {"inputPath": "train_dataset_dir"}
+
+
+def words(script, *places, **more):
+    specification = {"image": "none", "command": ["sh", "-c", script, *places], **more}
+    return [PROGRAM, "run", "--cluster", "local", "--train-specification", json.dumps(specification)]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(*argv):
+        done = subprocess.run(argv, env=clean_environment(), cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a run whose program has made `begun`, and goes on when `go` is there."""
+    started = []
+
+    def start(script, *places, more=()):
+        script = f'{script}; touch {tmp_path}/begun; until [ -e {tmp_path}/go ]; do sleep 0.05; done; mkdir -p "$(dirname "$0")"; '
+        argv = [*words(script + 'mkdir -p "$0"; echo 2 >"$0/second"', *places), *more]
+        process = subprocess.Popen(argv, env=clean_environment(), cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        started.append(process)
+        until((tmp_path / "begun").exists, "the program has begun")
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_an_output_of_the_run_before_that_is_an_input_now_stays(run, tmp_path):
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start/n").write_text("10\n")
+    count = [*words(COUNT, READS, {"outputPath": "state"}), "--run-dir", "rd", "--train-dataset-dir"]
+    assert run(*count, "start")[0] == 0
+    state = tmp_path / "rd/outputs/state"
+    (tmp_path / "link").symlink_to(state)
+    (state / "out").symlink_to(tmp_path / "start")
+    for given in ("rd/outputs/state", "rd/outputs/state/n", "rd/outputs", "rd", "link", "rd/outputs/state/out"):
+        code, said = run(*count, given)
+        assert (code, (state / "n").read_text()) == (2, "11\n"), said
+        assert f"{given} is, holds or lies in {state}, which this run empties as it begins" in said
+    assert run(*count[:-3], "--run-dir", "other", "--train-dataset-dir", "rd/outputs/state")[0] == 0
+    assert (tmp_path / "other/outputs/state/n").read_text() == "12\n"
+    assert run(*count, "start")[0] == 0
+
+
+@pytest.mark.parametrize("flag", ["--train-dataset-dir", "--model-dir", "--report"])
+def test_nothing_of_the_users_is_put_where_a_run_empties_its_folder(run, tmp_path, flag):
+    assert run(*words("mkdir ../bin/data"), "--run-dir", "rd")[0] == 0
+    code, said = run(*words("true"), "--run-dir", "rd", flag, "rd/bin/data")
+    assert code == 2 and "which this run empties as it begins" in said
+    assert (tmp_path / "rd/bin/data").is_dir()
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_model_whose_folder_was_removed_while_it_was_written_is_not_delivered(start, tmp_path, again):
+    process = start('mkdir "$0"; echo 1 >"$0/first"', {"outputPath": "model_dir"}, more=("--model-dir", "m"))
+    shutil.rmtree(tmp_path / ".m.trainstep")
+    if again:  # another run has the place then
+        (tmp_path / ".m.trainstep/new").mkdir(parents=True)
+    (tmp_path / "go").touch()
+    said = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 3 and not (tmp_path / "m").exists(), said
+    assert ".m.trainstep was removed while" in said
+
+
+def test_a_runs_folder_that_was_removed_brings_no_results(start, tmp_path):
+    process = start("true", {"outputPath": "o"}, more=("--run-dir", "rd", "--results", "results"))
+    shutil.rmtree(tmp_path / "rd")
+    (tmp_path / "go").touch()
+    said = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 3 and "rd was removed while the run worked in it" in said
+    assert '"o"' not in ((tmp_path / "results").read_text() if (tmp_path / "results").exists() else "")
+
+
+LEAVES_A_THREAD = """
+import ctypes, os, sys, threading
+if os.fork(): os._exit(0)
+os.setsid()
+nowhere = os.open("/dev/null", os.O_RDWR)
+for stream in range(3): os.dup2(nowhere, stream)
+def write():
+    file = open(sys.argv[1] + "/w", "wb", 0)
+    file.write(b"a" * 1000)
+    open(sys.argv[2], "w").close()
+    threading.Event().wait(60)
+threading.Thread(target=write).start()
+ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)  # exit(2), of this thread alone
+"""
+
+
+def test_a_file_is_open_though_the_first_thread_of_its_process_has_ended(run, tmp_path):
+    (tmp_path / "writer.py").write_text(LEAVES_A_THREAD)
+    script = f'mkdir "$0"; python3 {tmp_path}/writer.py "$0" {tmp_path}/begun; until [ -e {tmp_path}/begun ]; do sleep 0.05; done'
+    code, said = run(*words(script, {"outputPath": "model_dir"}), "--model-dir", "m")
+    assert code == 1 and "still open for writing" in said, said
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("flag", ["--exit-code-file", "--record", "--report", "--metrics", "--results", "--job-name-file"])
+def test_a_file_in_an_input_is_refused_and_none_is_made(run, tmp_path, flag):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/label").write_text("7\n")
+    for place in ("data/new", "data/label"):
+        code, said = run(*words("true", READS), "--train-dataset-dir", "data", flag, place)
+        assert code == 2 and "lies in" in said and f" {place} " in said, said
+        assert {path.name: path.read_text() for path in (tmp_path / "data").iterdir()} == {"label": "7\n"}
+
+
+@pytest.mark.parametrize("flag", ["--exit-code-file", "--record", "--report", "--metrics", "--results", "--job-name-file", "--model-dir"])
+def test_no_file_is_written_over_one_that_a_flag_names_by_at(run, tmp_path, flag):
+    text = words("true")[-1]
+    (tmp_path / "s.json").write_text(text)
+    code, said = run(*words("true")[:-1], "@s.json", flag, "./s.json")
+    assert code == 2 and "./s.json is, or lies in, train" in said, said
+    assert (tmp_path / "s.json").read_text() == text
+
+
+def test_an_output_whose_name_no_file_can_have_is_refused(run, tmp_path):
+    code, said = run(*words('echo 1 >"$0"', {"outputPath": "o" * 300}))
+    assert code == 2 and "the name is too long for a file" in said, said
+    assert list(tmp_path.iterdir()) == []
