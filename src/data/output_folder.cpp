@@ -44,6 +44,14 @@ fs::path moved_folder(const Fd& held_folder, const fs::path& folder) {
   return code || removed || now == fs::canonical(folder, code) ? fs::path() : now;
 }
 
+// Some file systems count no links of folders, others forget the names of some that are there.
+bool was_removed(const Fd& held_folder) {
+  struct stat held{};
+  if (::fstat(held_folder.get(), &held) != 0 || held.st_nlink != 0) return false;
+  std::error_code code;
+  return fs::read_symlink(fmt::format("/proc/self/fd/{}", held_folder.get()), code).string().ends_with(" (deleted)");
+}
+
 void tidy_folder(const fs::path& folder) {
   if (may_hold_files(folder / "new")) return;
   std::error_code code;

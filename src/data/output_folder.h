@@ -18,6 +18,9 @@ Result<std::pair<Fd, FileLock>> lock_folder(const std::filesystem::path& folder,
 // Where the folder that is held is now, if it, or one above it, was renamed; empty: it is where it was, or was removed.
 std::filesystem::path moved_folder(const Fd& held_folder, const std::filesystem::path& folder);
 
+// Whether the folder that is held was removed, whatever lies at its path now.
+bool was_removed(const Fd& held_folder);
+
 // Removes it if nothing with content is in it; what a commit has noted there stays.
 void tidy_folder(const std::filesystem::path& folder);
 

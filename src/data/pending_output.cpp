@@ -148,13 +148,14 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
 
 PendingOutput::~PendingOutput() {
   if (!m_held) return;
-  tidy_folder(m_folder);
+  if (!was_removed(m_held)) tidy_folder(m_folder);
   if (const auto now = moved_folder(m_held, m_folder); !now.empty()) tidy_folder(now);
   std::error_code code;
   for (const auto& folder : m_made) fs::remove(folder, code);  // unless there is something in it
 }
 
 fs::path PendingOutput::left() const {
+  if (was_removed(m_held)) return {};
   const auto now = moved_folder(m_held, m_folder);
   for (const auto& folder : {m_folder, now}) {
     if (folder.empty()) continue;
@@ -165,7 +166,14 @@ fs::path PendingOutput::left() const {
   return {};
 }
 
+Result<void> PendingOutput::check_kept() const {
+  if (!was_removed(m_held)) return {};
+  return Error{ErrorKind::conflict,
+               fmt::format("{} was removed while {} was written in it; what is there now is not the whole", m_folder.string(), m_target.string())};
+}
+
 Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) {
+  TRY(check_kept());
   if (const auto now = moved_folder(m_held, m_folder); !now.empty())
     return Error{ErrorKind::conflict,
                  fmt::format("the folder of {} was moved while the output was written, and is {} now; it is put to no other folder",

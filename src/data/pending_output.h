@@ -37,12 +37,14 @@ class PendingOutput {
   // Where something with content lies that will stay, for people: at path(), or, of what was written beside it, around that. Empty: nowhere.
   [[nodiscard]] std::filesystem::path left() const;
 
+  // Error (conflict): the folder was removed since open(), and with it what had been written until then; what is there now is anybody's.
+  [[nodiscard]] Result<void> check_kept() const;
   // Puts what was written to its place; without anything there, does nothing. Links in it lead on to what they led to, or become a copy of it where
   // that vanishes or lies beside the output (output_links.h); where the output itself is a link, what it leads to is delivered. A file that is in the
   // way is replaced, and so is a folder that holds exactly what an earlier commit has put there, or nothing. Any other folder is moved aside, never
   // removed; of one that is a mount, only the entries whose names are taken. → where that lies now. Errors: denied, internal, input (a link
-  // that is no output), conflict (a folder above was renamed: the target's path leads elsewhere); what was at the target is there as it was, if it is
-  // no mount.
+  // that is no output), conflict (check_kept(), or a folder above was renamed: the target's path leads elsewhere); what was at the target is there
+  // as it was, if it is no mount.
   Result<std::optional<std::filesystem::path>> commit(const Vanishes& vanishes = {});
   // After that: what of the replaced folder could not be removed, and why, for people. Empty: nothing.
   [[nodiscard]] const std::string& unremoved() const { return m_unremoved; }

@@ -381,6 +381,7 @@ void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd>
 
 Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   TRY(check_settled());
+  TRY(m_folder->check_kept());
   auto outputs = m_outputs.collect();
   if (const auto kept = m_scratch.kept(); !kept.empty())
     emit(follow::Told{fmt::format("outputs lie in the run's temporary folder, which stays: {}", kept.string()), true});

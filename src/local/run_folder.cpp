@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/remove_tree.h"
+#include "data/output_folder.h"
 
 namespace trainstep::local {
 
@@ -52,6 +53,12 @@ Result<RunFolder> RunFolder::claim(const fs::path& path) {
   folder.m_lock = std::move(*lock);
   if (!is_marked(path)) TRY(write_file_atomically(path / mark, words));
   return folder;
+}
+
+Result<void> RunFolder::check_kept() const {
+  if (!was_removed(m_folder)) return {};
+  return Error{ErrorKind::conflict,
+               fmt::format("run-dir: {} was removed while the run worked in it; what is there now is not the whole", m_path.string())};
 }
 
 Result<void> RunFolder::discard() {

@@ -19,6 +19,9 @@ class RunFolder {
   // run works there), those of make_directories().
   static Result<RunFolder> claim(const std::filesystem::path& path);
 
+  // Error (conflict): the folder was removed since; what lies at its path now is another one's.
+  [[nodiscard]] Result<void> check_kept() const;
+
   // Removes what claim() has made. For a run that ends before anything was started. Errors: those of remove_tree().
   Result<void> discard();
 

@@ -267,13 +267,34 @@ TEST_CASE("an output goes to no folder but the one that it was opened in, whoeve
   CHECK(listing(after) == (gone_along ? ".model.trainstep model " : "model "));
 }
 
-TEST_CASE("a folder that is removed and made again while an output is written is the place where it goes") {
+TEST_CASE("an output whose folder is removed while it is written goes nowhere, as nobody knows what was in it") {
   const TempDir folder;
-  auto output = opened(folder.path() / "project/model");
-  fs::remove_all(folder.path() / "project");
-  write(output.path() / "new", "2");
-  REQUIRE(output.commit());
-  CHECK(listing(folder.path() / "project/model") == "new ");
+  {
+    auto output = opened(folder.path() / "project/model");
+    write(output.path() / "first", "1");
+    const bool whole_project = GENERATE(true, false);
+    fs::remove_all(folder.path() / (whole_project ? "project" : "project/.model.trainstep"));
+    SECTION("the program makes it anew") { write(output.path() / "second", "2"); }
+    SECTION("nobody does") {}
+    CHECK(output.left().empty());
+    const auto placed = output.commit();
+    REQUIRE_FALSE(placed);
+    CHECK(placed.error().kind == ErrorKind::conflict);
+    CHECK_THAT(placed.error().message, Catch::Contains(".model.trainstep was removed while"));
+  }
+  CHECK_FALSE(fs::exists(folder.path() / "project/model"));
+}
+
+TEST_CASE("a folder that another run has made anew stays that run's") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  auto first = std::optional(opened(model, "first"));
+  fs::remove_all(folder.path() / ".model.trainstep");
+  auto second = opened(model, "second");
+  first.reset();
+  write(second.path() / "new", "2");
+  REQUIRE(second.commit());
+  CHECK(listing(model) == "new ");
 }
 
 TEST_CASE("of two that want one target the second is refused") {
