@@ -26,6 +26,7 @@
 #include "cli/termination_log.h"
 #include "process/signals.h"
 #include "result/verdict.h"
+#include "step/targets.h"
 
 namespace trainstep::cli {
 namespace {
@@ -114,6 +115,17 @@ std::string word_behind(std::string_view wanted, int argc, char** argv) {
   return {};
 }
 
+// The file is made before all else, as callers wait for it, but not in what the command reads.
+Result<ExitCodeFile> open_exit_code_file(const std::string& path, int argc, char** argv) {
+  step::Flags read;
+  for (const auto& field : step::input_fields()) {
+    auto value = word_behind("--" + step::flag_name(field), argc, argv);
+    if (!value.empty()) read.push_back({step::flag_name(field), (field.shape == step::Field::Shape::path ? "@" : "") + value});
+  }
+  TRY(step::check_beside_inputs("exit-code-file", path, read));
+  return ExitCodeFile::open(path);
+}
+
 int run(int argc, char** argv) {
   Commands commands;
   // The program's own words are none of ours.
@@ -180,7 +192,7 @@ int run_app(int argc, char** argv) {
   for (const int signal : {SIGPROF, SIGVTALRM, SIGIO}) std::signal(signal, SIG_IGN);
   ExitCodeFile file;
   if (const auto path = word_behind("--exit-code-file", argc, argv); !path.empty()) {
-    auto opened = ExitCodeFile::open(path);
+    auto opened = open_exit_code_file(path, argc, argv);
     if (!opened) return report(opened.error());
     file = std::move(*opened);
   }

@@ -19,6 +19,7 @@
 #include "local/backend.h"
 #include "local/gang.h"
 #include "local/pending_outputs.h"
+#include "local/place.h"
 #include "local/run_folder.h"
 #include "local/scratch.h"
 #include "log/back_pressure.h"
@@ -70,7 +71,9 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
   TRY(local::RunFolder::check(run_folder(command, plan)));
   TRY(step::check_model_place(inputs, {{"run-dir", run_folder(command, plan).string()}}));
-  return step::check_outputs(inputs, command.record, command.exit_code_file);
+  ASSIGN(const auto emptied, local::emptied_places(plan, run_folder(command, plan)));
+  TRY(step::check_not_emptied(inputs, emptied, command.flags));
+  return step::check_outputs(inputs, command.record, command.exit_code_file, command.flags);
 }
 
 // Half-way through a gang it would be too late.

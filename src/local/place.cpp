@@ -12,6 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t longest_name = 240;  // and a number behind it
+
 // Formal names are free text; a file's name is not.
 std::string file_name(const std::string& formal, std::size_t position) {
   auto name = formal;
@@ -43,10 +45,26 @@ Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const Ga
   for (const auto& output : plan.binding.outputs) {
     if (output.path && output.path->path.empty()) return elsewhere(output.name, *output.path, "writes");
     const bool mapped = member.primary && output.path;
+    if (!mapped && output.name.size() > longest_name)
+      return input_error(fmt::format("output {}: the name is too long for a file; give it one of at most {} bytes", output.name, longest_name));
     place.placement.outputs[output.name] = (mapped ? absolute(output.path->path) : own_place / file_name(output.name, ++position)).string();
   }
   place.placement.executor_output_file = (place.folder / "executor_output.json").string();
   return place;
+}
+
+Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const fs::path& run_dir) {
+  std::error_code unknown;
+  const auto folder = absolute(run_dir.string());
+  std::vector<std::string> places{folder / "bin"};
+  for (const auto& member : gang(plan)) {
+    ASSIGN(const auto place, place_of(plan, folder, member));
+    for (const auto& output : plan.binding.outputs) {
+      const auto& path = place.placement.outputs.at(output.name);
+      if ((!member.primary || !output.path) && fs::exists(fs::symlink_status(path, unknown))) places.push_back(path);
+    }
+  }
+  return places;
 }
 
 Result<void> make_folders(const Place& place) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "local/gang.h"
@@ -18,8 +19,12 @@ struct Place {
 };
 
 // The primary writes to the step's paths, and to <run_dir>/outputs/<output> what has none; every other member to <run_dir>/<member>/outputs/<output>.
-// `run_dir` must be absolute. Error (input): an input that has no path on this machine.
+// `run_dir` must be absolute. Error (input): an input that has no path on this machine, an output whose name no file can have.
 Result<Place> place_of(const plan::Plan& plan, const std::filesystem::path& run_dir, const GangMember& member);
+
+// What a run empties that begins in `run_dir` again: <run_dir>/bin, and behind it the outputs of an earlier run that are there. Errors: those of
+// place_of().
+Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const std::filesystem::path& run_dir);
 
 // Makes the folders that the program may expect: its own, and the parents of its outputs (kfp.md §2.2), not the outputs themselves.
 Result<void> make_folders(const Place& place);

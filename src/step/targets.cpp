@@ -144,6 +144,22 @@ Result<void> check_apart(const std::vector<OutputTarget>& targets) {
   return {};
 }
 
+// What flags name to be read: a path, or @FILE.
+std::vector<plan::StepPath> read_by(const Flags& flags) {
+  std::vector<plan::StepPath> read;
+  for (const auto& [name, value] : flags)
+    if (value.starts_with('@')) read.push_back({name, value.substr(1), "", "", {}});
+  return read;
+}
+
+Result<void> check_beside(const OutputTarget& target, const std::vector<plan::StepPath>& read) {
+  if (target.kind != OutputTarget::Kind::file || target.path.empty() || target.path.starts_with("/dev/")) return {};
+  for (const auto& input : read)
+    if (!input.path.empty() && lies_in(real(followed(target.path).string()), real(input.path)))
+      return input_error(fmt::format("{}: {} is, or lies in, {} ({}); give it a place of its own", target.name, target.path, input.name, input.path));
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_model_place(const Inputs& inputs, const std::map<std::string, std::string>& others) {
@@ -182,20 +198,40 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
   return check_nesting(targets);
 }
 
-Result<void> check_outputs(const Inputs& inputs, const std::string& record, const std::string& exit_code_file) {
+Result<void> check_outputs(const Inputs& inputs, const std::string& record, const std::string& exit_code_file, const Flags& flags) {
   auto targets = inputs.targets;
   if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
   if (!exit_code_file.empty() && !exit_code_file.starts_with("/proc/") && !exit_code_file.starts_with("/dev/"))
     targets.push_back({.name = "exit-code-file", .kind = OutputTarget::Kind::file, .path = exit_code_file, .uri = {}, .type = {}});
   if (!inputs.executor_output_file.empty())
     targets.push_back({.name = "outputs.outputFile", .kind = OutputTarget::Kind::file, .path = inputs.executor_output_file, .uri = {}, .type = {}});
-  for (const auto& target : targets)
-    for (const auto& input : inputs.request.inputs)
-      if (target.kind == OutputTarget::Kind::file && !target.path.empty() && !target.path.starts_with("/dev/") && !input.path.empty() &&
-          lies_in(real(followed(target.path).string()), real(input.path)))
-        return input_error(
-            fmt::format("{}: {} is, or lies in, {} ({}); give it a place of its own", target.name, target.path, input.name, input.path));
+  const auto named = read_by(flags);
+  for (const auto& target : targets) {
+    TRY(check_beside(target, inputs.request.inputs));
+    TRY(check_beside(target, named));
+  }
   return check_targets(targets);
+}
+
+Result<void> check_beside_inputs(const std::string& name, const std::string& path, const Flags& flags) {
+  if (path.starts_with("/proc/")) return {};
+  return check_beside({.name = name, .kind = OutputTarget::Kind::file, .path = path, .uri = {}, .type = {}}, read_by(flags));
+}
+
+Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::string>& emptied, const Flags& flags) {
+  auto used = read_by(flags);
+  used.insert(used.end(), inputs.request.inputs.begin(), inputs.request.inputs.end());
+  const auto read = used.size();
+  for (const auto& target : inputs.targets) used.push_back({target.name, target.path, "", "", {}});
+  for (std::size_t i = 0; i < used.size(); ++i)
+    for (const auto& place : emptied) {
+      const auto& [name, path, uri, type, metadata] = used[i];
+      const auto where = real(path), gone = real(place), entry = real(absolute(path).parent_path().string());
+      if (!path.empty() && (lies_in(where, gone) || lies_in(entry, gone) || (i < read && place != emptied.front() && lies_in(gone, where))))
+        return input_error(fmt::format("{}: {} is, holds or lies in {}, which this run empties as it begins; give another run-dir, or a copy of it",
+                                       name, path, place));
+    }
+  return {};
 }
 
 std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan& plan) {
