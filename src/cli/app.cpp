@@ -117,12 +117,13 @@ std::string word_behind(std::string_view wanted, int argc, char** argv) {
 
 // The file is made before all else, as callers wait for it, but not in what the command reads.
 Result<ExitCodeFile> open_exit_code_file(const std::string& path, int argc, char** argv) {
-  step::Flags read;
+  step::Paths read;
   for (const auto& field : step::input_fields()) {
-    auto value = word_behind("--" + step::flag_name(field), argc, argv);
-    if (!value.empty()) read.push_back({step::flag_name(field), (field.shape == step::Field::Shape::path ? "@" : "") + value});
+    const auto value = word_behind("--" + step::flag_name(field), argc, argv);
+    const bool file = value.starts_with('@');
+    if (file || field.shape == step::Field::Shape::path) read[step::flag_name(field)] = value.substr(file ? 1 : 0);
   }
-  TRY(step::check_beside_inputs("exit-code-file", path, read));
+  TRY(step::check_beside("exit-code-file", path, read));
   return ExitCodeFile::open(path);
 }
 

@@ -144,20 +144,13 @@ Result<void> check_apart(const std::vector<OutputTarget>& targets) {
   return {};
 }
 
-// What flags name to be read: a path, or @FILE.
-std::vector<plan::StepPath> read_by(const Flags& flags) {
-  std::vector<plan::StepPath> read;
+// What the step reads: its inputs, and @FILEs of its flags.
+Paths read_by(const Inputs& inputs, const Flags& flags) {
+  Paths read;
+  for (const auto& input : inputs.request.inputs) read[input.name] = input.path;
   for (const auto& [name, value] : flags)
-    if (value.starts_with('@')) read.push_back({name, value.substr(1), "", "", {}});
+    if (value.starts_with('@')) read[name] = value.substr(1);
   return read;
-}
-
-Result<void> check_beside(const OutputTarget& target, const std::vector<plan::StepPath>& read) {
-  if (target.kind != OutputTarget::Kind::file || target.path.empty() || target.path.starts_with("/dev/")) return {};
-  for (const auto& input : read)
-    if (!input.path.empty() && lies_in(real(followed(target.path).string()), real(input.path)))
-      return input_error(fmt::format("{}: {} is, or lies in, {} ({}); give it a place of its own", target.name, target.path, input.name, input.path));
-  return {};
 }
 
 }  // namespace
@@ -205,29 +198,29 @@ Result<void> check_outputs(const Inputs& inputs, const std::string& record, cons
     targets.push_back({.name = "exit-code-file", .kind = OutputTarget::Kind::file, .path = exit_code_file, .uri = {}, .type = {}});
   if (!inputs.executor_output_file.empty())
     targets.push_back({.name = "outputs.outputFile", .kind = OutputTarget::Kind::file, .path = inputs.executor_output_file, .uri = {}, .type = {}});
-  const auto named = read_by(flags);
-  for (const auto& target : targets) {
-    TRY(check_beside(target, inputs.request.inputs));
-    TRY(check_beside(target, named));
-  }
+  const auto read = read_by(inputs, flags);
+  for (const auto& target : targets)
+    if (target.kind == OutputTarget::Kind::file) TRY(check_beside(target.name, target.path, read));
   return check_targets(targets);
 }
 
-Result<void> check_beside_inputs(const std::string& name, const std::string& path, const Flags& flags) {
-  if (path.starts_with("/proc/")) return {};
-  return check_beside({.name = name, .kind = OutputTarget::Kind::file, .path = path, .uri = {}, .type = {}}, read_by(flags));
+Result<void> check_beside(const std::string& name, const std::string& path, const Paths& read) {
+  if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return {};
+  const auto place = real(followed(path).string());
+  for (const auto& [input, where] : read)
+    if (!where.empty() && lies_in(place, real(where)))
+      return input_error(fmt::format("{}: {} is, or lies in, {} ({}); give it a place of its own", name, path, input, where));
+  return {};
 }
 
 Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::string>& emptied, const Flags& flags) {
-  auto used = read_by(flags);
-  used.insert(used.end(), inputs.request.inputs.begin(), inputs.request.inputs.end());
-  const auto read = used.size();
-  for (const auto& target : inputs.targets) used.push_back({target.name, target.path, "", "", {}});
-  for (std::size_t i = 0; i < used.size(); ++i)
+  auto used = read_by(inputs, flags);
+  for (const auto& target : inputs.targets) used[target.name] = target.path;
+  for (const auto& [name, path] : used)
     for (const auto& place : emptied) {
-      const auto& [name, path, uri, type, metadata] = used[i];
-      const auto where = real(path), gone = real(place), entry = real(absolute(path).parent_path().string());
-      if (!path.empty() && (lies_in(where, gone) || lies_in(entry, gone) || (i < read && place != emptied.front() && lies_in(gone, where))))
+      const auto where = real(path), gone = real(place);
+      if (!path.empty() &&
+          (lies_in(where, gone) || lies_in(real(absolute(path).parent_path().string()), gone) || (place != emptied.front() && lies_in(gone, where))))
         return input_error(fmt::format("{}: {} is, holds or lies in {}, which this run empties as it begins; give another run-dir, or a copy of it",
                                        name, path, place));
     }

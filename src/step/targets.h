@@ -23,11 +23,13 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets);
 // descriptor. Error (input): a file that is an input or lies in one, too, or that one of `flags` names as @FILE.
 Result<void> check_outputs(const Inputs& inputs, const std::string& record, const std::string& exit_code_file, const Flags& flags = {});
 
-// Error (input): the file that `name` wants written at `path` is, or lies in, an input that `flags` name; a descriptor is no such file.
-Result<void> check_beside_inputs(const std::string& name, const std::string& path, const Flags& flags);
+using Paths = std::map<std::string, std::string>;  // what it is → where
+
+// Error (input): the file that `name` wants written at `path` is, or lies in, one of `read`; a descriptor is no such file.
+Result<void> check_beside(const std::string& name, const std::string& path, const Paths& read);
 
 // `emptied`: what the run removes before it begins, first what is none of its outputs. Error (input): what the step reads or writes lies there, or
-// an output of before lies in an input.
+// holds an output of before.
 Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::string>& emptied, const Flags& flags);
 
 // What the model is not to replace: the working directory, the user's home, the step's inputs on this machine, and `others` (what it is → path).
