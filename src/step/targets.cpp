@@ -144,12 +144,15 @@ Result<void> check_apart(const std::vector<OutputTarget>& targets) {
   return {};
 }
 
+// No file, or one of whoever has begun us, of which by now the number may be another's.
+bool is_descriptor(const std::string& path) { return path.starts_with("/dev/") || path.starts_with("/proc/"); }
+
 // What the step reads: its inputs, and @FILEs of its flags.
 Paths read_by(const Inputs& inputs, const Flags& flags) {
   Paths read;
   for (const auto& input : inputs.request.inputs) read[input.name] = input.path;
   for (const auto& [name, value] : flags)
-    if (value.starts_with('@')) read[name] = value.substr(1);
+    if (value.starts_with('@') && !is_descriptor(value.substr(1))) read[name] = value.substr(1);
   return read;
 }
 
@@ -194,7 +197,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
 Result<void> check_outputs(const Inputs& inputs, const std::string& record, const std::string& exit_code_file, const Flags& flags) {
   auto targets = inputs.targets;
   if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
-  if (!exit_code_file.empty() && !exit_code_file.starts_with("/proc/") && !exit_code_file.starts_with("/dev/"))
+  if (!exit_code_file.empty() && !is_descriptor(exit_code_file))
     targets.push_back({.name = "exit-code-file", .kind = OutputTarget::Kind::file, .path = exit_code_file, .uri = {}, .type = {}});
   if (!inputs.executor_output_file.empty())
     targets.push_back({.name = "outputs.outputFile", .kind = OutputTarget::Kind::file, .path = inputs.executor_output_file, .uri = {}, .type = {}});
@@ -205,10 +208,10 @@ Result<void> check_outputs(const Inputs& inputs, const std::string& record, cons
 }
 
 Result<void> check_beside(const std::string& name, const std::string& path, const Paths& read) {
-  if (path.empty() || path.starts_with("/dev/") || path.starts_with("/proc/")) return {};
+  if (path.empty() || is_descriptor(path)) return {};
   const auto place = real(followed(path).string());
   for (const auto& [input, where] : read)
-    if (!where.empty() && lies_in(place, real(where)))
+    if (!where.empty() && !is_descriptor(where) && lies_in(place, real(where)))
       return input_error(fmt::format("{}: {} is, or lies in, {} ({}); give it a place of its own", name, path, input, where));
   return {};
 }

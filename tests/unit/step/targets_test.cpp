@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/targets.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
+#include "base/fd.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -175,6 +177,19 @@ TEST_CASE("No file of ours is written over an input, whatever it is called and w
     }
   inputs.targets = {file("report", folder / "old/b")};
   CHECK(check_outputs(inputs, "", ""));
+}
+
+TEST_CASE("A descriptor that a flag was read from is no file: by now its number may be another's") {
+  const Places places;
+  const auto folder = std::filesystem::canonical(places.folder);
+  const Fd fd(::open(folder.c_str(), O_DIRECTORY | O_CLOEXEC));
+  const auto path = "/proc/self/fd/" + std::to_string(fd.get());
+  Inputs inputs;
+  inputs.targets = {file("metrics", folder / "metrics.json")};
+  CHECK(check_outputs(inputs, "", "", {{"base-image", '@' + path}}));
+  CHECK(check_not_emptied(inputs, {(folder / "bin").string()}, {{"base-image", '@' + path}}));
+  CHECK(check_beside("exit-code-file", (folder / "code").string(), {{"base-image", path}}));
+  CHECK_FALSE(check_outputs(inputs, "", "", {{"base-image", '@' + (folder / "metrics.json").string()}}));
 }
 
 TEST_CASE("Asking makes nothing") {
