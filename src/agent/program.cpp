@@ -31,6 +31,12 @@ sigset_t forwarded_signals() {
   return set;
 }
 
+// It may be waiting to be buried.
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
 std::string working_folder() {
   std::error_code gone;
   const auto folder = std::filesystem::current_path(gone);
@@ -69,8 +75,11 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
   process::Reaper reaper(loop);
   pid_t pid = 0;
   bool ended = false;
+  int stopped = 0;
+  const auto stops = process::stop_signals();
   // Before the program is there, so that no signal falls between the two.
   const process::Signals signals(loop, forwarded_signals(), [&](int signal) {
+    if (pid > 0 && stopped == 0 && sigismember(&stops, signal) == 1 && !has_ended(pid)) stopped = signal;
     if (pid > 0) ::kill(-pid, signal);
     if (ended) loop.stop();
   });
@@ -80,6 +89,7 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
   reaper.watch(pid, [&](int wait_status) {
     pid = 0;
     end.code = code_of(wait_status);
+    if (end.succeeded() && stopped != 0) end = {.code = signal_base + stopped, .left_at = stopped};
     ended = true;
     loop.stop();
   });

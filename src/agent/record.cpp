@@ -98,25 +98,4 @@ Result<void> write_record(RunningLoop& loop, staging::Stores& stores, const plan
   return put(loop, stores, task.record, address, std::move(text));
 }
 
-Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const std::function<void(const std::string&)>& tell) {
-  if (!task.record.in_store()) return {};
-  ASSIGN(auto address, Address::parse(task.record.uri));
-  address.key += ".probe";
-  TRY(in_context("outputs could not be delivered", put(loop, stores, task.record, address, "")));
-  // Not worth an error, nor much time: it is empty and goes with the job's prefix.
-  constexpr Duration patience{10'000};
-  auto& client = stores.of(task.record);
-  objectstore::Client::CallId call = 0;
-  Loop::TimerId limit = 0;
-  const auto removed = await<std::monostate>(loop, [&](const auto& done) {
-    call = client.remove(address, [done](auto answer) { done(without_status<std::monostate>(std::move(answer))); });
-    limit = loop.after(patience, [done] { done(Error{ErrorKind::unavailable, "it takes too long"}); });
-  });
-  client.cancel(call);
-  loop.cancel(limit);
-  if (!removed && removed.error().kind == ErrorKind::cancelled) return removed.error();
-  if (!removed) tell(fmt::format("{} stays until the step removes it: {}", address.text(), removed.error().message));
-  return {};
-}
-
 }  // namespace trainstep::agent

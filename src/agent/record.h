@@ -19,8 +19,4 @@ Result<std::optional<result::PodReport>> find_record(RunningLoop& loop, staging:
 // Errors: denied, unavailable, input, internal.
 Result<void> write_record(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report);
 
-// Whether outputs could be delivered where the record lies, asked before the training: an empty object comes and goes. That it
-// stays is told, and no error. Errors: as above.
-Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const std::function<void(const std::string& line)>& tell);
-
 }  // namespace trainstep::agent

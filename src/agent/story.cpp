@@ -11,6 +11,7 @@
 #include "agent/await.h"
 #include "agent/checkpoints.h"
 #include "agent/outputs.h"
+#include "agent/probe.h"
 #include "agent/record.h"
 #include "agent/turn.h"
 #include "base/deadline.h"
@@ -42,6 +43,9 @@ class Story {
       if (end.killed_any) m_with.tell(fmt::format("the program has ended; what it had left running was killed: {}", end.outlived));
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
+      if (end.left_at != 0)
+        return Error{ErrorKind::cancelled, fmt::format("the program ended with exit code 0 after {}: that it has trained to its end is not known",
+                                                       result::signal_name(end.left_at))};
       if (!end.succeeded()) return {};
       if (!end.survivors.empty())
         return Error{ErrorKind::internal, fmt::format("processes that the program has left running could not be ended: {}; they may still write its "
@@ -120,7 +124,10 @@ class Story {
     if (m_task.inputs.empty()) return {};
     Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // of the ranks of one pod, one fetches
     TRY(turn.take(m_loop));
-    if (turn.is_done()) return {};
+    // A program that was started again finds its inputs as they were, whatever the one before it has done to them.
+    const bool there = turn.is_done() && turn.is_in_use();
+    m_in_use = turn.use();
+    if (there) return {};
     std::optional<staging::Fetching> fetching;
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
              fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done}, own_folder());
@@ -255,6 +262,7 @@ class Story {
   RunningLoop& m_loop;
   bool m_trained = false;
   std::optional<Trees> m_at_end;
+  Fd m_in_use;  // the inputs
   Loop::TimerId m_hurry = 0;
   Pending m_pending;
   std::unique_ptr<staging::Stores> m_stores;

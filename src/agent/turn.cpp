@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 #include <variant>
 
 #include "agent/await.h"
@@ -19,6 +20,7 @@ Turn::Turn(const std::string& scratch, const std::string& what) {
   m_mark = (std::filesystem::path(scratch) / ("fetched-" + sha256_hex(what).substr(0, 16))).string();
   constexpr mode_t for_all = 0666;
   m_lock = Fd(::open((m_mark + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_all));
+  m_users = Fd(::open((m_mark + ".users").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_all));
 }
 
 // Without a lock each fetches for itself, into the same files, which appear whole.
@@ -37,6 +39,13 @@ bool Turn::is_done() const {
 Result<void> Turn::done() const {
   if (m_mark.empty()) return {};
   return write_file_atomically(m_mark, "");
+}
+
+bool Turn::is_in_use() const { return !m_users || ::flock(m_users.get(), LOCK_EX | LOCK_NB) != 0; }
+
+Fd Turn::use() {
+  if (m_users) ::flock(m_users.get(), LOCK_SH | LOCK_NB);
+  return std::move(m_users);
 }
 
 }  // namespace trainstep::agent

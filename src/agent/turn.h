@@ -22,10 +22,14 @@ class Turn {
   [[nodiscard]] bool is_done() const;
   // Errors: denied, internal.
   [[nodiscard]] Result<void> done() const;
+  // Somebody who was here before lives, and uses the data: they are not to be fetched anew below him. Where nobody knows, it is so.
+  [[nodiscard]] bool is_in_use() const;
+  // From now on it is in use for others, as long as the result is kept. It goes with this process, however that ends.
+  [[nodiscard]] Fd use();
 
  private:
   std::string m_mark;  // a file; empty: none is kept
-  Fd m_lock;
+  Fd m_lock, m_users;
 };
 
 }  // namespace trainstep::agent

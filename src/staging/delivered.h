@@ -12,6 +12,9 @@
 
 namespace trainstep::staging {
 
+// Below an output's address: an upload that is begun before the training, to know whether one may be, and never completed.
+inline constexpr std::string_view probe_name = ".trainstep.probe";
+
 // A key that ends with a slash is a folder without a file.
 // Where the list of what lies at `uri` is, beside it. It is written last.
 std::string list_beside(const std::string& uri);

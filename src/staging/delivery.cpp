@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/regular_file.h"
+#include "staging/delivered.h"
 #include "staging/staging.h"
 
 namespace trainstep::staging {
@@ -247,7 +248,8 @@ void Delivery::list_uploads() {
     if (!found) return keep_uploads(found.error());
     const auto& uri = output().to.uri;
     std::erase_if(*found, [&](const auto& pending) {
-      return !is_own(uri) && !m_manifest->names(uri, pending.key.size() > m_to.key.size() ? pending.key.substr(m_to.key.size() + 1) : "");
+      const auto name = pending.key.size() > m_to.key.size() ? pending.key.substr(m_to.key.size() + 1) : "";
+      return !is_own(uri) && name != probe_name && !m_manifest->names(uri, name);
     });
     give_up_uploads(std::move(*found));
   });

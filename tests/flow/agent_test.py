@@ -54,7 +54,10 @@ class Request(http.server.BaseHTTPRequestHandler):
             return
         key = urllib.parse.unquote(url.path)
         if "list-type" in query:
-            return self.reply(200, "<ListBucketResult></ListBucketResult>")
+            bucket = key.rstrip("/") + "/"
+            found = {name.removeprefix(bucket): body for name, body in store.objects.items() if name.startswith(bucket + query.get("prefix", ""))}
+            contents = (f"<Contents><Key>{name}</Key><Size>{len(body)}</Size><ETag>e</ETag></Contents>" for name, body in found.items())
+            return self.reply(200, f"<ListBucketResult>{''.join(contents)}</ListBucketResult>")
         if self.command == "GET" and "uploads" in query:
             return self.reply(200, "<ListMultipartUploadsResult></ListMultipartUploadsResult>")
         if self.command == "POST" and "uploads" in query:
@@ -69,6 +72,8 @@ class Request(http.server.BaseHTTPRequestHandler):
             if "uploadId" not in query:
                 store.objects[key], store.marks[key] = body, self.headers.get("x-amz-meta-trainstep-job", "")
             return self.reply(200, ETag='"e"')
+        if self.command == "GET" and key in store.objects:
+            return self.reply(200, store.objects[key].decode(), ETag='"e"')
         if self.command == "HEAD" and key in store.objects:
             return self.reply(200, ETag='"e"', **{"x-amz-meta-trainstep-job": store.marks[key]})
         return self.reply(404, "<Error><Code>NoSuchKey</Code></Error>")
@@ -76,18 +81,18 @@ class Request(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
 
 
-def start(tmp_path, store, script):
+def start(tmp_path, store, script, inputs=(), words=()):
     """The agent, whose program is `script`; its one output is a folder that belongs to s3://bkt/run/model."""
     place = {"uri": "s3://bkt/run/.trainstep/train/finished.json", "store": 0}
     model = tmp_path / "outputs/model/data"
-    task = {"job": "train", "attempt": "a", "stores": [{"endpoint": f"http://127.0.0.1:{store.server_address[1]}", "region": "r"}], "record": place,
+    task = {"job": "train", "attempt": "a", "stores": [{"endpoint": f"http://127.0.0.1:{store.server_address[1]}", "region": "r"}], "record": place, "inputs": list(inputs),
             "outputs": [{"name": "model", "type": "artifact", "path": str(model), "uri": "s3://bkt/run/model", "store": 0}]}
     (tmp_path / "task.json").write_text(json.dumps(task))
     message = tmp_path / "message"
     message.touch()
     environment = {**os.environ, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "TRAINSTEP_TERMINATION_LOG": str(message),
-                   "MODEL": str(model), "no_proxy": "*"}
-    words = [PROGRAM, "exec", "--role", "primary", "--task", tmp_path / "task.json", "--", "sh", "-c", script]
+                   "MODEL": str(model), "DATA": str(tmp_path / "inputs/data"), "no_proxy": "*"}
+    words = [PROGRAM, "exec", "--role", "primary", "--task", tmp_path / "task.json", *words, "--", "sh", "-c", script]
     return subprocess.Popen(words, env=environment), message
 
 
@@ -135,6 +140,40 @@ def test_a_signal_while_outputs_are_delivered_leaves_neither_uploads_nor_half_a_
     assert not [key for key in store.objects if key.startswith("/bkt/run/model")]
     assert "/bkt/run/.trainstep/train/finished.json" not in store.objects
     assert json.loads(message.read_text())["class"] == "cancelled"
+
+
+def test_a_program_that_is_started_again_finds_its_inputs_as_they_were(tmp_path):
+    store = Store("no request")
+    store.objects["/bkt/data/part"] = b"100"
+    once = tmp_path / "once"
+    script = f'cat "$DATA/part" >>{tmp_path}/seen; echo changed >"$DATA/part"; [ -e {once} ] || {{ touch {once}; exit 1; }}; mkdir -p "$MODEL"; echo m >"$MODEL/m"'
+    inputs = [{"name": "data", "path": str(tmp_path / "inputs/data"), "uri": "s3://bkt/data", "store": 0}]
+    try:
+        for code in (1, 0):
+            process, _ = start(tmp_path, store, script, inputs=inputs, words=["--scratch", tmp_path])
+            assert process.wait(timeout=30) == code
+    finally:
+        store.shutdown()
+    assert (tmp_path / "seen").read_text() == "100100"
+
+
+@pytest.mark.parametrize("then, code", [("exit 0", 143), ("exit 3", 3)])
+def test_a_program_that_saves_and_leaves_at_a_sigterm_has_not_trained(tmp_path, then, code):
+    store = Store("no request")
+    begun = tmp_path / "begun"
+    process, message = start(tmp_path, store, f'mkdir -p "$MODEL" && echo half >"$MODEL/best"; trap "{then}" TERM; touch {begun}; while :; do sleep 0.1; done')
+    try:
+        until(begun.exists, "the program", 30)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == code
+    finally:
+        process.kill()
+        process.wait()
+        store.shutdown()
+    assert not [key for key in store.objects if key.startswith("/bkt/run")]
+    report = json.loads(message.read_text() or "{}")
+    assert report.get("class") == ("cancelled" if code == 143 else None), report
+    assert ("exit code 0 after SIGTERM" in report.get("message", "")) == (code == 143)
 
 
 @pytest.mark.parametrize("change, said", [(os.remove, "was removed"), (lambda file: os.truncate(file, 1000), "had 20000000 bytes and has 1000")])

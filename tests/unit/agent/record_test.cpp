@@ -19,7 +19,6 @@ namespace {
 struct Pod : StoreOfPod {
   PollLoop real;
   plan::Task task;
-  std::vector<std::string> told;
 
   Pod() {
     task.attempt = "00ff";
@@ -43,9 +42,6 @@ struct Pod : StoreOfPod {
   }
   void on_claim() { task.record = {"", 0, in_pod("claim/run/.trainstep-digits.json")}; }
 
-  Result<void> try_it() {
-    return probe(real, *stores, task, [this](const std::string& line) { told.push_back(line); });
-  }
   std::optional<result::PodReport> find() {
     auto found = find_record(real, *stores, task);
     if (!found) FAIL(found.error().message);
@@ -134,7 +130,6 @@ TEST_CASE_METHOD(Pod, "without a place there is no record, and nobody is asked")
   task.record = {};
   CHECK_FALSE(find());
   write_it(report());
-  CHECK(try_it());
   CHECK(transport.asked().empty());
 }
 
@@ -149,27 +144,5 @@ TEST_CASE_METHOD(Pod, "a record that cannot be written is an error") {
     on_claim();
     write(in_pod("claim/run"), "a file in the folder's place");
     CHECK_FALSE(write_record(real, *stores, task, report()));
-  }
-}
-
-TEST_CASE_METHOD(Pod, "whether outputs can be delivered is tried before the training, and leaves nothing") {
-  SECTION("they can") {
-    CHECK(try_it());
-    CHECK(objects.empty());
-    CHECK(count("PUT") == 1);
-    CHECK(count("PUT /bkt/" + std::string(key) + ".probe") == 1);
-  }
-  SECTION("they cannot") {
-    refuse("PUT", 403, "AccessDenied");
-    const auto probed = try_it();
-    REQUIRE_FALSE(probed);
-    CHECK(probed.error().kind == ErrorKind::denied);
-    CHECK_THAT(probed.error().message, Contains("outputs could not be delivered") && Contains("AccessDenied"));
-  }
-  SECTION("keys that may not remove are no hindrance") {
-    refuse("DELETE", 403, "AccessDenied");
-    CHECK(try_it());
-    REQUIRE(told.size() == 1);
-    CHECK_THAT(told[0], Contains("finished.json.probe stays until the step removes it") && Contains("AccessDenied"));
   }
 }

@@ -80,3 +80,18 @@ TEST_CASE("a folder that cannot be locked stops nobody") {
   REQUIRE(second.take(loop));
   CHECK_FALSE(second.is_done());
 }
+
+TEST_CASE("data are in use as long as one of those who share them lives") {
+  const TempDir scratch;
+  Turn first(scratch.path(), "task");
+  CHECK_FALSE(first.is_in_use());
+  std::optional<Fd> one(first.use());
+  Turn second(scratch.path(), "task");
+  CHECK(second.is_in_use());
+  std::optional<Fd> two(second.use());
+  one.reset();
+  CHECK(Turn(scratch.path(), "task").is_in_use());
+  two.reset();
+  CHECK_FALSE(Turn(scratch.path(), "task").is_in_use());
+  CHECK_FALSE(Turn(scratch.path(), "another task").is_in_use());
+}
