@@ -103,6 +103,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_uid = uid_of(m_submitted->object);
   m_version = text(metadata_of(m_submitted->object), "resourceVersion");
   m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
+  m_made_by = text(at(metadata_of(m_submitted->object), "annotations"), attempt_annotation);
   know_follower(m_submitted->object);
   m_taken_over = m_later = m_submitted->followed;
   if (m_taken_over && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
@@ -308,11 +309,10 @@ void ClusterBackend::end_log(const follow::EndLog& order) {
 }
 
 Result<std::vector<run::OutputFound>> ClusterBackend::collect() {
-  if (!m_plan.data.has_agent()) return std::vector<run::OutputFound>{};
-  if (!m_report)
-    return Error{ErrorKind::unavailable,
-                 "the training succeeded, but no pod is left that tells what it returned and whether its outputs were delivered"};
-  return outputs_of(m_plan, *m_report);
+  if (m_report) return outputs_of(m_plan, *m_report);
+  const auto& data = m_plan.data;
+  if (!data.has_agent() || data.task.record.in_store() || !data.record_in_step.empty()) return std::vector<run::OutputFound>{};
+  return Error{ErrorKind::unavailable, std::string(untold)};
 }
 
 }  // namespace trainstep::cluster

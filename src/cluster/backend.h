@@ -53,6 +53,8 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool looks_on() const { return m_looks_on; }
   // The primary's, when it has ended well; null: none was seen.
   [[nodiscard]] const result::PodReport* report() const { return m_report ? &*m_report : nullptr; }
+  // Which process has made the job (attempt_annotation); its training's record bears that.
+  [[nodiscard]] const std::string& made_by() const { return m_made_by; }
 
   void prepare(Sink sink) override;
   void follow_log(const follow::FollowLog& order) override;
@@ -61,7 +63,11 @@ class ClusterBackend : public run::Backend {
   void remove_job(const follow::RemoveJob& order) override;
   void hold_output(Pressure pressure) override;
   void keep_job(const follow::KeepJob& order) override;
+  // Nothing, where no pod has told it and the record of the training may (StepData::whole_report).
   Result<std::vector<run::OutputFound>> collect() override;
+  static constexpr std::string_view untold =
+      "no pod tells what the training returned and whether its outputs were delivered: they are gone, or the 12 KiB that the messages of a pod's "
+      "containers share did not hold it";
 
   // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
   // from the loop, with what could not be done (empty: nothing); `tell`: what is waited for.
@@ -164,7 +170,8 @@ class ClusterBackend : public run::Backend {
   std::optional<Submitted> m_submitted;
   kinds::Resource m_resource;  // of the job that was submitted
   std::string m_uid;
-  std::string m_created;                              // as the API server wrote it
+  std::string m_created;  // as the API server wrote it
+  std::string m_made_by;
   std::map<std::string, bool> m_launchers;            // uids of Jobs with the launcher's name: whether they are this MPIJob's
   std::map<std::string, std::vector<Json>> m_unsure;  // events of Jobs of whom that is being asked
   std::unique_ptr<PodIndex> m_pods_by_label;

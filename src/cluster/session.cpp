@@ -232,10 +232,12 @@ void Session::collect_data() {
       lost(downloaded.error());
     });
   };
-  if (const auto* report = m_backend->report(); report == nullptr || !report->shortened) return download();
-  m_data->whole_report([this, lost, download](Result<result::PodReport> report) {
+  const auto* told = m_backend->report();
+  if (told != nullptr && !told->shortened) return download();
+  m_data->whole_report([this, lost, download, where = told == nullptr ? ClusterBackend::untold : ""](Result<result::PodReport> report) {
+    if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "the record of another job lies there"};
     if (!report && report.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
-    if (!report) return lost(report.error());
+    if (!report) return lost(where.empty() ? report.error() : in_context(where, report.error()));
     auto outputs = outputs_of(*m_plan, *report);
     if (!outputs) return lost(outputs.error());
     m_outcome.outputs = std::move(*outputs);

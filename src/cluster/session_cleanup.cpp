@@ -69,7 +69,7 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   const bool keep = !m_data || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
   if (!m_backend->exists()) return leave_data(verdict, !keep && !resumes);
   const auto* report = m_backend->report();
-  const bool needed = !m_plan->data.downloads.empty() || (report != nullptr && report->shortened);  // by whoever takes the job up
+  const bool needed = !m_plan->data.downloads.empty() || report == nullptr || report->shortened;  // by whoever takes the job up
   if (m_lost != nothing || (!keep && m_trained && needed)) m_backend->data_goes();
   const auto tell = [this](const std::string& text) {
     for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);

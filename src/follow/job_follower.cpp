@@ -233,10 +233,14 @@ void JobFollower::on(const TimerFired& fired, Time at) {
         m_listed = false;  // as it was then, perhaps by a server that is behind, and the watch is silent
         return look_again();
       }
-      return conclude_when_settled(at);
+      conclude_when_settled(at);
+      if (m_verdict || !m_listed) return;
+      for (const auto member : logs_without_end())
+        say(fmt::format("waiting up to {} for the end of the log of {}", describe(m_job_rules.log_end - m_job_rules.settle),
+                        m_rules.members[member].name));
+      return;
     case logs_over:
-      for (const auto& [key, log] : m_logs)
-        if (log.ending && !log.complete) warn(fmt::format("{}: the end of its log could not be read in time", m_rules.members[key.first].name));
+      warn_of_logs_without_end();
       m_ends_awaited = m_logs_awaited = false;
       return conclude_when_settled(at);
     default:

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,6 +150,8 @@ class JobFollower : public Machine {
   [[nodiscard]] bool end_is_known(MemberIndex member) const;
   [[nodiscard]] bool ends_may_come() const;
   [[nodiscard]] bool logs_may_come() const;
+  [[nodiscard]] std::set<MemberIndex> logs_without_end() const;
+  void warn_of_logs_without_end();
   void end_all_logs();
   [[nodiscard]] result::Verdict end_verdict();
   [[nodiscard]] result::Verdict failure_verdict() const;

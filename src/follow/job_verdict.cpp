@@ -58,6 +58,7 @@ void JobFollower::on(const PodsListed&, Time at) {
 
 // Nobody has time for the rest of the logs.
 void JobFollower::conclude_now(Time at) {
+  if (m_listed) warn_of_logs_without_end();
   m_ends_awaited = m_logs_awaited = false;
   m_listed = true;
   conclude_when_settled(at);
@@ -102,8 +103,17 @@ bool JobFollower::ends_may_come() const {
   return false;
 }
 
-bool JobFollower::logs_may_come() const {
-  return m_logs_awaited && std::ranges::any_of(m_logs, [](const auto& entry) { return entry.second.ending && !entry.second.complete; });
+bool JobFollower::logs_may_come() const { return m_logs_awaited && !logs_without_end().empty(); }
+
+std::set<MemberIndex> JobFollower::logs_without_end() const {
+  std::set<MemberIndex> members;
+  for (const auto& [key, log] : m_logs)
+    if (log.ending && !log.complete) members.insert(key.first);
+  return members;
+}
+
+void JobFollower::warn_of_logs_without_end() {
+  for (const auto member : logs_without_end()) warn(fmt::format("{}: the end of its log could not be read in time", m_rules.members[member].name));
 }
 
 // The job has ended: what those that still run (servers, workers after the master) have written by now is all.

@@ -37,6 +37,7 @@ struct Attempts : FakeStore {
   int made = 0;
   bool held = false;
   bool shortened = false;
+  bool pods_gone = false;
   Json job_options = Json::object();
   std::string prefix;
   std::optional<Reply> look, patch;       // instead of the server's answer
@@ -93,16 +94,20 @@ struct Attempts : FakeStore {
     objects[prefix + "/finished.json"] = "{}";
     (*job)["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
   }
-  [[nodiscard]] Json pod() const {
+  [[nodiscard]] result::PodReport report() const {
     result::PodReport report;
+    report.attempt = (*job)["metadata"]["annotations"]["trainstep.dev/created-by"];
     report.verdict_class = result::VerdictClass::succeeded;
     report.primary = true;
     report.shortened = shortened;
     auto& output = report.outputs.emplace_back();
     output.name = "model";
     output.artifact = output.present = true;
+    return report;
+  }
+  [[nodiscard]] Json pod() const {
     auto ended = test::terminated(0);
-    ended["terminated"]["message"] = to_text(report);
+    ended["terminated"]["message"] = to_text(report());
     auto pod = test::pod("p", "p-" + std::to_string(made), test::status("Succeeded", Json::array({test::container(ended)})));
     pod["metadata"]["resourceVersion"] = "6";
     pod["metadata"]["labels"] = {{"job-name", name()}, {"batch.kubernetes.io/job-name", name()}, {"batch.kubernetes.io/job-completion-index", "0"}};
@@ -135,7 +140,7 @@ struct Attempts : FakeStore {
     if (!asked.query("watch").empty()) return Reply::silent();
     Json items = Json::array();
     if (path.ends_with("/jobs") && job) items.push_back(*job);
-    if (path.ends_with("/pods") && job && !held) items.push_back(pod());
+    if (path.ends_with("/pods") && job && !held && !pods_gone) items.push_back(pod());
     return test::list_of(items);
   }
   void begin() {
@@ -197,6 +202,36 @@ TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed 
   CHECK(attempt() == result::VerdictClass::system);
   CHECK_THAT(outcome->verdict.message, Contains("model: nothing lies at") && Contains("any more"));
   lies("of run 2");
+  CHECK(attempt() == well);
+  CHECK(made == 2);
+}
+
+TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tells what it has delivered") {
+  const auto [where, told] =
+      GENERATE(table<std::string, std::string>({{"its folder", "own"}, {"its folder", "another job's"}, {"a claim", "own"}, {"a claim", "none"}}));
+  CAPTURE(where, told);
+  if (where == "a claim") {
+    data_at_places(true);
+    REQUIRE(write_file_atomically(folder.path() / "model/weights", "of run 1"));
+  }
+  held = pods_gone = true;
+  begin();
+  loop.run(10s);
+  train();
+  auto record = report();
+  if (told == "another job's") record.attempt = "other";
+  objects[prefix + "/finished.json"] = to_text(record);
+  if (where == "a claim" && told == "own") REQUIRE(write_file_atomically(folder.path() / (".trainstep-" + name() + ".json"), to_text(record)));
+  session.reset();
+  if (told == "own") {
+    CHECK(attempt() == well);
+    CHECK(model() == "of run 1");
+    CHECK(made == 1);
+    return;
+  }
+  CHECK(attempt() == result::VerdictClass::system);
+  CHECK_THAT(outcome->verdict.message, Contains("no pod tells what the training returned"));
+  held = pods_gone = false;
   CHECK(attempt() == well);
   CHECK(made == 2);
 }

@@ -51,7 +51,6 @@ inline JobRules job_rules() {
   rules.operator_absent = Duration{120'000};
   rules.settle = Duration{5'000};
   rules.log_end = Duration{15'000};
-  rules.log_end = Duration{15'000};
   return rules;
 }
 

@@ -87,10 +87,23 @@ TEST_CASE("an end that never comes, and a log that never ends, are waited for so
   story.pass(200ms);
   REQUIRE(story.all<EndLog>().size() == 1);
   CHECK_FALSE(story.verdict());
+  CHECK(story.said("waiting up to 10 s for the end of the log of main"));
   story.pass(10s);
   REQUIRE(story.verdict());
   CHECK(story.said("main: the end of its log could not be read in time"));
   check(*story.verdict(), VerdictClass::succeeded, 0, "");
+}
+
+TEST_CASE("who does not wait for the end of a log any longer is told that lines may be missing") {
+  Story story(single());
+  story.all_run();
+  story.pod(0, succeeded());
+  story.job(Judged::succeeded);
+  REQUIRE_FALSE(story.verdict());
+  story.event(StopRequested{SIGTERM});
+  REQUIRE(story.verdict());
+  check(*story.verdict(), VerdictClass::succeeded, 0, "");
+  CHECK(story.said("main: the end of its log could not be read in time"));
 }
 
 TEST_CASE("pods that are gone already do not keep a job from its end") {
