@@ -48,6 +48,9 @@ class Copy {
     const auto kind = fs::status(from, code).type();
     if (kind == fs::file_type::regular) {
       fs::copy_file(from, to, code);
+      std::error_code unknown;  // to libstdc++ a full disk is an error of input or output
+      if (code == std::errc::io_error && fs::space(to.parent_path(), unknown).available < fs::file_size(from, unknown))
+        code = std::make_error_code(std::errc::no_space_on_device);
     } else if (kind == fs::file_type::directory && fs::is_symlink(from)) {
       const auto target = fs::canonical(from, code);
       if (!code && lies_in(target, m_root)) fs::create_symlink(target.lexically_relative(from.parent_path()), to, code);

@@ -27,9 +27,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto attribute = "user.trainstep.content";  // of a folder that was put in its place: the digest of its footprint
+// Of a folder that was put in its place: the digest of its footprint; of a mounted one also the names of what was put there, each with '/' before
+// and after it.
+constexpr std::string_view digest_note = "content", entries_note = "entries";
 constexpr auto inside_name = ".trainstep";
-constexpr std::size_t longest_note = 4096;
+constexpr std::size_t longest_note = std::size_t{16} << 20U;
 
 Error cannot(std::string_view verb, const fs::path& path, int code) {
   auto error = file_error(verb, path, code);
@@ -240,8 +242,8 @@ void PendingOutput::remove_replaced(const fs::path& path) {
   if (const auto removed = remove_tree(path); !removed) m_unremoved = removed.error().message;
 }
 
-// Entry by entry: a mounted folder cannot be exchanged. It may be the root of a volume that is not ours alone: of what no commit has put there, only
-// what has the name of a new entry is moved aside.
+// Entry by entry: a mounted folder cannot be exchanged. It may be the root of a volume that is not ours alone: of what the last commit has not put
+// there, only what has the name of a new entry is moved aside.
 Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   std::error_code code;
   if (!fs::is_directory(m_path, code))
@@ -250,45 +252,59 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   const auto before = entries_of(m_target);
   const bool may_go = known();
   const auto aside = may_go ? m_folder / "old" : kept_name(m_folder / m_target.filename());
-  const auto replaced = [&](const fs::path& entry) { return may_go || fs::exists(fs::symlink_status(m_path / entry.filename(), code)); };
+  const auto earlier = noted(entries_note);
+  std::string later = "/";
+  for (const auto& entry : entries_of(m_path)) later += entry.filename().string() + '/';
+  const auto both = earlier + later;
+  TRY(note(entries_note, both));  // of either may lie there what a run leaves that is killed now
+  const auto replaced = [&](const fs::path& entry) { return may_go || both.find('/' + entry.filename().string() + '/') != std::string::npos; };
   for (const auto& entry : before) {
     if (!replaced(entry)) continue;
     TRY(make_directories(aside));
     TRY(move(entry, aside / entry.filename()));
   }
   for (const auto& entry : entries_of(m_path)) TRY(move(entry, m_target / entry.filename()));
+  TRY(note(entries_note, later));
   if (may_go) remove_replaced(aside);
   if (may_go || before.empty())
     remember();
   else
-    forget();
+    forget(digest_note);
   return fs::exists(aside, code) ? std::optional(aside) : std::nullopt;
+}
+
+// On the folder itself, where the file system keeps attributes; else in a file beside it.
+std::string PendingOutput::noted(std::string_view what) const {
+  std::string text(65'536, '\0');
+  const auto length = ::getxattr(m_target.c_str(), fmt::format("user.trainstep.{}", what).c_str(), text.data(), text.size());
+  if (length <= 0) return read_regular_file(m_folder / what, longest_note).value_or("");
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+Result<void> PendingOutput::note(std::string_view what, const std::string& text) {
+  forget(what);
+  if (::setxattr(m_target.c_str(), fmt::format("user.trainstep.{}", what).c_str(), text.data(), text.size(), 0) == 0) return {};
+  return write_file_atomically(m_folder / what, text);
+}
+
+void PendingOutput::forget(std::string_view what) {
+  std::error_code code;
+  fs::remove(m_folder / what, code);
+  ::removexattr(m_target.c_str(), fmt::format("user.trainstep.{}", what).c_str());
 }
 
 // It holds exactly what the last commit has put there.
 bool PendingOutput::known() const {
-  std::array<char, 256> text{};
-  const auto length = ::getxattr(m_target.c_str(), attribute, text.data(), text.size());
-  const auto noted = length > 0 ? Result<std::string>(std::string(text.data(), static_cast<std::size_t>(length)))
-                                : read_regular_file(m_folder / "content", longest_note);
-  return noted && *noted == Footprint(m_target, false, inside_name).digest();
+  const auto digest = noted(digest_note);
+  return !digest.empty() && digest == Footprint(m_target, false, inside_name).digest();
 }
 
-// On the folder itself, where the file system keeps attributes; else in a file beside it.
 void PendingOutput::remember() {
   std::error_code code;
-  const auto note = m_folder / "content";
-  forget();
-  if (!fs::is_directory(m_target, code)) return;
-  const auto digest = Footprint(m_target, false, inside_name).digest();
-  if (::setxattr(m_target.c_str(), attribute, digest.data(), digest.size(), 0) != 0)
-    static_cast<void>(write_file_atomically(note, digest));  // without it the next run keeps the folder
-}
-
-void PendingOutput::forget() {
-  std::error_code code;
-  fs::remove(m_folder / "content", code);
-  ::removexattr(m_target.c_str(), attribute);
+  forget(digest_note);
+  if (fs::is_directory(m_target, code))
+    static_cast<void>(note(digest_note, Footprint(m_target, false, inside_name).digest()));  // without it the next run keeps the folder
 }
 
 }  // namespace trainstep

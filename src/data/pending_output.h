@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -59,7 +60,9 @@ class PendingOutput {
   void remove_replaced(const std::filesystem::path& path);
   Result<std::optional<std::filesystem::path>> commit_inside();
   void remember();
-  void forget();
+  [[nodiscard]] std::string noted(std::string_view what) const;  // empty: nothing
+  Result<void> note(std::string_view what, const std::string& text);
+  void forget(std::string_view what);
 
   std::filesystem::path m_target, m_folder, m_path;
   std::vector<std::filesystem::path> m_made;  // above the target, the deepest first

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "base/remove_tree.h"
@@ -403,4 +404,28 @@ TEST_CASE("what is mounted in a model that is replaced stays, and is told") {
   });
   CHECK_THAT(said, Catch::Matchers::Contains("new/model/bucket: something is mounted there"));
   CHECK(contents(folder.path() / "data/precious") == "1");
+}
+
+TEST_CASE("on a mounted folder the entries of the run before give way to the next one's, whatever has come beside them") {
+  const TempDir folder;
+  const auto model = folder.path() / "volume/model";
+  const bool beside = GENERATE(false, true);
+  const auto said = with_own_mounts([&]() -> std::string {
+    fs::create_directories(folder.path() / "disk");
+    fs::create_directories(model);
+    if (!bind(folder.path() / "disk", model)) return "no mount";
+    std::string kept;
+    for (const auto& [names, added] : {std::pair{"1of3 2of3 3of3", "README"}, {"1of2 2of2", "3of3"}, {"new", ""}}) {
+      auto output = PendingOutput::open(model, names);
+      if (!output) return output.error().message;
+      std::istringstream words(names);
+      for (std::string name; words >> name;) write(output->path() / name, names);
+      auto aside = output->commit();
+      if (!aside) return aside.error().message;
+      kept += *aside ? listing(**aside) + "| " : "| ";
+      if (beside && *added != '\0') write(model / added, "somebody's");
+    }
+    return kept + listing(model);
+  });
+  CHECK(said == (beside ? "| 1of3 2of3 3of3 | 1of2 2of2 | .trainstep 3of3 README new " : "| | | new "));
 }
