@@ -13,12 +13,14 @@ def _trainstep_main(
 
     The command line: `name text` for each input and output that is given, then `----output-paths` and one path for each returned value.
     types: input → its type; outputs: names of paths to write; returned: (name, type) of each returned value; single: it is one value, not a tuple.
-    Type Undeclared: what no short JSON can say is no reason to fail, but is said.
+    Type Undeclared: what no short JSON can say is no reason to fail, but is said. What has another type than the declared one is that
+    type's value, if it can be one without a loss: the training is lost where it fails.
     """
     import json
-    import operator
+    import numbers
     import os
     import sys
+    from collections.abc import Mapping, Sequence
 
     def read(kind: str, text: str) -> Any:
         if kind == "Boolean":
@@ -28,13 +30,9 @@ def _trainstep_main(
         return int(text) if kind == "Integer" else float(text) if kind == "Float" else text
 
     def short_json(value: Any) -> str:
-        text = ""
         try:
-            for part in json.JSONEncoder(default=lambda inner: inner.item()).iterencode(value):
-                text += part
-                if len(text) > 1000:
-                    break
-            else:
+            text = json.dumps(plain(value, 1000))
+            if len(text) <= 1000:
                 return text
         except Exception:  # whatever an object of anybody's raises
             pass
@@ -44,11 +42,47 @@ def _trainstep_main(
         )
         return "null"
 
-    def write(kind: str, value: Any) -> str:  # numpy's and PyTorch's numbers are no numbers to json
+    def plain(value: Any, most: float = float("inf"), where: str = "it") -> Any:
+        """Of what JSON has: numpy's, PyTorch's and TensorFlow's numbers and arrays are nothing to json. `most`: members that one may have."""
+        if value is None or isinstance(value, (str, bool, int, float)):
+            return value
+        if isinstance(value, numbers.Real):
+            return int(value) if isinstance(value, numbers.Integral) else float(value)
+        if isinstance(value, Mapping):
+            if len(value) <= most:
+                return {plain(key) if hasattr(key, "item") else key: plain(of, most, "%s[%r]" % (where, key)) for key, of in value.items()}
+        elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+            if len(value) <= most:
+                return [plain(of, most, "%s[%d]" % (where, at)) for at, of in enumerate(value)]
+        else:
+            size = 1
+            for length in getattr(value, "shape", ()):
+                size *= length
+            for how in ("tolist", "numpy", "item"):
+                if size <= most and hasattr(value, how):
+                    return plain(getattr(value, how)(), most, where)
+        raise TypeError("%s is a %s, which JSON cannot say" % (where, type(value).__name__))
+
+    def single_value(kind: str, value: Any) -> Any:
+        if not hasattr(value, "item") and hasattr(value, "numpy"):  # TensorFlow's
+            value = value.numpy()
+        if hasattr(value, "item"):  # also of an array that has one element
+            value = value.item()
+        if kind == "Float":
+            return float(value)
+        if isinstance(value, str):
+            return value
+        whole = int(value)
+        if whole != value or (kind == "Boolean" and whole not in (0, 1)):
+            raise ValueError("it is %r" % (value,))
+        return whole == 1 if kind == "Boolean" else whole
+
+    def write(kind: str, value: Any) -> str:
         if kind == "Undeclared":
             return short_json(value)
-        if kind in ("Integer", "Float"):
-            value = operator.index(value) if kind == "Integer" else float(value)
+        if kind == "String" and hasattr(value, "__fspath__"):
+            return os.fsdecode(value)
+        value = single_value(kind, value) if kind in ("Boolean", "Integer", "Float") else plain(value)
         return value if isinstance(value, str) else json.dumps(value)
 
     def folder_of(path: str) -> None:
@@ -74,6 +108,11 @@ def _trainstep_main(
     for (name, kind), value, path in zip(returned, values if returned else (), words[at + 1 :]):
         if value is None and kind != "Undeclared":
             raise TypeError("%s returned None for %s, declared as %s" % (function.__name__, name, kind or "a value"))
+        try:
+            text = write(kind, value)
+        except Exception as problem:
+            found = (function.__name__, type(value).__name__, name, kind, problem)
+            raise TypeError("%s returned a %s for %s, declared as %s: %s" % found) from problem
         folder_of(path)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(write(kind, value))
+            file.write(text)

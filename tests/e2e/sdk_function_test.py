@@ -37,10 +37,10 @@ def function(tmp_path):
 def trained(trainstep, tmp_path):
     """trained(specification, parameters) → the results of a run on this machine."""
 
-    def run(specification, parameters=None, *words, check=0):
+    def run(specification, parameters=None, *words, check=0, python=sys.executable):
         (tmp_path / "specification").write_text(specification, encoding="utf-8")
         words = [*words, "--train-specification", f"@{tmp_path}/specification", "--train-parameters", parameters or {}]
-        done = trainstep("run", "--cluster", "local", "--python", sys.executable, "--results", tmp_path / "results.json", *words, check=check)
+        done = trainstep("run", "--cluster", "local", "--python", python, "--results", tmp_path / "results.json", *words, check=check)
         return done if check else read_json(tmp_path / "results.json")
 
     return run
@@ -179,6 +179,71 @@ def test_numbers_that_are_no_numbers_to_json_are_returned(function, trained):
     assert trained(sdk.train_specification(train)) == {"Output": 0.25}
 
 
+ARRAY = """
+    import collections, pathlib, types
+    class Array:  # as numpy's and PyTorch's
+        def __init__(self, value):
+            self.value, self.shape = value, (len(value),) if isinstance(value, list) else ()
+        def tolist(self):
+            return self.value
+        def item(self):
+            return self.value[0] if self.shape == (1,) else self.value
+    class Tensor:  # as TensorFlow's
+        def __init__(self, value):
+            self.value = value
+        def numpy(self):
+            return Array(self.value)
+"""
+
+
+@pytest.mark.parametrize("kind, value, taken", [
+    ("bool", "Array(True)", True), ("bool", "Tensor([False])", False), ("bool", "1", True), ("bool", "0.0", False), ("bool", "'yes'", True),
+    ("int", "Array(3)", 3), ("int", "Array([3])", 3), ("int", "Tensor(3.0)", 3), ("int", "True", 1), ("int", "'3'", 3),
+    ("float", "Array([0.5])", 0.5), ("float", "Tensor(0.5)", 0.5), ("float", "'0.5'", 0.5),
+    ("dict", "{'a': Array(0.5), 'b': {'c': [Array(True)]}, Array(3): (Tensor([1]), None)}", {"a": 0.5, "b": {"c": [True]}, "3": [[1], None]}),
+    ("dict", "types.MappingProxyType({'a': Array([0.5, 1.5])})", {"a": [0.5, 1.5]}),
+    ("list", "Array([0.5])", [0.5]), ("list", "(Array(1), Tensor([2, 3]))", [1, [2, 3]]), ("list", "collections.deque(range(2))", [0, 1]),
+    ("str", "Array(5)", "5"), ("str", "pathlib.PurePath('a/b')", "a/b"),
+])
+def test_a_returned_value_is_taken_as_the_type_that_is_declared(function, trained, kind, value, taken):
+    results = trained(sdk.train_specification(function(f"def train() -> {kind}:{ARRAY}\n    return {value}\n")))
+    assert results == {"Output": taken} and type(results["Output"]) is type(taken)
+
+
+@pytest.mark.parametrize("kind, value, message", [
+    ("int", "3.5", "a float for Output, declared as Integer: it is 3.5"),
+    ("bool", "Array(2)", "a Array for Output, declared as Boolean: it is 2"),
+    ("float", "Array([1, 2])", "a Array for Output, declared as Float: "),
+    ("dict", "{'a': [1, {2}]}", "a dict for Output, declared as JsonObject: it['a'][1] is a set, which JSON cannot say"),
+    ("list", "Array([b'1'])", "a Array for Output, declared as JsonArray: it[0] is a bytes, which JSON cannot say"),
+])
+def test_a_returned_value_that_has_not_its_type_is_named(function, trained, kind, value, message):
+    done = trained(sdk.train_specification(function(f"def train() -> {kind}:{ARRAY}\n    return {value}\n")), check=1)
+    assert f"TypeError: train returned {message}" in done.stdout
+
+
+def test_numbers_and_arrays_of_numpy_and_pytorch_are_returned(function, trained, python_of):
+    train = function("""
+    class Outcome(NamedTuple):
+        good: bool
+        best: int
+        loss: float
+        scores: dict
+        curve: list
+
+    def train() -> Outcome:
+        import numpy
+        import torch
+
+        loss = torch.nn.Parameter(torch.tensor([0.25]))
+        scores = {numpy.int64(3): numpy.float32(0.5), "rates": torch.tensor([[1.0, 2.0]]), "wide": numpy.longdouble(2), "good": torch.tensor(True)}
+        return numpy.mean([1.0, 2.0]) > 0.9, numpy.argmax([1, 2]), loss, scores, numpy.array([0.5])
+    """)
+    results = trained(sdk.train_specification(train), python=python_of("pytorch"))
+    scores = {"3": 0.5, "rates": [[1.0, 2.0]], "wide": 2.0, "good": True}
+    assert results == {"good": True, "best": 1, "loss": 0.25, "scores": scores, "curve": [0.5]}
+
+
 UNDECLARED = {
     "a number": ("return 5", "5"),
     "infinity": ("return float('inf')", "Infinity"),
@@ -186,7 +251,11 @@ UNDECLARED = {
     "what nests": ("return {'a': [1, None, (2.5, True)]}", '{"a": [1, null, [2.5, true]]}'),
     "in a branch": ("for _ in range(2):\n        if True:\n            return 1", "1"),
     "nothing after all": ("return print('nothing')", "null"),
+    "numbers that are nothing to JSON": (f"pass{ARRAY}\n    return [Array(1), Array([1, 2]), Tensor(0.5)]", "[1, [1, 2], 0.5]"),
 }
+
+
+LARGE = "type('Array', (), {'shape': (2, 1000), 'tolist': lambda self: [print('was a list')]})()"
 
 
 @pytest.mark.parametrize("body, text", UNDECLARED.values(), ids=UNDECLARED)
@@ -194,12 +263,12 @@ def test_a_returned_value_without_a_type_stands_in_the_results_as_json(function,
     assert trained(sdk.train_specification(function(f"def train():\n    {body}\n"))) == {"Output": text}
 
 
-@pytest.mark.parametrize("value", ["object()", "'x' * 1001", "{(1, 2): 3}", "{1, 2}"])
+@pytest.mark.parametrize("value", ["object()", "'x' * 1001", "{(1, 2): 3}", "{1, 2}", "range(10**12)", f"[{LARGE}]"])
 def test_a_returned_value_without_a_type_that_no_results_can_hold_is_said_and_no_failure(function, trainstep, tmp_path, value):
     text = sdk.train_specification(function(f"def train():\n    return {value}\n"))
     words = ["--python", sys.executable, "--results", tmp_path / "results.json", "--train-specification", text]
     done = trainstep("run", "--cluster", "local", *words, check=0)
-    assert "what train returned, a" in done.stdout and "does not stand in the results" in done.stdout
+    assert "what train returned, a" in done.stdout and "does not stand in the results" in done.stdout and "was a list" not in done.stdout
     assert read_json(tmp_path / "results.json") == {"Output": "null"}
 
 
