@@ -160,6 +160,8 @@ def _foreign_names(code: types.CodeType, outside: dict[str, Any]) -> Iterator[st
 
     instructions = [(step.opname, step.argval) for step in dis.get_instructions(code)]
     stored = {name for how, name in instructions if how in ("STORE_NAME", "STORE_GLOBAL")}
+    if "SETUP_ANNOTATIONS" in dict(instructions):  # a class with some, before Python 3.14
+        stored.add("__annotations__")
     for how, name in instructions:
         if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not _is_builtin(name, outside):
             yield name

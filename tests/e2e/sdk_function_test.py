@@ -328,6 +328,11 @@ def test_what_only_looks_like_a_notebook_command_is_none(function, trained, sour
     "def train() -> int:\n    import math\n    return sum(len(str(x)) for x in range(3) if math.floor(x) >= 0)\n",
     "def train() -> int:\n    def inner(n):\n        return 1 if n == 0 else inner(n - 1)\n    return inner(3) + 2\n",
     "def train(x: int = 3) -> int:\n    return x if x == 3 else train(3)\n",
+    "def train() -> int:\n    from dataclasses import dataclass\n    @dataclass\n    class A:\n        x: int = 3\n    return A().x\n",
+    "def train() -> int:\n    import typing\n    class A(typing.NamedTuple):\n        x: int = 3\n    return A().x\n",
+    "def train() -> int:\n    class A:\n        if True:\n            x: int = 3\n        class B:\n            y: int\n    return A.x\n",
+    "def train() -> int:\n    class A:\n        x: int\n        y = __qualname__, __module__, __name__, list(__annotations__ or 'x')\n"
+    "        def of(self): return __class__\n    return len(A.y) - 1\n",
 ])
 def test_names_of_its_own_are_not_foreign(function, trained, source):
     assert trained(sdk.train_specification(function(source))) == {"Output": 3}
