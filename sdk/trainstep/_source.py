@@ -8,6 +8,7 @@ import ast
 import builtins
 import inspect
 import textwrap
+import tokenize
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Union
@@ -30,14 +31,14 @@ def source_of(function: Function, known: frozenset[str] = frozenset()) -> str:
     _check_sort(function)
     name = function.__name__
     try:
+        _check_current(function)
         text = _at_top_level(inspect.getsource(function))
-    except (OSError, TypeError) as problem:
+    except (OSError, TypeError, SyntaxError, tokenize.TokenError) as problem:
         raise SpecificationError(f"{name}: its source cannot be read ({problem}); define it in a cell or in a file") from None
     _check_magic(name, text)
     definition = _definition(name, text)
     if definition.decorator_list:
         raise SpecificationError(f"{name} has decorators, which would be missing where it trains; give the plain function")
-    _check_current(function)
     outside = function.__globals__
     _check_defaults(definition, outside)
     missing = sorted(set(_foreign_names(function.__code__, outside)) - known - {name})
@@ -85,14 +86,19 @@ def _check_magic(name: str, text: str) -> None:
 def _check_current(function: Function) -> None:
     """What stands in its file is what was defined: a source is read anew when it is asked for, and a function that was imported stays."""
     code, futures = function.__code__, sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+    changed = f"{function.__name__}: {code.co_filename} has changed since it was defined there; import its module again, or restart the kernel"
     try:  # as a whole: what is imported above changes how calls are compiled
         module = compile("".join(inspect.findsource(function)[0]), code.co_filename, "exec", code.co_flags & futures, dont_inherit=True)
+    except OSError as problem:
+        if "out of bounds" in str(problem):
+            raise SpecificationError(changed) from None
+        raise
     except (SyntaxError, ValueError):  # a cell with a notebook's commands, and cells do not change
         return
     rewritten = any(name.startswith("@py") for inner in _with_inner(code) for name in inner.co_varnames)  # by pytest: its assertions
     here = [inner for inner in _with_inner(module) if (inner.co_name, inner.co_firstlineno) == (code.co_name, code.co_firstlineno)]
     if not rewritten and not any(_is_same(found, code) for found in here):
-        raise SpecificationError(f"{function.__name__}: its source has changed since it was defined; define it, or import its module, again")
+        raise SpecificationError(changed)
 
 
 def _with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -108,6 +114,8 @@ def _is_same(one: Any, other: Any) -> bool:
         return (one.co_code, one.co_names, one.co_varnames, len(one.co_consts)) == (
             other.co_code, other.co_names, other.co_varnames, len(other.co_consts)
         ) and all(map(_is_same, one.co_consts, other.co_consts))  # fmt: skip
+    if isinstance(one, frozenset) and isinstance(other, frozenset):  # the order depends on how it was made
+        return sorted(map(repr, one)) == sorted(map(repr, other))
     return type(one) is type(other) and repr(one) == repr(other)
 
 

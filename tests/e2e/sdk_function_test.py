@@ -314,6 +314,33 @@ def test_a_source_that_has_changed_since_is_not_the_functions(function, tmp_path
         sdk.train_specification(train)
 
 
+OLD = "def train():\n    return 1\n"
+
+
+@pytest.mark.parametrize("new", [
+    "\n\n" + OLD,
+    "",
+    "a = (\n",
+    OLD.replace("def train", "def other"),
+    "@staticmethod\n" + OLD,
+    "get_ipython()\nget_ipython()\n" + OLD,
+    '"""\n\n"""\n' + OLD,
+    "one = 1\ndef other(): pass\n" + OLD,
+])
+def test_a_file_that_has_changed_since_is_named_whatever_stands_there_now(function, tmp_path, new):
+    train = function("x = 1\n" + OLD)
+    (tmp_path / "program.py").write_text(PREAMBLE + new, encoding="utf-8")
+    with pytest.raises(sdk.SpecificationError, match="train: .*program.py has changed since it was defined there; import its module again, or restart"):
+        sdk.train_specification(train)
+
+
+def test_a_file_that_has_not_changed_since_is_what_it_was(function):
+    """A constant set may have another order each time that it is made."""
+    sets = [[f"{a}{b}" for b in "abcde"] for a in range(100)]
+    train = function("def train(x: str):\n    return (" + ", ".join(f"x in {{{', '.join(map(repr, some))}}}" for some in sets) + ")\n")
+    assert sdk.train_specification(train)
+
+
 @pytest.mark.parametrize("source", [
     "def train(a: int = 7) -> str:\n    return ('%d'\n            % a)\n",
     'def train(a: int = 7) -> str:\n    return """\n%matplotlib\n!ls"""[:0] + str(a)\n',
