@@ -23,9 +23,11 @@ _CONSTANTS = frozenset(
 _Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 
-def source_of(function: Function, known: frozenset[str] = frozenset()) -> str:
+def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bool = False) -> str:
     """The definition of a function as it stands there; inside an `if True:` where it was indented. `known`: names that will be there, too: its helpers.
 
+    Its own annotations, which may name what is only here, are never computed: they become texts. Those inside it are what they are here.
+    texts: it will run behind `from __future__ import annotations`.
     SpecificationError: it is no plain function, its source cannot be had, or it needs something that is only here.
     """
     _check_sort(function)
@@ -47,7 +49,41 @@ def source_of(function: Function, known: frozenset[str] = frozenset()) -> str:
             f"{name} uses {', '.join(missing)} from outside of it, which will not be there where it trains: import modules inside the function, "
             "pass values as parameters, and name functions in additional_funcs"
         )
+    if not texts:
+        text = _quoted(text, _annotations(definition) if annotations_are_texts(function) else _own_annotations(definition, outside))
     return text.rstrip() + "\n"
+
+
+def annotations_are_texts(function: Any) -> bool:
+    """Whether it was defined behind `from __future__ import annotations`. No other such import makes a difference in Python 3."""
+    return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & __future__.annotations.compiler_flag)
+
+
+def text_of_main(function: Function) -> str:
+    """The source of a function of this package, which may run behind `from __future__ import annotations`, or not."""
+    text = inspect.getsource(function)
+    return _quoted(text, _annotations(_definition(function.__name__, text)))
+
+
+def _annotations(*parts: ast.AST) -> list[ast.expr]:
+    """All that stand anywhere in them."""
+    nodes = (node for part in parts for node in ast.walk(part))
+    return [found for node in nodes for found in (getattr(node, "annotation", None), getattr(node, "returns", None)) if isinstance(found, ast.expr)]
+
+
+def _own_annotations(definition: _Definition, outside: dict[str, Any]) -> list[ast.expr]:
+    """Of its parameters and of what it returns, but for those that can be computed anywhere: a text, None, a type of Python's own."""
+    found = [*_annotations(definition.args), *([definition.returns] if definition.returns else [])]
+    return [of for of in found if not isinstance(of, ast.Constant) and not (isinstance(of, ast.Name) and _is_builtin(of.id, outside))]
+
+
+def _quoted(text: str, annotations: list[ast.expr]) -> str:
+    """What `from __future__ import annotations` does with them."""
+    lines = [line.encode() for line in text.split("\n")]  # as Python counts columns
+    for of in sorted(annotations, key=lambda of: (of.lineno, of.col_offset), reverse=True):
+        first, last = of.lineno - 1, (of.end_lineno or of.lineno) - 1
+        lines[first : last + 1] = [lines[first][: of.col_offset] + repr(ast.unparse(of)).encode() + lines[last][of.end_col_offset :]]
+    return b"\n".join(lines).decode()
 
 
 def _at_top_level(text: str) -> str:

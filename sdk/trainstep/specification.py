@@ -15,7 +15,7 @@ from typing import Any, Optional, Union
 
 from . import _main
 from ._interface import InputPath, Interface, OutputPath, interface_of, is_of_kfp, resolved
-from ._source import source_of
+from ._source import annotations_are_texts, source_of, text_of_main
 from ._values import plain_value, type_name
 from .errors import SpecificationError
 
@@ -72,7 +72,8 @@ def function_text(
         from . import _kfp
 
         return _kfp.specification(func, base_image or default_image(), packages, list(additional_funcs))
-    source = "\n\n".join([*(source_of(helper, helpers) for helper in additional_funcs), source_of(func, helpers)])
+    texts = all(map(annotations_are_texts, (func, *additional_funcs)))
+    source = "\n\n".join(source_of(function, helpers, texts) for function in (*additional_funcs, func))
     interface = interface_of(func, known)
     component = {
         "name": func.__name__.replace("_", " ").strip().capitalize(),
@@ -81,7 +82,7 @@ def function_text(
         "implementation": {
             "container": {
                 "image": base_image or default_image(),
-                "command": [*_install(packages), "sh", "-ec", _START, _program(func.__name__, source, interface)],
+                "command": [*_install(packages), "sh", "-ec", _START, _program(func.__name__, source, texts, interface)],
                 "args": _arguments(interface),
             }
         },
@@ -191,8 +192,8 @@ def _install(packages: list[str]) -> list[str]:
     return ["sh", "-c", f'({pip} || {pip} --user) && "$0" "$@"']
 
 
-def _program(name: str, source: str, interface: Interface) -> str:
-    """Annotations stay in the source for whoever reads it, and are never computed: what they name is not there."""
+def _program(name: str, source: str, texts: bool, interface: Interface) -> str:
+    """texts: all annotations are texts in it, as they are where its functions were defined."""
     call = [
         name,
         repr({port.name: "" if port.path else port.type for port in interface.inputs}),
@@ -200,9 +201,10 @@ def _program(name: str, source: str, interface: Interface) -> str:
         repr([(port.name, port.type) for port in interface.returned]),
         repr(interface.single),
     ]
-    main = inspect.getsource(_main._trainstep_main)
+    main = text_of_main(_main._trainstep_main)
     start = f'if __name__ == "__main__":  # not in processes that multiprocessing starts\n    _trainstep_main({", ".join(call)})'
-    return f"from __future__ import annotations\n\n{source}\n\n{main}\n\n{start}\n"
+    first = "from __future__ import annotations\n\n" if texts else ""
+    return f"{first}{source}\n\n{main}\n\n{start}\n"
 
 
 def _arguments(interface: Interface) -> list[Any]:

@@ -22,8 +22,8 @@ PREAMBLE = "import functools, math, typing\nfrom typing import *\nimport trainst
 def function(tmp_path):
     """function("def train(…): …") → it, as a module of that text has it."""
 
-    def define(text, name="train", first=""):
-        path = tmp_path / "program.py"
+    def define(text, name="train", first="", file="program.py"):
+        path = tmp_path / file
         path.write_text(first + PREAMBLE + textwrap.dedent(text), encoding="utf-8")
         linecache.checkcache(str(path))
         module = {"__name__": "program"}
@@ -99,6 +99,68 @@ def test_annotations_as_texts_are_understood(function, trained):
 
 
 FUTURE = "from __future__ import annotations\n"
+INNER = """
+    def train(
+        shapes: List[Tuple[int, int]] = None,  # größer
+        data: "InputPath" = None, names: Dict[
+            str, "typing.Any"] = None, epochs: int = 1) -> Optional[str]:  # not computed
+        from decimal import Decimal
+        import functools
+
+        @functools.singledispatch
+        def size(value):
+            return "any"
+
+        @size.register
+        def _(value: Decimal): return "decimal"
+
+        def inner(rate: float, more: "int" = 0) -> Decimal: pass
+
+        class Net:
+            depth: Decimal = 2
+
+        return repr((size(Decimal(1)), inner.__annotations__, Net.__annotations__, train.__annotations__["epochs"]))
+"""
+
+
+def test_annotations_inside_are_what_they_were_where_the_function_was_defined(function, trained):
+    train = function(INNER)
+    assert trained(sdk.train_specification(train)) == {"Output": train()}
+    assert "from __future__" not in sdk.train_specification(train)
+
+
+def test_annotations_inside_are_texts_where_they_were(function, trained):
+    train = function(INNER.replace("@size.register", "@size.register(Decimal)"), first=FUTURE)
+    assert "'more': \"'int'\"" in train() and trained(sdk.train_specification(train)) == {"Output": train()}
+
+
+HELPER = """
+    def helper(x: math = None, *, y: "Absent" = 1):
+        def inner(z: int, more: "int", *a: str, **b: float) -> int: pass
+
+        class Inner:
+            w: int
+
+        return repr((inner.__annotations__, Inner.__annotations__))
+"""
+CALLER = """
+    def train() -> str:
+        def inner(x: int): pass
+
+        return repr(inner.__annotations__) + helper()
+"""
+
+
+@pytest.mark.parametrize("first", ["", FUTURE])
+@pytest.mark.parametrize("of_helper", ["", FUTURE])
+def test_a_function_and_its_helpers_have_each_their_own_annotations(function, trained, first, of_helper):
+    helper = function(HELPER, "helper", first=of_helper, file="helper.py")
+    train = function(CALLER, first=first)
+    text = sdk.train_specification(train, additional_funcs=[helper])
+    train.__globals__["helper"] = helper
+    assert trained(text) == {"Output": train()}
+
+
 FIELDS = ["class Outcome(NamedTuple):\n    a: float\n    b: Optional[int]\n", "Outcome = NamedTuple('Outcome', [('a', 'float'), ('b', 'Optional[int]')])\n"]
 
 
