@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "follow/runtime_words.h"
 #include "result/pod_report.h"
 
 namespace trainstep::follow {
@@ -39,8 +40,7 @@ std::string disruption_of(const PodView& pod) {
 void take_termination(Ending& ending, const Termination& termination) {
   ending.exit_code = termination.exit_code;
   ending.signal = termination.signal;
-  // Nobody saw it end (a node that was shut off): the code is made up.
-  if (termination.reason == "ContainerStatusUnknown") {
+  if (termination.reason == end_unseen) {
     ending.vanished = true;
     ending.signal.reset();
   }
@@ -50,10 +50,9 @@ void take_termination(Ending& ending, const Termination& termination) {
     return;
   }
   if (termination.reason == "Error" || termination.reason == "Completed") return;
-  // Of these the message is the runtime's: why the program could not be started. Elsewhere it is what the program left there.
-  const bool not_started = termination.reason == "StartError" || termination.reason == "ContainerCannotRun";
-  ending.reason =
-      not_started && !termination.message.empty() ? fmt::format("{}: {}", termination.reason, trim(termination.message)) : termination.reason;
+  ending.reason = tells_no_start(termination.reason) && !termination.message.empty()
+                      ? fmt::format("{}: {}", termination.reason, trim(termination.message))
+                      : termination.reason;
 }
 
 // How it ended last; null: it never has.

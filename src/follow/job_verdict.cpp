@@ -7,6 +7,7 @@
 
 #include "follow/job_follower.h"
 #include "follow/reasons.h"
+#include "follow/runtime_words.h"
 #include "follow/triage.h"
 #include "kinds/conditions.h"
 
@@ -25,11 +26,11 @@ bool mentions(const kinds::Judgement& judgement, std::string_view words) {
 // The v1 operator's words when programs have been started again too often; a Job's ("Job has reached …") count deleted pods as well.
 bool by_restarts(const kinds::Judgement& judgement) { return mentions(judgement, "because it has reached the specified backoff limit"); }
 
-// Within one second, which is as exact as the kubelet tells: out of memory and disruption make others fail, not the other way round; who is ended by
-// SIGTERM follows somebody.
+// Within one second, which is as exact as the kubelet tells: out of memory, disruption and a program that never began make others fail, not the other
+// way round; who is ended by SIGTERM follows somebody.
 std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds>, int> rank(const MemberState& state) {
   const auto ending = state.end();
-  const bool cause = ending.reason.starts_with("OOMKilled") || ending.disrupted;
+  const bool cause = ending.reason.starts_with("OOMKilled") || ending.disrupted || class_without_program(ending);
   const bool follows = !cause && (ending.signal == SIGTERM || ending.exit_code == 128 + SIGTERM);
   return {std::chrono::floor<std::chrono::seconds>(state.ended.value_or(Time{})), follows ? 2 : cause ? 0 : 1};
 }
@@ -171,6 +172,12 @@ result::Verdict JobFollower::failure_verdict() const {
     verdict.verdict_class = *told;
     verdict.message = "the data of a replica could not be moved";
     verdict.retry_can_help = *told == VerdictClass::system;
+  }
+  if (const auto known = class_without_program(first->state->end())) {
+    verdict.verdict_class = *known;
+    verdict.message = first->state->end().vanished ? "whether the training program failed cannot be known: nobody saw its end"
+                                                   : "the training program could not be started";
+    verdict.retry_can_help = *known == VerdictClass::system;
   }
   const bool stopped = first->state->end().told == VerdictClass::cancelled;  // its agent was, before there was a program
   if (first->state->end().disrupted || first->state->life == Life::stopped || stopped || mentions(m_judgement, "Evicted")) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "follow/runtime_words.h"
 
 namespace trainstep::follow {
 namespace {
@@ -98,7 +99,7 @@ std::optional<Pending> of_container(const std::string& member, const ContainerVi
     return Pending{Kind::image_name, member, with(": the image's name is invalid", container.message), at_once};
   if (any_of(busy, container.reason) || (any_of(pulls, container.reason) && may_pass(container.message)))
     return Pending{Kind::registry, member, with(": the image cannot be pulled at present", container.message), minutes_30, VerdictClass::system};
-  if (any_of(settings, container.reason) && may_pass(container.message))
+  if (any_of(settings, container.reason) && (may_pass(container.message) || is_of_a_hook(container.message)))
     return Pending{Kind::container, member, with(": the container cannot be made at present", container.message), minutes_30, VerdictClass::system};
   if (any_of(pulls, container.reason))
     return Pending{

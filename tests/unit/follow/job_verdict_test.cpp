@@ -151,14 +151,22 @@ TEST_CASE("kinds of failure") {
   using enum VerdictClass;
   auto start_error = failed(128, "StartError");
   start_error["containerStatuses"][0]["state"]["terminated"]["message"] = "exec: \"python9\": executable file not found in $PATH";
+  auto of_the_node = failed(128, "StartError");
+  of_the_node["containerStatuses"][0]["state"]["terminated"]["message"] =
+      "failed to create shim task: OCI runtime create failed: error running hook #0: nvidia-container-cli: initialization error: load library "
+      "failed: "
+      "libnvidia-ml.so.1: cannot open shared object file: no such file or directory";
   auto unknown = failed(137, "ContainerStatusUnknown");
   const Row rows[] = {
       {"exit code", failed(3), "BackoffLimitExceeded", "Job has reached the specified backoff limit", user, 1, "main exited with code 3"},
       {"out of memory", failed(137, "OOMKilled"), "BackoffLimitExceeded", "", user, 1, "main was killed by SIGKILL (9): OOMKilled"},
       {"segmentation fault", failed(139), "PyTorchJobFailed", "", user, 1, "main was killed by SIGSEGV (11)"},
       {"killed by nobody knows whom", failed(137), "PyTorchJobFailed", "", user, 1, "killed from outside, or out of memory"},
-      {"no such command", start_error, "PyTorchJobFailed", "", user, 1,
-       "main exited with code 128: StartError: exec: \"python9\": executable file not found in $PATH"},
+      {"no such command", start_error, "PyTorchJobFailed", "", input, 2,
+       "the training program could not be started; first failure: main exited with code 128: StartError: exec: \"python9\": executable file not "
+       "found "
+       "in $PATH"},
+      {"a node whose GPUs' driver does not fit", of_the_node, "PyTorchJobFailed", "", system, 3, "the training program could not be started", true},
       {"evicted", evicted(), "PyTorchJobFailed", "", capacity, 5,
        "Evicted: The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi.", true},
       {"evicted before it began", evicted_early(), "BackoffLimitExceeded", "", capacity, 5, "main failed: Evicted: Pod was rejected", true},
@@ -172,7 +180,10 @@ TEST_CASE("kinds of failure") {
        "OutOfcpu: Pod was rejected",
        true},
       {"an init container", init_failed(1), "PyTorchJobFailed", "", user, 1, "main exited with code 1: init container init-pytorch failed"},
-      {"nobody saw the end", unknown, "PyTorchJobFailed", "", user, 1, "main failed: ContainerStatusUnknown"},
+      {"nobody saw the end", unknown, "PyTorchJobFailed", "", system, 3,
+       "whether the training program failed cannot be known: nobody saw its end; first failure: main failed: ContainerStatusUnknown", true},
+      {"nobody saw the end, but of the disruption", with_condition(unknown, condition("DisruptionTarget", "True", "DeletionByTaintManager")),
+       "PyTorchJobFailed", "", capacity, 5, "a replica was taken away from the job", true},
       {"deadline", deadline_pod(), "DeadlineExceeded", "Job was active longer than specified deadline", timeout, 4, "run_policy.active_deadline"},
       {"deadline of the v1 operator", runs(), "PyTorchJobFailed", "Job digits has failed because it was active longer than specified deadline",
        timeout, 4, "run_policy.active_deadline"},

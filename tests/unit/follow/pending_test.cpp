@@ -148,6 +148,7 @@ TEST_CASE("what may pass is told from what is an answer, by the words of registr
       {"CreateContainerError", "context deadline exceeded"},
       {"CreateContainerError", "failed to reserve container name \"train_0\": name \"train_0\" is reserved for \"0123\""},
       {"CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition"},
+      {"CreateContainerError", "error running prestart hook #0: nvidia-container-cli: detection error: nvml error: driver/library version mismatch"},
   };
   for (const auto& [reason, message] : pass) {
     CAPTURE(reason, message);
