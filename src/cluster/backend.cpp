@@ -113,9 +113,11 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1", from_rfc3339(m_created), clusters_clock()});
   if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
   if (!m_wanted.empty())
-    m_companions = std::make_unique<Companions>(m_client, m_submitted->object, std::move(m_wanted), [this](Result<void> made) {
-      if (!made) emit(follow::BackendFailed{std::move(made.error())});
-    });
+    m_companions = std::make_unique<Companions>(
+        m_client, m_submitted->object, std::move(m_wanted), [this](std::string what) { emit(follow::Told{std::move(what), true}); },
+        [this](Result<void> made) {
+          if (!made) emit(follow::BackendFailed{std::move(made.error())});
+        });
   if (is_leased(m_submitted->object)) m_lift_rests.set(next_lift);  // it was tried just now
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   look_at_job(m_submitted->object);

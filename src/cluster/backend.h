@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "cluster/claim_owners.h"
 #include "cluster/companions.h"
 #include "cluster/facts.h"
 #include "cluster/freshness.h"
@@ -143,6 +144,7 @@ class ClusterBackend : public run::Backend {
   void removed();
   void remove_when_settled(std::function<void(std::string)> done);
   void remove_to_the_end(bool taken, std::function<void(std::string)> done);
+  void release_claim(std::function<void(std::string)> done, const std::string& problem);
   void mark(const result::Verdict& verdict, std::function<void(std::string)> done);
   void tell(std::string text) { emit(follow::Told{std::move(text)}); }
   template <typename What>
@@ -167,6 +169,7 @@ class ClusterBackend : public run::Backend {
   std::unique_ptr<Submission> m_submission;
   std::vector<Companion> m_wanted;
   std::unique_ptr<Companions> m_companions;
+  std::unique_ptr<ClaimChange> m_claim_change;
   std::optional<Submitted> m_submitted;
   kinds::Resource m_resource;  // of the job that was submitted
   std::string m_uid;

@@ -21,6 +21,7 @@ constexpr Duration cleanup_silence{900'000};
 // How long the answer to a create is waited for before the job is looked for by its name.
 constexpr Duration create_patience{1'000};
 constexpr Duration look_for_create{1'000};
+constexpr Duration claim_patience{5'000};
 constexpr int most_moments = 6;  // refusals that may be of the moment: ten seconds
 
 // What a clean-up could not do; empty: nothing.
@@ -201,11 +202,27 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   const bool succeeded_well = verdict.verdict_class == succeeded;
   const bool keep = verdict.verdict_class == interrupted || cleanup == "never" || (cleanup == "on_success" && !succeeded_well);
   if (!m_submitted || (m_gone && !m_removal_wanted)) return done("");
+  const bool owner_cleans = m_facts.workflow && cleanup == "default";
+  const bool goes = verdict.verdict_class == cancelled || (succeeded_well && !keep && !owner_cleans);
+  if (goes && m_facts.workflow && !m_plan.pvc_name.empty()) done = [this, done](const std::string& problem) { release_claim(done, problem); };
   if (verdict.verdict_class == cancelled && !m_awaits_pods) return done("");  // its removal is accepted; nobody waits for it
   if (m_removal_wanted && m_gone) return remove_to_the_end(true, std::move(done));
-  const bool owner_cleans = m_facts.workflow && cleanup == "default";
   if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
   remove_when_settled(std::move(done));
+}
+
+// Else the claim that was made for the job would stay until the Workflow goes.
+void ClusterBackend::release_claim(std::function<void(std::string)> done, const std::string& problem) {
+  Json job = {{"apiVersion", m_resource.group_version}, {"kind", m_resource.kind}, {"metadata", {{"name", m_plan.job_name}, {"uid", m_uid}}}};
+  own(job, m_facts);
+  const auto change = [job, run = m_plan.run_id](const Json& claim) { return is_made_for_jobs(claim, run) ? released(claim, job) : Json(); };
+  m_claim_change = std::make_unique<ClaimChange>(
+      m_client, kube::Path{"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""},
+      kube::Retry{std::min(claim_patience, time_for_cleanup())}, change,
+      [this, done = std::move(done), problem](const std::optional<kube::ApiError>& refusal) {
+        if (refusal) m_cleanup_tell(fmt::format("claim {} stays until the Workflow is deleted: {}", m_plan.pvc_name, refusal->error.message));
+        done(problem);
+      });
 }
 
 // While a create whose answer was lost may still take effect, the job keeps the name that it would take.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster/claim_owners.h"
 #include "cluster/headroom.h"
 #include "kinds/kind.h"
 
@@ -57,6 +58,7 @@ void Checkup::look_at_claim() {
   };
   if (m_plan.pvc_name.empty()) return begin();
   m_call = m_client.get({"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, {}, patience, [this, begin](const kube::Answer& answer) {
+    m_data.claim_is_of_jobs = answer && is_made_for_jobs(*answer, m_plan.run_id);
     if (answer || answer.error().status == 404)
       m_data.claim_is_there = answer.has_value();
     else if (answer.error().status != 403)

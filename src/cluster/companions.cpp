@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/claim_owners.h"
 #include "cluster/objects.h"
+#include "cluster/ownership.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -30,12 +32,11 @@ Companion secret(const std::string& name, const Json& text_by_key) {
   return {"secrets", {{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", name}}}, {"stringData", text_by_key}}, false};
 }
 
-Companions::Companions(kube::Client& client, const Json& job, std::vector<Companion> companions, std::function<void(Result<void>)> done)
+Companions::Companions(kube::Client& client, Json job, std::vector<Companion> companions, Tell tell, std::function<void(Result<void>)> done)
     : m_client(client),
-      m_name_space(text(metadata_of(job), "namespace")),
-      m_owner(
-          {{"apiVersion", text(&job, "apiVersion")}, {"kind", text(&job, "kind")}, {"name", text(metadata_of(job), "name")}, {"uid", uid_of(job)}}),
+      m_job(std::move(job)),
       m_companions(std::move(companions)),
+      m_tell(std::move(tell)),
       m_done(std::move(done)),
       m_gone_by(client.loop()) {
   next();
@@ -48,7 +49,7 @@ Companions::~Companions() {
 
 kube::Path Companions::path(bool with_name) const {
   const auto& companion = m_companions[m_at];
-  return {"v1", companion.plural, m_name_space, with_name ? text(metadata_of(companion.object), "name") : "", ""};
+  return {"v1", companion.plural, text(metadata_of(m_job), "namespace"), with_name ? text(metadata_of(companion.object), "name") : "", ""};
 }
 
 void Companions::next() {
@@ -62,31 +63,59 @@ void Companions::look() {
     if (!answer && answer.error().status == 404) return create();
     // Who may not look cannot make one either: the pods will tell whether it is there.
     if (!answer && answer.error().status != 403) return finish(std::move(answer.error().error));
-    if (answer && is_of_job_before(*answer)) return await_gone();
-    ++m_at;
-    next();
+    const bool going = answer && at(metadata_of(*answer), "deletionTimestamp") != nullptr;
+    if (going || (answer && is_of_job_before(*answer))) return await_gone(going);
+    if (answer && m_companions[m_at].may_be_there && is_made_for_jobs(*answer, text(at(metadata_of(m_job), "labels"), run_label)))
+      return join(*answer);
+    made();
+  });
+}
+
+void Companions::made() {
+  ++m_at;
+  next();
+}
+
+// Whoever may not is told what becomes of it: the job runs all the same.
+void Companions::join(const Json& claim) {
+  auto metadata = joined(claim, m_job);
+  if (metadata.is_null()) return made();
+  metadata["uid"] = uid_of(claim);
+  metadata["resourceVersion"] = text(metadata_of(claim), "resourceVersion");
+  m_call = m_client.merge_patch(path(true), {{"metadata", std::move(metadata)}}, {patience, false}, [this, claim](const kube::Answer& answer) {
+    m_call = 0;
+    if (!answer && (answer.error().status == 404 || answer.error().status == 409)) {
+      m_timer = m_client.loop().after(look_again, [this] { look(); });
+      return;
+    }
+    if (!answer)
+      m_tell(fmt::format("claim {} was made for other jobs, and cannot be made this one's as well: it goes with {} ({})", path(true).name,
+                         shown_owners(claim), answer.error().error.message));
+    made();
   });
 }
 
 bool Companions::is_of_job_before(const Json& object) const {
   const auto* owners = at(metadata_of(object), "ownerReferences");
   if (owners == nullptr || !owners->is_array()) return false;
-  return std::ranges::any_of(*owners, [this](const Json& owner) {
-    return text(&owner, "kind") == text(&m_owner, "kind") && text(&owner, "name") == text(&m_owner, "name") &&
-           text(&owner, "uid") != text(&m_owner, "uid");
-  });
+  return !owners->empty() && std::ranges::all_of(*owners, [this](const Json& owner) { return is_before(owner, m_job); });
 }
 
-// The garbage collector comes to it in a moment.
-void Companions::await_gone() {
+// The garbage collector comes to it in a moment; a claim that pods use goes after them.
+void Companions::await_gone(bool going) {
   if (!m_gone_by.is_set()) m_gone_by.set(patience);
-  if (m_gone_by.passed()) return finish(Error{ErrorKind::unavailable, "one of a job that is gone is still there"});
+  if (m_gone_by.passed())
+    return finish(Error{ErrorKind::unavailable, going
+                                                    ? "it is being deleted, and does not go: pods of another job may use it, or a finalizer holds it"
+                                                    : "one of a job that is gone is still there"});
+  if (going && !std::exchange(m_told_going, true)) m_tell(fmt::format("{} is being deleted: waiting for its end, to make it anew", path(true).name));
   m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 
 void Companions::create() {
   auto object = m_companions[m_at].object;
-  object["metadata"]["ownerReferences"] = Json::array({m_owner});
+  object["metadata"]["ownerReferences"] = owners_for(m_job);
+  if (m_companions[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(m_job);
   m_call = m_client.create(path(false), object, false, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
     if (!answer && answer.error().reason == "AlreadyExists") {
@@ -94,8 +123,7 @@ void Companions::create() {
       return m_gone_by.passed() ? finish(std::move(answer.error().error)) : look();
     }
     if (!answer) return finish(std::move(answer.error().error));
-    ++m_at;
-    next();
+    made();
   });
 }
 

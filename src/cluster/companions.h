@@ -23,11 +23,14 @@ struct Companion {
 Companion claim(const std::string& name, const std::string& size, const std::string& access_mode);
 Companion secret(const std::string& name, const Json& text_by_key);
 
-// One of the job's that had the name before goes with that: it is waited for, and made anew.
+// One of the job's that had the name before goes with that: it is waited for, and made anew, as is what is being deleted. A claim that was made for
+// jobs becomes this one's as well (claim_owners.h).
 class Companions {
  public:
-  // The client must outlive it. `job`: the object as the API server has it. `done`: once, from the loop. Errors: denied, input, unavailable.
-  Companions(kube::Client& client, const Json& job, std::vector<Companion> companions, std::function<void(Result<void>)> done);
+  using Tell = std::function<void(std::string)>;
+  // The client must outlive it. `job`: the object as the API server has it. `tell`: what is waited for, or could not be done. `done`: once, from the
+  // loop. Errors: denied, input, unavailable.
+  Companions(kube::Client& client, Json job, std::vector<Companion> companions, Tell tell, std::function<void(Result<void>)> done);
   Companions(const Companions&) = delete;
   Companions& operator=(const Companions&) = delete;
   ~Companions();
@@ -37,19 +40,22 @@ class Companions {
   void look();
   void create();
   [[nodiscard]] bool is_of_job_before(const Json& object) const;
-  void await_gone();
+  void await_gone(bool going);
+  void join(const Json& claim);
+  void made();
   void finish(Result<void> result);
   [[nodiscard]] kube::Path path(bool with_name) const;
 
   kube::Client& m_client;
-  std::string m_name_space;
-  Json m_owner;
+  Json m_job;
   std::vector<Companion> m_companions;
   std::size_t m_at = 0;
+  Tell m_tell;
   std::function<void(Result<void>)> m_done;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
-  Deadline m_gone_by;  // set when one of a job before is awaited to go
+  Deadline m_gone_by;  // set when one of a job before, or that is being deleted, is awaited to go
+  bool m_told_going = false;
 };
 
 }  // namespace trainstep::cluster

@@ -49,9 +49,13 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
     if (!facts.pipeline_run.empty()) of["labels"]["pipeline/runid"] = facts.pipeline_run;
     if (facts.workflow) of["labels"]["trainstep.dev/workflow"] = label_value(facts.workflow->name);
   });
+  own(object, facts);
+}
+
+void own(Json& object, const Facts& facts) {
   if (!facts.workflow) return;
   // No blockOwnerDeletion: that needs a right on the Workflow's finalizers (admission OwnerReferencesPermissionEnforcement).
-  metadata["ownerReferences"] = Json::array(
+  object["metadata"]["ownerReferences"] = Json::array(
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
 }
 

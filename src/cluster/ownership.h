@@ -26,6 +26,9 @@ inline constexpr std::string_view data_annotation = "trainstep.dev/data";       
 // which Argo may make anew.
 void stamp(Json& object, const Facts& facts, const std::string& name_space, const std::string& attempt);
 
+// Makes the step's Workflow, if there is one, the owner of this object.
+void own(Json& object, const Facts& facts);
+
 enum class Existing {
   ours,              // this very process made it; the answer was lost
   later_attempt,     // the same step's, and one that has begun after this one has made it or follows it: this one was lost, and has lived on

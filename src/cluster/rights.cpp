@@ -52,6 +52,9 @@ std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings
   rights.push_back({"", "persistentvolumeclaims", "get", surroundings.claim_is_there == false, plan.pvc_name, otherwise});
   if (surroundings.claim_is_there != true)
     rights.push_back({"", "persistentvolumeclaims", "create", surroundings.claim_is_there == false, "", otherwise});
+  if (surroundings.claim_is_there != true || surroundings.claim_is_of_jobs)
+    rights.push_back(
+        {"", "persistentvolumeclaims", "patch", false, plan.pvc_name, "a claim that was made for a job goes with the first of its jobs"});
   return rights;
 }
 

@@ -30,6 +30,7 @@ struct DataSurroundings {
   bool has_addresses = false;            // KFP's configuration of object stores is read (cluster/data.h)
   std::string configuration_secret{};    // read for the cluster and the bucket; empty: there is none
   std::optional<bool> claim_is_there{};  // the one of pvc_name; nullopt: that may not be read
+  bool claim_is_of_jobs = false;         // … and was made for jobs (claim_owners.h)
 };
 // What the ways of the data need on top of that, each only where this step goes them. The plan's data have been routed.
 std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings& surroundings);

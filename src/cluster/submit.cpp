@@ -368,7 +368,28 @@ void Submission::mark(Json object) {
   });
 }
 
+// The claim that was made for the job would go with it, and what its program has saved there. Where the job has an owner, so has the claim, from the
+// beginning; else it has none until the new job is there.
+void Submission::keep_claim(const std::string& uid, std::function<void()> then) {
+  if (m_plan.pvc_name.empty()) return then();
+  const auto* owners = at(metadata_of(m_manifest), "ownerReferences");
+  const auto change = [uid, heirs = owners == nullptr ? Json::array() : *owners, labels = claim_labels(m_manifest)](const Json& claim) {
+    return handed_on(claim, uid, heirs, labels);
+  };
+  m_claim_change = std::make_unique<ClaimChange>(
+      m_client, kube::Path{"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, patient(), change,
+      [this, then = std::move(then)](const std::optional<kube::ApiError>& problem) {
+        if (problem && problem->error.kind == ErrorKind::unavailable) return fail(problem->error);
+        if (problem) m_sink.tell(fmt::format("claim {} goes with the job, and what lies there: {}", m_plan.pvc_name, problem->error.message));
+        then();
+      });
+}
+
 void Submission::replace(const std::string& uid) {
+  keep_claim(uid, [this, uid] { remove(uid); });
+}
+
+void Submission::remove(const std::string& uid) {
   Removal::Order order{object_path(), uid};
   order.patience = patience;
   const auto failing = [this](const kube::ApiError& problem) {
@@ -386,8 +407,10 @@ void Submission::replace(const std::string& uid) {
 
 // Whoever has deleted it in the background has its pods run on until its finalizers are gone; our own DELETE takes them first, if we may.
 void Submission::end_pods_of(const std::string& uid) {
-  m_removal = std::make_unique<Removal>(m_client, Removal::Order{object_path(), uid},
-                                        Removal::Sink{[](const kube::ApiError&) {}, {}, [this](const Removal::Outcome&) { await_gone(); }});
+  keep_claim(uid, [this, uid] {
+    m_removal = std::make_unique<Removal>(m_client, Removal::Order{object_path(), uid},
+                                          Removal::Sink{[](const kube::ApiError&) {}, {}, [this](const Removal::Outcome&) { await_gone(); }});
+  });
 }
 
 // With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them (operators.md §8, trap 30).

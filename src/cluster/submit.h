@@ -11,6 +11,7 @@
 
 #include "base/deadline.h"
 #include "cluster/attempt_order.h"
+#include "cluster/claim_owners.h"
 #include "cluster/facts.h"
 #include "cluster/lease.h"
 #include "cluster/ownership.h"
@@ -72,6 +73,8 @@ class Submission {
   void mark(Json object);
   bool may_have_changed(const kube::ApiError& problem);
   void replace(const std::string& uid);
+  void remove(const std::string& uid);
+  void keep_claim(const std::string& uid, std::function<void()> then);
   void end_pods_of(const std::string& uid);
   void await_gone();
   void fail(Error error);
@@ -92,6 +95,7 @@ class Submission {
   Json m_manifest;
   std::unique_ptr<Lease> m_lease;
   std::unique_ptr<Removal> m_removal;
+  std::unique_ptr<ClaimChange> m_claim_change;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
   Deadline m_gone_by;              // set when an earlier job's end begins to be awaited

@@ -13,8 +13,9 @@ CLUSTER = {}
 FOLDER = ROOT / "component/kubernetes"
 PROGRAM = '{"image": "localhost/trainstep-tests:1", "command": ["train"]}'
 # What docs/data.md adds.
-DATA = {("", "configmaps", "get"), ("", "secrets", "get"), ("", "persistentvolumeclaims", "get"), ("", "persistentvolumeclaims", "create")}
-REMOTE_DATA = {("", "secrets", "create"), ("", "persistentvolumeclaims", "get"), ("", "persistentvolumeclaims", "create")}
+CLAIMS = {("", "persistentvolumeclaims", verb) for verb in ("get", "create", "patch")}
+DATA = {("", "configmaps", "get"), ("", "secrets", "get")} | CLAIMS
+REMOTE_DATA = {("", "secrets", "create")} | CLAIMS
 # What only `check` looks at: quotas, and the namespace's labels of Pod Security.
 QUOTAS = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]}
 LABELS = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}

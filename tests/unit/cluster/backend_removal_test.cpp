@@ -27,6 +27,8 @@ struct Removal {
   plan::Plan plan = kinds::test::example("Job", 1);
   Facts facts;
   std::deque<Reply> answers;
+  Reply claim = Reply::silent();
+  std::vector<Json> patches;  // of it
   std::vector<std::string> asked, told;
   int gone = 0, followed = 0;
   std::optional<Error> failed;
@@ -39,6 +41,10 @@ struct Removal {
 
   void remove(bool at_once) {
     h.server.serve([this](const FakeTransport::Asked& request) {
+      if (request.request.url.path.ends_with("/persistentvolumeclaims/ckpts")) {
+        if (request.request.method == "PATCH") patches.push_back(Json::parse(request.request.body));
+        return claim;
+      }
       if (!request.request.url.path.ends_with(plan.job_name)) return Reply::silent();
       auto line = request.request.method;
       if (!request.request.body.empty()) line += " " + to_text(Json::parse(request.request.body).at("preconditions"));
@@ -366,4 +372,44 @@ TEST_CASE("of a job that was kept for another attempt, the deadline is that of t
   REQUIRE(judged);
   CHECK(judged->state == kinds::Judgement::State::failed);
   CHECK(judged->reason == (kept && !own ? follow::kept_in_vain : "DeadlineExceeded"));
+}
+
+namespace {
+
+// Ended, with a claim that the job's Workflow owns as well.
+struct Ended : Removal {
+  Ended() {
+    belongs_to_a_workflow();
+    plan.pvc_name = "ckpts";
+    Json owners = Json::array({{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", plan.job_name}, {"uid", "u"}}});
+    owners.push_back({{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}});
+    Json object = {{"metadata", {{"name", "ckpts"}, {"uid", "c"}, {"resourceVersion", "7"}, {"ownerReferences", owners}}}};
+    object["metadata"]["labels"] = {{"app.kubernetes.io/managed-by", "trainstep"}};
+    claim = Reply::text(to_text(object));
+  }
+  std::optional<std::string> concluded;
+  void conclude(result::VerdictClass verdict_class) {
+    backend->conclude(
+        {verdict_class, "", std::nullopt, false, 0}, [](const std::string&) {}, [this](std::string problem) { concluded = std::move(problem); });
+    h.loop.run(5min);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Ended,
+                 "a claim is kept for the next attempt alone: of a job that was cancelled, or has succeeded and goes, its Workflow keeps none") {
+  answers = {ok(job("u", "5")), refusal(404, "NotFound", "not found", {{"name", plan.job_name}})};
+  using enum result::VerdictClass;
+  const auto verdict = GENERATE(cancelled, succeeded, user, timeout);
+  if (verdict == succeeded) plan.options.cleanup = "always";
+  remove(verdict == cancelled);
+  conclude(verdict);
+  CHECK(concluded == "");
+  const bool goes = verdict == cancelled || verdict == succeeded;
+  REQUIRE(patches.size() == (goes ? 1 : 0));
+  if (!goes) return;
+  const auto& owners = patches[0]["metadata"]["ownerReferences"];
+  REQUIRE(owners.size() == 1);
+  CHECK(owners[0] == Json{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", plan.job_name}, {"uid", "u"}});
 }

@@ -13,15 +13,22 @@ using namespace trainstep::kube::test;
 
 namespace {
 
-const Json job = {{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"metadata", {{"name", "digits-1"}, {"namespace", "ns"}, {"uid", "u"}}}};
+const Json job = {{"apiVersion", "kubeflow.org/v1"},
+                  {"kind", "PyTorchJob"},
+                  {"metadata", {{"name", "digits-1"}, {"namespace", "ns"}, {"uid", "u"}, {"labels", {{"trainstep.dev/run", "run-a"}}}}}};
 
 struct Making {
   Harness h;
   std::vector<std::string> asked;
   std::vector<Json> created;
   std::optional<Result<void>> result;
+  std::vector<std::string> told;
+  std::vector<Json> patches;
+  std::optional<Reply> patched;
+  Companions::Tell tell = [this](const std::string& what) { told.push_back(what); };
 
   std::deque<Reply> looks;  // before `look`
+  bool conflict = false;    // for the first patch
 
   // `look`, `make`: what the API server answers
   void make(std::vector<Companion> companions, Reply look, Reply make) {
@@ -33,10 +40,15 @@ struct Making {
         return first;
       }
       if (request.request.method == "GET") return look;
+      if (request.request.method == "PATCH") {
+        patches.push_back(Json::parse(request.request.body));
+        if (patches.size() == 1 && conflict) return refusal(409, "Conflict", "the object has been modified");
+        return patched.value_or(look);
+      }
       created.push_back(Json::parse(request.request.body));
       return make;
     });
-    const Companions all(*h.client, job, std::move(companions), [&](Result<void> made) { result = std::move(made); });
+    const Companions all(*h.client, job, std::move(companions), tell, [&](Result<void> made) { result = std::move(made); });
     h.loop.run(1min);
   }
 };
@@ -96,7 +108,8 @@ TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goe
       looks.pop_front();
       return first;
     });
-    const Companions all(*h.client, job, {secret("digits-1-keys", {{"minio-secretkey", "s"}})}, [&](Result<void> done) { result = std::move(done); });
+    const Companions all(*h.client, job, {secret("digits-1-keys", {{"minio-secretkey", "s"}})}, tell,
+                         [&](Result<void> done) { result = std::move(done); });
     h.loop.run(1min);
   }
   REQUIRE((result && *result));
@@ -106,9 +119,82 @@ TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goe
 }
 
 TEST_CASE_METHOD(Making, "one of a job before that never goes is named") {
-  const Companions all(*h.client, job, {claim("scratch", "20Gi", "")}, [&](Result<void> done) { result = std::move(done); });
+  const Companions all(*h.client, job, {claim("scratch", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
   h.server.serve([&](const FakeTransport::Asked&) { return owned_by("before"); });
   h.loop.run(10min);
   REQUIRE((result && !*result));
   CHECK(result->error().message == "scratch for the job: one of a job that is gone is still there");
+}
+
+namespace {
+
+// A claim that another run's job has been given.
+Json of_another_run() {
+  Json shared = {{"metadata", {{"name", "shared"}, {"uid", "c"}, {"resourceVersion", "7"}}}};
+  shared["metadata"]["labels"] = {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", "run-b"}};
+  shared["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "b-1"}, {"uid", "b"}}});
+  return shared;
+}
+Reply shown(const Json& object) { return Reply::text(to_text(object)); }
+
+}  // namespace
+
+TEST_CASE_METHOD(Making, "a claim that was made for another run's job becomes this one's as well") {
+  conflict = GENERATE(false, true);
+  make({claim("shared", "20Gi", "")}, shown(of_another_run()), made());
+  REQUIRE((result && *result));
+  REQUIRE(patches.size() == (conflict ? 2 : 1));
+  CHECK(patches.back()["metadata"]["resourceVersion"] == "7");
+  const auto owners = patches.back()["metadata"]["ownerReferences"];
+  REQUIRE(owners.size() == 2);
+  CHECK(owners[0]["uid"] == "b");
+  CHECK(owners[1]["uid"] == "u");
+  CHECK(created.empty());
+  CHECK(told.empty());
+}
+
+TEST_CASE_METHOD(Making, "who may not change such a claim is told with whom it goes, and runs all the same") {
+  patched = refusal(403, "Forbidden", "cannot patch resource");
+  make({claim("shared", "20Gi", "")}, shown(of_another_run()), made());
+  REQUIRE((result && *result));
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].find("it goes with Job b-1") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Making, "a claim that somebody keeps, and that of nobody's making here, is never changed") {
+  auto theirs = of_another_run();
+  theirs["metadata"].erase(GENERATE(as<std::string>(), "labels", "ownerReferences"));
+  make({claim("shared", "20Gi", "")}, shown(theirs), made());
+  REQUIRE((result && *result));
+  CHECK(patches.empty());
+}
+
+TEST_CASE_METHOD(Making, "a claim that is being deleted is waited for, and made anew") {
+  auto going = of_another_run();
+  going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
+  looks = {shown(going), shown(going)};
+  make({claim("shared", "20Gi", "")}, absent(), made());
+  REQUIRE((result && *result));
+  CHECK(patches.empty());
+  REQUIRE(created.size() == 1);
+  CHECK(created[0]["metadata"]["labels"]["trainstep.dev/run"] == "run-a");
+  CHECK(told == std::vector<std::string>{"shared is being deleted: waiting for its end, to make it anew"});
+}
+
+TEST_CASE_METHOD(Making, "a claim is also its job's owner's, which outlives a job that is made anew") {
+  auto of_workflow = job;
+  of_workflow["metadata"]["ownerReferences"] =
+      Json::array({{{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}}});
+  h.server.serve([&](const FakeTransport::Asked& request) {
+    if (request.request.method == "GET") return absent();
+    created.push_back(Json::parse(request.request.body));
+    return made();
+  });
+  const Companions all(*h.client, of_workflow, {claim("ckpts", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
+  h.loop.run(1min);
+  REQUIRE((result && *result));
+  const auto owners = created.at(0)["metadata"]["ownerReferences"];
+  REQUIRE(owners.size() == 2);
+  CHECK(owners[0]["uid"] == "u");
+  CHECK(owners[1]["uid"] == "w");
 }

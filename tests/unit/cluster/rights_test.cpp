@@ -118,8 +118,11 @@ TEST_CASE("what goes through the job's prefix needs all keys, and those of the c
 TEST_CASE("a claim that is there needs no right to make one; one that is not does; and what may not be seen is a doubt") {
   plan::Plan plan;
   plan.pvc_name = "scratch";
-  const auto rights = [&](std::optional<bool> there) { return for_data(plan, {.claim_is_there = there}); };
+  const auto rights = [&](std::optional<bool> there, bool of_jobs = false) {
+    return for_data(plan, {.claim_is_there = there, .claim_is_of_jobs = of_jobs});
+  };
   CHECK(rights(true) == Texts{"get persistentvolumeclaims scratch"});
-  CHECK(rights(false) == Texts{"!get persistentvolumeclaims scratch", "!create persistentvolumeclaims"});
-  CHECK(rights(std::nullopt) == Texts{"get persistentvolumeclaims scratch", "create persistentvolumeclaims"});
+  CHECK(rights(true, true) == Texts{"get persistentvolumeclaims scratch", "patch persistentvolumeclaims scratch"});
+  CHECK(rights(false) == Texts{"!get persistentvolumeclaims scratch", "!create persistentvolumeclaims", "patch persistentvolumeclaims scratch"});
+  CHECK(rights(std::nullopt) == Texts{"get persistentvolumeclaims scratch", "create persistentvolumeclaims", "patch persistentvolumeclaims scratch"});
 }

@@ -21,6 +21,7 @@ struct Server {
   plan::Plan plan = kinds::test::example("Job", 1);
   Facts facts;
   Json job;                       // as it is there; null: it is not
+  Json claim;                     // "ckpts", likewise
   std::deque<Reply> discoveries;  // odd answers to the question what is served
   std::deque<Reply> creates;      // answers to creates, in order; then 201
   std::deque<Reply> deletes;      // those to DELETEs that are not carried out
@@ -42,6 +43,12 @@ struct Server {
       return reply;
     }
     if (path.ends_with("/batch/v1")) return Reply::text(discovery);
+    if (path.ends_with("/persistentvolumeclaims/ckpts")) {
+      asked.push_back(request.request.method + " claim");
+      if (request.request.method == "GET") return claim.is_null() ? absent("ckpts") : Reply::text(to_text(claim));
+      patches.push_back(Json::parse(request.request.body));
+      return refused_patch.value_or(Reply::text(to_text(claim)));
+    }
     if (path.ends_with("/pods/step-1")) return own_pod.is_null() ? absent("step-1") : Reply::text(to_text(own_pod));
     const bool dry = request.query("dryRun") == "All";
     asked.push_back(request.request.method + (dry ? " dry" : ""));
@@ -576,4 +583,60 @@ TEST_CASE_METHOD(Server, "with reattach: never a job of an earlier attempt is ma
   REQUIRE(*result);
   CHECK_FALSE((**result).adopted);
   CHECK(asked == Words{"GET", "DELETE", "GET", "POST dry", "POST"});
+}
+
+namespace {
+
+// A job that has failed, and told so, with a claim that was made for it.
+struct Anew : Server {
+  Anew() {
+    plan.pvc_name = "ckpts";
+    job = of_an_earlier_attempt();
+    job["metadata"]["annotations"]["trainstep.dev/outcome"] = "user";
+    job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}}});
+    claim = {{"metadata", {{"name", "ckpts"}, {"uid", "c"}, {"resourceVersion", "7"}}}};
+    claim["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", plan.job_name}, {"uid", "u-0"}}});
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Anew, "before a job is deleted to be made anew, its claim is handed to whoever will own the new one, or to nobody") {
+  const bool of_workflow = GENERATE(true, false);
+  if (of_workflow) facts.workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"};
+  SECTION("we delete it") {}
+  SECTION("somebody else does") { job["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z"; }
+  submit();
+  REQUIRE((result && *result));
+  CHECK(Words(asked.begin(), asked.begin() + 4) == Words{"GET", "GET claim", "PATCH claim", "DELETE"});
+  REQUIRE(patches.size() == 1);
+  const auto& change = patches[0]["metadata"];
+  CHECK(change["resourceVersion"] == "7");
+  CHECK(change["labels"]["trainstep.dev/run"] == plan.run_id);
+  REQUIRE(change["ownerReferences"].size() == (of_workflow ? 1 : 0));
+  if (of_workflow) CHECK(change["ownerReferences"][0]["uid"] == "w");
+}
+
+TEST_CASE_METHOD(Anew, "a claim that outlives the job already is left as it is") {
+  facts.workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"};
+  claim["metadata"]["ownerReferences"].push_back({{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}});
+  submit();
+  REQUIRE((result && *result));
+  CHECK(patches.empty());
+}
+
+TEST_CASE_METHOD(Anew, "who may not keep a claim says that it goes, and goes on; who is not answered deletes nothing") {
+  SECTION("refused") {
+    refused_patch = refusal(403, "Forbidden", "cannot patch resource");
+    submit();
+    REQUIRE((result && *result));
+    CHECK(
+        std::ranges::any_of(told, [](const std::string& line) { return line.starts_with("claim ckpts goes with the job, and what lies there: "); }));
+  }
+  SECTION("not answered") {
+    refused_patch = refusal(503, "ServiceUnavailable", "etcd is away");
+    submit();
+    REQUIRE((result && !*result));
+    CHECK(std::ranges::count(asked, "DELETE") == 0);
+  }
 }
