@@ -139,11 +139,14 @@ class ClusterBackend : public run::Backend {
   void pods_hidden(const kube::ApiError& problem);
   [[nodiscard]] Duration removal_pause(int tries, const kube::ApiError& problem);
   void try_to_remove();
+  void remove_seen();
   void removal_fails(const kube::ApiError& problem);
   void removal_ended(Removal::Outcome outcome);
   void removed();
   void remove_when_settled(std::function<void(std::string)> done);
   void remove_to_the_end(bool taken, std::function<void(std::string)> done);
+  [[nodiscard]] bool leaves_claim() const;
+  void hand_on_claim(std::function<void()> then);
   void release_claim(std::function<void(std::string)> done, const std::string& problem);
   void mark(const result::Verdict& verdict, std::function<void(std::string)> done);
   void tell(std::string text) { emit(follow::Told{std::move(text)}); }
@@ -152,6 +155,7 @@ class ClusterBackend : public run::Backend {
     m_sink({m_client.loop().now(), std::move(what)});
   }
   [[nodiscard]] kube::Path job_path() const;
+  [[nodiscard]] kube::Path claim_path() const { return {"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}; }
 
   // How often it is tried to take away the deadline of a job that is followed already: at most 60 times in the hour that it has.
   static constexpr Duration next_lift{60'000};

@@ -133,6 +133,10 @@ void ClusterBackend::try_to_remove() {
     m_timer = m_client.loop().after(Duration(0), [this] { left_to_follower(is_followed); });
     return;
   }
+  leaves_claim() ? hand_on_claim([this] { remove_seen(); }) : remove_seen();
+}
+
+void ClusterBackend::remove_seen() {
   Removal::Order order{job_path(), m_uid, m_version};
   order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
   // A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
@@ -208,7 +212,23 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   if (verdict.verdict_class == cancelled && !m_awaits_pods) return done("");  // its removal is accepted; nobody waits for it
   if (m_removal_wanted && m_gone) return remove_to_the_end(true, std::move(done));
   if (!m_removal_wanted && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? done("") : mark(verdict, std::move(done));
-  remove_when_settled(std::move(done));
+  if (succeeded_well || !leaves_claim()) return remove_when_settled(std::move(done));
+  hand_on_claim([this, done = std::move(done)] { remove_when_settled(done); });
+}
+
+// The claim that was made for the job is the next attempt's, but has no owner that outlives the job. Whoever is about to be killed has no time for
+// it.
+bool ClusterBackend::leaves_claim() const {
+  return !m_plan.pvc_name.empty() && !m_facts.workflow && m_facts.retry != Retry::none && !m_removal_at_once && !m_dies_at;
+}
+
+void ClusterBackend::hand_on_claim(std::function<void()> then) {
+  const auto change = [this](const Json& claim) { return handed_on(claim, m_uid, Json::array(), m_plan.run_id); };
+  m_claim_change = std::make_unique<ClaimChange>(
+      m_client, claim_path(), kube::Retry{claim_patience}, change, [this, then = std::move(then)](const std::optional<kube::ApiError>& problem) {
+        if (problem) m_cleanup_tell ? m_cleanup_tell(goes_with_job(m_plan.pvc_name, *problem)) : tell(goes_with_job(m_plan.pvc_name, *problem));
+        then();
+      });
 }
 
 // Else the claim that was made for the job would stay until the Workflow goes.
@@ -217,8 +237,7 @@ void ClusterBackend::release_claim(std::function<void(std::string)> done, const 
   own(job, m_facts);
   const auto change = [job, run = m_plan.run_id](const Json& claim) { return is_made_for_jobs(claim, run) ? released(claim, job) : Json(); };
   m_claim_change = std::make_unique<ClaimChange>(
-      m_client, kube::Path{"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""},
-      kube::Retry{std::min(claim_patience, time_for_cleanup())}, change,
+      m_client, claim_path(), kube::Retry{std::min(claim_patience, time_for_cleanup())}, change,
       [this, done = std::move(done), problem](const std::optional<kube::ApiError>& refusal) {
         if (refusal) m_cleanup_tell(fmt::format("claim {} stays until the Workflow is deleted: {}", m_plan.pvc_name, refusal->error.message));
         done(problem);

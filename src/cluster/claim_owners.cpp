@@ -43,7 +43,7 @@ Json change_to(const Json& claim, Json owners) { return owners == owners_of(clai
 
 }  // namespace
 
-Json claim_labels(const Json& job) { return {{maker_label, "trainstep"}, {std::string(run_label), text(at(metadata_of(job), "labels"), run_label)}}; }
+Json claim_labels(const std::string& run) { return {{maker_label, "trainstep"}, {std::string(run_label), run}}; }
 
 bool is_made_for_jobs(const Json& claim, const std::string& run) {
   const auto* labels = at(metadata_of(claim), "labels");
@@ -63,6 +63,10 @@ bool is_before(const Json& owner, const Json& job) {
   return text(&owner, "kind") == text(&job, "kind") && text(&owner, "name") == text(metadata_of(job), "name") && text(&owner, "uid") != uid_of(job);
 }
 
+std::string goes_with_job(const std::string& claim, const kube::ApiError& problem) {
+  return fmt::format("claim {} goes with the job, and what lies there: {}", claim, problem.error.message);
+}
+
 std::string shown_owners(const Json& object) {
   std::string all;
   for (const auto& owner : owners_of(object)) all += fmt::format("{}{} {}", all.empty() ? "" : ", ", text(&owner, "kind"), text(&owner, "name"));
@@ -74,12 +78,12 @@ Json joined(const Json& claim, const Json& job) {
   return change_to(claim, with(without(owners_of(claim), [&](const Json& owner) { return is_before(owner, job); }), ours));
 }
 
-Json handed_on(const Json& claim, const std::string& job_uid, const Json& heirs, const Json& labels) {
+Json handed_on(const Json& claim, const std::string& job_uid, const Json& heirs, const std::string& run) {
   const auto owners = owners_of(claim);
   const bool kept = !heirs.empty() && with(owners, heirs) == owners;
   if (!has(owners, job_uid) || kept) return {};
   const auto others = without(owners, [&](const Json& owner) { return text(&owner, "uid") == job_uid; });
-  return {{"ownerReferences", with(others, heirs)}, {"labels", labels}};
+  return {{"ownerReferences", with(others, heirs)}, {"labels", claim_labels(run)}};
 }
 
 Json released(const Json& claim, const Json& job) {

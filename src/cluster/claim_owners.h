@@ -12,14 +12,16 @@
 
 namespace trainstep::cluster {
 
-// The labels of such a claim, of the run of this job.
-Json claim_labels(const Json& job);
+// The labels of such a claim.
+Json claim_labels(const std::string& run);
 // This program has made it for jobs. One without owners is whose that took them away, but for that of a run whose job is just made anew.
 bool is_made_for_jobs(const Json& claim, const std::string& run);
 // The job, and those who own it, as owners of something else.
 Json owners_for(const Json& job);
 // It is of a job that had the name and kind of this one before.
 bool is_before(const Json& owner, const Json& job);
+// What to say where a change is refused that would let it outlive its job.
+std::string goes_with_job(const std::string& claim, const kube::ApiError& problem);
 // "Job a-1, Workflow train-x7"
 std::string shown_owners(const Json& object);
 
@@ -27,7 +29,7 @@ std::string shown_owners(const Json& object);
 // `job` uses it from now on. An earlier job of that name owns it no more.
 Json joined(const Json& claim, const Json& job);
 // The job with this uid is about to be deleted, and another one of its run follows, which `heirs` will own.
-Json handed_on(const Json& claim, const std::string& job_uid, const Json& heirs, const Json& labels);
+Json handed_on(const Json& claim, const std::string& job_uid, const Json& heirs, const std::string& run);
 // No other job follows this one, which goes, or has gone: its owners keep the claim no more, unless another job uses it.
 Json released(const Json& claim, const Json& job);
 

@@ -65,11 +65,12 @@ void Companions::look() {
     if (!answer && answer.error().status != 403) return finish(std::move(answer.error().error));
     const bool going = answer && at(metadata_of(*answer), "deletionTimestamp") != nullptr;
     if (going || (answer && is_of_job_before(*answer))) return await_gone(going);
-    if (answer && m_companions[m_at].may_be_there && is_made_for_jobs(*answer, text(at(metadata_of(m_job), "labels"), run_label)))
-      return join(*answer);
+    if (answer && m_companions[m_at].may_be_there && is_made_for_jobs(*answer, run())) return join(*answer);
     made();
   });
 }
+
+std::string Companions::run() const { return text(at(metadata_of(m_job), "labels"), run_label); }
 
 void Companions::made() {
   ++m_at;
@@ -115,7 +116,7 @@ void Companions::await_gone(bool going) {
 void Companions::create() {
   auto object = m_companions[m_at].object;
   object["metadata"]["ownerReferences"] = owners_for(m_job);
-  if (m_companions[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(m_job);
+  if (m_companions[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(run());
   m_call = m_client.create(path(false), object, false, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
     if (!answer && answer.error().reason == "AlreadyExists") {

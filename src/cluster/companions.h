@@ -43,6 +43,7 @@ class Companions {
   void await_gone(bool going);
   void join(const Json& claim);
   void made();
+  [[nodiscard]] std::string run() const;
   void finish(Result<void> result);
   [[nodiscard]] kube::Path path(bool with_name) const;
 

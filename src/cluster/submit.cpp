@@ -373,16 +373,15 @@ void Submission::mark(Json object) {
 void Submission::keep_claim(const std::string& uid, std::function<void()> then) {
   if (m_plan.pvc_name.empty()) return then();
   const auto* owners = at(metadata_of(m_manifest), "ownerReferences");
-  const auto change = [uid, heirs = owners == nullptr ? Json::array() : *owners, labels = claim_labels(m_manifest)](const Json& claim) {
-    return handed_on(claim, uid, heirs, labels);
+  const auto change = [uid, heirs = owners == nullptr ? Json::array() : *owners, run = m_plan.run_id](const Json& claim) {
+    return handed_on(claim, uid, heirs, run);
   };
-  m_claim_change = std::make_unique<ClaimChange>(
-      m_client, kube::Path{"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, patient(), change,
-      [this, then = std::move(then)](const std::optional<kube::ApiError>& problem) {
-        if (problem && problem->error.kind == ErrorKind::unavailable) return fail(problem->error);
-        if (problem) m_sink.tell(fmt::format("claim {} goes with the job, and what lies there: {}", m_plan.pvc_name, problem->error.message));
-        then();
-      });
+  m_claim_change = std::make_unique<ClaimChange>(m_client, kube::Path{"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, patient(),
+                                                 change, [this, then = std::move(then)](const std::optional<kube::ApiError>& problem) {
+                                                   if (problem && problem->error.kind == ErrorKind::unavailable) return fail(problem->error);
+                                                   if (problem) m_sink.tell(goes_with_job(m_plan.pvc_name, *problem));
+                                                   then();
+                                                 });
 }
 
 void Submission::replace(const std::string& uid) {

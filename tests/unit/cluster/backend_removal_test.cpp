@@ -39,7 +39,7 @@ struct Removal {
 
   void belongs_to_a_workflow() { facts.workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"}; }
 
-  void remove(bool at_once) {
+  void watch() {
     h.server.serve([this](const FakeTransport::Asked& request) {
       if (request.request.url.path.ends_with("/persistentvolumeclaims/ckpts")) {
         if (request.request.method == "PATCH") patches.push_back(Json::parse(request.request.body));
@@ -63,6 +63,9 @@ struct Removal {
       if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error;
     });
     h.loop.run(1s);
+  }
+  void remove(bool at_once) {
+    watch();
     meanwhile();
     begun = h.loop.now();
     backend->remove_job({at_once});
@@ -412,4 +415,29 @@ TEST_CASE_METHOD(Ended,
   const auto& owners = patches[0]["metadata"]["ownerReferences"];
   REQUIRE(owners.size() == 1);
   CHECK(owners[0] == Json{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", plan.job_name}, {"uid", "u"}});
+}
+
+TEST_CASE_METHOD(Ended, "where no Workflow owns the job, a step that is retried leaves the claim of its failed job to the next attempt") {
+  using enum result::VerdictClass;
+  facts.workflow.reset();
+  facts.retry = GENERATE(Retry::none, Retry::may_follow);
+  const bool at_once = GENERATE(false, true);
+  answers = {ok(job("u", "5")), refusal(404, "NotFound", "not found", {{"name", plan.job_name}})};
+  SECTION("the verdict ends it") {
+    remove(at_once);
+    CHECK(gone == 1);
+  }
+  SECTION("it goes in the clean-up") {
+    watch();
+    backend->conclude({at_once ? succeeded : user, "", std::nullopt, false, 0}, [](const std::string&) {}, [](const std::string&) {});
+    h.loop.run(5min);
+  }
+  const bool kept = facts.retry != Retry::none && !at_once;
+  CHECK(std::ranges::any_of(asked, [](const std::string& what) { return what.starts_with("DELETE"); }));
+  REQUIRE(patches.size() == (kept ? 1 : 0));
+  if (!kept) return;
+  const auto owners = patches[0]["metadata"]["ownerReferences"];
+  REQUIRE(owners.size() == 1);
+  CHECK(owners[0]["uid"] == "w");  // whoever else owns it
+  CHECK(patches[0]["metadata"]["labels"]["trainstep.dev/run"] == plan.run_id);
 }

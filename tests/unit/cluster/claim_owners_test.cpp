@@ -62,16 +62,16 @@ TEST_CASE("a job that uses a claim becomes its owner beside others, as does who 
 }
 
 TEST_CASE("the claim of a job that is made anew is its heirs', or nobody's for the moment") {
-  const auto labels = claim_labels(job("a", "1"));
+  const auto labels = claim_labels("run-a");
   const auto own = job_ref("a", "1");
   const auto other = job_ref("b", "2");
   const auto heirs = list({workflow});
-  CHECK(handed_on(claim_of(list({own, workflow})), "1", heirs, labels).is_null());  // it stays as it is
-  CHECK(handed_on(claim_of(list({own})), "1", heirs, labels) == Json{{"ownerReferences", heirs}, {"labels", labels}});
-  CHECK(handed_on(claim_of(list({own, other})), "1", list({}), labels) == Json{{"ownerReferences", list({other})}, {"labels", labels}});
-  CHECK(handed_on(claim_of(list({own})), "1", list({}), labels) == Json{{"ownerReferences", list({})}, {"labels", labels}});
-  CHECK(handed_on(claim_of(list({other})), "1", list({}), labels).is_null());
-  CHECK(handed_on(claim_of(list({})), "1", heirs, labels).is_null());
+  CHECK(handed_on(claim_of(list({own, workflow})), "1", heirs, "run-a").is_null());  // it stays as it is
+  CHECK(handed_on(claim_of(list({own})), "1", heirs, "run-a") == Json{{"ownerReferences", heirs}, {"labels", labels}});
+  CHECK(handed_on(claim_of(list({own, other})), "1", list({}), "run-a") == Json{{"ownerReferences", list({other})}, {"labels", labels}});
+  CHECK(handed_on(claim_of(list({own})), "1", list({}), "run-a") == Json{{"ownerReferences", list({})}, {"labels", labels}});
+  CHECK(handed_on(claim_of(list({other})), "1", list({}), "run-a").is_null());
+  CHECK(handed_on(claim_of(list({})), "1", heirs, "run-a").is_null());
   CHECK(labels == Json{{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", "run-a"}});
 }
 
