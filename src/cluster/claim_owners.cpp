@@ -31,12 +31,19 @@ Json with(Json owners, const Json& more) {
   return owners;
 }
 
-template <typename Leaves>
-Json without(const Json& owners, Leaves leaves) {
+Json without(const Json& owners, const std::function<bool(const Json&)>& leaves) {
   Json rest = Json::array();
   for (const auto& owner : owners)
     if (!leaves(owner)) rest.push_back(owner);
   return rest;
+}
+
+// Not as a controller, and without holding up its deletion.
+Json reference(const Json* object, const Json* named) {
+  Json owner = Json::object();
+  for (const auto* key : {"apiVersion", "kind"}) owner[key] = text(object, key);
+  for (const auto* key : {"name", "uid"}) owner[key] = text(named, key);
+  return owner;
 }
 
 Json change_to(const Json& claim, Json owners) { return owners == owners_of(claim) ? Json() : Json{{"ownerReferences", std::move(owners)}}; }
@@ -51,11 +58,8 @@ bool is_made_for_jobs(const Json& claim, const std::string& run) {
 }
 
 Json owners_for(const Json& job) {
-  Json owners = Json::array(
-      {{{"apiVersion", text(&job, "apiVersion")}, {"kind", text(&job, "kind")}, {"name", text(metadata_of(job), "name")}, {"uid", uid_of(job)}}});
-  for (const auto& owner : owners_of(job))  // not as its controller, and without holding up its deletion
-    owners.push_back(
-        {{"apiVersion", text(&owner, "apiVersion")}, {"kind", text(&owner, "kind")}, {"name", text(&owner, "name")}, {"uid", text(&owner, "uid")}});
+  Json owners = Json::array({reference(&job, metadata_of(job))});
+  for (const auto& owner : owners_of(job)) owners.push_back(reference(&owner, &owner));
   return owners;
 }
 

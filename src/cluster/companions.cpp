@@ -89,9 +89,11 @@ void Companions::join(const Json& claim) {
       m_timer = m_client.loop().after(look_again, [this] { look(); });
       return;
     }
-    if (!answer)
-      m_tell(fmt::format("claim {} was made for other jobs, and cannot be made this one's as well: it goes with {} ({})", path(true).name,
-                         shown_owners(claim), answer.error().error.message));
+    if (!answer) {
+      const auto owners = shown_owners(claim);
+      m_tell(fmt::format("claim {} was made for other jobs, and cannot be made this one's as well: it {}{} ({})", path(true).name,
+                         owners.empty() ? "stays" : "goes with ", owners, answer.error().error.message));
+    }
     made();
   });
 }
