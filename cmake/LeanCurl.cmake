@@ -1,5 +1,6 @@
 # CURL::libcurl for the static release: Debian's source package of curl, HTTP and HTTPS only. tools/build_curl.sh makes it when the first target that
 # links it is built, and keeps it in the cache (tools/lib.sh) by version and flags.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/build_curl.sh)
 execute_process(
   COMMAND ${PROJECT_SOURCE_DIR}/tools/build_curl.sh --where ${TRAINSTEP_ARCH}
   OUTPUT_VARIABLE LEAN_CURL

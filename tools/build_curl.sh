@@ -12,9 +12,10 @@ configure_flags=(
   --disable-ftp --disable-file --disable-ldap --disable-ldaps --disable-rtsp --disable-dict --disable-telnet --disable-tftp --disable-pop3
   --disable-imap --disable-smb --disable-smtp --disable-gopher --disable-mqtt --disable-ntlm --disable-ntlm-wb --disable-kerberos-auth
   --disable-negotiate-auth --disable-aws --disable-tls-srp --disable-unix-sockets --disable-cookies --disable-doh --disable-alt-svc --disable-hsts
-  --disable-manual --disable-libcurl-option --disable-netrc --disable-progress-meter --disable-dateparse
+  --disable-manual --disable-libcurl-option --disable-netrc --disable-progress-meter --disable-dateparse --disable-mime
+  --disable-get-easy-options --disable-headers-api --disable-verbose
 )
-compiler_flags="-O2 -ffunction-sections -fdata-sections"
+compiler_flags="-Os -ffunction-sections -fdata-sections"
 
 where=
 if [[ ${1:-} == --where ]]; then
