@@ -81,7 +81,11 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
       .transport = network,
       .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
       .seed = static_cast<std::uint64_t>(++m_truth.lives),
-      .tell = [&](const std::string& line) { m_truth.story.tell("agent", "{}", line); },
+      .tell =
+          [&](const std::string& line) {
+            m_truth.story.tell("agent", "{}", line);
+            m_truth.uploads_may_stay = m_truth.uploads_may_stay || line.find("has begun to upload may stay there") != std::string::npos;
+          },
       .run_program = [&](const agent::Outlived& outlived) { return training.emplace(life, m_truth, m_task, kept, end).go(outlived); },
       .signals =
           [&](auto listener) {
