@@ -283,11 +283,37 @@ def test_a_user_who_may_not_put_the_model_where_it_belongs(job):
     job.server.allow("data", job.keys, ["s3:ListBucket"])
     job.server.allow("models", job.keys, ["s3:PutObject"], f"{job.name}/job/*")
     job.server.allow("models", job.keys, ["s3:ListBucket"])
-    job.task["finishing_limit"] = 2
-    done = job.run(check=3)
-    assert "AccessDenied" in done.stderr and "tried again" in done.stderr
-    assert "the training ended well, but its outputs are not complete" in done.stderr
+    done = job.run(check=2)
+    assert "outputs could not be delivered: model: " in done.stderr and "AccessDenied" in done.stderr
+    assert "inputs: " not in done.stderr, "nothing was fetched, and no program has begun"
     assert not job.record.exists() and not job.delivered.exists()
+
+
+@pytest.mark.parametrize("missing", ["s3:ListBucket", "s3:PutObject"])
+def test_keys_that_lack_a_right_that_the_delivery_needs(job, missing):
+    job.put({"a": b"1"})
+    job.keys = job.server.make_user(f"user-{job.name}")
+    job.server.allow("data", job.keys, ["s3:GetObject"], "*")
+    job.server.allow("data", job.keys, ["s3:ListBucket"])
+    job.server.allow("models", job.keys, ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"], f"{job.name}/job/*")
+    if missing != "s3:PutObject":
+        job.server.allow("models", job.keys, ["s3:PutObject"], f"{job.name}/model/*")
+    if missing != "s3:ListBucket":
+        job.server.allow("models", job.keys, ["s3:ListBucket"])
+    done = job.run(check=2)
+    assert "outputs could not be delivered: model: " in done.stderr and "AccessDenied" in done.stderr
+    assert not job.record.exists() and not job.delivered.exists()
+
+
+def test_keys_that_may_do_just_what_the_delivery_needs(job):
+    job.put({"a": b"1"})
+    job.keys = job.server.make_user(f"user-{job.name}")
+    job.server.allow("data", job.keys, ["s3:GetObject"], "*")
+    job.server.allow("data", job.keys, ["s3:ListBucket"])
+    job.server.allow("models", job.keys, ["s3:PutObject"], f"{job.name}/*")
+    job.server.allow("models", job.keys, ["s3:ListBucket"])
+    job.run(check=0)
+    assert job.record.exists() and job.delivered.exists()
 
 
 @dataclasses.dataclass
