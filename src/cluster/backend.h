@@ -61,6 +61,7 @@ class ClusterBackend : public run::Backend {
   void follow_log(const follow::FollowLog& order) override;
   void end_log(const follow::EndLog& order) override;
   void look_again() override;
+  void watch_pod_events() override;
   void remove_job(const follow::RemoveJob& order) override;
   void hold_output(Pressure pressure) override;
   void keep_job(const follow::KeepJob& order) override;

@@ -88,6 +88,12 @@ struct WarningSeen {
   std::string version = {};       // of the event object: the same one is told again after every list
   std::optional<Time> last = {};  // when it happened last, by the cluster's clock
 };  // a Warning event of this job or of what it is made of, never of another object that has, or had, the name
+struct PodWarningSeen {
+  MemberIndex member;
+  std::string uid;      // of the pod
+  std::string reason;   // "FailedMount"
+  std::string message;  // of the kubelet, or of the controller that attaches volumes
+};  // a Warning event of a pod, as it happened or happened again; what was told before WatchPodEvents is not known
 struct LogComplete {
   MemberIndex member;
   std::string attempt;  // as FollowLog named it
@@ -108,7 +114,8 @@ struct ServerTrouble {
 struct Event {
   Time at;
   std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
-               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden, JobFollowed>
+               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden, JobFollowed,
+               PodWarningSeen>
       what;
 };
 
@@ -153,7 +160,8 @@ struct EndLog {
   bool restarted;
   bool gone = false;  // its pod does not exist any more: another of the same name is not to be read in its place
 };  // its container has ended: read the rest, then LogComplete
-struct LookAgain {};  // at the job and all its pods, now; PodsListed follows
+struct LookAgain {};       // at the job and all its pods, now; PodsListed follows
+struct WatchPodEvents {};  // from now on, as PodWarningSeen; given once
 struct RemoveJob {
   // The run is cancelled: whatever has become of the job meanwhile, and whoever follows it. Else it is the one that was seen, or is looked at again:
   // one that has succeeded since is left to its Workflow, one that another attempt of its step has taken up to that attempt.
@@ -163,7 +171,7 @@ struct KeepJob {};  // it is left to the next attempt, and must end if none come
 struct Finish {
   result::Verdict verdict;
 };  // nothing more is to be seen
-using Action =
-    std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, LookAgain, RemoveJob, KeepJob, Finish>;
+using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, LookAgain, WatchPodEvents, RemoveJob,
+                            KeepJob, Finish>;
 
 }  // namespace trainstep::follow

@@ -224,6 +224,10 @@ void JobFollower::on(const TimerFired& fired, Time at) {
       return evaluate(at);
     case deletion_over:
       return check_deletion(at);
+    case unexplained:
+      return ask_for_events();
+    case scheduler_silent:
+      return tell_of_schedulers(at);
     case waits_beside:
       if (const auto what = goes_on_beside(); !what.empty()) warn(what);
       return;

@@ -12,6 +12,7 @@
 
 #include "follow/machine.h"
 #include "follow/pending.h"
+#include "follow/pod_trouble.h"
 
 namespace trainstep::follow {
 
@@ -43,9 +44,10 @@ struct JobRules {
 //   any other removal: a job that another attempt of the step has taken up is left to it (interrupted)
 //   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
 //   nothing is said of a job that is not known: what became of it is told by who has seen it
-//   looking on: no order but those for logs is ever given, whatever happens
+//   looking on: no order but those for logs and events is ever given, whatever happens
 //   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
-// The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_phases.cpp phases, pending and limits, job_verdict.cpp the end.
+// The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_pending.cpp what keeps them from running, job_phases.cpp phases and
+// limits, job_verdict.cpp the end.
 class JobFollower : public Machine {
  public:
   JobFollower(Rules rules, JobRules job_rules);
@@ -55,7 +57,19 @@ class JobFollower : public Machine {
 
  private:
   // limit_phase + n belongs to phase n.
-  enum Timer : int { limit_total, operator_absent, pending_over, settle_over, logs_over, heartbeat, limit_phase, waits_beside = 100, deletion_over };
+  enum Timer : int {
+    limit_total,
+    operator_absent,
+    pending_over,
+    settle_over,
+    logs_over,
+    heartbeat,
+    limit_phase,
+    waits_beside = 100,
+    deletion_over,
+    unexplained,
+    scheduler_silent
+  };
 
   // What is known of a member beyond MemberState: its pods.
   struct Slot {
@@ -65,6 +79,7 @@ class JobFollower : public Machine {
     bool ended = false;                   // the end of `attempt`, or of a pod in which none began, has been seen
     int failures = 0;                     // of this pod's attempts
     std::optional<Pending> pending;       // why the pod does not run
+    PodTrouble trouble;                   // the same, as its events tell it
     std::string earlier_attempt;
     std::optional<MemberState> earlier;  // the last attempt that failed and was replaced by a newer one
   };
@@ -85,6 +100,7 @@ class JobFollower : public Machine {
   void on(const PodSeen& seen, Time at);
   void on(const PodGone& gone, Time at);
   void on(const WarningSeen& seen, Time at);
+  void on(const PodWarningSeen& seen, Time at);
   void on(const MemberOutput& output, Time at);
   void on(const LogComplete& complete, Time at);
   void on(const CancelSeen& seen, Time at);
@@ -108,7 +124,10 @@ class JobFollower : public Machine {
   // pods
   void look_at_pod(MemberIndex member, Time at);
   void look_at_attempt(MemberIndex member, const kinds::ContainerView& container, Time at);
-  void look_at_pending(MemberIndex member);
+  void look_at_pending(MemberIndex member, Time at);
+  void await_explanation(const Slot& slot);
+  void ask_for_events();
+  void tell_of_schedulers(Time at);
   void attempt_begins(MemberIndex member, const kinds::ContainerView& container, Time at);
   void attempt_ends(MemberIndex member, Ending ending, Time at);
   void tell_failure(MemberIndex member);
@@ -185,6 +204,8 @@ class JobFollower : public Machine {
   bool m_looking = false;        // LookAgain was ordered
   bool m_listed_twice = false;   // … because no pod that was listed after the job's end shows why it failed
   bool m_fresh = false;          // everything has just been looked at
+  // Their timers run; no others are needed.
+  bool m_events_awaited = false, m_schedulers_awaited = false;
   // To be checked when that is so.
   bool m_operator_is_due = false, m_limit_is_due = false, m_deletion_is_due = false;
   bool m_deleting = false;   // somebody else deletes the job

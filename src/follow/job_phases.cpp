@@ -1,9 +1,8 @@
-// JobFollower: phases, what keeps the job from running, and limits.
+// JobFollower: phases and limits.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "follow/job_follower.h"
 
@@ -13,16 +12,6 @@ using Life = MemberState::Life;
 using State = kinds::Judgement::State;
 
 namespace {
-
-// As a word of its own: "train-1-worker-1" is not "train-1-worker-10".
-bool names(std::string_view message, std::string_view name) {
-  const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.'; };
-  for (auto at = message.find(name); at != std::string_view::npos; at = message.find(name, at + 1)) {
-    const auto end = at + name.size();
-    if ((at == 0 || !part(message[at - 1])) && (end == message.size() || !part(message[end]))) return true;
-  }
-  return false;
-}
 
 constexpr Duration unheeded_is_told{120'000};
 
@@ -148,65 +137,6 @@ Duration JobFollower::earlier(result::Phase phase) const {
 
 // All phases together.
 Duration JobFollower::whole(Time at) const { return m_adopted ? (*m_adopted - *m_created) + (at - *m_found) : at - m_began; }
-
-PendingClock::Present JobFollower::present() const {
-  PendingClock::Present present{};
-  const auto take = [&](const std::optional<Pending>& pending) {
-    if (!pending) return;
-    auto& place = present.at(static_cast<std::size_t>(pending->kind));
-    if (place == nullptr) place = &*pending;
-  };
-  for (const auto& slot : m_slots) take(slot.pending);
-  for (const auto& warning : m_warnings)
-    if (!warning.stale) take(warning.pending);
-  return present;
-}
-
-void JobFollower::check_pending(Time at) {
-  check_staleness();
-  const auto seen = m_judgement.state == State::suspended ? PendingClock::Present{} : present();
-  m_pending_clock.see(seen, at);
-  const auto due = m_unreachable || m_job_rules.looks_on ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
-  // Our clock may jump: it has lasted too long when the timer for it says so, too.
-  const bool timed = m_pending_check && due.pending != nullptr && *m_pending_check == at + due.left;
-  const bool over = due.pending != nullptr && due.left <= Duration{} && !timed;
-  if (over && !m_fresh && due.lasted > Duration{}) return look_again();
-  if (over) {
-    m_pending = *due.pending;
-    const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; it has been so for {}", describe(due.lasted));
-    return decide(
-        {due.pending->verdict_class, due.pending->what() + lasted, std::nullopt, due.pending->verdict_class == result::VerdictClass::system, 0}, at,
-        true);
-  }
-  tell_pending(seen);
-  if (due.pending == nullptr || m_pending_check == at + due.left) return;
-  m_pending_check = at + due.left;
-  start_timer(pending_over, due.left);
-}
-
-// Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them. So is one that names a pod which
-// is there, or was last told before a pod was made: what stands in the way still is told again at the next try.
-void JobFollower::check_staleness() {
-  const bool all = std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
-  for (auto& warning : m_warnings)
-    for (const auto& slot : m_slots) {
-      if (warning.stale || !(all || slot.pod)) continue;
-      warning.stale =
-          all || names(warning.seen.message, slot.pod->name) || (warning.seen.last && slot.pod->created && *slot.pod->created > *warning.seen.last);
-    }
-}
-
-void JobFollower::tell_pending(const PendingClock::Present& present) {
-  const auto gravest = std::ranges::find_if(present, [](const Pending* pending) { return pending != nullptr; });
-  if (gravest == present.end()) return m_pending.reset();
-  const auto& now = **gravest;
-  // A pull's message goes to and fro between trying and waiting; what the scheduler misses is news, but not for the next pod again.
-  const bool news = !m_pending || m_pending->kind != now.kind || (!now.limit && m_pending->cause != now.cause);
-  m_pending = now;
-  if (!news) return;
-  const auto limit = m_job_rules.looks_on ? std::nullopt : follow::limit_of(now, m_rules.limits);
-  warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
-}
 
 void JobFollower::look_again() {
   if (!std::exchange(m_looking, true)) m_actions.emplace_back(LookAgain{});

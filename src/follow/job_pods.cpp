@@ -17,8 +17,6 @@ using State = kinds::Judgement::State;
 
 namespace {
 
-constexpr std::string_view back_off = "Back-off pulling image";
-constexpr Duration cause_unknown{900'000};  // the kubelet tries again every five minutes
 constexpr Duration beside_is_told{60'000};  // a sidecar may need a moment to notice that it is alone
 
 std::string attempt_name(const kinds::PodView& pod, const ContainerView& container) { return fmt::format("{}/{}", pod.uid, container.restarts); }
@@ -55,7 +53,8 @@ void JobFollower::on(const PodSeen& seen, Time at) {
   }
   slot.pod = std::make_unique<kinds::PodView>(seen.pod);
   look_at_pod(seen.member, at);
-  look_at_pending(seen.member);
+  look_at_pending(seen.member, at);
+  await_explanation(slot);
   evaluate(at);
 }
 
@@ -101,6 +100,7 @@ void JobFollower::leave_pod(MemberIndex member, bool gone) {
   slot.began = slot.ended = false;
   slot.failures = 0;
   slot.pending.reset();
+  slot.trouble = {};
 }
 
 void JobFollower::look_at_pod(MemberIndex member, Time at) {
@@ -213,20 +213,6 @@ void JobFollower::replaced(MemberIndex member) {
   if (!slot.ended || state.life != Life::failed) return;
   slot.earlier = state;
   slot.earlier_attempt = slot.attempt;
-}
-
-void JobFollower::look_at_pending(MemberIndex member) {
-  auto& slot = m_slots[member];
-  auto pending = pending_of(m_rules.members[member], *slot.pod);
-  // Between two tries the kubelet only says that it waits; what it said of the try tells more.
-  const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
-  const auto waits = pending && pending->kind == Pending::Kind::image ? pending->cause.find(back_off) : std::string::npos;
-  // Kubelets since 1.32 repeat it behind these words.
-  const bool says_why = waits != std::string::npos && pending->cause.find(": ", waits) != std::string::npos;
-  if (waits != std::string::npos && !says_why && of_a_pull) return;
-  // Nobody has seen why, it may be an overloaded registry: one of the next tries tells.
-  if (waits != std::string::npos && !says_why) pending->limit = cause_unknown;
-  slot.pending = std::move(pending);
 }
 
 void JobFollower::open_log(MemberIndex member) {

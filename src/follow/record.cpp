@@ -33,7 +33,7 @@ template <typename Io>
 void describe(Io& io, PodView& v) {
   io("name", v.name), io("uid", v.uid), io("created", v.created), io("node", v.node), io("phase", v.phase), io("reason", v.reason);
   io("message", v.message), io("deleting", v.deleting), io("unschedulable", v.unschedulable), io("disruption", v.disruption),
-      io("scheduled", v.scheduled);
+      io("scheduled", v.scheduled), io("considered", v.considered), io("scheduler", v.scheduler), io("sandboxed", v.sandboxed);
   io("init_containers", v.init_containers), io("containers", v.containers);
 }
 template <typename Io>
@@ -136,6 +136,10 @@ void describe(Io& io, WarningSeen& v) {
   io("object", v.object), io("reason", v.reason), io("message", v.message), io("version", v.version), io("last", v.last);
 }
 template <typename Io>
+void describe(Io& io, PodWarningSeen& v) {
+  io("member", v.member), io("uid", v.uid), io("reason", v.reason), io("message", v.message);
+}
+template <typename Io>
 void describe(Io& io, LogComplete& v) {
   io("member", v.member), io("attempt", v.attempt);
 }
@@ -181,7 +185,7 @@ using What = decltype(Event::what);
 constexpr const char* event_names[] = {"prepared",    "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
                                        "timer",       "told",           "job_found",    "job",          "job_gone",       "pod",
                                        "pod_gone",    "warning",        "log_complete", "cancel",       "eviction",       "server_trouble",
-                                       "pods_listed", "job_kept",       "pods_hidden",  "job_followed"};
+                                       "pods_listed", "job_kept",       "pods_hidden",  "job_followed", "pod_warning"};
 static_assert(std::size(event_names) == std::variant_size_v<What>);
 
 template <std::size_t Index>

@@ -89,6 +89,8 @@ void read_conditions(const Json* status, PodView& pod) {
   for (const auto& condition : *conditions) {
     const auto type = text(&condition, "type");
     const auto value = text(&condition, "status");
+    if (type == "PodScheduled") pod.considered = true;
+    if (type == "PodReadyToStartContainers" && value == "True") pod.sandboxed = true;
     if (type == "PodScheduled" && value == "False") pod.unschedulable = text(&condition, "message");
     if (type == "PodScheduled" && value == "True") pod.scheduled = time(&condition, "lastTransitionTime");
     if (type == "DisruptionTarget" && value == "True") pod.disruption = text(&condition, "reason");
@@ -119,6 +121,7 @@ PodView read_pod(const Json& object) {
   pod.deleting = member(metadata, "deletionTimestamp") != nullptr;
   const auto* spec = member(&object, "spec");
   pod.node = text(spec, "nodeName");
+  pod.scheduler = text(spec, "schedulerName");
   pod.phase = text(status, "phase");
   pod.reason = text(status, "reason");
   pod.message = text(status, "message");
@@ -138,7 +141,7 @@ void trim_pod(Json& object) {
   const auto spec = object.find("spec");
   if (spec == object.end() || !spec->is_object()) return;
   Json kept = Json::object();
-  for (const auto* key : {"nodeName", "initContainers"})
+  for (const auto* key : {"nodeName", "schedulerName", "initContainers"})
     if (const auto value = spec->find(key); value != spec->end()) kept[key] = std::move(*value);
   *spec = std::move(kept);
 }

@@ -43,6 +43,9 @@ struct PodView {
   bool deleting = false;
   std::string unschedulable;      // the scheduler's message, while it finds no place ("" otherwise)
   std::optional<Time> scheduled;  // when it was given its node
+  bool considered = false;        // a scheduler has said something of it
+  std::string scheduler;          // which one it is to be; may be empty
+  bool sandboxed = false;         // its volumes and its network are there (condition PodReadyToStartContainers, on by default since 1.29)
   std::string disruption;         // reason of a true DisruptionTarget condition: "PreemptionByScheduler", "EvictionByEvictionAPI", …
   std::vector<ContainerView> init_containers, containers;
 

@@ -40,6 +40,7 @@ class Backend {
   virtual void follow_log(const follow::FollowLog& /*order*/) {}
   virtual void end_log(const follow::EndLog& /*order*/) {}
   virtual void look_again() {}
+  virtual void watch_pod_events() {}
   virtual void remove_job(const follow::RemoveJob& /*order*/) {}
   // The log's reader does not keep up, or does again: those who write into pipes of ours wait, and nothing is lost meanwhile.
   virtual void hold_output(Pressure /*pressure*/) {}

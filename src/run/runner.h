@@ -44,6 +44,7 @@ class Runner {
   void perform(const follow::FollowLog& order) { m_backend.follow_log(order); }
   void perform(const follow::EndLog& order) { m_backend.end_log(order); }
   void perform(const follow::LookAgain&) { m_backend.look_again(); }
+  void perform(const follow::WatchPodEvents&) { m_backend.watch_pod_events(); }
   void perform(const follow::RemoveJob& order) { m_backend.remove_job(order); }
   void perform(const follow::KeepJob& order) { m_backend.keep_job(order); }
   void perform(const follow::Finish& finish);

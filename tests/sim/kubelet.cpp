@@ -59,6 +59,8 @@ Trouble trouble_of(PodFate::Start start) {
     case runtime_busy:
       return {"CreateContainerError", "context deadline exceeded", "CreateContainerError"};
     case config_missing:
+    case volume_missing:
+    case volume_busy:
     case runs:
       break;
   }
@@ -145,8 +147,11 @@ void Kubelet::bound(const LifePtr& life) {
   using enum PodFate::Start;
   const auto wanted = life->fate.start;
   if (wanted == runs) return later(life->fate.pulling, life, [this, life] { start(life); });
-  later(life->fate.pulling, life, [this, life] { try_in_vain(life); });
-  if (wanted == registry_busy || wanted == runtime_busy)
+  if (wanted == volume_missing || wanted == volume_busy)
+    later(Duration{100}, life, [this, life] { mount_in_vain(life, Duration{500}); });
+  else
+    later(life->fate.pulling, life, [this, life] { try_in_vain(life); });
+  if (wanted == registry_busy || wanted == runtime_busy || wanted == volume_busy)
     later(life->fate.pulling + life->fate.starts_after, life, [this, life] {
       ++life->turn;
       start(life);
@@ -174,6 +179,18 @@ void Kubelet::try_in_vain(const LifePtr& life) {
     });
   if (life->fate.start != PodFate::Start::image_pull)
     later(m_random.between(Duration{40'000}, Duration{300'000}), life, [this, life] { try_in_vain(life); });
+}
+
+// Of a volume the pod's status says nothing. Kubelets try again after twice the time, two minutes at most (goroutinemap/exponentialbackoff).
+void Kubelet::mount_in_vain(const LifePtr& life, Duration pause) {
+  const auto pod = m_store.by_uid(life->who.uid);
+  if (pod == nullptr) return;
+  if (life->fate.start == PodFate::Start::volume_missing)
+    write_event(m_store, *pod, "Warning", "FailedMount", "MountVolume.SetUp failed for volume \"volume-0\" : secret \"keys\" not found");
+  else
+    write_event(m_store, *pod, "Warning", "FailedAttachVolume",
+                "Multi-Attach error for volume \"pvc-1\" Volume is already exclusively attached to one node and can't be attached to another");
+  later(pause, life, [this, life, next = std::min(pause * 2, Duration{122'000})] { mount_in_vain(life, next); });
 }
 
 void Kubelet::start(const LifePtr& life) {

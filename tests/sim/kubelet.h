@@ -28,7 +28,7 @@ struct PodIdentity {
 inline constexpr auto sidecar_name = "aaa-proxy";
 
 struct PodFate {
-  enum class Start { runs, image_pull, invalid_image, config_missing, registry_busy, runtime_busy };
+  enum class Start { runs, image_pull, invalid_image, config_missing, volume_missing, registry_busy, runtime_busy, volume_busy };
   enum class End { exits, oom, evicted, node_lost, vanishes };
   struct Line {
     Duration after;  // the start
@@ -100,6 +100,7 @@ class Kubelet {
   void bound(const LifePtr& life);
   void tell_waiting(const LifePtr& life, const std::string& reason, const std::string& message);
   void try_in_vain(const LifePtr& life);
+  void mount_in_vain(const LifePtr& life, Duration pause);
   void start(const LifePtr& life);
   void write_lines(const LifePtr& life);
   void end(const LifePtr& life, PodFate::End how, int code);

@@ -264,11 +264,12 @@ void harm(const Scenario& scenario, Random& random, const PodIdentity& who, PodF
   }
   if (scenario.fate == Fate::image_pull) fate.start = PodFate::Start::image_pull;
   if (scenario.fate == Fate::pull_fails_a_while) {
-    fate.start = random.chance(0.7) ? PodFate::Start::registry_busy : PodFate::Start::runtime_busy;
+    using enum PodFate::Start;
+    fate.start = random.chance(0.5) ? registry_busy : random.chance(0.5) ? runtime_busy : volume_busy;
     fate.starts_after = scenario.acts_for;
   }
   if (scenario.fate == Fate::invalid_image) fate.start = PodFate::Start::invalid_image;
-  if (scenario.fate == Fate::config_missing) fate.start = PodFate::Start::config_missing;
+  if (scenario.fate == Fate::config_missing) fate.start = random.chance(0.5) ? PodFate::Start::config_missing : PodFate::Start::volume_missing;
   if (scenario.fate == Fate::unschedulable) fate.schedulable.reset();
   if (scenario.fate == Fate::unschedulable_a_while) fate.schedulable = scenario.acts_for;
 }

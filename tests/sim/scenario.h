@@ -24,7 +24,7 @@ enum class Fate {
   backoff_exhausted,  // … fails every time
   image_pull,
   invalid_image,
-  config_missing,  // a Secret that does not exist
+  config_missing,  // a Secret that does not exist, as a variable or a volume
   unschedulable_a_while,
   unschedulable,  // with a limit
   quota_a_while,
@@ -38,7 +38,7 @@ enum class Fate {
   preempted,  // suspended while it runs, resumed later
   deleted_by_somebody,
   stranger,            // the name is taken by somebody else's job
-  pull_fails_a_while,  // a registry that is overloaded, a runtime that does not answer in time
+  pull_fails_a_while,  // a registry that is overloaded, a runtime that does not answer in time, a volume on another node
   operator_restarts,   // nobody looks at the job for the first minutes of its life
   pod_vanishes,        // `victim`, once: its end is never seen
 };

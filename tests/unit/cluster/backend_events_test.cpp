@@ -1,6 +1,7 @@
 // Whose events count: those of this very job, and of the Job that its launcher is.
 #include "cluster/backend.h"
 #include "support/catch.h"
+#include "support/pods.h"
 #include "unit/kinds/example.h"
 #include "unit/kube/harness.h"
 
@@ -98,4 +99,42 @@ TEST_CASE_METHOD(Following, "where Jobs may not be looked at, events from before
   events = {event("Job", name + "-launcher", "earlier", "2026-11-21T07:59:59Z"), event("Job", name + "-launcher", "later", "2026-11-21T08:00:00Z")};
   follow();
   CHECK(heard == Words{"later"});
+}
+
+TEST_CASE("of the events of pods those of this job's count, as they happen, once they are wanted") {
+  Harness h;
+  const auto plan = kinds::test::example("Job", 1);
+  const Facts facts;
+  const Json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", "5"}}}};
+  auto pod = test::pod(plan.job_name + "-x", "mine", test::creating());
+  pod["metadata"]["labels"] = {{"batch.kubernetes.io/job-name", plan.job_name}, {"batch.kubernetes.io/controller-uid", "u"}};
+  pod["metadata"]["ownerReferences"] = Json::array({{{"kind", "Job"}, {"name", plan.job_name}, {"uid", "u"}, {"controller", true}}});
+  const auto happens = [](const Json& object) {
+    auto again = object;
+    again["metadata"]["resourceVersion"] = "10";
+    return to_text(Json{{"type", "MODIFIED"}, {"object", again}}) + "\n";
+  };
+  int asked = 0;
+  h.server.serve([&](const FakeTransport::Asked& request) {
+    const bool watch = request.query("watch") == "true";
+    const bool of_pods = request.query("fieldSelector") == "involvedObject.kind=Pod,type=Warning";
+    if (of_pods) ++asked;
+    if (of_pods && watch)
+      return Reply{.pieces = {{Duration(0), happens(event("Pod", plan.job_name + "-x", "mine")) + happens(event("Pod", "another", "not ours"))}},
+                   .end = Reply::End::open};
+    if (watch) return Reply::silent();
+    if (of_pods) return list_of({event("Pod", plan.job_name + "-x", "mine", "2026-11-21T07:00:00Z")});
+    return list_of(request.request.url.path.ends_with("/pods") ? std::vector{pod} : std::vector<Json>{});
+  });
+  std::vector<std::string> heard;
+  ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), job, true});
+  backend.prepare([&](const follow::Event& what) {
+    if (const auto* warning = std::get_if<follow::PodWarningSeen>(&what.what)) heard.push_back(warning->uid + " " + warning->reason);
+  });
+  h.loop.run(5s);
+  CHECK(asked == 0);
+  backend.watch_pod_events();
+  h.loop.run(5s);
+  CHECK(asked == 2);
+  CHECK(heard == Words{"mine FailedCreate"});
 }

@@ -24,6 +24,8 @@ kinds::PodView full_pod() {
   pod.deleting = true;
   pod.unschedulable = "0/3 nodes";
   pod.scheduled = t0;
+  pod.considered = pod.sandboxed = true;
+  pod.scheduler = "volcano";
   pod.disruption = "TerminationByKubelet";
   kinds::ContainerView container;
   container.name = "train";
@@ -69,6 +71,7 @@ std::vector<Event> one_of_each() {
   add(JobKept{});
   add(PodsHidden{"no"});
   add(JobFollowed{});
+  add(PodWarningSeen{1, "u", "r", "m"});
   return events;
 }
 

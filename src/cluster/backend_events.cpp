@@ -1,0 +1,109 @@
+// ClusterBackend: Warning events of the job, of the Job that is its MPI launcher, and of its pods.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/backend.h"
+#include "cluster/objects.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration lasts = std::chrono::hours(1);  // an hour of waiting costs 12 requests at most, with an MPIJob's launcher and a log
+
+// When an event happened last; series are the newer form (events.k8s.io), which the core API shows, too.
+std::optional<Time> last_time(const Json& event) {
+  for (const auto& written : {text(at(&event, "series"), "lastObservedTime"), text(&event, "lastTimestamp"), text(&event, "eventTime"),
+                              text(&event, "firstTimestamp"), text(metadata_of(event), "creationTimestamp")})
+    if (const auto time = from_rfc3339(written)) return time;
+  return std::nullopt;
+}
+
+bool is_owned_by(const Json& object, const std::string& uid) {
+  const auto* owners = at(metadata_of(object), "ownerReferences");
+  return owners != nullptr && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
+}
+
+}  // namespace
+
+// Events only explain: where they may not be read, the job runs all the same.
+void ClusterBackend::watch_events(const std::string& object) {
+  kube::WatchOptions events;
+  events.path = {"v1", "events", m_name_space, "", ""};
+  events.field_selector = "involvedObject.name=" + object + ",type=Warning";
+  events.timeout = lasts;
+  kube::Watch::Sink sink;
+  sink.synced = [this](const std::vector<Json>& items) {
+    for (const auto& item : items) look_at_event(item);
+  };
+  sink.changed = [this](const Json& item) { look_at_event(item); };
+  sink.deleted = [](const Json&) {};
+  sink.failed = [this, first = object == m_plan.job_name](const kube::ApiError& problem) {
+    if (first) tell(fmt::format("events may not be read ({}): why pods are missing is not told", problem.error.message));
+  };
+  m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(events), std::move(sink)));
+}
+
+// Events outlive their objects by an hour, and any object may have the job's name: only those of this very job count.
+void ClusterBackend::look_at_event(const Json& object) {
+  const auto* about = at(&object, "involvedObject");
+  if (metadata_of(object) == nullptr) return;
+  if (text(about, "kind") == m_resource.kind && text(about, "name") == m_plan.job_name) {
+    if (text(about, "uid") == m_uid) tell_warning(object);
+  } else if (has_launcher_job() && text(about, "kind") == "Job" && text(about, "name") == launcher_name()) {
+    look_at_launcher(object);
+  }
+}
+
+// Its Job's uid is not known beforehand. Where it may not be looked at, an event that came after the MPIJob was made is taken for its own.
+void ClusterBackend::look_at_launcher(const Json& event) {
+  const auto uid = text(at(&event, "involvedObject"), "uid");
+  if (const auto known = m_launchers.find(uid); known != m_launchers.end()) {
+    if (known->second) tell_warning(event);
+    return;
+  }
+  auto& waiting = m_unsure[uid];
+  waiting.push_back(event);
+  if (waiting.size() > 1) return;
+  const auto asked = m_client.get({"batch/v1", "jobs", m_name_space, launcher_name(), ""}, {}, {}, [this, uid](const kube::Answer& answer) {
+    const auto events = std::move(m_unsure.extract(uid).mapped());
+    const bool hidden = !answer && answer.error().status != 404;
+    if (!hidden) m_launchers[uid] = answer && uid_of(*answer) == uid && is_owned_by(*answer, m_uid);
+    for (const auto& one : events)
+      if (hidden ? is_younger(one) : m_launchers.at(uid)) tell_warning(one);
+  });
+  m_asked.push_back(asked);
+}
+
+bool ClusterBackend::is_younger(const Json& event) const {
+  const auto made = from_rfc3339(text(metadata_of(event), "creationTimestamp"));
+  const auto job = from_rfc3339(m_created);
+  return !made || !job || *made >= *job;
+}
+
+void ClusterBackend::tell_warning(const Json& event) {
+  const auto* about = at(&event, "involvedObject");
+  emit(follow::WarningSeen{fmt::format("{} {}", text(about, "kind"), text(about, "name")), text(&event, "reason"), text(&event, "message"),
+                           text(metadata_of(event), "resourceVersion"), last_time(event)});
+}
+
+// Of all pods of the namespace: a gang's are too many to be asked for one by one. What was told before is of unknown age, and is told again if it
+// lasts.
+void ClusterBackend::watch_pod_events() {
+  kube::WatchOptions events;
+  events.path = {"v1", "events", m_name_space, "", ""};
+  events.field_selector = "involvedObject.kind=Pod,type=Warning";
+  events.timeout = lasts;
+  kube::Watch::Sink sink;
+  sink.synced = [](const std::vector<Json>&) {};
+  sink.changed = [this](const Json& event) {
+    const auto pod = m_pods.find(text(at(&event, "involvedObject"), "uid"));
+    if (pod != m_pods.end()) emit(follow::PodWarningSeen{pod->second, pod->first, text(&event, "reason"), text(&event, "message")});
+  };
+  sink.deleted = [](const Json&) {};
+  sink.failed = [](const kube::ApiError&) {};
+  m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(events), std::move(sink)));
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,131 @@
+// JobFollower: what keeps the job from running, and for how long that may be.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "follow/job_follower.h"
+
+namespace trainstep::follow {
+namespace {
+
+constexpr std::string_view back_off = "Back-off pulling image";
+constexpr Duration cause_unknown{900'000};  // the kubelet tries again every five minutes
+
+// As a word of its own: "train-1-worker-1" is not "train-1-worker-10".
+bool names(std::string_view message, std::string_view name) {
+  const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.'; };
+  for (auto at = message.find(name); at != std::string_view::npos; at = message.find(name, at + 1)) {
+    const auto end = at + name.size();
+    if ((at == 0 || !part(message[at - 1])) && (end == message.size() || !part(message[end]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void JobFollower::on(const PodWarningSeen& seen, Time at) {
+  auto& slot = m_slots.at(seen.member);
+  if (!slot.pod || slot.pod->uid != seen.uid) return;
+  slot.trouble.hear(seen, at);
+  evaluate(at);
+}
+
+void JobFollower::look_at_pending(MemberIndex member, Time at) {
+  auto& slot = m_slots[member];
+  auto pending = pending_of(m_rules.members[member], *slot.pod);
+  if (!pending) pending = slot.trouble.pending(m_rules.members[member], *slot.pod, at);
+  // Between two tries the kubelet only says that it waits; what it said of the try tells more.
+  const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
+  const auto waits = pending && pending->kind == Pending::Kind::image ? pending->cause.find(back_off) : std::string::npos;
+  // Kubelets since 1.32 repeat it behind these words.
+  const bool says_why = waits != std::string::npos && pending->cause.find(": ", waits) != std::string::npos;
+  if (waits != std::string::npos && !says_why && of_a_pull) return;
+  // Nobody has seen why, it may be an overloaded registry: one of the next tries tells.
+  if (waits != std::string::npos && !says_why) pending->limit = cause_unknown;
+  slot.pending = std::move(pending);
+}
+
+PendingClock::Present JobFollower::present() const {
+  PendingClock::Present present{};
+  const auto take = [&](const std::optional<Pending>& pending) {
+    if (!pending) return;
+    auto& place = present.at(static_cast<std::size_t>(pending->kind));
+    if (place == nullptr) place = &*pending;
+  };
+  for (const auto& slot : m_slots) take(slot.pending);
+  for (const auto& warning : m_warnings)
+    if (!warning.stale) take(warning.pending);
+  return present;
+}
+
+void JobFollower::check_pending(Time at) {
+  check_staleness();
+  for (MemberIndex i = 0; i < m_slots.size(); ++i)
+    if (m_slots[i].pod && m_slots[i].trouble.any()) look_at_pending(i, at);  // what was told may be over by now
+  const auto seen = m_judgement.state == kinds::Judgement::State::suspended ? PendingClock::Present{} : present();
+  m_pending_clock.see(seen, at);
+  const auto due = m_unreachable || m_job_rules.looks_on ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
+  // Our clock may jump: it has lasted too long when the timer for it says so, too.
+  const bool timed = m_pending_check && due.pending != nullptr && *m_pending_check == at + due.left;
+  const bool over = due.pending != nullptr && due.left <= Duration{} && !timed;
+  if (over && !m_fresh && due.lasted > Duration{}) return look_again();
+  if (over) {
+    m_pending = *due.pending;
+    const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; it has been so for {}", describe(due.lasted));
+    return decide(
+        {due.pending->verdict_class, due.pending->what() + lasted, std::nullopt, due.pending->verdict_class == result::VerdictClass::system, 0}, at,
+        true);
+  }
+  tell_pending(seen);
+  if (due.pending == nullptr || m_pending_check == at + due.left) return;
+  m_pending_check = at + due.left;
+  start_timer(pending_over, due.left);
+}
+
+// Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them. So is one that names a pod which
+// is there, or was last told before a pod was made: what stands in the way still is told again at the next try.
+void JobFollower::check_staleness() {
+  const bool all = std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
+  for (auto& warning : m_warnings)
+    for (const auto& slot : m_slots) {
+      if (warning.stale || !(all || slot.pod)) continue;
+      warning.stale =
+          all || names(warning.seen.message, slot.pod->name) || (warning.seen.last && slot.pod->created && *slot.pod->created > *warning.seen.last);
+    }
+}
+
+void JobFollower::tell_pending(const PendingClock::Present& present) {
+  const auto gravest = std::ranges::find_if(present, [](const Pending* pending) { return pending != nullptr; });
+  if (gravest == present.end()) return m_pending.reset();
+  const auto& now = **gravest;
+  // A pull's message goes to and fro between trying and waiting; what the scheduler misses is news, but not for the next pod again.
+  const bool news = !m_pending || m_pending->kind != now.kind || (!now.limit && m_pending->cause != now.cause);
+  m_pending = now;
+  if (!news) return;
+  const auto limit = m_job_rules.looks_on ? std::nullopt : follow::limit_of(now, m_rules.limits);
+  warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
+}
+
+// Most pods begin in less time, and cost no further request.
+void JobFollower::await_explanation(const Slot& slot) {
+  constexpr Duration usual_start{20'000}, usual_scheduling{120'000};
+  if (begins_unexplained(*slot.pod) && !std::exchange(m_events_awaited, true)) start_timer(unexplained, usual_start);
+  if (awaits_scheduler(*slot.pod) && !slot.trouble.any() && !std::exchange(m_schedulers_awaited, true))
+    start_timer(scheduler_silent, usual_scheduling);
+}
+
+void JobFollower::ask_for_events() {
+  m_events_awaited = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && begins_unexplained(*slot.pod); });
+  if (m_events_awaited) m_actions.emplace_back(WatchPodEvents{});
+}
+
+void JobFollower::tell_of_schedulers(Time at) {
+  m_schedulers_awaited = false;
+  for (auto& slot : m_slots)
+    if (slot.pod && awaits_scheduler(*slot.pod)) slot.trouble.ignored();
+  evaluate(at);
+}
+
+}  // namespace trainstep::follow

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/pod_trouble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace trainstep::follow {
+namespace {
+
+using Kind = Pending::Kind;
+using kinds::ContainerView;
+using result::VerdictClass;
+
+constexpr Duration minutes_5{300'000};
+constexpr Duration minutes_30{1'800'000};
+constexpr Duration between_first_tries{150'000};
+constexpr Duration between_tries{360'000};
+
+bool says(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
+
+// Of volumes (pkg/volume): only the job's settings, or whoever makes what they name, can help.
+bool is_of_settings(std::string_view message) {
+  const bool named = says(message, "secret \"") || says(message, "configmap \"");
+  return (named && says(message, "not found")) || says(message, "references non-existent") || says(message, "hostPath type check failed");
+}
+
+// "Unable to attach or mount volumes: …" sums up what was told of each volume (pkg/kubelet/volumemanager).
+bool is_summary(std::string_view message) {
+  return says(message, "timed out waiting for the condition") || says(message, "context deadline exceeded");
+}
+
+// Reasons: pkg/kubelet/events, pkg/controller/volume/attachdetach.
+std::optional<Pending> pending_of(const PodWarningSeen& warning) {
+  constexpr std::array<std::string_view, 3> volumes{"FailedMount", "FailedAttachVolume", "FailedMapVolume"};
+  constexpr std::array<std::string_view, 2> node{"FailedCreatePodSandBox", "NetworkNotReady"};
+  const auto message = trim(warning.message);
+  if (warning.reason == "FailedMount" && is_of_settings(message))
+    return Pending{Kind::configuration, "", fmt::format(": its volumes cannot be mounted: {}", message), minutes_5};
+  if (std::ranges::find(volumes, warning.reason) != volumes.end()) {
+    const auto* hint = says(message, "Multi-Attach") ? " (such a claim is on one node at a time: another pod may use it there)" : "";
+    return Pending{Kind::container, "", fmt::format(": its volumes cannot be mounted at present: {}{}", message, hint), minutes_30,
+                   VerdictClass::system};
+  }
+  if (std::ranges::find(node, warning.reason) == node.end()) return std::nullopt;
+  return Pending{Kind::container, "", fmt::format(": its node cannot set it up at present: {}", message), minutes_30, VerdictClass::system};
+}
+
+}  // namespace
+
+bool begins_unexplained(const kinds::PodView& pod) {
+  if (pod.node.empty() || pod.sandboxed || pod.deleting || pod.phase != "Pending") return false;
+  const auto unexplained = [](const ContainerView& container) {
+    const bool usual = container.reason.empty() || container.reason == "ContainerCreating" || container.reason == "PodInitializing";
+    return container.state == ContainerView::State::waiting && usual && !container.last;
+  };
+  return std::ranges::all_of(pod.init_containers, unexplained) && std::ranges::all_of(pod.containers, unexplained);
+}
+
+bool awaits_scheduler(const kinds::PodView& pod) { return pod.node.empty() && !pod.considered && !pod.deleting && !pod.over(); }
+
+void PodTrouble::hear(const PodWarningSeen& warning, Time at) {
+  auto pending = pending_of(warning);
+  if (!pending) return;
+  if (m_heard && is_summary(warning.message)) {
+    m_heard->at = at;
+    return;
+  }
+  const auto lasts = pending->kind == Kind::configuration ? between_first_tries : between_tries;
+  m_heard = Heard{std::move(*pending), lasts, at};
+}
+
+std::optional<Pending> PodTrouble::pending(const Member& member, const kinds::PodView& pod, Time at) const {
+  if (m_ignored && awaits_scheduler(pod)) {
+    const auto which = pod.scheduler.empty() ? std::string() : fmt::format(" \"{}\"", pod.scheduler);
+    return Pending{Kind::unschedulable, member.name,
+                   fmt::format(" finds no place: no scheduler has looked at it; is{} running?", which.empty() ? " one" : which), std::nullopt};
+  }
+  if (!m_heard || !begins_unexplained(pod) || at - m_heard->at > m_heard->lasts) return std::nullopt;
+  auto pending = m_heard->pending;
+  pending.who = member.name;
+  return pending;
+}
+
+}  // namespace trainstep::follow
