@@ -216,6 +216,7 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
   const auto attempt = order.attempt;
   sink.lines = [this, member, attempt](std::string_view lines) { emit(follow::MemberOutput{member, lines, attempt}); };
   sink.lost = [this, pod = order.pod](const std::string& what) { emit(follow::Told{fmt::format("log of {}: {}", pod, what), true}); };
+  sink.waits = [this, pod = order.pod](const std::string& what) { emit(follow::Told{fmt::format("log of {}: {}", pod, what), true}); };
   sink.ended = [this] { expect_end(); };
   sink.complete = [this, member, attempt] { emit(follow::LogComplete{member, attempt}); };
   auto& kin = m_log_kin[{order.pod, order.container}];

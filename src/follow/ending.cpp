@@ -83,7 +83,9 @@ Ending ending_of(const PodView& pod, const Termination* termination) {
     take_termination(ending, *end);
   if (init != nullptr) ending.reason = fmt::format("init container {} failed{}{}", init->name, ending.reason.empty() ? "" : ": ", ending.reason);
   if (ending.succeeded()) return ending;
-  ending.disrupted = pod.disrupted() && !ending.reason.starts_with("OOMKilled");
+  // "TopologyAffinityError", "VolumeAttachmentLimitExceeded", …: the kubelet did not admit it.
+  const bool refused = end == nullptr && pod.phase == "Failed" && !pod.reason.empty() && !pod.began() && !pod.over_its_limit();
+  ending.disrupted = refused || (pod.disrupted() && !ending.reason.starts_with("OOMKilled"));
   if (ending.disrupted)
     ending.reason = disruption_of(pod);
   else if (ending.reason.empty() && !pod.reason.empty())

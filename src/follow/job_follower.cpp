@@ -228,10 +228,13 @@ void JobFollower::on(const TimerFired& fired, Time at) {
       return ask_for_events();
     case scheduler_silent:
       return tell_of_schedulers(at);
+    case pods_go:
+      return tell_of_pods_that_go();
     case waits_beside:
       if (const auto what = goes_on_beside(); !what.empty()) warn(what);
       return;
     case settle_over:
+      if (m_judgement.state == State::failed && !first_to_fail() && await_taken()) return;
       m_ends_awaited = false;
       if (m_judgement.state == State::failed && !first_to_fail() && !std::exchange(m_listed_twice, true)) {
         m_listed = false;  // as it was then, perhaps by a server that is behind, and the watch is silent

@@ -68,7 +68,8 @@ class JobFollower : public Machine {
     waits_beside = 100,
     deletion_over,
     unexplained,
-    scheduler_silent
+    scheduler_silent,
+    pods_go
   };
 
   // What is known of a member beyond MemberState: its pods.
@@ -80,6 +81,7 @@ class JobFollower : public Machine {
     int failures = 0;                     // of this pod's attempts
     std::optional<Pending> pending;       // why the pod does not run
     PodTrouble trouble;                   // the same, as its events tell it
+    bool going_told = false;              // that the pod is deleted, and does not end
     std::string earlier_attempt;
     std::optional<MemberState> earlier;  // the last attempt that failed and was replaced by a newer one
   };
@@ -128,6 +130,7 @@ class JobFollower : public Machine {
   void await_explanation(const Slot& slot);
   void ask_for_events();
   void tell_of_schedulers(Time at);
+  void tell_of_pods_that_go();
   void attempt_begins(MemberIndex member, const kinds::ContainerView& container, Time at);
   void attempt_ends(MemberIndex member, Ending ending, Time at);
   void tell_failure(MemberIndex member);
@@ -175,6 +178,9 @@ class JobFollower : public Machine {
   [[nodiscard]] result::Verdict end_verdict();
   [[nodiscard]] result::Verdict failure_verdict() const;
   [[nodiscard]] result::Verdict unexplained_failure() const;
+  [[nodiscard]] std::optional<MemberIndex> taken() const;
+  [[nodiscard]] std::optional<result::Verdict> taken_verdict() const;
+  bool await_taken();
   [[nodiscard]] std::optional<Culprit> first_to_fail() const;
   void keep_for_next(result::Verdict verdict, Time at);
   void remove_instead(const Error& why, Time at);
@@ -205,18 +211,19 @@ class JobFollower : public Machine {
   bool m_listed_twice = false;   // … because no pod that was listed after the job's end shows why it failed
   bool m_fresh = false;          // everything has just been looked at
   // Their timers run; no others are needed.
-  bool m_events_awaited = false, m_schedulers_awaited = false;
+  bool m_events_awaited = false, m_schedulers_awaited = false, m_going_awaited = false;
   // To be checked when that is so.
   bool m_operator_is_due = false, m_limit_is_due = false, m_deletion_is_due = false;
   bool m_deleting = false;   // somebody else deletes the job
   std::string m_finalizers;  // that hold it
   std::optional<EvictionSeen> m_eviction;
   bool m_restarts_are_ours = false;
-  std::string m_hidden;        // why the pods may not be seen; empty: they may
-  bool m_unreachable = false;  // the API server: what is known may be old
-  bool m_over = false;         // the job's own status is final, or we have given it up
-  bool m_gave_up = false;      // it has failed more often than it may: it goes on until it is deleted
-  bool m_ends_awaited = true;  // the pods' own ends may come after the job's
+  std::string m_hidden;          // why the pods may not be seen; empty: they may
+  bool m_unreachable = false;    // the API server: what is known may be old
+  bool m_over = false;           // the job's own status is final, or we have given it up
+  bool m_gave_up = false;        // it has failed more often than it may: it goes on until it is deleted
+  bool m_ends_awaited = true;    // the pods' own ends may come after the job's
+  bool m_grace_awaited = false;  // … of a pod that is taken away, for its grace
   bool m_logs_awaited = true;
   bool m_removing = false;  // RemoveJob was ordered
   bool m_keeping = false;   // KeepJob was ordered

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "follow/ending.h"
 #include "follow/job_follower.h"
 
 namespace trainstep::follow {
@@ -110,15 +111,29 @@ void JobFollower::tell_pending(const PendingClock::Present& present) {
 
 // Most pods begin in less time, and cost no further request.
 void JobFollower::await_explanation(const Slot& slot) {
-  constexpr Duration usual_start{20'000}, usual_scheduling{120'000};
+  constexpr Duration usual_start{20'000}, usual_scheduling{120'000}, usual_end{60'000};
   if (begins_unexplained(*slot.pod) && !std::exchange(m_events_awaited, true)) start_timer(unexplained, usual_start);
   if (awaits_scheduler(*slot.pod) && !slot.trouble.any() && !std::exchange(m_schedulers_awaited, true))
     start_timer(scheduler_silent, usual_scheduling);
+  if (slot.pod->deleting && !slot.pod->over() && !slot.going_told && !std::exchange(m_going_awaited, true)) start_timer(pods_go, usual_end);
 }
 
 void JobFollower::ask_for_events() {
   m_events_awaited = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && begins_unexplained(*slot.pod); });
   if (m_events_awaited) m_actions.emplace_back(WatchPodEvents{});
+}
+
+// Of a node that is lost nobody confirms that its pods have ended: they stay, and their operator makes no others, until the node is removed.
+void JobFollower::tell_of_pods_that_go() {
+  m_going_awaited = false;
+  if (m_over || m_deleting || m_judgement.state == kinds::Judgement::State::suspended) return;
+  for (MemberIndex i = 0; i < m_slots.size(); ++i) {
+    auto& slot = m_slots[i];
+    if (!slot.pod || !slot.pod->deleting || slot.pod->over() || std::exchange(slot.going_told, true)) continue;
+    const auto why = slot.pod->disrupted() ? fmt::format(" ({})", ending_of(*slot.pod, nullptr).reason) : std::string();
+    warn(fmt::format("{} is being deleted{} and has not ended; nothing takes its place before. Does its node {} answer?", m_rules.members[i].name,
+                     why, slot.pod->node));
+  }
 }
 
 void JobFollower::tell_of_schedulers(Time at) {

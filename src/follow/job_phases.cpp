@@ -62,6 +62,9 @@ result::Phase JobFollower::phase_now() const {
   if (there == 0 && !m_hidden.empty() && m_judgement.state == State::running) return running;
   if (there == 0) return queued;
   const auto needed = m_job_rules.needed == 0 ? m_slots.size() : m_job_rules.needed;
+  const bool by_quota = std::ranges::any_of(
+      m_warnings, [](const Warning& warning) { return !warning.stale && warning.pending && warning.pending->kind == Pending::Kind::quota; });
+  if (there < needed && by_quota) return queued;
   if (placed >= needed) return primary_began ? running : starting;
   // An MPI launcher is made when all workers are ready: until then its pod is not missing.
   const bool only_primary_is_missing = !primary_there && placed + 1 == needed && placed > 0;

@@ -101,6 +101,7 @@ void JobFollower::leave_pod(MemberIndex member, bool gone) {
   slot.failures = 0;
   slot.pending.reset();
   slot.trouble = {};
+  slot.going_told = false;
 }
 
 void JobFollower::look_at_pod(MemberIndex member, Time at) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "follow/ending.h"
 #include "follow/job_follower.h"
 #include "follow/reasons.h"
 #include "follow/runtime_words.h"
@@ -18,6 +19,8 @@ using State = kinds::Judgement::State;
 using result::VerdictClass;
 
 namespace {
+
+constexpr std::string_view taken_away = "a replica was taken away from the job";
 
 bool mentions(const kinds::Judgement& judgement, std::string_view words) {
   return judgement.reason.find(words) != std::string::npos || judgement.message.find(words) != std::string::npos;
@@ -143,6 +146,32 @@ std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
   return find([&](MemberIndex i) { return m_members[i].life == Life::stopped && !m_members[i].end().vanished ? &m_members[i] : nullptr; }, earlier);
 }
 
+// Operators call a job failed whose pod is drained, preempted or lost, while that pod still takes its grace.
+std::optional<MemberIndex> JobFollower::taken() const {
+  for (MemberIndex i = 0; i < m_slots.size(); ++i)
+    if (m_slots[i].pod && m_slots[i].pod->disrupted() && m_members[i].life != Life::succeeded) return i;
+  return std::nullopt;
+}
+
+// It may save its work, and tell so: half a minute is what Kubernetes gives it by default.
+bool JobFollower::await_taken() {
+  constexpr Duration usual_grace{45'000};
+  const auto who = taken();
+  if (!who || !m_slots[*who].pod->deleting || m_slots[*who].pod->over() || std::exchange(m_grace_awaited, true)) return false;
+  say(fmt::format("{} is taken away from the job ({}); waiting up to {} for its end", m_rules.members[*who].name,
+                  ending_of(*m_slots[*who].pod, nullptr).reason, describe(usual_grace)));
+  start_timer(settle_over, usual_grace);
+  return true;
+}
+
+std::optional<result::Verdict> JobFollower::taken_verdict() const {
+  const auto who = taken();
+  if (!who) return std::nullopt;
+  auto state = m_members[*who];
+  state.ending = ending_of(*m_slots[*who].pod, nullptr);
+  return result::Verdict{VerdictClass::capacity, std::string(taken_away), failure_of(m_rules, m_members, *who, state), true, 0};
+}
+
 // None of the pods shows a failure: those that failed stay (unless somebody deletes them, or their node is lost), so it may have been anything, if
 // the job itself does not say that it was the program.
 result::Verdict JobFollower::unexplained_failure() const {
@@ -153,6 +182,7 @@ result::Verdict JobFollower::unexplained_failure() const {
   if (m_gave_up && m_pending) text += "; " + m_pending->what();
   const bool of_a_pod_failure_policy = mentions(m_judgement, "failed with exit code");
   if (m_gave_up || by_restarts(m_judgement) || of_a_pod_failure_policy) return {VerdictClass::user, std::move(text), std::nullopt, false, 0};
+  if (auto taken = taken_verdict()) return *std::move(taken);
   const bool any = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
   text += fmt::format("; {}, so whether the training program failed cannot be known", !m_hidden.empty() ? "its pods may not be looked at"
                                                                                       : any             ? "none of its pods shows why"
@@ -180,9 +210,14 @@ result::Verdict JobFollower::failure_verdict() const {
     verdict.retry_can_help = *known == VerdictClass::system;
   }
   const bool stopped = first->state->end().told == VerdictClass::cancelled;  // its agent was, before there was a program
-  if (first->state->end().disrupted || first->state->life == Life::stopped || stopped || mentions(m_judgement, "Evicted")) {
+  const auto& reason = first->state->end().reason;
+  if (reason.starts_with("DeadlineExceeded")) {
+    verdict.verdict_class = VerdictClass::timeout;
+    verdict.message = "the deadline of a pod (activeDeadlineSeconds) has passed";
+  } else if (first->state->end().disrupted || first->state->life == Life::stopped || stopped ||
+             (mentions(m_judgement, "Evicted") && !reason.starts_with("Evicted"))) {
     verdict.verdict_class = VerdictClass::capacity;
-    verdict.message = "a replica was taken away from the job";
+    verdict.message = first->state->started ? taken_away : "a replica was taken away, or refused by its node, before its program began";
     verdict.retry_can_help = true;
   }
   const auto others =

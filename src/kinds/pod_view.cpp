@@ -104,7 +104,19 @@ const ContainerView* PodView::container(const std::string& container_name) const
   return found == containers.end() ? nullptr : &*found;
 }
 
+bool PodView::began() const {
+  const auto has_begun = [](const ContainerView& one) { return one.state != ContainerView::State::waiting || one.last; };
+  return std::ranges::any_of(init_containers, has_begun) || std::ranges::any_of(containers, has_begun);
+}
+
+// The kubelet's words (pkg/kubelet/eviction/eviction_manager.go): "Usage of EmptyDir volume "x" exceeds the limit", "Pod ephemeral local storage
+// usage exceeds the total limit of containers", "Container x exceeded its local ephemeral storage limit".
+bool PodView::over_its_limit() const {
+  return reason == "Evicted" && (message.find(" exceeds the ") != std::string::npos || message.find(" exceeded its ") != std::string::npos);
+}
+
 bool PodView::disrupted() const {
+  if (over_its_limit()) return false;
   constexpr std::array<std::string_view, 8> reasons{
       "Evicted", "NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "UnexpectedAdmissionError", "NodeAffinity"};
   // "OutOfcpu", "OutOfpods", …: the kubelet had no room for what the scheduler sent.

@@ -52,6 +52,10 @@ struct PodView {
   [[nodiscard]] const ContainerView* container(const std::string& container_name) const;
   // The pod has ended, whatever became of it.
   [[nodiscard]] bool over() const { return phase == "Succeeded" || phase == "Failed"; }
+  // One of its containers runs or has run.
+  [[nodiscard]] bool began() const;
+  // It has failed because it used more disk than it may: its own limits, not its node's want.
+  [[nodiscard]] bool over_its_limit() const;
   // Something other than the program ended it: eviction, preemption, loss of its node.
   [[nodiscard]] bool disrupted() const;
 };

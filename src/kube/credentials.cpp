@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
 #include "base/files.h"
@@ -156,6 +157,42 @@ Result<std::string> optional_file(const std::filesystem::path& path) {
   return content;
 }
 
+// A token or certificate that stands in a kubeconfig: whoever logs in again writes a new one there, and the server refuses the old one.
+class RenewedToken : public TokenSource {
+ public:
+  RenewedToken(std::unique_ptr<TokenSource> first, std::string server, std::function<Result<Credentials>()> read)
+      : m_token(std::move(first)), m_server(std::move(server)), m_read(std::move(read)) {}
+
+  Result<std::string> token(Time now) override {
+    if (std::exchange(m_refused, false))
+      if (auto again = m_read(); again && again->server.origin() == m_server) {  // no other server gets to see it
+        m_token = std::move(again->token);
+        m_endpoint = std::move(again->endpoint);
+      }
+    return m_token->token(now);
+  }
+  void refused() override {
+    m_refused = true;
+    m_token->refused();
+  }
+  [[nodiscard]] std::shared_ptr<const http::Endpoint> endpoint() const override { return m_endpoint; }
+
+ private:
+  std::unique_ptr<TokenSource> m_token;
+  std::string m_server;
+  std::function<Result<Credentials>()> m_read;
+  std::shared_ptr<const http::Endpoint> m_endpoint;
+  bool m_refused = false;
+};
+
+// By its name: another context may be the current one by now.
+Result<Credentials> read_again(const std::string& path, const std::string& context) {
+  ASSIGN(const auto config, find_kubeconfig(path));
+  ASSIGN(const auto chosen, choose_context(config, context));
+  if (find(chosen.user.value, "exec") != nullptr) return input_error(chosen.user.where + " has an exec plug-in now");  // nobody may wait for it here
+  return credentials_of(config, context);
+}
+
 }  // namespace
 
 Result<std::optional<Credentials>> in_cluster(const std::filesystem::path& folder) {
@@ -184,7 +221,12 @@ Result<std::optional<Credentials>> in_cluster(const std::filesystem::path& folde
 
 Result<Credentials> from_kubeconfig(const std::string& path, const std::string& context) {
   ASSIGN(const auto config, find_kubeconfig(path));
-  return credentials_of(config, context);
+  ASSIGN(auto credentials, credentials_of(config, context));
+  ASSIGN(const auto chosen, choose_context(config, context));
+  if (find(chosen.user.value, "exec") == nullptr)
+    credentials.token = std::make_unique<RenewedToken>(std::move(credentials.token), credentials.server.origin(),
+                                                       [path, name = chosen.name] { return read_again(path, name); });
+  return credentials;
 }
 
 Result<Credentials> from_kubeconfig_text(const std::string& text, const std::string& what, const std::string& context) {

@@ -13,8 +13,9 @@
 
 namespace trainstep::kube {
 
-// The token, read again when its source says so. Implementations: a fixed one, a file (again when its modification time or size changes, and after
-// 401), an exec plug-in (client.authentication.k8s.io/v1: again before expirationTimestamp and after 401).
+// The token, read again when its source says so. Implementations: a fixed one (one of a kubeconfig's file: that is read again after 401), a file
+// (again when its modification time or size changes, and after 401), an exec plug-in (client.authentication.k8s.io/v1: again before
+// expirationTimestamp and after 401).
 class TokenSource {
  public:
   virtual ~TokenSource() = default;

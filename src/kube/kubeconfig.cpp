@@ -59,6 +59,11 @@ Result<KubeEntry> look_up(const Entries& entries, const std::string& name, const
 Result<Kubeconfig> read_one(const std::filesystem::path& path) {
   auto text = read_file(path, ReadLimits{}.bytes);
   if (!text) return Error{text.error().kind == ErrorKind::not_found ? ErrorKind::not_found : ErrorKind::input, "kubeconfig: " + text.error().message};
+  if (trim(*text).empty()) {  // as kubectl takes it
+    Kubeconfig empty;
+    empty.files = shown(path);
+    return empty;
+  }
   std::error_code ignored;
   return parse_kubeconfig(*text, shown(path), std::filesystem::absolute(path, ignored).parent_path());
 }

@@ -14,10 +14,13 @@ constexpr Duration follow_silence{3'600'000};  // a program may be quiet; the tr
 constexpr Duration read_silence{60'000};
 constexpr Duration steady_after{30'000};  // a connection that lived so long is no reason to pause longer
 constexpr Duration longest_wait_for_start{5'000};
-constexpr Duration last_words{5'000};  // of a pod that is gone, on a connection that is open
-constexpr int patience = 8;            // refusals in a row of what was allowed before: API servers that start answer so
-constexpr int absences_believed = 3;   // of a pod that is not known to be gone: an API server may be behind the others
-constexpr int final_patience = 10;     // answers in a row that are no log, after the end: some two minutes
+constexpr Duration last_words{5'000};      // of a pod that is gone, on a connection that is open
+constexpr int patience = 8;                // refusals in a row of what was allowed before: API servers that start answer so
+constexpr int absences_believed = 3;       // of a pod that is not known to be gone: an API server may be behind the others
+constexpr int final_patience = 10;         // answers in a row that are no log, after the end
+constexpr int few_tries = 6;               // … where it could not be read for long before
+constexpr Duration refusals_end{120'000};  // … and so long
+constexpr Duration refusal_is_told{5'000};
 
 bool holds(const ApiError& error, std::string_view part) { return error.error.message.find(part) != std::string::npos; }
 
@@ -57,6 +60,7 @@ void LogStream::State::reopen() {
   if (stream != 0) client.cancel_stream(std::exchange(stream, 0));
   client.loop().cancel(pause);
   client.loop().cancel(steady_timer);
+  unreadable = refusals > 0 && hopeless.passed();
   tries = refusals = 0;
   open();
 }
@@ -65,6 +69,7 @@ void LogStream::State::head(const http::Response& response) {
   if (response.status / 100 != 2) return;
   opened = true;
   refusals = absences = 0;
+  refusal_told = false;
   client.works(this);
   steady_timer = client.loop().after(steady_after, here(&State::steady));
 }
@@ -102,13 +107,22 @@ void LogStream::State::at_end() {
 }
 
 void LogStream::State::refused(const ApiError& error) {
-  ++refusals;
   const auto refusal = judge(error);
+  if (++refusals == 1) {
+    silent.set(refusal_is_told);
+    hopeless.set(refusals_end);
+  }
+  // The API server answers, but cannot get the log from the pod's node: nothing else tells.
+  if (refusal == Refusal::again && silent.passed() && !std::exchange(refusal_told, true) && sink.waits) {
+    const auto call = sink.waits;
+    call(fmt::format("it cannot be read at present ({}); trying again", error.error.message));
+    if (closed) return;
+  }
   absences = refusal == Refusal::gone ? absences + 1 : 0;
   if (refusal == Refusal::gone && (abandoned || absences >= absences_believed)) return give_up("the pod is gone");
   if (refusal == Refusal::hopeless && !(opened && refusals < patience)) return give_up(error.error.message);
   if (reading_rest && refusal == Refusal::wait && error.status == 400) return complete();  // it never started
-  if (reading_rest && refusals >= final_patience) return give_up(error.error.message);
+  if (reading_rest && (refusals >= (unreadable ? few_tries : final_patience) || hopeless.passed())) return give_up(error.error.message);
   again(Duration(0), refusal == Refusal::wait ? longest_wait_for_start : Duration::max(), error.retry_after);
 }
 

@@ -29,6 +29,8 @@ class LogStream {
     std::function<void(std::string_view lines)> lines;
     // Something is, or may be, missing: "lines between 08:15:30 and 08:16:02 may be missing: the log was rotated", "… : the pod is gone". UTC.
     std::function<void(const std::string& what)> lost;
+    // Optional: the API server answers, and cannot get the log now, from the pod's node most often; why. Once for each such time.
+    std::function<void(const std::string& what)> waits{};
     // Optional: a connection that follows has come to its end – so has the container, or something on the way.
     std::function<void()> ended{};
     // Everything the kubelet still serves has been given, nothing more comes. Only after ended(), or when the log cannot be had (the pod is gone, no

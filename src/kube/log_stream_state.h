@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/longest_line.h"
 #include "http/lines.h"
 #include "kube/log_cursor.h"
@@ -24,7 +25,12 @@ inline constexpr Duration doubt_after_end{10'000};
 
 struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   State(Client& the_client, LogSource the_source, Sink the_sink, std::shared_ptr<LogKin> the_kin)
-      : client(the_client), source(std::move(the_source)), sink(std::move(the_sink)), kin(std::move(the_kin)) {}
+      : client(the_client),
+        source(std::move(the_source)),
+        sink(std::move(the_sink)),
+        kin(std::move(the_kin)),
+        silent(the_client.loop()),
+        hopeless(the_client.loop()) {}
 
   // A member function as a callback, for as long as the stream is there.
   template <typename... Arguments>
@@ -83,6 +89,9 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   int tries = 0;              // connections since there was progress
   int refusals = 0;           // answers in a row that were no log
   int absences = 0;           // of them, in a row, that there is no such pod
+  bool refusal_told = false;  // of those in a row
+  bool unreadable = false;    // for long, when the container ended
+  Deadline silent, hopeless;  // since the first of them: when it is told, and when the rest of a log is given up
 };
 
 }  // namespace trainstep::kube

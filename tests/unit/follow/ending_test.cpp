@@ -71,6 +71,14 @@ TEST_CASE("the reason of a pod's end is the container's, unless the pod was take
       {"could not start, nobody says why", ended(128, "StartError"), pod(), "StartError", false},
       {"what the program left as its message is not the reason", ended(1, "Weird", "bye"), pod(), "Weird", false},
       {"never began", std::nullopt, pod("OutOfcpu", "not enough cpu"), "OutOfcpu: not enough cpu", true},
+      {"its node did not take it", std::nullopt, pod("TopologyAffinityError", "Resources cannot be allocated with Topology locality"),
+       "TopologyAffinityError: Resources cannot be allocated with Topology locality", true},
+      {"it has used more disk than it may", ended(137, "Error"), pod("Evicted", "Usage of EmptyDir volume \"scratch\" exceeds the limit \"1Gi\". "),
+       "Evicted: Usage of EmptyDir volume \"scratch\" exceeds the limit \"1Gi\".", false},
+      {"one of its containers has", ended(137, "Error"), pod("Evicted", "Container train exceeded its local ephemeral storage limit \"2Gi\". "),
+       "Evicted: Container train exceeded its local ephemeral storage limit \"2Gi\".", false},
+      {"its node has no disk left", ended(137, "Error"), pod("Evicted", "The node was low on resource: ephemeral-storage. "),
+       "Evicted: The node was low on resource: ephemeral-storage.", true},
       {"its node is lost, its container was never seen to end", std::nullopt, pod(), "", false},
   };
   for (const auto& row : rows) {

@@ -7,6 +7,7 @@ using namespace trainstep;
 using namespace trainstep::follow;
 using namespace trainstep::follow::test;
 using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
 
 TEST_CASE("the job's own success is success, once its primary's end and log have come") {
   Story story(gang(2));
@@ -337,4 +338,75 @@ TEST_CASE("nothing changes a verdict, and nothing is ordered after it") {
   story.event(BackendFailed{{ErrorKind::unavailable, "x"}});
   story.pass(24h);
   CHECK(story.orders.size() == count);
+}
+
+TEST_CASE("of a job that failed because a pod is taken away that pod's grace is awaited, for a while") {
+  auto rules = job_rules();
+  rules.log_end = 5min;
+  Story story(gang(1), rules);
+  story.all_run();
+  auto pod = story.view(1, runs());
+  pod.deleting = true;
+  pod.disruption = "EvictionByEvictionAPI";
+  story.event(PodSeen{1, pod});
+  story.job(Judged::failed, "PodFailurePolicy", "x");
+  story.pass(5s);
+  CHECK(story.said("worker-0 is taken away from the job (its node was drained (EvictionByEvictionAPI)); waiting up to 45 s for its end"));
+  CHECK(ended(story).empty());
+  SECTION("it ends in time") {
+    story.pass(40s);
+    pod = story.view(1, failed(143));
+    pod.deleting = true;
+    pod.disruption = "EvictionByEvictionAPI";
+    story.event(PodSeen{1, pod});
+  }
+  SECTION("it is gone") {
+    story.pass(40s);
+    story.gone(1);
+  }
+  SECTION("it does not") {
+    story.pass(44s);
+    CHECK_FALSE(story.verdict());
+    story.pass(1min);
+  }
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  check(*story.verdict(), VerdictClass::capacity, 5, "a replica was taken away from the job");
+  CHECK(story.verdict()->first_failure->replica == "worker-0");
+  CHECK_THAT(story.verdict()->first_failure->reason, Contains("its node was drained"));
+}
+
+TEST_CASE("pods that their nodes refuse, that pass a deadline of their own, or use more disk than they may") {
+  struct Row {
+    std::string what;
+    Json status;
+    VerdictClass verdict_class;
+    int code;
+    std::string words;
+  };
+  const auto failed_pod = [](const std::string& reason, const std::string& message, Json containers) {
+    auto result = status("Failed", std::move(containers));
+    result["reason"] = reason;
+    result["message"] = message;
+    return result;
+  };
+  const auto killed = Json::array({container(terminated(137, "Error"))});
+  for (const auto& row : {Row{"refused", failed_pod("TopologyAffinityError", "no NUMA node fits", Json::array()), VerdictClass::capacity, 5,
+                              "refused by its node, before its program began"},
+                          Row{"late", failed_pod("DeadlineExceeded", "Pod was active on the node longer than the specified deadline", killed),
+                              VerdictClass::timeout, 4, "the deadline of a pod (activeDeadlineSeconds) has passed"},
+                          Row{"disk", failed_pod("Evicted", "Usage of EmptyDir volume \"x\" exceeds the limit \"1Gi\". ", killed), VerdictClass::user,
+                              1, "exceeds the limit"}}) {
+    CAPTURE(row.what);
+    Story story(single());
+    story.found();
+    if (row.what != "refused") story.pod(0, runs());
+    story.pod(0, row.status);
+    story.job(Judged::failed, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
+    story.pass(10s);
+    story.logs_complete();
+    story.pass(10min);
+    REQUIRE(story.verdict());
+    check(*story.verdict(), row.verdict_class, row.code, row.words);
+  }
 }

@@ -220,3 +220,32 @@ TEST_CASE("that no scheduler looks at a pod is told after two minutes, and waite
     CHECK_FALSE(story.said("no scheduler"));
   }
 }
+
+TEST_CASE("a pod that is deleted and does not end is told after a minute, once") {
+  Story story(gang(1));
+  story.all_run();
+  auto pod = story.view(1, runs());
+  pod.deleting = true;
+  pod.disruption = "DeletionByTaintManager";
+  story.event(PodSeen{1, pod});
+  story.pass(59s);
+  CHECK_FALSE(story.said("is being deleted"));
+  SECTION("it stays") {
+    story.pass(1s);
+    CHECK(story.said("worker-0 is being deleted (its node was lost or tainted (DeletionByTaintManager)) and has not ended; nothing takes its place"));
+    story.event(PodSeen{1, pod});
+    story.pass(1h);
+    CHECK(story.times_said("is being deleted") == 1);
+    CHECK_FALSE(story.removed());
+  }
+  SECTION("it ends") {
+    story.gone(1);
+    story.pass(1h);
+    CHECK_FALSE(story.said("is being deleted"));
+  }
+  SECTION("the job has ended") {
+    story.job(Judged::succeeded);
+    story.pass(1h);
+    CHECK_FALSE(story.said("worker-0 is being deleted"));
+  }
+}

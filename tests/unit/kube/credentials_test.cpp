@@ -264,6 +264,47 @@ TEST_CASE("the files of KUBECONFIG are merged: what the first one says counts, w
   check_refused(from_kubeconfig(path("nowhere"), ""), {path("nowhere"), "No such file"});
 }
 
+TEST_CASE("an empty file in KUBECONFIG's list says nothing") {
+  const TempDir folder;
+  const auto empty = folder.path() / "empty", full = folder.path() / "config";
+  write(empty, "\n");
+  write(full,
+        "current-context: one\nclusters: [{name: c, cluster: {server: 'https://first'}}]\nusers: [{name: u, user: {token: t}}]\n"
+        "contexts: [{name: one, context: {cluster: c, user: u}}]\n");
+  const Variable list("KUBECONFIG", empty.string() + ":" + full.string());
+  auto merged = from_kubeconfig("", "");
+  REQUIRE(merged);
+  CHECK(token_of(*merged) == "t");
+  check_refused(from_kubeconfig(empty.string(), ""), {"there is no current-context"});
+}
+
+TEST_CASE("a token of a kubeconfig that is refused is read again, for the same context and server only") {
+  const TempDir folder;
+  const auto file = folder.path() / "config";
+  const auto config = [](const std::string& current, const std::string& server, const std::string& user) {
+    return "current-context: " + current + "\nclusters: [{name: c, cluster: {server: '" + server + "'}}]\nusers: [{name: u, user: {" + user +
+           "}}, {name: other, user: {token: others}}]\ncontexts: [{name: one, context: {cluster: c, user: u}}, {name: two, context: {cluster: c, "
+           "user: "
+           "other}}]\n";
+  };
+  write(file, config("one", "https://first", "token: old"));
+  auto credentials = from_kubeconfig(file.string(), "");
+  REQUIRE(credentials);
+  CHECK(token_of(*credentials) == "old");
+  std::string expected = "old";
+  SECTION("it was renewed, while another context became the current one") {
+    write(file, config("two", "https://first", "token: new"));
+    CHECK(token_of(*credentials) == "old");
+    expected = "new";
+  }
+  SECTION("the server is another") { write(file, config("one", "https://second", "token: new")); }
+  SECTION("a plug-in stands there now") { write(file, config("one", "https://first", "exec: {apiVersion: x, command: /bin/false}")); }
+  SECTION("the file is no kubeconfig for a moment") { write(file, "{"); }
+  SECTION("the file is gone") { std::filesystem::remove(file); }
+  credentials->token->refused();
+  CHECK(token_of(*credentials) == expected);
+}
+
 TEST_CASE("without KUBECONFIG it is the file in the home folder, and its absence is said") {
   const TempDir folder;
   const Variable home("HOME", folder.path());

@@ -8,6 +8,7 @@
 using namespace trainstep;
 using namespace trainstep::kube;
 using namespace trainstep::kube::test;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -34,11 +35,16 @@ Reply pod_gone() { return refusal(404, "NotFound", "pods \"p\" not found", {{"na
 struct Reader {
   Harness h;
   Words told;
+  bool tells_waits = false;
   std::unique_ptr<LogStream> stream;
   void begin(bool previous = false) {
     stream = std::make_unique<LogStream>(*h.client, LogSource{"ns", "p", "c", previous},
                                          LogStream::Sink{.lines = [this](std::string_view lines) { told.emplace_back(lines); },
                                                          .lost = [this](const std::string& what) { told.push_back("lost: " + what); },
+                                                         .waits =
+                                                             [this](const std::string& what) {
+                                                               if (tells_waits) told.push_back("waits: " + what);
+                                                             },
                                                          .complete = [this] { told.emplace_back("complete"); }});
   }
   // What was asked, without what is always asked.
@@ -441,4 +447,45 @@ TEST_CASE("a log that is held when its connection is made anew is held there, to
   r.stream->hold(false);
   r.h.loop.run(10s);
   CHECK(r.told == Words{"a\n", "b\n"});
+}
+
+TEST_CASE("a log that cannot be read is told with its cause after some seconds, once each time") {
+  Reader r;
+  r.tells_waits = true;
+  const auto broken = refusal(500, "InternalError", "remote error: tls: internal error");
+  r.h.server.serve([&](const FakeTransport::Asked&) { return broken; });
+  r.begin();
+  r.h.loop.run(4s);
+  CHECK(r.told.empty());
+  r.h.loop.run(10min);
+  REQUIRE(r.told.size() == 1);
+  CHECK_THAT(r.told.front(), Contains("waits: it cannot be read at present") && Contains("tls: internal error"));
+  SECTION("after the end its rest is given up soon, with the cause") {
+    r.stream->ended();
+    r.h.loop.run(10s);
+    REQUIRE(r.told.size() == 3);
+    CHECK_THAT(r.told[1], Contains("lost: no line could be read: ") && Contains("tls: internal error"));
+    CHECK(r.told[2] == "complete");
+  }
+  SECTION("it can be read, and then cannot again") {
+    bool works = true;
+    r.h.server.serve([&](const FakeTransport::Asked&) { return std::exchange(works, false) ? log("10:a\n", Reply::End::whole) : broken; });
+    r.h.loop.run(10min);
+    REQUIRE(r.told.size() == 3);
+    CHECK(r.told[1] == "a\n");
+    CHECK_THAT(r.told[2], Contains("waits: "));
+  }
+}
+
+TEST_CASE("a log that cannot be read when its container ends is given up after two minutes") {
+  Reader r;
+  r.h.server.reply(log("10:a\n", Reply::End::whole));
+  r.h.server.serve([&](const FakeTransport::Asked&) { return refusal(500, "InternalError", "no agent available"); });
+  r.begin();
+  r.h.loop.run(1s);
+  r.stream->ended();
+  r.h.loop.run(30s);
+  CHECK(r.told.back() != "complete");
+  r.h.loop.run(150s);
+  CHECK(r.told.back() == "complete");
 }
