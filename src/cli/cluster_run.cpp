@@ -137,20 +137,17 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
   return plan;
 }
 
-int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
-  // What can be known to be wrong without a server is said at once.
-  const auto plan = plan::make_plan(inputs.request, kinds::names());
-  if (!plan) return fail(command, plan.error());
+int run_in_cluster(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
   if (auto checked = step::check_sources(inputs.request.inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_model_place(inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_outputs(inputs, command.record, command.exit_code_file, command.flags); !checked)
     return fail(command, checked.error());
-  if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
+  if (auto allowed = allow_files(plan); !allowed) return fail(command, allowed.error());
   auto place = find_cluster(command.context, inputs.request.name_space);
   if (!place) return fail(command, place.error());
-  auto recorder = recorder_for(command, inputs, *plan);
+  auto recorder = recorder_for(command, inputs);
   if (!recorder) return fail(command, recorder.error());
-  return ClusterRun(command, inputs, notices_of(inputs, *plan), std::move(*place), std::move(*recorder))();
+  return ClusterRun(command, inputs, notices_of(inputs, plan), std::move(*place), std::move(*recorder))();
 }
 
 }  // namespace trainstep::cli
