@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "base/poll_loop.h"
@@ -14,7 +15,7 @@
 #include "cluster/data.h"
 #include "cluster/session.h"
 #include "kinds/kind.h"
-#include "kube/credentials.h"
+#include "kube/token_source.h"
 #include "log/back_pressure.h"
 #include "process/child.h"
 #include "process/limits.h"
@@ -40,11 +41,16 @@ class ClusterRun {
         m_notices(std::move(notices)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
         m_network(m_loop, m_listeners.own_log(), place.credentials.server.origin()),
-        m_session(m_loop, m_network.transport(), std::make_shared<kube::Credentials>(std::move(place.credentials)), options(place), listeners()),
+        m_credentials(std::make_shared<kube::Credentials>(std::move(place.credentials))),
+        m_session(m_loop, m_network.transport(), m_credentials, options(place), listeners()),
         m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_session.hold_output(pressure); }) {}
 
   int operator()() {
-    const process::Signals signals(m_loop, [this](int signal) { m_over ? m_reader.hurry() : m_session.request_stop(signal); });
+    const process::Signals signals(m_loop, [this](int signal) {
+      if (m_over) return m_reader.hurry();
+      kube::hurry_token(*m_credentials->token);
+      m_session.request_stop(signal);
+    });
     for (const auto& notice : m_notices) m_listeners.console().warn(m_loop.now(), notice);
     int code = 0;
     m_session.begin([&](cluster::Session::Done done) {
@@ -104,6 +110,7 @@ class ClusterRun {
   PollLoop m_loop;
   Listeners m_listeners;
   Network m_network;
+  std::shared_ptr<kube::Credentials> m_credentials;
   cluster::Session m_session;
   cluster::Session::Done m_end;
   log::BackPressure m_reader;
