@@ -97,6 +97,20 @@ void redact_queries(std::string& text) {
   }
 }
 
+// Unquoted in a program's text: token=$TOKEN, token=os.environ["TOKEN"], in Python also token=training. Its words are no secret.
+bool is_expression(std::string_view text, std::string_view value, bool python) {
+  const auto at = static_cast<std::size_t>(value.data() - text.data());
+  if (at > 0 && (text[at - 1] == '"' || text[at - 1] == '\'')) return false;
+  return value.starts_with('$') || value.find_first_of("([") != std::string_view::npos || (python && std::ranges::none_of(value, is_digit));
+}
+
+// What people write where a secret may stand, and messages are made of. A message without them would say less, and its reader know them all the same.
+bool is_ordinary(std::string_view word) {
+  constexpr auto words = std::to_array<std::string_view>(
+      {"default", "disabled", "enabled", "invalid", "missing", "object", "optional", "password", "required", "secret", "string", "unknown"});
+  return word.size() < shortest_secret || std::ranges::find(words, word) != words.end();
+}
+
 }  // namespace
 
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets) {
@@ -104,7 +118,7 @@ std::string redacted(std::string_view text, const std::vector<std::string>& secr
   std::vector<std::string> long_first;
   for (const auto& secret : secrets) {
     for (auto& form : written_forms(secret))
-      if (form.size() >= shortest_secret) long_first.push_back(std::move(form));
+      if (!is_ordinary(form)) long_first.push_back(std::move(form));
   }
   std::ranges::sort(long_first, std::greater<>(), &std::string::size);
   for (const auto& secret : long_first) replace_all(result, secret);
@@ -137,7 +151,14 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
   std::vector<std::string> secrets;
   std::string text(value);
   redact_users(text, &secrets);
-  for (const auto written : written_secrets(value)) secrets.emplace_back(written);
+  const bool python = value.find("\nimport ") != std::string_view::npos || value.find("\ndef ") != std::string_view::npos;
+  for (const auto written : written_secrets(value))
+    if (!is_expression(value, written, python)) secrets.emplace_back(written);
+  if (const auto equals = value.find('='); equals != std::string_view::npos && !sounds_secret(name)) {  // a word of a command line: --token=a b
+    name = value.substr(0, equals);
+    if (!std::ranges::all_of(name, is_name_character)) return secrets;
+    value.remove_prefix(equals + 1);
+  }
   if (!sounds_secret(name)) return secrets;
   secrets.emplace_back(value);
   constexpr std::size_t shortest_line = 16;

@@ -15,13 +15,13 @@ bool sounds_secret(std::string_view name);
 // Whether the value of a variable or parameter is one: by its name, or because an address in it carries a user, a password or a signature.
 bool holds_secret(std::string_view name, std::string_view value);
 
-// Every value in `secrets` that is at least six characters long, in all forms of secret_forms.h, bearer tokens, JSON web tokens, whoever stands
-// before the host of an address
-// ("https://user:password@host", "https://token@host") and secret members of its query become "[redacted]".
+// Every value in `secrets` that is at least six characters long and no ordinary word ("default", "required"), in all forms of secret_forms.h, bearer
+// tokens, JSON web tokens, whoever stands before the host of an address ("https://user:password@host", "https://token@host") and secret members of
+// its query become "[redacted]".
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);
 
 // The texts to look for, of a value that is secret by its name; each line of it, as a log has lines; of an address, what is before its host; of any
-// other, what stands in it behind a name that sounds secret ({"password": "x"}, --token x).
+// other, what stands in it behind a name that sounds secret ({"password": "x"}, --token x), as it is and not as an expression of a program.
 std::vector<std::string> secrets_in(std::string_view name, std::string_view value);
 
 // The same of variables, "NAME=value".

@@ -49,11 +49,28 @@ std::string_view behind_name(std::string_view text, bool flag) {
 // The value that begins there, without its quotes.
 std::string_view value_at(std::string_view text) {
   const char quote = text.front();
-  if (quote != '"' && quote != '\'') return text.substr(0, unquoted_length(text));
+  if (quote != '"' && quote != '\'') {
+    const auto value = text.substr(0, unquoted_length(text));
+    return value.substr(0, value.find_last_not_of("\"'") + 1);  // they close what is around the name: 'serve --token x'
+  }
   text.remove_prefix(1);
   text = text.substr(0, text.find_first_of(std::string{quote, '\n'}));
   if (text.ends_with('\\')) text.remove_suffix(1);  // the whole is a string in another
   return text;
+}
+
+// What goes on as a sentence behind a colon and a blank: "token: must not be empty", "/keys/0/access_key: Permission denied". A short word is none of
+// those that redacted() looks for, and a path's last part is a file's name.
+bool is_prose(std::string_view text, std::string_view name, std::string_view value) {
+  constexpr std::size_t shortest_secret = 6;
+  const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - text.data()); };
+  const auto rest = text.substr(place(value) + value.size());
+  const bool goes_on = rest.size() > 1 && rest[0] == ' ' && std::isalpha(static_cast<unsigned char>(rest[1])) != 0;
+  const bool a_word = std::ranges::all_of(value, [](unsigned char c) { return std::isalpha(c) != 0; });
+  if (!goes_on || !a_word || !text.substr(place(name) + name.size()).starts_with(": ")) return false;
+  const auto before = text.substr(0, place(name));
+  const auto begin = before.find_last_of(" \t\r\n\"'=,;([{");
+  return value.size() < shortest_secret || before.find('/', begin == std::string_view::npos ? 0 : begin) != std::string_view::npos;
 }
 
 // "-----BEGIN EC PRIVATE KEY-----" … "-----END EC PRIVATE KEY-----", or as much as is there; empty: it begins something else.
@@ -94,7 +111,7 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
     at = end;
     if (rest.empty() || !sounds_secret(name)) continue;  // a value may be as long as the text: it is read of secrets alone
     const auto value = value_at(rest);
-    if (value.empty()) continue;
+    if (value.empty() || is_prose(text, name, value)) continue;
     if (!value.starts_with("[redacted")) found.push_back(value);
     at = static_cast<std::size_t>(value.data() - text.data()) + value.size();
   }

@@ -78,7 +78,7 @@ int without_configuration(const Connection& connection, const std::string& name)
 }
 
 Result<int> check(const StepCommand& command) {
-  ASSIGN(const auto inputs, read_inputs(command));
+  ASSIGN(auto inputs, read_inputs(command));
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
   Connection connection(std::move(place), Access::write);  // dry runs, and questions about rights
   ASSIGN(auto facts, facts_of(connection));
@@ -98,6 +98,7 @@ Result<int> check(const StepCommand& command) {
   }
   for (const auto& notice : facts.notices) show({cluster::Finding::Grade::doubtful, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
+  conceal_all(inputs, plan);
   TRY(cluster::route_data(plan, facts));
   for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Grade::doubtful, notice});
   std::optional<cluster::Checkup> checkup;

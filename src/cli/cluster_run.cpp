@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "base/poll_loop.h"
@@ -14,7 +15,7 @@
 #include "cluster/data.h"
 #include "cluster/session.h"
 #include "kinds/kind.h"
-#include "kube/credentials.h"
+#include "kube/token_source.h"
 #include "log/back_pressure.h"
 #include "process/child.h"
 #include "process/limits.h"
@@ -40,11 +41,16 @@ class ClusterRun {
         m_notices(std::move(notices)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
         m_network(m_loop, m_listeners.own_log(), place.credentials.server.origin()),
-        m_session(m_loop, m_network.transport(), std::make_shared<kube::Credentials>(std::move(place.credentials)), options(place), listeners()),
+        m_credentials(std::make_shared<kube::Credentials>(std::move(place.credentials))),
+        m_session(m_loop, m_network.transport(), m_credentials, options(place), listeners()),
         m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_session.hold_output(pressure); }) {}
 
   int operator()() {
-    const process::Signals signals(m_loop, [this](int signal) { m_over ? m_reader.hurry() : m_session.request_stop(signal); });
+    const process::Signals signals(m_loop, [this](int signal) {
+      if (m_over) return m_reader.hurry();
+      kube::hurry_token(*m_credentials->token);
+      m_session.request_stop(signal);
+    });
     for (const auto& notice : m_notices) m_listeners.console().warn(m_loop.now(), notice);
     int code = 0;
     m_session.begin([&](cluster::Session::Done done) {
@@ -104,6 +110,7 @@ class ClusterRun {
   PollLoop m_loop;
   Listeners m_listeners;
   Network m_network;
+  std::shared_ptr<kube::Credentials> m_credentials;
   cluster::Session m_session;
   cluster::Session::Done m_end;
   log::BackPressure m_reader;
@@ -137,20 +144,17 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
   return plan;
 }
 
-int run_in_cluster(const StepCommand& command, const step::Inputs& inputs) {
-  // What can be known to be wrong without a server is said at once.
-  const auto plan = plan::make_plan(inputs.request, kinds::names());
-  if (!plan) return fail(command, plan.error());
+int run_in_cluster(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
   if (auto checked = step::check_sources(inputs.request.inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_model_place(inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_outputs(inputs, command.record, command.exit_code_file, command.flags); !checked)
     return fail(command, checked.error());
-  if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
+  if (auto allowed = allow_files(plan); !allowed) return fail(command, allowed.error());
   auto place = find_cluster(command.context, inputs.request.name_space);
   if (!place) return fail(command, place.error());
-  auto recorder = recorder_for(command, inputs, *plan);
+  auto recorder = recorder_for(command, inputs);
   if (!recorder) return fail(command, recorder.error());
-  return ClusterRun(command, inputs, notices_of(inputs, *plan), std::move(*place), std::move(*recorder))();
+  return ClusterRun(command, inputs, notices_of(inputs, plan), std::move(*place), std::move(*recorder))();
 }
 
 }  // namespace trainstep::cli

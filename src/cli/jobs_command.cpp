@@ -22,6 +22,7 @@
 #include "cluster/ownership.h"
 #include "cluster/pod_index.h"
 #include "cluster/rules.h"
+#include "data/secrets.h"
 #include "kinds/conditions.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
@@ -88,13 +89,16 @@ Result<step::Inputs> wanted_outputs(const JobsCommand& command) {
 }
 
 Result<int> attach(const JobsCommand& command) {
-  ASSIGN(const auto outputs, wanted_outputs(command));
+  ASSIGN(auto outputs, wanted_outputs(command));
   TRY(cluster::check_run(command.run));
   ASSIGN(const auto connection, connect(command, Access::read));
   ASSIGN(auto job, find_one(*connection, command.run));
   ASSIGN(const auto plan, cluster::plan_of(job));
+  collect_secrets_of_containers(job.object, outputs.secrets);
+  auto log_options = command.log_options;
+  log_options.secrets = outputs.secrets;
   auto& loop = connection->loop;
-  Listeners listeners(loop, command.log_options, nullptr);
+  Listeners listeners(loop, std::move(log_options), nullptr);
   connection->tell = [&](const std::string& text) { listeners.console().warn(loop.now(), text); };
   int code = result::exit_code({result::VerdictClass::interrupted, "", std::nullopt, true, SIGTERM});
   // Who looks on from a shell only looks away: the job is its step's.

@@ -183,21 +183,19 @@ class LocalRun {
 
 }  // namespace
 
-int run_locally(const StepCommand& command, const step::Inputs& inputs) {
-  const auto plan = plan::make_plan(inputs.request, kinds::names());
-  if (!plan) return fail(command, plan.error());
-  if (auto checked = kinds::check_options(*plan); !checked) return fail(command, checked.error());
-  if (auto checked = local::check_gang(*plan); !checked) return fail(command, checked.error());
-  if (auto checked = check_places(command, inputs, *plan); !checked) return fail(command, checked.error());
-  if (auto allowed = allow_files(*plan); !allowed) return fail(command, allowed.error());
-  auto recorder = recorder_for(command, inputs, *plan);
+int run_locally(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
+  if (auto checked = kinds::check_options(plan); !checked) return fail(command, checked.error());
+  if (auto checked = local::check_gang(plan); !checked) return fail(command, checked.error());
+  if (auto checked = check_places(command, inputs, plan); !checked) return fail(command, checked.error());
+  if (auto allowed = allow_files(plan); !allowed) return fail(command, allowed.error());
+  auto recorder = recorder_for(command, inputs);
   if (!recorder) return fail(command, recorder.error());
   const auto scratch = local::scratch_path(process::own_environment());
   const auto program = [&](int guard_fd) {
     const auto made = local::make_scratch(process::own_environment(), scratch);
     if (!made) return fail(command, made.error());
     try {
-      return LocalRun(command, inputs, *plan, std::move(*recorder), *made)(guard_fd);
+      return LocalRun(command, inputs, plan, std::move(*recorder), *made)(guard_fd);
     } catch (...) {  // no thread can be made, say
       static_cast<void>(local::remove_scratch(*made));
       throw;
@@ -206,7 +204,7 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs) {
   return process::run_guarded(program, [&command, &plan, &scratch] {
     remove_after_kill(scratch);
     write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
-    for (const auto& line : local::tidy_outputs(*plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
+    for (const auto& line : local::tidy_outputs(plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
   });
 }
 

@@ -13,8 +13,9 @@ namespace trainstep::cli {
 namespace {
 
 Result<std::string> rendered(const StepCommand& command) {
-  ASSIGN(const auto inputs, read_inputs(command));
+  ASSIGN(auto inputs, read_inputs(command));
   ASSIGN(const auto plan, plan::make_plan(inputs.request, kinds::names()));
+  conceal_all(inputs, plan);
   ASSIGN(const auto manifest, kinds::render(plan, command.api_version));
   for (const auto& notice : notices_of(inputs, plan)) complain(notice);
   return command.explain ? kinds::to_yaml_explained(manifest) : kinds::to_yaml(manifest);
@@ -29,6 +30,11 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
   auto inputs = step::read_inputs(command.flags, surroundings);
   conceal(inputs ? inputs->secrets : step::secrets_of(surroundings.environment, {}));
   return inputs;
+}
+
+void conceal_all(step::Inputs& inputs, const plan::Plan& plan) {
+  inputs.secrets = step::secrets_of(inputs, &plan);
+  conceal(inputs.secrets);
 }
 
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan) {

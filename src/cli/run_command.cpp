@@ -7,7 +7,7 @@
 
 #include "cli/app.h"
 #include "cli/termination_log.h"
-#include "step/secrets.h"
+#include "kinds/kind.h"
 
 namespace trainstep::cli {
 namespace {
@@ -36,9 +36,9 @@ Result<void> check_flags(const StepCommand& command, Place place) {
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
+Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs) {
   if (command.record.empty()) return std::unique_ptr<Recorder>();
-  return Recorder::open(command.record, step::secrets_of(inputs, &plan));
+  return Recorder::open(command.record, inputs.secrets);
 }
 
 int fail(const StepCommand& command, const Error& error) {
@@ -49,13 +49,17 @@ int fail(const StepCommand& command, const Error& error) {
 int run_run(const StepCommand& given) {
   auto command = given;
   command.termination_log = find_termination_log();
-  const auto inputs = read_inputs(command);
+  auto inputs = read_inputs(command);
   if (!inputs) return fail(command, inputs.error());
-  command.log_options.secrets = inputs->secrets;
   const auto place = place_of(command, *inputs);
   if (!place) return fail(command, place.error());
   if (auto checked = check_flags(command, *place); !checked) return fail(command, checked.error());
-  return *place == Place::here ? run_locally(command, *inputs) : run_in_cluster(command, *inputs);
+  // What can be known to be wrong without a server is said at once.
+  const auto plan = plan::make_plan(inputs->request, kinds::names());
+  if (!plan) return fail(command, plan.error());
+  conceal_all(*inputs, *plan);
+  command.log_options.secrets = inputs->secrets;
+  return *place == Place::here ? run_locally(command, *inputs, *plan) : run_in_cluster(command, *inputs, *plan);
 }
 
 }  // namespace trainstep::cli

@@ -11,7 +11,7 @@
 namespace trainstep::cli {
 
 // What --record asks for; null: nothing.
-Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan);
+Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs);
 
 // The plan of a step that is who its outputs' folder or its Workflow, and its node there, make it: the same over all its attempts. Errors: input.
 Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& facts, const std::string& name_space);
@@ -19,8 +19,8 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
 // report(), and the same in the container's termination message.
 int fail(const StepCommand& command, const Error& error);
 
-// Both return the exit code.
-int run_locally(const StepCommand& command, const step::Inputs& inputs);
-int run_in_cluster(const StepCommand& command, const step::Inputs& inputs);
+// Both return the exit code. `plan`: as it is known without a cluster.
+int run_locally(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan);
+int run_in_cluster(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan);
 
 }  // namespace trainstep::cli

@@ -28,6 +28,8 @@ struct StepCommand {
 
 // The flags and this process's surroundings, read.
 Result<step::Inputs> read_inputs(const StepCommand& command);
+// Before anything is said of what the plan holds: its secrets become some of the inputs', and those are left out from now on (conceal()).
+void conceal_all(step::Inputs& inputs, const plan::Plan& plan);
 // What whoever starts a job in a cluster should know of its secrets, and of variables that it does not get.
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan);
 

@@ -115,6 +115,7 @@ void ClusterBackend::go_on_with_found() {
 
 // Whether what was refused may be granted later: a server that cannot be reached is waited for, one that answers only for so long.
 bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
+  if (problem.status == 0 && problem.error.kind == ErrorKind::cancelled) return false;  // nobody waits for a plug-in's token
   if (problem.status == 0) m_removal_ends.set(removal_patience);
   const bool momentary = kube::is_of_the_moment(problem, m_plan.job_name) && tries <= most_moments;
   const bool later = momentary || problem.status == 0 || problem.status == 401 || kube::retryable(problem);

@@ -123,7 +123,8 @@ bool Removal::may_help(const kube::ApiError& problem) {
   if (problem.status == 0) {
     if (m_order.silence && !m_silence_ends) m_silence_ends.emplace(m_client.loop()).set(*m_order.silence);
     limit_tries();
-    return problem.error.kind != ErrorKind::internal && !(m_silence_ends && m_silence_ends->passed());
+    const bool final = problem.error.kind == ErrorKind::internal || problem.error.kind == ErrorKind::cancelled;  // ours, no server's
+    return !final && !(m_silence_ends && m_silence_ends->passed());
   }
   m_silence_ends.reset();
   if (m_limit == 0 && !m_late) limit_tries();

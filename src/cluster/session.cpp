@@ -274,8 +274,8 @@ void Session::drop_collected(const std::string& what) {
 void Session::leave_collected(int signal) {
   m_data.reset();
   m_outcome.verdict = {result::VerdictClass::interrupted,
-                       fmt::format("the training succeeded; {} came while its outputs were fetched, the next attempt finds them at {}",
-                                   result::signal_name(signal), m_plan->data.prefix.uri),
+                       fmt::format("the training succeeded; {} came while its outputs were fetched, {} at {}", result::signal_name(signal),
+                                   is_retried() ? "the next attempt finds them" : "they stay", m_plan->data.prefix.uri),
                        std::nullopt, true, signal};
   deliver();
 }

@@ -41,14 +41,17 @@ bool is_text_that(const Json* value, bool (*predicate)(std::string_view)) {
   return value != nullptr && value->is_string() && predicate(value->get_ref<const std::string&>());
 }
 
-// ["--token", "x"]
+// ["--token", "x"]: x.
+bool is_behind_secret_flag(const Json* before, const Json& item) {
+  const bool a_flag = is_text_that(&item, [](std::string_view text) { return text.starts_with('-'); });
+  return is_text_that(before, is_secret_flag) && !item.is_structured() && !a_flag;
+}
+
 Json redacted_list(const Json& value, const std::vector<std::string>& secrets) {
   auto list = Json::array();
   const Json* before = nullptr;
   for (const auto& item : value) {
-    const bool a_flag = is_text_that(&item, [](std::string_view text) { return text.starts_with('-'); });
-    const bool secret = is_text_that(before, is_secret_flag) && !item.is_structured() && !a_flag;
-    list.push_back(secret ? Json("[redacted]") : redacted_json(item, secrets));
+    list.push_back(is_behind_secret_flag(before, item) ? Json("[redacted]") : redacted_json(item, secrets));
     before = &item;
   }
   return list;
@@ -56,11 +59,27 @@ Json redacted_list(const Json& value, const std::vector<std::string>& secrets) {
 
 }  // namespace
 
+void collect_secrets_of_containers(const Json& part, std::vector<std::string>& secrets) {
+  for (const auto& [key, member] : part.items()) {
+    const auto *name = find(member, "name"), *value = find(member, "value");
+    if (key == "command" || key == "args")
+      collect_secrets("", member, secrets);
+    else if (name != nullptr && name->is_string() && value != nullptr && value->is_string())
+      collect_secrets(name->get_ref<const std::string&>(), *value, secrets);
+    else if (member.is_structured())
+      collect_secrets_of_containers(member, secrets);
+  }
+}
+
 void collect_secrets(std::string_view name, const Json& value, std::vector<std::string>& secrets) {
   if (value.is_object()) {
     for (const auto& [key, member] : value.items()) collect_secrets(sounds_secret(key) ? std::string_view(key) : name, member, secrets);
   } else if (value.is_array()) {
-    for (const auto& item : value) collect_secrets(name, item, secrets);
+    const Json* before = nullptr;
+    for (const auto& item : value) {
+      collect_secrets(is_behind_secret_flag(before, item) ? std::string_view(before->get_ref<const std::string&>()) : name, item, secrets);
+      before = &item;
+    }
   } else if (!value.is_null() && !value.is_boolean()) {
     for (auto& secret : secrets_in(name, value.is_string() ? value.get_ref<const std::string&>() : to_text(value)))
       secrets.push_back(std::move(secret));

@@ -11,8 +11,12 @@
 
 namespace trainstep {
 
-// The texts to look for: of members whose names sound secret, and of addresses, at any depth. `name` is the value's own.
+// The texts to look for: of members whose names sound secret, of words behind a flag that does, and of addresses, at any depth. `name` is the value's
+// own.
 void collect_secrets(std::string_view name, const Json& value, std::vector<std::string>& secrets);
+
+// The same of a manifest or a part of one, a patch: of what its containers run and of their variables. It names Secrets, which are none.
+void collect_secrets_of_containers(const Json& part, std::vector<std::string>& secrets);
 
 // The value without them: a member whose name sounds secret is "[redacted]" as a whole, other texts are redacted().
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets);

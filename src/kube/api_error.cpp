@@ -59,6 +59,18 @@ ErrorKind kind_of(int status, const std::string& message) {
   return ErrorKind::input;
 }
 
+// What to do about an answer that says nothing of it.
+std::string_view remedy(int status) {
+  if (status == 413)
+    return "; what is sent is larger than is taken here: mostly a program's text in train_specification, or train_parameters; put what is large into "
+           "the "
+           "image, a file or an artifact";
+  if (status / 100 == 3)
+    return "; a redirect is not followed, as it would take the credentials elsewhere: let the address (of the kubeconfig) be that of the API server "
+           "itself, not of a proxy or a login page";
+  return {};
+}
+
 }  // namespace
 
 bool retryable(const ApiError& error) {
@@ -87,7 +99,7 @@ ApiError api_error(const std::string& what, int status, const std::string& body,
   const auto read = parse_json(body, "the answer");
   if (!read || text_of(*read, "kind") != "Status") {
     const auto text = one_line(body);
-    result.error = {kind_of(status, body), fmt::format("{}: HTTP {}{}{}", what, status, text.empty() ? "" : ": ", text)};
+    result.error = {kind_of(status, body), fmt::format("{}: HTTP {}{}{}{}", what, status, text.empty() ? "" : ": ", text, remedy(status))};
     return result;
   }
   result.reason = text_of(*read, "reason");
@@ -100,7 +112,7 @@ ApiError api_error(const std::string& what, int status, const std::string& body,
   auto shown = without_object(message, result.details);
   if (shown.empty()) shown = result.reason.empty() ? fmt::format("HTTP {}", status) : fmt::format("HTTP {} {}", status, result.reason);
   if (shown.size() > longest_message) shown = shown.substr(0, longest_message) + "…";
-  result.error = {kind_of(status, message), what + ": " + shown};
+  result.error = {kind_of(status, message), fmt::format("{}: {}{}", what, shown, remedy(status))};
   return result;
 }
 

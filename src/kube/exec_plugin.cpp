@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/exec_plugin.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/plugin_run.h"
@@ -10,7 +11,8 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration early{10'000};  // before it expires
-constexpr Duration holds{5'000};   // whoever else asks within it is told the same: a failure, and what has expired already by our clock
+constexpr Duration limit_in_a_hurry{10'000};
+constexpr Duration holds{5'000};  // whoever else asks within it is told the same: a failure, and what has expired already by our clock
 
 class ExecToken : public SlowTokenSource {
  public:
@@ -18,7 +20,7 @@ class ExecToken : public SlowTokenSource {
       : m_plugin(std::move(plugin)), m_base(std::move(endpoint)), m_limit(limit) {}
 
   bool ready(Time now) override {
-    if (fresh(now) || (m_failure && lately(m_failure->since, now))) return true;
+    if (fresh(now) || (m_failure && (m_hurried || lately(m_failure->since, now)))) return true;
     if (!m_run) m_run = std::make_unique<PluginRun>(m_plugin, m_limit);
     if (auto printed = m_run->look()) {
       ended(std::move(*printed), now);
@@ -31,8 +33,16 @@ class ExecToken : public SlowTokenSource {
     if (!ready(now)) ended(m_run->wait(), now);
     if (usable(now)) return m_credential->token;
     auto problem = m_failure ? m_failure->error : Error{ErrorKind::unavailable, "the exec plug-in of the kubeconfig gave what has expired already"};
-    if (m_credential) problem.kind = ErrorKind::unavailable;  // it has worked before, it may again
+    if (m_hurried)
+      problem.kind = ErrorKind::cancelled;
+    else if (m_credential)
+      problem.kind = ErrorKind::unavailable;  // it has worked before, it may again
     return problem;
+  }
+
+  void hurry() override {
+    if (!std::exchange(m_hurried, true)) m_run.reset();
+    m_limit = std::min(m_limit, limit_in_a_hurry);
   }
 
   void refused() override {
@@ -88,6 +98,7 @@ class ExecToken : public SlowTokenSource {
   Time m_taken{};
   std::optional<Failure> m_failure;
   bool m_refused = false;
+  bool m_hurried = false;
 };
 
 }  // namespace

@@ -10,6 +10,16 @@ namespace {
 
 constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's words, with status 200
 
+// Where a line of the agent begins within one of the program's, which ended, or said the half of it, without a newline: "loss=0.125trainstep: …".
+// Some runtimes put what comes out of both streams together as it comes. Only here can it be taken apart: in the pod nobody knows what the program's
+// last byte was, as it writes to the log itself, and a newline before each line of the agent would be an empty line in most logs. npos: nowhere. A
+// program that speaks of such a line has a blank or a quote before it.
+std::size_t agents_line(std::string_view text) {
+  const auto at = text.find("trainstep: ", 1);
+  if (at == std::string_view::npos || text.starts_with("trainstep: ")) return std::string_view::npos;
+  return std::string_view(" \t\"'`([{<:=/,-_").find(text[at - 1]) == std::string_view::npos ? at : std::string_view::npos;
+}
+
 }  // namespace
 
 void LogStream::State::data(std::string_view bytes) {
@@ -49,6 +59,10 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
   if (step == LogCursor::Step::astray) return false;
   if (step == LogCursor::Step::deliver) {
     tries = 0;
+    if (const auto glued = agents_line(text); glued != std::string_view::npos) {
+      batch.append(text.substr(0, glued)).push_back('\n');
+      text.remove_prefix(glued);
+    }
     if (last && text.size() > longest_line) {  // else its end would look like one that goes on
       batch.append(text.substr(0, longest_line + 1)).push_back('\n');
       text.remove_prefix(longest_line + 1);

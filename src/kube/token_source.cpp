@@ -101,6 +101,10 @@ bool token_ready(TokenSource& source, Time now) {
   return slow == nullptr || slow->ready(now);
 }
 
+void hurry_token(TokenSource& source) {
+  if (auto* slow = dynamic_cast<SlowTokenSource*>(&source)) slow->hurry();
+}
+
 std::unique_ptr<TokenSource> fixed_token(std::string token) { return std::make_unique<FixedToken>(std::move(token)); }
 
 std::unique_ptr<TokenSource> file_token(std::filesystem::path path) { return std::make_unique<FileToken>(std::move(path)); }

@@ -16,8 +16,12 @@ class SlowTokenSource : public TokenSource {
  public:
   // Whether token() answers at once. False: it is at work; ask again soon.
   virtual bool ready(Time now) = 0;
+  // Somebody wants an end, for which a token may still be needed: what is at work is given up, another try gets 10 s, and its failure is final
+  // (cancelled).
+  virtual void hurry() {}
 };
 bool token_ready(TokenSource& source, Time now);
+void hurry_token(TokenSource& source);
 
 // Empty: no token is needed.
 std::unique_ptr<TokenSource> fixed_token(std::string token);

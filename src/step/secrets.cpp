@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/redact.h"
 #include "base/written_secrets.h"
 #include "data/secrets.h"
+#include "plan/command.h"
 
 namespace trainstep::step {
 namespace {
@@ -53,8 +55,15 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
   if (plan == nullptr) return secrets;
   for (const auto& variable : plan->environment)
     if (!variable.value.is_structured()) collect_secrets(variable.name, variable.value, secrets);
+  for (const auto& [type, options] : plan->options.replicas) collect_variables(options.environment, secrets);
   for (const auto& input : plan->binding.inputs)  // defaults, too
     if (input.value) collect_secrets(input.name, *input.value, secrets);
+  if (plan->options.patch.is_structured()) collect_secrets_of_containers(plan->options.patch, secrets);
+  if (const auto words = plan::command_line(plan->program, plan->binding, plan::pod_placement(*plan, true)))
+    collect_secrets("", Json(*words), secrets);
+  std::ranges::sort(secrets);
+  const auto repeated = std::ranges::unique(secrets);
+  secrets.erase(repeated.begin(), repeated.end());
   return secrets;
 }
 

@@ -15,7 +15,8 @@ namespace trainstep::step {
 // Of this process's environment, of the parameters and of the variables for the program: the texts to look for.
 std::vector<std::string> secrets_of(const std::map<std::string, std::string>& environment, const plan::Request& request);
 
-// Those of the step's inputs, of the specification's own variables and of its parameters, by default or given. `plan` may be null.
+// Those of the step's inputs and of all that its plan puts into a job: variables, parameters, given or by default, words of the command line. `plan`
+// may be null.
 std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan);
 
 // How a run ended, without them: the verdict, its last lines of a log included; the program's words also without what stands behind a name that

@@ -59,6 +59,7 @@ class Api:
         self.odd, self.finalizers = [], []  # the first answers to DELETEs; what holds a deleted job
         self.also_v1 = None  # plural that is served with the same objects
         self.requests = []
+        self.refusal = ""  # of what is created
         self.over = threading.Event()
         api = self
 
@@ -96,12 +97,19 @@ class Api:
 
     def answer(self, method, path):
         """(status, body, held open)"""
+        if self.refusal and "/selfsubjectaccessreviews" in path:
+            return 201, {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": {"allowed": True}}, False
+        if self.refusal and path == "/apis/batch/v1":
+            jobs = {"name": "jobs", "kind": "Job", "namespaced": True, "verbs": ["create"]}
+            return 200, {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "batch/v1", "resources": [jobs]}, False
         found = re.fullmatch(r"/api(?:s/[^/]+)?/[^/]+/namespaces/lab/([a-z]+)(?:/([^/?]+))?(/log)?(?:\?(.*))?", path)
         if not found:
             return self.not_served()
         plural, name, log, query = found.groups()
         watch = "watch=true" in (query or "")
         verb = "log" if log else "watch" if watch else "get" if name else "list"
+        if method == "POST" and self.refusal:
+            return self.refuse(403, f'admission webhook "gate" denied the request: {self.refusal}')
         if method == "DELETE":
             if self.odd:
                 return self.odd.pop(0)
@@ -218,6 +226,21 @@ def test_who_looks_on_sends_nothing_but_get(api, environment, words):
         trainstep(environment, *words)
     assert api.written() == []
     assert len(api.requests) > 5
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_secrets_that_a_refusal_quotes_are_not_shown(api, environment, command, tmp_path):
+    api.refusal = "literals key-12345678, db-12345678 and hf-12345678"
+    specification = {"image": "a", "command": ["train", "--api-key", "key-12345678"], "env": {"DB_PASSWORD": "db-12345678"}}
+    words = [command, "--context", "c", "--train-specification", json.dumps(specification)]
+    words += ["--job-options", json.dumps({"environment": {"HF_TOKEN": "hf-12345678"}})]
+    if command == "run":
+        words += ["--log-level", "debug", "--record", str(tmp_path / "record"), "--report", str(tmp_path / "report.html")]
+    ended = trainstep(environment, *words)
+    told = ended.stdout + ended.stderr + "".join(file.read_text() for file in tmp_path.glob("re*"))
+    assert ended.returncode == 2, told
+    assert "literals [redacted], [redacted] and [redacted]" in told
+    assert not re.search("(key|db|hf)-12345678", told)
 
 
 def test_logs_are_those_of_the_program(api, environment):

@@ -58,6 +58,27 @@ TEST_CASE("a secret is found as it is, and as programs print it") {
   CHECK(redacted("a b", {"    \n   ", ""}) == "a b");
 }
 
+TEST_CASE("words that messages are made of stay in them, whatever somebody has set to them") {
+  const std::string text = "the default namespace is required, there is no password";
+  CHECK(redacted(text, {"default", "required", "password", "no", "is"}) == text);
+  CHECK(redacted("default2", {"default2"}) == "[redacted]");
+}
+
+TEST_CASE("of a command line's words and of programs the values are secrets, the names and expressions are none") {
+  struct Row {
+    const char* text;
+    std::vector<std::string> secrets;
+  };
+  for (const auto& row : {Row{"--token=hunter 22", {"hunter", "hunter 22"}}, Row{"HF_TOKEN=hunter22", {"hunter22", "hunter22"}},
+                          Row{"--epochs=3", {}}, Row{"export HF_TOKEN=hunter22\npython train.py", {"hunter22"}}, Row{"login --token $HF_TOKEN", {}},
+                          Row{"token = os.environ[\"HF_TOKEN\"]", {}}, Row{"login(token=read(path))", {}},
+                          Row{"\nimport hub\nhub.login(token=training, password='hunter', auth=hunter22)", {"hunter", "hunter22"}},
+                          Row{"login(token=\"$hunter(22\")", {"$hunter(22"}}}) {
+    CAPTURE(row.text);
+    CHECK(secrets_in("", row.text) == row.secrets);
+  }
+}
+
 TEST_CASE("names tell whether they hold a secret") {
   for (const auto* name : {"password",
                            "API_KEY",

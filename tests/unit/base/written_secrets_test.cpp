@@ -19,9 +19,12 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
         Row{"Server=db;Password='two words';X=1", "Server=db;Password='[redacted]';X=1"},
         Row{R"({"api_key": "k", "epochs": 3})", R"({"api_key": "[redacted]", "epochs": 3})"},
         Row{R"({\"token\": \"t\"})", R"({\"token\": \"[redacted]\"})"}, Row{"serve --token x --port 5", "serve --token [redacted] --port 5"},
-        Row{"serve --api-key=x -v", "serve --api-key=[redacted] -v"}, Row{R"(["--token", "x", "y"])", R"(["--token", "[redacted]", "y"])"},
-        Row{"Authorization: Bearer abc def", "Authorization: [redacted] def"}, Row{"Authorization: Basic YTpi", "Authorization: [redacted]"},
-        Row{"authorization: token abc def", "authorization: [redacted] def"}, Row{"Authorization=ApiKey abc", "Authorization=[redacted]"},
+        Row{"sh -c 'serve --token x'", "sh -c 'serve --token [redacted]'"}, Row{"serve --api-key=x -v", "serve --api-key=[redacted] -v"},
+        Row{R"(["--token", "x", "y"])", R"(["--token", "[redacted]", "y"])"}, Row{"Authorization: Bearer abc def", "Authorization: [redacted] def"},
+        Row{"Authorization: Basic YTpi", "Authorization: [redacted]"}, Row{"password: hunter2 of me", "password: [redacted] of me"},
+        Row{"password: hunter for me", "password: [redacted] for me"}, Row{"password: hunt", "password: [redacted]"},
+        Row{"a/b token: hunter for me", "a/b token: [redacted] for me"}, Row{"authorization: token abc def", "authorization: [redacted] def"},
+        Row{"Authorization=ApiKey abc", "Authorization=[redacted]"},
         Row{"a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n[redacted]\nb"},
         Row{"-----BEGIN PRIVATE KEY-----\\nMII", "[redacted]"}}) {
     CAPTURE(row.text);
@@ -32,7 +35,9 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
 
 TEST_CASE("what is harmless stays readable") {
   for (const auto* text : {"max_tokens=5", "--max-tokens 5 --sort-key name", "the password is not here", "--token --verbose", "--token", "token",
-                           "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----", "password=[redacted]", "token_file=/a/b", ""}) {
+                           "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----", "password=[redacted]", "token_file=/a/b",
+                           "cannot read /trainstep/keys/0/access_key: no such file or directory", "/keys/access_key: Permission denied",
+                           "HF_TOKEN: is missing", "token: not found", ""}) {
     CAPTURE(text);
     CHECK(without_written_secrets(text) == text);
   }

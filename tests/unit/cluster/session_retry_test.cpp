@@ -415,9 +415,9 @@ namespace {
 struct Fetching : Attempts {
   Json workflow = {{"metadata", {{"name", "wf"}, {"uid", "w"}, {"resourceVersion", "5"}}}};
   bool evicted = false;
-  Fetching() {
+  explicit Fetching(Retry retry = Retry::follows) {
     auto facts = test::facts_in_pod();
-    facts.retry = Retry::follows;
+    facts.retry = retry;
     options.facts = facts;
     const auto below = fault;
     fault = [this, below](const FakeTransport::Asked& asked) -> std::optional<Reply> {
@@ -438,6 +438,10 @@ struct Fetching : Attempts {
   }
 };
 
+struct FetchingOnce : Fetching {
+  FetchingOnce() : Fetching(Retry::none) {}
+};
+
 }  // namespace
 
 TEST_CASE_METHOD(Fetching, "a cancel while the model is fetched leaves nothing of the job") {
@@ -456,8 +460,17 @@ TEST_CASE_METHOD(Fetching, "what an eviction finds being fetched is left to the 
   loop.run(1min);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::interrupted);
+  CHECK_THAT(outcome->verdict.message, Contains("the next attempt finds them at s3://"));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(job);
+}
+
+TEST_CASE_METHOD(FetchingOnce, "of what an eviction finds being fetched it is said where it stays, and of no attempt that nothing promises") {
+  evicted = true;
+  session->request_stop(SIGTERM);
+  loop.run(1min);
+  REQUIRE(outcome);
+  CHECK_THAT(outcome->verdict.message, Contains("they stay at s3://"));
 }
 
 TEST_CASE_METHOD(Attempts, "a job in another namespace than its step's pod is found again by the next attempt, and has no owner there") {

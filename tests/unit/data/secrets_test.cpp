@@ -46,3 +46,18 @@ TEST_CASE("secrets that stand within texts and lists are hidden, what stands aro
   CHECK(redacted_json(Json("max_tokens=5"), {}) == Json("max_tokens=5"));
   CHECK(shown_value("key", "-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----") == "a string that is not shown here");
 }
+
+TEST_CASE("a word behind a secret flag is looked for, as is what a manifest's containers hold; names of Secrets are not") {
+  std::vector<std::string> secrets;
+  collect_secrets("", Json{"train", "--api-key", "key-12345678", "--token", "--loud", "yes", "--password=pass-12345678"}, secrets);
+  CHECK(secrets == std::vector<std::string>{"key-12345678", "pass-12345678", "pass-12345678"});
+  secrets.clear();
+  const Json container = {{"name", "main"},
+                          {"args", {"--token", "tok-12345678"}},
+                          {"env",
+                           {{{"name", "DB_PASSWORD"}, {"value", "db-12345678"}},
+                            {{"name", "HF_TOKEN"}, {"valueFrom", {{"secretKeyRef", {{"name", "hub-keys"}, {"key", "token-of-hub"}}}}}},
+                            {{"name", "EPOCHS"}, {"value", "12345678"}}}}};
+  collect_secrets_of_containers({{"spec", {{"containers", {container}}, {"volumes", {{{"secretName", "hub-keys"}}}}}}}, secrets);
+  CHECK(secrets == std::vector<std::string>{"tok-12345678", "db-12345678"});
+}

@@ -65,6 +65,15 @@ TEST_CASE("the server's own words become ours, with a kind") {
   }
 }
 
+TEST_CASE("what is too large, and an address that leads elsewhere, are told with what to do") {
+  const auto told = [](int status, const std::string& body) { return api_error("create x", status, body, {}).error.message; };
+  const auto large = told(413, kube::test::status_text(413, "RequestEntityTooLarge", "limit is 3145728", {}));
+  CHECK_THAT(large, Catch::StartsWith("create x: limit is 3145728; ") && Catch::Contains("train_parameters"));
+  CHECK_THAT(told(413, "<html>"), Catch::Contains("HTTP 413: <html>; ") && Catch::Contains("train_parameters"));
+  for (const int status : {301, 302, 307, 308}) CHECK_THAT(told(status, ""), Catch::Contains("a redirect is not followed"));
+  CHECK(told(415, "") == "create x: HTTP 415");
+}
+
 TEST_CASE("an answer that is no Status is quoted in one line") {
   struct Case {
     std::string body;

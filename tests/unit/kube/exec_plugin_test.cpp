@@ -60,6 +60,30 @@ TEST_CASE("nobody waits for a plug-in that hangs, and it ends with whoever wante
   CHECK(ends(pid));
 }
 
+TEST_CASE("whoever wants an end gives up a plug-in that hangs; another try may bring a token, and its failure is final") {
+  const TempDir folder;
+  const auto file = (folder.path() / "pid").string();
+  // The first run hangs, the others do what the file says.
+  const auto script = "[ -e " + file + " ] && exec sh " + file + "2; echo $$ > " + file + "; exec sleep 3600";
+  const auto [again, ends_well] = GENERATE(table<const char*, bool>({
+      {"exit 1", false},
+      {R"(echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}')", true},
+  }));
+  std::ofstream(file + "2") << again;
+  auto plugin = shell(script);
+  plugin.api_version = "client.authentication.k8s.io/v1";
+  auto source = exec_token(plugin, std::make_shared<const http::Endpoint>());
+  CHECK_FALSE(token_ready(*source, Time(Duration(0))));
+  const auto pid = written_to(file);
+  hurry_token(*source);
+  CHECK(::kill(pid, 0) == -1);  // killed, and reaped
+  const auto token = source->token(Time(Duration(0)));
+  CHECK(token.has_value() == ends_well);
+  if (ends_well) return;
+  CHECK(token.error().kind == ErrorKind::cancelled);
+  CHECK(token_ready(*source, Time(std::chrono::hours(1))));
+}
+
 TEST_CASE("a plug-in, and what it has begun, ends with a process that is killed") {
   const TempDir folder;
   const auto file = (folder.path() / "pid").string();

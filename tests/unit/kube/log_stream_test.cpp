@@ -114,6 +114,17 @@ TEST_CASE("lines come in batches, as the bytes do") {
   CHECK(r.told == Words{"a\nb\nc\n"});
 }
 
+TEST_CASE("what the agent says stands on a line of its own, also where the program has not ended its last one") {
+  Reader r;
+  r.h.server.reply(
+      log("10:loss=0.125trainstep: outputs\n10:trainstep: outputstrainstep: twice\n10:a trainstep: b\n10:\"trainstep: "
+          "c\n10:trainstep:\n10:100%trainstep: d\n"));
+  r.begin();
+  r.h.loop.run(1s);
+  CHECK(r.told == Words{"loss=0.125\ntrainstep: outputs\ntrainstep: outputstrainstep: twice\na trainstep: b\n\"trainstep: c\ntrainstep:\n"
+                        "100%\ntrainstep: d\n"});
+}
+
 TEST_CASE("a container that has not started is waited for, one that never starts has no log") {
   Reader r;
   for (int i = 0; i < 20; ++i) r.h.server.reply(i % 3 == 0 ? refusal(404, "NotFound", "no such container", {{"kind", "pods/log"}}) : waiting());

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "step/secrets.h"
+
+#include <algorithm>
+
+#include "kinds/kind.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+
+TEST_CASE("All that a plan puts into a job is looked for, wherever it came from") {
+  step::Inputs inputs;
+  inputs.secrets = {"hf-12345678"};
+  auto& request = inputs.request;
+  request.train_specification = R"({"image": "a", "env": {"DB_PASSWORD": "db-12345678", "MODE": "fast-12345678"},
+      "command": ["train", "--api-key", {"inputValue": "k"}, "--token=tok-12345678", "sh -c 'login --password pass-12345678'"]})";
+  request.train_parameters = {{"k", "key-12345678"}};
+  request.job_options = Json::parse(R"({"environment": {"A_TOKEN": "hf-12345678"},
+      "replicas": {"Worker": {"environment": {"B_TOKEN": "b-12345678"}}},
+      "patch": {"spec": {"containers": [{"env": [{"name": "C_TOKEN", "value": "c-12345678"}]}]}}})");
+  const auto plan = plan::make_plan(request, kinds::names());
+  REQUIRE(plan);
+  const auto secrets = step::secrets_of(inputs, &*plan);
+  for (const auto* secret : {"hf-12345678", "db-12345678", "key-12345678", "tok-12345678", "pass-12345678", "b-12345678", "c-12345678"}) {
+    CAPTURE(secret);
+    CHECK(std::ranges::count(secrets, secret) == 1);
+  }
+  CHECK(std::ranges::count(secrets, "fast-12345678") == 0);
+}
