@@ -142,7 +142,16 @@ bool sounds_secret(std::string_view name) {
   if (parts.back() == "token" || whole.ends_with("token") || parts.back() == "auth" || parts.back() == "bearer" || parts.back() == "pwd" ||
       parts.back() == "pass" || parts.back() == "jwt")
     return true;
-  if (parts.size() > 1 && parts.back() == "pat") return true;  // GITHUB_PAT: a personal access token
+  constexpr auto last_words = std::to_array<std::string_view>({"pat", "pw", "otp", "cookie", "creds", "webhook"});  // pat: a personal access token
+  const bool one_word = parts.size() == 1 && (parts.back() == "creds" || parts.back() == "otp" || parts.back() == "cookie");
+  if ((parts.size() > 1 || one_word) && std::ranges::find(last_words, parts.back()) != last_words.end()) return true;
+  // Services that give keys to programs; others' keys are columns, labels and entries as often as secrets (sort_key, image_key).
+  constexpr auto services =
+      std::to_array<std::string_view>({"wandb",   "openai",  "anthropic", "gemini", "cohere", "mistral", "hf",    "huggingface", "comet",
+                                       "neptune", "clearml", "mlflow",    "kaggle", "minio",  "aws",     "azure", "gcp",         "gcs",
+                                       "google",  "github",  "gitlab",    "slack",  "sentry", "datadog", "ngc",   "roboflow",    "pinecone"});
+  const auto is_service = [&](const std::string& part) { return std::ranges::find(services, part) != services.end(); };
+  if (parts.size() > 1 && parts.back() == "key" && (whole.starts_with("s3") || std::ranges::any_of(parts, is_service))) return true;
   const bool capitals = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
   return capitals && parts.size() > 1 && parts.back() == "key";
 }

@@ -81,8 +81,8 @@ void PodTrial::try_pods(std::size_t index) {
     const auto& message = answer.error().error.message;
     if (const auto refusal = pod_security_in(message); !refusal.empty())
       tell(bad, fmt::format("pods of {} would be refused, as each {}; job_options.security_context sets what is missing", type, refusal));
-    else
-      tell(doubtful, fmt::format("pods of {} would be refused: {}", type, message));
+    else  // a webhook may judge by who asks, which will be the job's controller
+      tell(message.find("admission webhook") == std::string::npos ? bad : doubtful, fmt::format("pods of {} would be refused: {}", type, message));
     try_pods(index + 1);
   });
 }

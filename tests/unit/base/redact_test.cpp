@@ -106,6 +106,15 @@ TEST_CASE("names tell whether they hold a secret") {
     INFO(name);
     CHECK(sounds_secret(name));
   }
+  for (const auto* name : {"wandb_key", "openai_key", "s3_key", "minio_key", "awsKey", "kaggle_key", "hf-key", "db_pw", "mlflow_pw", "creds",
+                           "aws_creds", "session_cookie", "cookie", "otp", "slack_webhook", "key_of_wandb_key"}) {
+    INFO(name);
+    CHECK(sounds_secret(name));
+  }
+  for (const auto* name : {"image_key", "label_key", "text_key", "primary_key", "dict_key", "pw", "power", "webhook", "s3_keys", "cookies_per_box"}) {
+    INFO(name);
+    CHECK_FALSE(sounds_secret(name));
+  }
   for (const auto* name : {"tokenizer", "TOKENIZERS_PARALLELISM", "key_column", "sort_key", "key", "KEY", "max_tokens", "epochs",
                            "AWS_WEB_IDENTITY_TOKEN_FILE", "MONKEY", "KEYBOARD", "pat", "PATTERN", "PATH", "PWD", "OLDPWD", "", "_", "42"}) {
     INFO(name);

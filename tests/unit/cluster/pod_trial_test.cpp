@@ -129,7 +129,12 @@ TEST_CASE_METHOD(Trial, "a full quota is not Pod Security's matter; what else re
   refusal_of_pods = refusal(403, "Forbidden", "no such service account");
   run(sample("Job", 1).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("doubt: pods of Main would be refused: ") && Contains("no such service account"));
+  CHECK_THAT(found[0], Contains("bad: pods of Main would be refused: ") && Contains("no such service account"));
+  refusal_of_pods = refusal(403, "Forbidden", "admission webhook \"policy\" denied the request: not for you");
+  found.clear();
+  run(sample("Job", 1).pods);
+  REQUIRE(found.size() == 1);
+  CHECK_THAT(found[0], Contains("doubt: pods of Main would be refused: ") && Contains("not for you"));
 }
 
 TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and what is not known is a doubt") {
