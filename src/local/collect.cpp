@@ -2,7 +2,6 @@
 #include "local/collect.h"
 
 #include <fmt/format.h>
-
 #include <filesystem>
 
 #include "base/regular_file.h"
@@ -48,10 +47,13 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
   if (auto value = spec::returned_value(output, executor_output)) {
     ASSIGN(found.value, in_context(where, std::move(*value)));
   } else {
+    if (!before.touched() && spec::is_optional(output)) return {};
     if (!before.touched())
       return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, found.path));
     ASSIGN(const auto text, in_context(where, read_regular_file(found.path, largest_value)));
-    ASSIGN(found.value, in_context(where, spec::value_from_file(output, text)));
+    ASSIGN(auto value_there, in_context(where, spec::value_from_file(output, text)));
+    if (value_there.is_null()) return {};
+    found.value = std::move(value_there);
   }
   found.present = true;
   return {};

@@ -17,6 +17,7 @@
 #include "base/links.h"
 #include "base/sticky.h"
 #include "base/text.h"
+#include "spec/returned.h"
 #include "step/given.h"
 
 namespace trainstep::step {
@@ -227,6 +228,17 @@ Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::stri
         return input_error(fmt::format("{}: {} is, holds or lies in {}, which this run empties as it begins; give another run-dir, or a copy of it",
                                        name, path, place));
     }
+  return {};
+}
+
+Result<void> check_parameters(const Inputs& inputs, const plan::Plan& plan) {
+  for (const auto& target : inputs.targets)
+    if (const auto* output = spec::find_output(plan.program, target.name);
+        target.kind == OutputTarget::Kind::parameter && output != nullptr && spec::is_optional(*output))
+      return input_error(
+          fmt::format("output {}: the program may return None for it ({}), but a parameter of a pipeline always has a value; declare it without "
+                      "Optional, or take it from the output results",
+                      target.name, output->declared));
   return {};
 }
 

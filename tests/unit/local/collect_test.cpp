@@ -114,6 +114,33 @@ TEST_CASE("a value that was not written, or is not of its type, is an error that
   CHECK_THAT(run.error(), Catch::Contains("output accuracy") && Catch::Contains("very good"));
 }
 
+TEST_CASE("a value that is optional may be left out, and the SDK 1.8 writes None for it") {
+  const auto type = GENERATE(as<std::string>(), "Float, annotations: {optional: true}", "'typing.Optional[float]'");
+  const auto plan = v1_plan("best " + type);
+  Run run(plan);
+  CHECK_FALSE(run.only().present);
+  CHECK_FALSE(run.only().value);
+  run.write("best", "None");
+  CHECK_FALSE(run.only().present);
+  CHECK_FALSE(run.only().value);
+  run.write("best", "0.5");
+  CHECK(run.only().value == Json(0.5));
+  run.write("best", "");
+  CHECK_THAT(run.error(), Catch::Contains("output best"));
+}
+
+TEST_CASE("None is a text where a text is optional, and nothing where nothing is") {
+  const auto text = v1_plan("note String, annotations: {optional: true}");
+  Run run(text);
+  run.write("note", "None");
+  CHECK(run.only().value == Json("None"));
+  const auto number = v1_plan("best Float, annotations: {optional: 'no'}");
+  Run other(number);
+  CHECK_THAT(other.error(), Catch::Contains("wrote no value"));
+  other.write("best", "None");
+  CHECK_THAT(other.error(), Catch::Contains("found \"None\""));
+}
+
 TEST_CASE("a value from before the run is no result of it") {
   const TempDir folder;
   auto plan = v1_plan("accuracy Float");
