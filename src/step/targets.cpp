@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/links.h"
+#include "base/mount.h"
 #include "base/sticky.h"
 #include "base/text.h"
 #include "spec/returned.h"
@@ -92,12 +93,18 @@ Result<void> check_sort(const OutputTarget& target) {
                                  model ? "a file or folder" : "a file"));
 }
 
+// It is written in place.
+Result<void> check_mount(std::string_view name, const fs::path& place) {
+  return ::access(place.c_str(), W_OK) == 0 ? Result<void>() : no_place(name, place, std::strerror(errno));
+}
+
 Result<void> check_file(std::string_view name, const std::string& path) {
   const auto place = absolute(path);
   std::error_code ignored;
   const auto status = fs::status(place, ignored);
   if (fs::is_directory(status)) return input_error(fmt::format("{}: {} is a folder, a file is to be written there; give another path", name, path));
   if (fs::exists(status) && !fs::is_regular_file(status)) return {};
+  if (is_mount(place)) return check_mount(name, place);
   return check_writable(name, place.has_filename() ? followed(place) : place / "file");
 }
 
@@ -118,6 +125,7 @@ Result<void> check_model_dir(const OutputTarget& target) {
   std::error_code ignored;
   const auto place = absolute(target.path);
   if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return check_writable(target.name, place / "model");
+  if (fs::is_regular_file(place, ignored) && is_mount(place)) TRY(check_mount(target.name, place));
   return check_writable(target.name, followed(place));
 }
 
