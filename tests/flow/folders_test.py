@@ -38,6 +38,31 @@ def run(tmp_path):
     return run
 
 
+# --- a model in shards: each rank writes its own ---
+
+SHARDS = 'mkdir -p $0; echo $RANK >$0/shard-$RANK; while [ "$RANK" -eq 0 ] && [ ! -e $0/shard-1 ] && [ -z "$APART" ]; do sleep .05; done'
+
+
+@pytest.mark.parametrize("type_, rank", [("PyTorch", "RANK"), ("MPI", "OMPI_COMM_WORLD_RANK")])
+def test_the_processes_of_one_worker_write_one_model(run, tmp_path, type_, rank):
+    if type_ == "MPI" and not shutil.which("mpirun"):
+        pytest.fail("there is no mpirun")
+    workers = json.dumps({"distribution_type": type_, "number_of_workers": 1, "processes_per_worker": 2})
+    code, said = run(f"RANK=${rank}; {SHARDS}", "--model-dir", "model", "--distribution-specification", workers)
+    assert code == 0, said
+    assert sorted(entry.name for entry in (tmp_path / "model").iterdir()) == ["shard-0", "shard-1"] and "has written" not in said
+
+
+def test_what_other_workers_have_written_to_an_output_is_told(run, tmp_path):
+    workers = json.dumps({"distribution_type": "PyTorch", "number_of_workers": 3})
+    words = ["--model-dir", "model", "--run-dir", "run", "--distribution-specification", workers]
+    code, said = run(f'APART=1; [ "$RANK" -eq 1 ] || {{ {SHARDS}; }}', *words)
+    assert code == 0, said
+    left = tmp_path / "run/worker-1/outputs/model_dir"
+    assert f"model_dir: only what master-0 has written is delivered; worker-1 has written 1 file (2 bytes) to {left}\n" in said
+    assert [entry.name for entry in (tmp_path / "model").iterdir()] == ["shard-0"] and (left / "shard-2").exists()
+
+
 # --- mounts, in a namespace of the step's own ---
 
 

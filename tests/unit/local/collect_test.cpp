@@ -251,5 +251,24 @@ TEST_CASE("an executor output that cannot be read is an error, not a success") {
   CHECK_THAT(run.error(), Catch::Contains("is no object"));
 }
 
+TEST_CASE("files are counted for people with all that lies below, but not what is empty") {
+  const TempDir folder;
+  const auto put = [&](const std::string& name, std::size_t bytes) {
+    fs::create_directories((folder.path() / name).parent_path());
+    std::ofstream(folder.path() / name) << std::string(bytes, 'x');
+  };
+  CHECK(describe_files(folder.path() / "absent").empty());
+  put("m/empty", 0);
+  CHECK(describe_files(folder.path() / "m").empty());
+  put("m/a", 5);
+  CHECK(describe_files(folder.path() / "m") == "1 file (5 bytes)");
+  CHECK(describe_files(folder.path() / "m/a") == "1 file (5 bytes)");
+  put("m/deep/er", 20'480);
+  CHECK(describe_files(folder.path() / "m") == "2 files (20 KiB)");
+  fs::create_symlink("m/deep", folder.path() / "m/link");
+  put("m/large", std::size_t{12} << 20U);
+  CHECK(describe_files(folder.path() / "m") == "3 files (12 MiB)");
+}
+
 }  // namespace
 }  // namespace trainstep::local
