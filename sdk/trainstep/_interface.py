@@ -51,6 +51,11 @@ class Port:
             item["optional"] = True
         return item
 
+    def returned(self) -> dict[str, Any]:
+        """As an item of a component's `outputs`, which has no word of its own for one that may be left out."""
+        item = dataclasses.replace(self, optional=False).declared()
+        return {**item, "annotations": {"optional": True}} if self.optional else item
+
 
 @dataclasses.dataclass(frozen=True)
 class Interface:
@@ -184,5 +189,10 @@ def _returned(function: Callable[..., Any], annotation: Any) -> tuple[tuple[Port
     fields: Mapping[str, Any] = getattr(annotation, "__annotations__", {}) if hasattr(annotation, "_fields") else {}
     if fields:
         among = vars(sys.modules[annotation.__module__]) if annotation.__module__ in sys.modules else {}
-        return tuple(Port(name, _value_type(where + name, resolved(kind, function, among))) for name, kind in fields.items()), False
-    return (Port("Output", _value_type(where + "return", annotation)),), True
+        return tuple(_returned_port(name, where + name, resolved(kind, function, among)) for name, kind in fields.items()), False
+    return (_returned_port("Output", where + "return", annotation),), True
+
+
+def _returned_port(name: str, where: str, annotation: Any) -> Port:
+    """An Optional one may be None, which is no value."""
+    return Port(name, _value_type(where, annotation), optional=_without_none(annotation) is not annotation)

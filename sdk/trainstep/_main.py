@@ -7,12 +7,13 @@ from typing import Any
 
 
 def _trainstep_main(
-    function: Callable[..., Any], types: dict[str, str], outputs: list[str], returned: list[tuple[str, str]], single: bool
+    function: Callable[..., Any], types: dict[str, str], outputs: list[str], returned: list[tuple[str, str, bool]], single: bool
 ) -> None:
     """Calls the function with what the command line says, and writes what it returns.
 
     The command line: `name text` for each input and output that is given, then `----output-paths` and one path for each returned value.
-    types: input → its type; outputs: names of paths to write; returned: (name, type) of each returned value; single: it is one value, not a tuple.
+    types: input → its type; outputs: names of paths to write; returned: (name, type, whether it may be
+    None, which is no value: nothing is written) of each returned value; single: it is one value, not a tuple.
     Type Undeclared: what no short JSON can say is no reason to fail, but is said. What has another type than the declared one is that
     type's value, if it can be one without a loss: the training is lost where it fails.
     """
@@ -97,7 +98,7 @@ def _trainstep_main(
     if single:
         values = (values,)
     elif returned:
-        names = [name for name, _ in returned]
+        names = [name for name, _, _ in returned]
         by_name = values._asdict() if hasattr(values, "_asdict") else values
         if isinstance(by_name, dict) and sorted(by_name) == sorted(names):
             values = [by_name[name] for name in names]
@@ -105,7 +106,10 @@ def _trainstep_main(
             raise TypeError("%s returned a %s, declared are %s" % (function.__name__, type(values).__name__, ", ".join(names)))
     if returned and len(values) != len(returned):
         raise TypeError("%s returned %d values, declared are %d" % (function.__name__, len(values), len(returned)))
-    for (name, kind), value, path in zip(returned, values if returned else (), words[at + 1 :]):
+    for (name, kind, optional), value, path in zip(returned, values if returned else (), words[at + 1 :]):
+        if value is None and optional:
+            print("%s returned None for %s: it has no value" % (function.__name__, name))
+            continue
         if value is None and kind != "Undeclared":
             raise TypeError("%s returned None for %s, declared as %s" % (function.__name__, name, kind or "a value"))
         try:

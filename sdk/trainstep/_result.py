@@ -21,8 +21,8 @@ class Result:
     """A finished step's outputs. In a notebook it shows itself as the report.
 
     run_id names it for `trainstep list`, `attach` and `stop`; folder is where everything lies; model_dir is the model, file or folder (None: the program
-    made none); metrics, name → number; results, everything that the program returned, by name – a number may be NaN or infinite –; report, one HTML page
-    (None: none was written).
+    made none); metrics, name → number; results, everything that the program returned, by name – a number may be NaN or infinite, at any depth, and an
+    Optional value None –; report, one HTML page (None: none was written).
     """
 
     run_id: str
@@ -68,13 +68,11 @@ def _types(specification: str) -> dict[str, str]:
 
 
 def _typed(results: dict[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
-    """Where JSON has no word for what was returned, or nobody has declared a type, a text stands for it."""
+    """Where nobody has declared a type, a text stands for it."""
     typed: dict[str, Any] = {}
     for name, value in results.items():
         kind = types.get(name)
-        if kind == "Float" and value in ("NaN", "Infinity", "-Infinity"):
-            value = float(value)
-        elif kind == ANY and isinstance(value, str):
+        if kind == ANY and isinstance(value, str):
             value = json.loads(value)
             if value is None:
                 continue

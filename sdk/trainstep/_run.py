@@ -242,7 +242,7 @@ def _start(
     run_id = run_id or new
     model = path("model_dir", model_dir or place / "model")
     outputs: dict[str, Path] = {"model_dir": model, **{name: place / file for name, file in FILES.items()}}
-    words = [str(program()), "run", "--log-format=json", *flags([("run_id", run_id)]), *more]
+    words = [str(program()), "run", "--log-format=json", "--python-json", *flags([("run_id", run_id)]), *more]
     words += flags([(name, str(file)) for name, file in outputs.items()])
     if dies_with_us:
         words.append(f"--run-dir={place / 'processes'}")

@@ -78,7 +78,7 @@ def function_text(
     component = {
         "name": func.__name__.replace("_", " ").strip().capitalize(),
         "inputs": [port.declared() for port in interface.inputs],
-        "outputs": [port.declared() for port in (*interface.outputs, *interface.returned)],
+        "outputs": [*(port.declared() for port in interface.outputs), *(port.returned() for port in interface.returned)],
         "implementation": {
             "container": {
                 "image": base_image or default_image(),
@@ -198,7 +198,7 @@ def _program(name: str, source: str, texts: bool, interface: Interface) -> str:
         name,
         repr({port.name: "" if port.path else port.type for port in interface.inputs}),
         repr([port.name for port in interface.outputs]),
-        repr([(port.name, port.type) for port in interface.returned]),
+        repr([(port.name, port.type, port.optional) for port in interface.returned]),
         repr(interface.single),
     ]
     main = text_of_main(_main._trainstep_main)

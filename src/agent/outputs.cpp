@@ -59,15 +59,19 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
 
 Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json& executor_output, const Footprint& before) {
   const auto where = fmt::format("output {}", output.name);
+  const result::ReportedOutput without_value{.name = output.name, .artifact = false, .present = false, .value = {}, .uri = {}};
   result::ReportedOutput found{.name = output.name, .artifact = false, .present = true, .value = {}, .uri = {}};
   if (auto returned = spec::returned_value(declared(output), executor_output)) {
     ASSIGN(auto typed, in_context(where, std::move(*returned)));
     found.value = std::move(typed);
     return found;
   }
-  if (!before.touched()) return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, output.path));
+  const bool untouched = !before.touched();
+  if (untouched && spec::is_optional(declared(output))) return without_value;
+  if (untouched) return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, output.path));
   ASSIGN(const auto text, in_context(where, read_regular_file(output.path, largest_value)));
   ASSIGN(auto typed, in_context(where, spec::value_from_file(declared(output), text)));
+  if (typed.is_null()) return without_value;
   found.value = std::move(typed);
   return found;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/fd.h"
 #include "base/files.h"
 
 namespace trainstep {
@@ -37,6 +38,13 @@ Mount mount_of(int fd) {
   if (const auto number = told_by_proc(fd)) return {false, *number};
   struct stat plain{};
   return {true, ::fstat(fd, &plain) == 0 ? static_cast<std::uint64_t>(plain.st_dev) : 0};
+}
+
+bool is_mount(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const auto real = std::filesystem::canonical(path, unknown);
+  const Fd self(::open(real.c_str(), O_PATH | O_CLOEXEC)), above(::open(real.parent_path().c_str(), O_PATH | O_CLOEXEC));
+  return self && above && mount_of(self.get()) != mount_of(above.get());
 }
 
 }  // namespace trainstep

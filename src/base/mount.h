@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
 namespace trainstep {
 
@@ -14,5 +15,8 @@ struct Mount {
 
 // Of what `fd` has open; O_PATH will do. Asks no server: it may be dead.
 Mount mount_of(int fd);
+
+// Whether something is mounted at the path itself, a file or a folder: it cannot be renamed, nor anything be put in its place. Links are followed.
+bool is_mount(const std::filesystem::path& path);
 
 }  // namespace trainstep

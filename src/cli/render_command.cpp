@@ -28,6 +28,7 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
   for (auto& [name, value] : process::own_environment()) surroundings.environment.emplace(name, value);
   surroundings.read_file = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
   auto inputs = step::read_inputs(command.flags, surroundings);
+  if (inputs) inputs->python_json = command.python_json;
   conceal(inputs ? inputs->secrets : step::secrets_of(surroundings.environment, {}));
   return inputs;
 }

@@ -22,8 +22,9 @@ struct StepCommand {
   std::string exit_code_file;   // exit_code_file.h, which is open already; empty: none
   std::string termination_log;  // run: of this container (termination_log.h); empty: none
   log::Options log_options;
-  bool explain = false;     // render
-  std::string api_version;  // render: "kubeflow.org/v1"; empty: the best
+  bool python_json = false;  // run
+  bool explain = false;      // render
+  std::string api_version;   // render: "kubeflow.org/v1"; empty: the best
 };
 
 // The flags and this process's surroundings, read.

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/files.h"
 #include "base/folder_rights.h"
 #include "base/links.h"
+#include "base/mount.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
 #include "base/sticky.h"
@@ -70,14 +72,6 @@ Result<void> empty(const fs::path& place, const fs::path& target) {
       fmt::format("what an earlier run has left beside {} is in the way: {}; unmount or remove it", target.string(), removed.error().message)};
 }
 
-bool is_mount(const fs::path& path) {
-  struct statx found{};
-  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &found) != 0) return false;
-  if ((found.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) return (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  struct stat here{}, above{};
-  return ::stat(path.c_str(), &here) == 0 && ::stat(path.parent_path().c_str(), &above) == 0 && here.st_dev != above.st_dev;
-}
-
 bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
@@ -127,6 +121,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   std::error_code code;
   output.m_inside = fs::is_directory(output.m_target, code) &&
                     (is_mount(output.m_target) || stays_anothers(output.m_target) || ::access(beside.c_str(), W_OK | X_OK) != 0);
+  output.m_over = fs::is_regular_file(output.m_target, code) && is_mount(output.m_target);
   const auto name = output.m_target.filename().string();
   output.m_folder = output.m_inside ? output.m_target / inside_name : beside / fmt::format(".{}.trainstep", name);
   output.m_path = output.m_folder / "new" / name;
@@ -187,6 +182,7 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) 
   const auto older = fs::weakly_canonical(m_target, code);
   TRY(settle_links(m_path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }));
   if (m_inside) return commit_inside();
+  if (m_over) return commit_over();
   ASSIGN(auto aside, make_way());
   const bool gone = aside.has_value();
   auto placed = gone ? move(m_path, m_target) : replace();
@@ -271,6 +267,24 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   else
     forget(digest_note);
   return fs::exists(aside, code) ? std::optional(aside) : std::nullopt;
+}
+
+// A mounted file can only be written anew. Until that is done, what was to be put there is beside it.
+Result<std::optional<fs::path>> PendingOutput::commit_over() {
+  std::error_code code;
+  if (fs::is_directory(m_path, code))
+    return input_error(fmt::format("{} is a mounted file, but a folder was written; write a file, or mount a folder", m_target.string()));
+  const Fd from(::open(m_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!from) return cannot("read", m_path, errno);
+  const Fd to(::open(m_target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!to) return cannot("write", m_target, errno);
+  constexpr std::size_t at_once = std::size_t{1} << 30U;
+  ssize_t count = 0;
+  do count = ::sendfile(to.get(), from.get(), nullptr, at_once);
+  while (count > 0 || (count < 0 && errno == EINTR));
+  if (count < 0 || (::fsync(to.get()) != 0 && errno != EINVAL)) return cannot("write", m_target, errno);
+  fs::remove(m_path, code);
+  return std::optional<fs::path>();
 }
 
 // On the folder itself, where the file system keeps attributes; else in a file beside it.

@@ -43,9 +43,9 @@ class PendingOutput {
   // Puts what was written to its place; without anything there, does nothing. Links in it lead on to what they led to, or become a copy of it where
   // that vanishes or lies beside the output (output_links.h); where the output itself is a link, what it leads to is delivered. A file that is in the
   // way is replaced, and so is a folder that holds exactly what an earlier commit has put there, or nothing. Any other folder is moved aside, never
-  // removed; of one that is a mount, only the entries whose names are taken. → where that lies now. Errors: denied, internal, input (a link
-  // that is no output), conflict (check_kept(), or a folder above was renamed: the target's path leads elsewhere); what was at the target is there
-  // as it was, if it is no mount.
+  // removed; of one that is a mount, only the entries whose names are taken. A file that is a mount is written anew in place. → where that lies now.
+  // Errors: denied, internal, input (a link that is no output), conflict (check_kept(), or a folder above was renamed: the target's path leads
+  // elsewhere); what was at the target is there as it was, if it is no mount.
   Result<std::optional<std::filesystem::path>> commit(const Vanishes& vanishes = {});
   // After that: what of the replaced folder could not be removed, and why, for people. Empty: nothing.
   [[nodiscard]] const std::string& unremoved() const { return m_unremoved; }
@@ -59,6 +59,7 @@ class PendingOutput {
   Result<void> replace();
   void remove_replaced(const std::filesystem::path& path);
   Result<std::optional<std::filesystem::path>> commit_inside();
+  Result<std::optional<std::filesystem::path>> commit_over();
   void remember();
   [[nodiscard]] std::string noted(std::string_view what) const;  // empty: nothing
   Result<void> note(std::string_view what, const std::string& text);
@@ -68,6 +69,7 @@ class PendingOutput {
   std::vector<std::filesystem::path> m_made;  // above the target, the deepest first
   std::string m_unremoved;
   bool m_inside = false;  // m_folder lies in the target
+  bool m_over = false;    // the target is a mounted file
   Fd m_held;              // m_folder
   FileLock m_lock;
 };

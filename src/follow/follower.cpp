@@ -35,7 +35,8 @@ std::vector<Action> Follower::begin(Time at) {
 }
 
 std::vector<Action> Follower::handle(const Event& event) {
-  if (!m_finished) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
+  // What the backend finds as it collects the outputs is told behind the end.
+  if (!m_finished || std::holds_alternative<Told>(event.what)) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
   return take_actions();
 }
 

@@ -178,6 +178,7 @@ class LocalBackend::Impl {
   [[nodiscard]] bool writes_outputs(const Member& member) const { return member.info.primary || m_wrapped_mpi; }
   void watch_rest(follow::MemberIndex index);
   Result<void> check_settled();
+  void tell_undelivered(const run::OutputFound& output);
   void member_ended(follow::MemberIndex index, int wait_status);
   [[nodiscard]] MpiFiles files_of_ranks(const fs::path& folder, int ranks) const;
   Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun);
@@ -241,6 +242,9 @@ Result<void> LocalBackend::Impl::check_inputs() {
 Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
   ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
   if (member.info.primary) TRY(m_outputs.open(member.place));
+  for (const auto& output : m_plan.binding.outputs)  // the primary comes before those beside it
+    if (is_at_step_path(m_plan, member.info, output))
+      member.place.placement.outputs.at(output.name) = primary().place.placement.outputs.at(output.name);
   TRY(remove_outputs_of_earlier_runs(member));
   TRY(make_folders(member.place));
   for (const auto& share : gpus.shares)
@@ -255,7 +259,7 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
 // In a run's folder that is used again: the program finds nothing at first, as at the places that the step names.
 Result<void> LocalBackend::Impl::remove_outputs_of_earlier_runs(const Member& member) {
   for (const auto& output : m_plan.binding.outputs)
-    if (!member.info.primary || !output.path) TRY(remove_tree(member.place.placement.outputs.at(output.name)));
+    if (!is_at_step_path(m_plan, member.info, output)) TRY(remove_tree(member.place.placement.outputs.at(output.name)));
   return {};
 }
 
@@ -383,9 +387,28 @@ Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   TRY(check_settled());
   TRY(m_folder->check_kept());
   auto outputs = m_outputs.collect();
+  if (outputs)
+    for (const auto& output : *outputs)
+      if (output.artifact) tell_undelivered(output);
   if (const auto kept = m_scratch.kept(); !kept.empty())
     emit(follow::Told{fmt::format("outputs lie in the run's temporary folder, which stays: {}", kept.string()), true});
   return outputs;
+}
+
+// What other replicas have written to an output of which only the primary's is taken: shards of a model, say.
+void LocalBackend::Impl::tell_undelivered(const run::OutputFound& output) {
+  std::vector<std::string> writers;
+  for (const auto& [info, place, argv, devices, task, failure] : m_members) {
+    if (info.beside || info.local_rank > 0 || !place.placement.outputs.contains(output.name)) continue;
+    const auto& path = place.placement.outputs.at(output.name);
+    if (const auto files = describe_files(path); !files.empty()) writers.push_back(fmt::format("{} has written {} to {}", info.name, files, path));
+  }
+  if (writers.empty()) return;
+  constexpr std::size_t shown = 4;
+  const auto more = writers.size() > shown ? fmt::format(", and {} more replicas have written to theirs", writers.size() - shown) : std::string();
+  writers.resize(std::min(writers.size(), shown));
+  emit(follow::Told{fmt::format("{}: only what {} has written is delivered; {}{}", output.name, primary().info.name, join(writers, ", "), more),
+                    true});
 }
 
 // Nobody writes there any more: who still lives is of no member.

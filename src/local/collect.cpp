@@ -2,10 +2,13 @@
 #include "local/collect.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 
 #include "base/regular_file.h"
+#include "base/walk_tree.h"
 #include "data/json.h"
 #include "spec/returned.h"
 
@@ -48,10 +51,13 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
   if (auto value = spec::returned_value(output, executor_output)) {
     ASSIGN(found.value, in_context(where, std::move(*value)));
   } else {
+    if (!before.touched() && spec::is_optional(output)) return {};
     if (!before.touched())
       return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, found.path));
     ASSIGN(const auto text, in_context(where, read_regular_file(found.path, largest_value)));
-    ASSIGN(found.value, in_context(where, spec::value_from_file(output, text)));
+    ASSIGN(auto value_there, in_context(where, spec::value_from_file(output, text)));
+    if (value_there.is_null()) return {};
+    found.value = std::move(value_there);
   }
   found.present = true;
   return {};
@@ -108,6 +114,23 @@ Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, co
       TRY(read_value(found, *output, executor_output, footprint));
   }
   return outputs;
+}
+
+std::string describe_files(const fs::path& path) {
+  std::uintmax_t files = 0, bytes = 0;
+  const auto see = [&](const std::string&, const struct stat& found) {
+    if (S_ISREG(found.st_mode) && found.st_size > 0) ++files, bytes += static_cast<std::uintmax_t>(found.st_size);
+    return Walk::on;
+  };
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  S_ISDIR(found.st_mode) ? static_cast<void>(walk_tree(path, see)) : static_cast<void>(see({}, found));
+  if (files == 0) return {};
+  constexpr std::uintmax_t large = 10'240;
+  std::string_view unit = "bytes";
+  for (const auto* larger : {"KiB", "MiB", "GiB"})
+    if (bytes >= large) bytes /= 1024, unit = larger;
+  return fmt::format("{} file{} ({} {})", files, files == 1 ? "" : "s", bytes, unit);
 }
 
 }  // namespace trainstep::local

@@ -33,4 +33,7 @@ Result<void> check_unchanged(const Footprints& at_end, const std::string& others
 // Errors (input): a declared value that was not written or does not fit its type; an executor output that is no JSON.
 Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, const Place& place, const Footprints& before);
 
+// For people: "3 files (12 MiB)", of all that are not empty at a path or below it; empty: there are none.
+std::string describe_files(const std::filesystem::path& path);
+
 }  // namespace trainstep::local

@@ -23,6 +23,7 @@ void add_replicas(std::vector<GangMember>& members, const plan::Plan& plan, cons
                          .index = index,
                          .local_rank = rank,
                          .primary = replicas.primary && index == 0 && rank == 0,
+                         .beside = replicas.primary && index == 0,
                          .awaited = index < replicas.awaited,
                          .serves = replicas.serves});
 }

@@ -17,6 +17,7 @@ struct GangMember {
   int index = 0;             // of the replica
   int local_rank = 0;        // among the processes of its replica
   bool primary = false;      // exactly one: its log is the training's log, the real outputs are its
+  bool beside = false;       // in a cluster it is in the primary's pod, or is the primary
   bool awaited = false;      // the run has succeeded when all of these have; the others are stopped then
   bool serves = false;       // runs until it is stopped: never waited for
   bool output_only = false;  // never started or stopped by order: only MemberOutput comes from it

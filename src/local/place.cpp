@@ -31,7 +31,19 @@ Error elsewhere(std::string_view name, const plan::StepPath& path, std::string_v
   return input_error(fmt::format("{}: {} has no path on this machine; a local run {} files and folders only", name, path.uri, does));
 }
 
+bool is_shared(const plan::Plan& plan, const plan::BoundOutput& output) {
+  const auto* declared = spec::find_output(plan.program, output.name);
+  return declared != nullptr && declared->type == spec::Type::artifact;
+}
+
+// Of a replica, the folder of its first process.
+std::string first_of(const GangMember& member) { return member.local_rank == 0 ? member.name : member.name.substr(0, member.name.rfind('.')) + ".0"; }
+
 }  // namespace
+
+bool is_at_step_path(const plan::Plan& plan, const GangMember& member, const plan::BoundOutput& output) {
+  return output.path && (member.primary || (member.beside && is_shared(plan, output)));
+}
 
 Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const GangMember& member) {
   Place place{run_dir / member.name, {}};
@@ -41,13 +53,15 @@ Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const Ga
     place.placement.inputs[input.name] = absolute(input.path->path).string();
   }
   const auto own_place = (member.primary ? run_dir : place.folder) / "outputs";
+  const auto shared_place = (member.beside ? run_dir : run_dir / first_of(member)) / "outputs";
   std::size_t position = 0;
   for (const auto& output : plan.binding.outputs) {
     if (output.path && output.path->path.empty()) return elsewhere(output.name, *output.path, "writes");
-    const bool mapped = member.primary && output.path;
+    const bool mapped = is_at_step_path(plan, member, output);
+    const auto& folder = is_shared(plan, output) ? shared_place : own_place;
     if (!mapped && output.name.size() > longest_name)
       return input_error(fmt::format("output {}: the name is too long for a file; give it one of at most {} bytes", output.name, longest_name));
-    place.placement.outputs[output.name] = (mapped ? absolute(output.path->path) : own_place / file_name(output.name, ++position)).string();
+    place.placement.outputs[output.name] = (mapped ? absolute(output.path->path) : folder / file_name(output.name, ++position)).string();
   }
   place.placement.executor_output_file = (place.folder / "executor_output.json").string();
   return place;
@@ -61,7 +75,7 @@ Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const fs
     ASSIGN(const auto place, place_of(plan, folder, member));
     for (const auto& output : plan.binding.outputs) {
       const auto& path = place.placement.outputs.at(output.name);
-      if ((!member.primary || !output.path) && fs::exists(fs::symlink_status(path, unknown))) places.push_back(path);
+      if (!is_at_step_path(plan, member, output) && fs::exists(fs::symlink_status(path, unknown))) places.push_back(path);
     }
   }
   return places;

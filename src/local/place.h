@@ -18,9 +18,13 @@ struct Place {
   plan::Placement placement;     // absolute paths
 };
 
-// The primary writes to the step's paths, and to <run_dir>/outputs/<output> what has none; every other member to <run_dir>/<member>/outputs/<output>.
-// `run_dir` must be absolute. Error (input): an input that has no path on this machine, an output whose name no file can have.
+// The primary writes to the step's paths, and to <run_dir>/outputs/<output> what has none; every other replica to
+// <run_dir>/<member>/outputs/<output>. The processes of one replica share its files and folders, as they do in a pod; the values that one returns are
+// its own. `run_dir` must be absolute. Error (input): an input that has no path on this machine, an output whose name no file can have.
 Result<Place> place_of(const plan::Plan& plan, const std::filesystem::path& run_dir, const GangMember& member);
+
+// Whether a member writes this output to the path of the step that it is bound to, not to a place in the run's folder.
+bool is_at_step_path(const plan::Plan& plan, const GangMember& member, const plan::BoundOutput& output);
 
 // What a run empties that begins in `run_dir` again: <run_dir>/bin, and behind it the outputs of an earlier run that are there. Errors: those of
 // place_of().

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/fields.h"
+#include "data/python_json.h"
 
 namespace trainstep::result {
 namespace {
@@ -61,12 +62,12 @@ std::string to_text(const PodReport& report) {
   for (const auto& output : report.outputs) json["outputs"].push_back(to_json(output));
   if (report.bytes_in > 0 || report.seconds_in > 0) json["in"] = {{"bytes", report.bytes_in}, {"seconds", report.seconds_in}};
   if (report.bytes_out > 0 || report.seconds_out > 0) json["out"] = {{"bytes", report.bytes_out}, {"seconds", report.seconds_out}};
-  return trainstep::to_text(json);
+  return to_python_text(json);
 }
 
 std::optional<PodReport> read_pod_report(std::string_view text) {
   if (!text.starts_with('{')) return std::nullopt;
-  const auto json = parse_json(text, "report");
+  const auto json = parse_python_json(text, "report");
   if (!json || !json->is_object() || json->value(mark, Json()) != Json(version)) return std::nullopt;
   Fields fields(*json, "report");
   PodReport report;

@@ -38,7 +38,7 @@ struct Input {
 struct Output {
   std::string name;
   Type type = Type::any;  // artifact: a file or folder; else a value that the program returns
-  std::string declared;   // "Model", "system.Model", "Integer", …
+  std::string declared;   // "Model", "system.Model", "Integer", "Optional[Integer]", …
 };
 
 // One element of a command line before its values are known; a tree, because conditions and concatenations nest.

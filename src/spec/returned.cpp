@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "data/place.h"
 #include "data/python_json.h"
 #include "spec/values.h"
@@ -45,8 +46,11 @@ bool is_text(std::string_view bytes) { return !find_invalid_utf8(bytes) && bytes
 Result<Json> value_from_file(const Output& output, const std::string& text) {
   if (!is_text(text))
     return input_error("what the program wrote is no text: it is not UTF-8, or holds a NUL character; other bytes belong into an artifact");
+  if (is_optional(output) && output.type != Type::string && trim(text) == "None") return Json();
   return typed_value(output, Json(text));
 }
+
+bool is_optional(const Output& output) { return output.type != Type::artifact && is_optional_name(output.declared); }
 
 Result<Json> typed_value(const Output& output, const Json& raw) {
   const bool structure = output.type == Type::list || output.type == Type::object;

@@ -18,8 +18,12 @@ Result<Json> parse_executor_output(std::string_view text, std::string_view where
 // The output's value as its type; none: the executor output does not mention it. Error (input): it does not fit.
 std::optional<Result<Json>> returned_value(const Output& output, const Json& executor_output);
 
-// The text of a value's own file. Text is taken as it is, blanks and newlines included. Error (input): also bytes that are no text.
+// The text of a value's own file. Text is taken as it is, blanks and newlines included. Null: the text is what Python's str() makes of None (SDK 1.8,
+// Optional[float]), and no value of the type. Error (input): also bytes that are no text.
 Result<Json> value_from_file(const Output& output, const std::string& text);
+
+// Whether there may be no value: the program returns None. An artifact must be there in any case.
+bool is_optional(const Output& output);
 
 // A raw value as the output's type; the texts NaN and Infinity are values of a number.
 Result<Json> typed_value(const Output& output, const Json& raw);

@@ -62,17 +62,21 @@ Type output_type(const Output& output, const Uses& uses) {
 
 Result<Output> read_output(const Json& json, const Uses& uses, const std::string& where) {
   Output output;
+  bool optional = false;  // as the Python package says it: a component has no word of its own for it, and the SDKs know no type Optional[…]
   if (json.is_string()) {
     output.name = json.get<std::string>();
   } else {
     Fields fields(json, where);
     output.name = fields.text("name").value_or("");
     output.declared = declared_type(fields.any("type"));
-    for (const auto* ignored : {"description", "annotations"}) fields.any(ignored);
+    fields.any("description");
+    const auto notes = fields.any("annotations");
+    optional = notes && notes->is_object() && notes->value("optional", Json()) == Json(true);
     TRY(fields.done());
   }
   if (output.name.empty()) return input_error(where + ".name: is missing");
   output.type = output_type(output, uses);
+  if (optional && output.type != Type::artifact) output.declared = fmt::format("Optional[{}]", output.declared);
   return output;
 }
 

@@ -127,13 +127,18 @@ Result<Json> fit_structure(const Json& value, Type type, std::string_view name) 
 
 }  // namespace
 
+bool is_optional_name(std::string_view declared) {
+  auto name = lower(trim(declared));
+  if (name.starts_with("typing.")) name.erase(0, 7);
+  return name.starts_with("optional[") && name.ends_with(']');
+}
+
 Type type_of_name(std::string_view declared) {
   auto name = trim(declared);
   if (name.starts_with("typing.")) name.remove_prefix(7);
   const auto bracket = name.find('[');
   const auto base = lower(trim(name.substr(0, bracket)));
-  if (base == "optional" && bracket != std::string_view::npos && name.back() == ']')
-    return type_of_name(name.substr(bracket + 1, name.size() - bracket - 2));
+  if (is_optional_name(name)) return type_of_name(name.substr(bracket + 1, name.size() - bracket - 2));
   static constexpr std::array<std::pair<std::string_view, Type>, 18> names{{{"string", Type::string},
                                                                             {"str", Type::string},
                                                                             {"text", Type::string},

@@ -14,6 +14,9 @@ namespace trainstep::spec {
 // `any`. Never `artifact`: that depends on the use.
 Type type_of_name(std::string_view declared);
 
+// Whether a declared type says that there may be no value: Optional[str], typing.Optional[str].
+bool is_optional_name(std::string_view declared);
+
 // What messages call a value of the type: "a whole number".
 std::string_view describe(Type type);
 

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/links.h"
+#include "base/mount.h"
 #include "base/regular_file.h"
 #include "base/time.h"
 #include "base/walk_tree.h"
@@ -113,6 +114,18 @@ void remove_left(const std::filesystem::path& target) {
   });
 }
 
+Result<void> sync(int fd, const std::string& path) {
+  if (::fsync(fd) != 0 && errno != EINVAL && errno != EROFS) return cannot_write(path, errno);
+  return {};
+}
+
+Result<void> write_in_place(const FileContent& file) {
+  const Fd fd(::open(file.path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!fd) return cannot_write(file.path, errno);
+  TRY(write_all(fd.get(), file.path, file.content));
+  return sync(fd.get(), file.path);
+}
+
 // The new contents beside their targets; those that were not renamed are removed.
 class Pending {
  public:
@@ -125,6 +138,10 @@ class Pending {
 
   Result<void> write(const FileContent& file) {
     const auto path = followed(file.path);  // what a link names is written, the link stays
+    if (is_mount(path)) {
+      m_mounted.push_back(&file);
+      return {};
+    }
     if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
     remove_left(path);
     auto temporary = fmt::format("{}.{}{}", path.string(), ::getpid(), ending);
@@ -133,14 +150,14 @@ class Pending {
     m_files.push_back({std::move(temporary), path.string(), std::move(fd)});
     const int written = m_files.back().lock.get();
     TRY(write_all(written, file.path, file.content));
-    if (::fsync(written) != 0 && errno != EINVAL && errno != EROFS) return cannot_write(file.path, errno);
-    return {};
+    return sync(written, file.path);
   }
 
   Result<void> rename() {
     for (const auto& file : m_files)
       if (::rename(file.temporary.c_str(), file.path.c_str()) != 0) return cannot_write(file.path, errno);
     m_files.clear();
+    for (const auto* file : m_mounted) TRY(write_in_place(*file));
     return {};
   }
 
@@ -150,6 +167,7 @@ class Pending {
     Fd lock;
   };
   std::vector<File> m_files;
+  std::vector<const FileContent*> m_mounted;  // no other file can be put in their place
 };
 
 }  // namespace

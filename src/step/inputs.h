@@ -49,6 +49,7 @@ struct Inputs {
   std::vector<OutputTarget> targets;
   std::string executor_output_file;  // KFP v2: where the executor output goes; empty outside KFP v2
   bool from_executor_input = false;  // KFP v2: this is a pipeline's step
+  bool python_json = false;          // results in a file of the command line: numbers that JSON has no word for as Python writes them, not as texts
   // Sentences, for a step whose program trains elsewhere: variables of this process that it does not get, though it would by their names.
   std::vector<std::string> not_passed_on;
   std::vector<std::string> secrets;  // texts that must not stand in what the step writes about itself

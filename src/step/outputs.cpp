@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "data/finite.h"
+#include "data/python_json.h"
 #include "result/metrics_output.h"
 #include "spec/returned.h"
 #include "step/executor_output.h"
@@ -97,7 +98,12 @@ class Renderer {
     }
     if (parameter) m_parameters[target.name] = *value;
     const bool page = value->is_string();
-    m_rendered.files.push_back({target.path, page || parameter ? parameter_text(*value) : to_pretty_text(*value) + "\n"});
+    m_rendered.files.push_back({target.path, page || parameter ? parameter_text(*value) : file_text(target, *value) + "\n"});
+  }
+
+  [[nodiscard]] std::string file_text(const OutputTarget& target, const Json& value) const {
+    const bool words = m_story.inputs.python_json && target.name == "results" && !all_finite(value);
+    return words ? to_python_text(value) : to_pretty_text(value);
   }
 
   // What is written for a target; nothing when it is the program's, or not known.

@@ -127,6 +127,8 @@ std::string outputs_part(const Story& story) {
       value = value_text(output.name, *output.value, secrets);
     else if (was_held_back(story, output))
       value = "<span class=\"bad\">was not put to</span> " + place_text(output.path, secrets);
+    else if (!output.artifact)
+      value = "<span class=\"soft\">no value</span>";
     else if (output.present)
       value = place_text(output.path, secrets);
     rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td></tr>\n", escaped(output.name), value);

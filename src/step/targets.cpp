@@ -15,8 +15,10 @@
 
 #include "base/fd.h"
 #include "base/links.h"
+#include "base/mount.h"
 #include "base/sticky.h"
 #include "base/text.h"
+#include "spec/returned.h"
 #include "step/given.h"
 
 namespace trainstep::step {
@@ -91,12 +93,18 @@ Result<void> check_sort(const OutputTarget& target) {
                                  model ? "a file or folder" : "a file"));
 }
 
+// It is written in place.
+Result<void> check_mount(std::string_view name, const fs::path& place) {
+  return ::access(place.c_str(), W_OK) == 0 ? Result<void>() : no_place(name, place, std::strerror(errno));
+}
+
 Result<void> check_file(std::string_view name, const std::string& path) {
   const auto place = absolute(path);
   std::error_code ignored;
   const auto status = fs::status(place, ignored);
   if (fs::is_directory(status)) return input_error(fmt::format("{}: {} is a folder, a file is to be written there; give another path", name, path));
   if (fs::exists(status) && !fs::is_regular_file(status)) return {};
+  if (is_mount(place)) return check_mount(name, place);
   return check_writable(name, place.has_filename() ? followed(place) : place / "file");
 }
 
@@ -117,6 +125,7 @@ Result<void> check_model_dir(const OutputTarget& target) {
   std::error_code ignored;
   const auto place = absolute(target.path);
   if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return check_writable(target.name, place / "model");
+  if (fs::is_regular_file(place, ignored) && is_mount(place)) TRY(check_mount(target.name, place));
   return check_writable(target.name, followed(place));
 }
 
@@ -227,6 +236,17 @@ Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::stri
         return input_error(fmt::format("{}: {} is, holds or lies in {}, which this run empties as it begins; give another run-dir, or a copy of it",
                                        name, path, place));
     }
+  return {};
+}
+
+Result<void> check_parameters(const Inputs& inputs, const plan::Plan& plan) {
+  for (const auto& target : inputs.targets)
+    if (const auto* output = spec::find_output(plan.program, target.name);
+        target.kind == OutputTarget::Kind::parameter && output != nullptr && spec::is_optional(*output))
+      return input_error(
+          fmt::format("output {}: the program may return None for it ({}), but a parameter of a pipeline always has a value; declare it without "
+                      "Optional, or take it from the output results",
+                      target.name, output->declared));
   return {};
 }
 

@@ -39,6 +39,9 @@ Result<void> check_model_place(const Inputs& inputs, const std::map<std::string,
 // Whether a folder can be made at `path`, or be written into when it exists. `name` begins the error's text.
 Result<void> check_folder(std::string_view name, const std::string& path);
 
+// Error (input): what the program may leave without a value, Optional[float], is wanted as a parameter of KFP v2, which must have one.
+Result<void> check_parameters(const Inputs& inputs, const plan::Plan& plan);
+
 // Said before the training: model_dir is wanted, but none of the outputs that the program has is bound to it. Nothing: there is no such gap.
 std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan& plan);
 

@@ -345,6 +345,35 @@ def test_returning_nothing_of_what_is_declared_fails(function, trained):
     assert "train returned None for Output, declared as Float" in done.stdout
 
 
+@pytest.mark.parametrize("first", ["", FUTURE])
+@pytest.mark.parametrize("kind, value", [
+    ("Optional[float]", 0.5), ("'Optional[float]'", 0.5), ("Union[None, int]", 3), ("'int | None'", 3), ("Optional[str]", "None"), ("Optional[dict]", {"a": None}),
+])
+def test_an_optional_value_may_be_none_which_is_no_value(function, trained, first, kind, value):
+    train = function(f"def train(good: bool) -> {kind}:\n    return {value!r} if good else None\n", first=first)
+    specification = sdk.train_specification(train)
+    assert [trained(specification, {"good": good}) for good in (True, False)] == [{"Output": value}, {"Output": None}]
+
+
+def test_only_fields_that_are_optional_may_be_none(function, trained, trainstep, tmp_path):
+    train = function("""
+    class Outcome(NamedTuple):
+        best: Optional[float]
+        epochs: int
+        note: "str | None"
+
+    def train(model_dir: OutputPath, epochs: Optional[int] = None) -> Outcome:
+        open(model_dir, "w").write("model")
+        return None, epochs, None
+    """)
+    specification = sdk.train_specification(train)
+    notes = {port["name"]: port.get("annotations") for port in json.loads(specification)["outputs"]}
+    assert notes == {"model_dir": None, "best": {"optional": True}, "epochs": None, "note": {"optional": True}}
+    results = trained(specification, {"epochs": 3}, "--model-dir", tmp_path / "model")
+    assert results == {"model_dir": str(tmp_path / "model"), "best": None, "epochs": 3, "note": None}
+    assert "train returned None for epochs, declared as Integer" in trained(specification, {}, check=1).stdout
+
+
 def test_traceback_shows_the_functions_own_lines(function, trained):
     done = trained(sdk.train_specification(function("def train():\n    nothing = 0\n    1 / nothing\n")), check=1)
     assert "in train" in done.stdout and "    1 / nothing" in done.stdout and "ZeroDivisionError" in done.stdout

@@ -290,6 +290,32 @@ def test_returned_values_are_those_of_python(script):
     assert output.endswith("{'best': nan, 'worst': -inf, 'text': 'NaN'} {'Output': {'loss': inf, 'what': 1}} {}\n")
 
 
+def test_an_optional_value_that_is_none_is_said_and_none_in_the_results(script):
+    output = script("""
+        from typing import Optional
+
+        def train() -> Optional[float]:
+            return None
+
+        print(trainstep.run(train).results)
+    """)
+    assert "train returned None for Output: it has no value\n" in output and output.endswith("{'Output': None}\n")
+
+
+def test_numbers_that_are_not_finite_come_back_as_numbers_at_any_depth(script):
+    output = script("""
+        def declared() -> dict:
+            nan = float("nan")
+            return {"loss": nan, "all": [{"x": [1, float("-inf"), "NaN"]}], "NaN": "Infinity"}
+
+        def history() -> list:
+            return [0.5, float("nan"), "nan", {"best": float("inf")}]
+
+        print(trainstep.run(declared).results, trainstep.run(history).results)
+    """)
+    assert output.endswith("{'Output': {'loss': nan, 'all': [{'x': [1, -inf, 'NaN']}], 'NaN': 'Infinity'}} {'Output': [0.5, nan, 'nan', {'best': inf}]}\n")
+
+
 def test_text_or_path_that_begins_with_at_names_no_file(script):
     output = script("""
         import pathlib

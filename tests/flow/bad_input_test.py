@@ -4,6 +4,7 @@
 Every case runs with this build's sanitizers and with the release file, whose time and memory count.
 """
 import json
+import math
 import os
 import subprocess
 import time
@@ -468,3 +469,37 @@ def test_results_hold_nan_in_one_way(tmp_path):
     assert json.loads((tmp_path / "results").read_text()) == wanted
     values = json.loads((tmp_path / "output.json").read_text())["parameterValues"]
     assert values == {"best": "NaN", "results": wanted} and (tmp_path / "best").read_text() == "NaN"
+
+
+@pytest.mark.parametrize("words, values", [([], ["NaN", "NaN"]), (["--python-json"], [math.nan, "NaN"])], ids=["texts", "numbers"])
+def test_results_for_python_hold_nan_as_a_number(tmp_path, words, values):
+    component = {
+        "outputs": [{"name": "best", "type": "Float"}, {"name": "all", "type": "JsonArray"}],
+        "implementation": {
+            "container": {"image": "none", "command": ["sh", "-c", 'echo nan >"$1"; echo \'[NaN, "NaN"]\' >"$2"', "sh", {"outputPath": "best"}, {"outputPath": "all"}]}
+        },
+    }
+    words = ["run", "--cluster", "local", *words, *specification(json.dumps(component)), "--results", str(tmp_path / "results")]
+    ended = call(PROGRAM, tmp_path, words)
+    assert ended.code == 0, ended.out + ended.err
+    assert repr(json.loads((tmp_path / "results").read_text())) == repr({"best": values[0], "all": values})
+
+
+OPTIONAL = {
+    "outputs": [{"name": "best", "type": "Float", "annotations": {"optional": True}}],
+    "implementation": {"container": {"image": "none", "command": ["sh", "-c", "echo trains", {"outputPath": "best"}]}},
+}
+
+
+def test_a_value_that_may_be_none_may_be_left_out(tmp_path):
+    words = ["--results", str(tmp_path / "results"), "--report", str(tmp_path / "report")]
+    ended = call(PROGRAM, tmp_path, ["run", "--cluster", "local", *specification(json.dumps(OPTIONAL)), *words])
+    assert ended.code == 0, ended.out + ended.err
+    assert json.loads((tmp_path / "results").read_text()) == {"best": None} and "no value" in (tmp_path / "report").read_text()
+
+
+def test_a_value_that_may_be_none_is_refused_as_a_parameter_before_the_training(tmp_path):
+    outputs = {"parameters": {"best": {"outputFile": str(tmp_path / "best")}}, "outputFile": str(tmp_path / "output.json")}
+    executor_input = {"inputs": {"parameterValues": {"train_specification": json.dumps(OPTIONAL)}}, "outputs": outputs}
+    ended = call(PROGRAM, tmp_path, ["run", "--cluster", "local", "--executor-input", json.dumps(executor_input)])
+    assert ended.code == 2 and "output best: the program may return None for it" in ended.err and "trains" not in ended.out

@@ -38,6 +38,31 @@ def run(tmp_path):
     return run
 
 
+# --- a model in shards: each rank writes its own ---
+
+SHARDS = 'mkdir -p $0; echo $RANK >$0/shard-$RANK; while [ "$RANK" -eq 0 ] && [ ! -e $0/shard-1 ] && [ -z "$APART" ]; do sleep .05; done'
+
+
+@pytest.mark.parametrize("type_, rank", [("PyTorch", "RANK"), ("MPI", "OMPI_COMM_WORLD_RANK")])
+def test_the_processes_of_one_worker_write_one_model(run, tmp_path, type_, rank):
+    if type_ == "MPI" and not shutil.which("mpirun"):
+        pytest.fail("there is no mpirun")
+    workers = json.dumps({"distribution_type": type_, "number_of_workers": 1, "processes_per_worker": 2})
+    code, said = run(f"RANK=${rank}; {SHARDS}", "--model-dir", "model", "--distribution-specification", workers)
+    assert code == 0, said
+    assert sorted(entry.name for entry in (tmp_path / "model").iterdir()) == ["shard-0", "shard-1"] and "has written" not in said
+
+
+def test_what_other_workers_have_written_to_an_output_is_told(run, tmp_path):
+    workers = json.dumps({"distribution_type": "PyTorch", "number_of_workers": 3})
+    words = ["--model-dir", "model", "--run-dir", "run", "--distribution-specification", workers]
+    code, said = run(f'APART=1; [ "$RANK" -eq 1 ] || {{ {SHARDS}; }}', *words)
+    assert code == 0, said
+    left = tmp_path / "run/worker-1/outputs/model_dir"
+    assert f"model_dir: only what master-0 has written is delivered; worker-1 has written 1 file (2 bytes) to {left}\n" in said
+    assert [entry.name for entry in (tmp_path / "model").iterdir()] == ["shard-0"] and (left / "shard-2").exists()
+
+
 # --- mounts, in a namespace of the step's own ---
 
 
@@ -92,6 +117,54 @@ def test_a_mount_in_a_failed_runs_model_stays_and_the_next_run_is_refused_until_
     code, said = run("mkdir $0; echo 1 >$0/weights", *model, beneath=namespace)
     assert code == 0, said
     assert [entry.name for entry in (tmp_path / "model").iterdir()] == ["weights"]
+
+
+@pytest.fixture
+def mounted(namespace, tmp_path):
+    """mounted(*names, options) → files of tmp_path at which the files `outside` of them are mounted."""
+    def mount(*names, options="rw"):
+        (tmp_path / "outside").mkdir()
+        for name in names:
+            (tmp_path / name).touch()
+            (tmp_path / "outside" / name).write_text("older, and longer than what comes")
+            subprocess.run([*namespace, "mount", "--bind", tmp_path / "outside" / name, tmp_path / name], check=True)
+            subprocess.run([*namespace, "mount", "-o", f"remount,bind,{options}", tmp_path / name], check=True)
+        return tmp_path / "outside"
+
+    return mount
+
+
+FILES = {"metrics": "metrics.json", "report": "report.html", "results": "results.json"}
+
+
+def test_files_that_are_mounts_are_written_in_place(run, namespace, mounted, tmp_path):
+    outside = mounted("model.bin", *FILES.values())
+    words = ["--model-dir", "model.bin", *(word for name, file in FILES.items() for word in (f"--{name}", file))]
+    code, said = run("cat $0 && exit 9; echo new >$0; echo loss=0.1", *words, beneath=namespace)
+    assert code == 0, said
+    assert (outside / "model.bin").read_text() == "new\n"
+    assert json.loads((outside / "metrics.json").read_text()) == {"loss": 0.1}
+    assert json.loads((outside / "results.json").read_text()) == {"model_dir": f"{tmp_path}/model.bin"}
+    assert (outside / "report.html").read_text().endswith("</html>\n") and not list(tmp_path.glob(".model*"))
+    code, said = run("echo half >$0; exit 1", *words, beneath=namespace)
+    assert code == 1 and (outside / "model.bin").read_text() == "new\n"
+
+
+@pytest.mark.parametrize("name", ["model-dir", *FILES])
+def test_a_mounted_file_that_cannot_be_written_is_refused_before_the_training(run, namespace, mounted, tmp_path, name):
+    mounted("file", options="ro")
+    words = {"model-dir": "model", name: "file"}
+    code, said = run("touch $TMPDIR/../began; echo weights >$0", *(word for flag, place in words.items() for word in (f"--{flag}", place)), beneath=namespace)
+    assert code == 2, said
+    assert f"nothing can be written to {tmp_path}/file: Read-only file system" in said and not (tmp_path / "temporary/began").exists()
+
+
+def test_a_folder_for_a_mounted_file_is_named_and_stays_beside_it(run, namespace, mounted, tmp_path):
+    outside = mounted("model")
+    code, said = run("mkdir $0; echo weights >$0/weights", "--model-dir", "model", beneath=namespace)
+    assert code == 1, said
+    assert "model is a mounted file, but a folder was written" in said
+    assert (tmp_path / ".model.trainstep/new/model/weights").exists() and (outside / "model").read_text().startswith("older")
 
 
 def test_a_link_in_the_temporary_folder_is_not_followed(run, data):

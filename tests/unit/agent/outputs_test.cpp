@@ -253,6 +253,21 @@ TEST_CASE("values are read by their types, NaN travels as text") {
   CHECK(to_text(*found.value) == row.value);
 }
 
+TEST_CASE("a value that is optional may be left out") {
+  Pod pod;
+  auto& output = pod.output("best", spec::Type::number);
+  output.declared = "Optional[Float]";
+  const auto path = output.path;
+  pod.prepare();
+  CHECK_FALSE(pod.only().present);
+  CHECK_FALSE(pod.only().artifact);
+  Pod::write(path, "None");
+  CHECK_FALSE(pod.only().present);
+  CHECK_FALSE(pod.only().value);
+  Pod::write(path, "1.5");
+  CHECK(pod.only().value == Json(1.5));
+}
+
 TEST_CASE("a value of another type is the program's mistake, and named") {
   Pod pod;
   const auto path = pod.output("epochs", spec::Type::integer).path;

@@ -389,6 +389,15 @@ TEST_CASE("what a backend tells is a line of the story") {
   CHECK(story.all<Say>().back().text == "main has ended");
 }
 
+TEST_CASE("what a backend tells as it collects the outputs is told behind the end") {
+  Story story(gang_of({master}));
+  story.all_started();
+  story.ended(0, 0);
+  REQUIRE(story.verdict());
+  story.event(Told{"it lies elsewhere", true});
+  CHECK(story.all<Say>().back().text == "it lies elsewhere");
+}
+
 TEST_CASE("a long silence is told") {
   Story story(gang_of({master}));
   story.all_started();

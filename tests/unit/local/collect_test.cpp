@@ -114,6 +114,33 @@ TEST_CASE("a value that was not written, or is not of its type, is an error that
   CHECK_THAT(run.error(), Catch::Contains("output accuracy") && Catch::Contains("very good"));
 }
 
+TEST_CASE("a value that is optional may be left out, and the SDK 1.8 writes None for it") {
+  const auto type = GENERATE(as<std::string>(), "Float, annotations: {optional: true}", "'typing.Optional[float]'");
+  const auto plan = v1_plan("best " + type);
+  Run run(plan);
+  CHECK_FALSE(run.only().present);
+  CHECK_FALSE(run.only().value);
+  run.write("best", "None");
+  CHECK_FALSE(run.only().present);
+  CHECK_FALSE(run.only().value);
+  run.write("best", "0.5");
+  CHECK(run.only().value == Json(0.5));
+  run.write("best", "");
+  CHECK_THAT(run.error(), Catch::Contains("output best"));
+}
+
+TEST_CASE("None is a text where a text is optional, and nothing where nothing is") {
+  const auto text = v1_plan("note String, annotations: {optional: true}");
+  Run run(text);
+  run.write("note", "None");
+  CHECK(run.only().value == Json("None"));
+  const auto number = v1_plan("best Float, annotations: {optional: 'no'}");
+  Run other(number);
+  CHECK_THAT(other.error(), Catch::Contains("wrote no value"));
+  other.write("best", "None");
+  CHECK_THAT(other.error(), Catch::Contains("found \"None\""));
+}
+
 TEST_CASE("a value from before the run is no result of it") {
   const TempDir folder;
   auto plan = v1_plan("accuracy Float");
@@ -222,6 +249,25 @@ TEST_CASE("an executor output that cannot be read is an error, not a success") {
   CHECK_THAT(run.error(), Catch::Contains("executor output"));
   run.write_executor_output("[]");
   CHECK_THAT(run.error(), Catch::Contains("is no object"));
+}
+
+TEST_CASE("files are counted for people with all that lies below, but not what is empty") {
+  const TempDir folder;
+  const auto put = [&](const std::string& name, std::size_t bytes) {
+    fs::create_directories((folder.path() / name).parent_path());
+    std::ofstream(folder.path() / name) << std::string(bytes, 'x');
+  };
+  CHECK(describe_files(folder.path() / "absent").empty());
+  put("m/empty", 0);
+  CHECK(describe_files(folder.path() / "m").empty());
+  put("m/a", 5);
+  CHECK(describe_files(folder.path() / "m") == "1 file (5 bytes)");
+  CHECK(describe_files(folder.path() / "m/a") == "1 file (5 bytes)");
+  put("m/deep/er", 20'480);
+  CHECK(describe_files(folder.path() / "m") == "2 files (20 KiB)");
+  fs::create_symlink("m/deep", folder.path() / "m/link");
+  put("m/large", std::size_t{12} << 20U);
+  CHECK(describe_files(folder.path() / "m") == "3 files (12 MiB)");
 }
 
 }  // namespace

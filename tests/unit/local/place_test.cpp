@@ -48,6 +48,29 @@ TEST_CASE("only the primary has the real outputs, all have the same inputs") {
   CHECK(fs::path(master->placement.outputs.at("odd/name")).parent_path() == "/run/outputs");
 }
 
+TEST_CASE("the processes of a replica share its files and folders, and each has its own values") {
+  auto plan = plan_with_outputs("/out/model");
+  plan.processes_per_worker = 2;
+  struct Row {
+    std::string member, model, odd, accuracy;
+  };
+  const std::vector<Row> rows{{"master-0.0", "/out/model", "/run/outputs", "/run/outputs/accuracy"},
+                              {"master-0.1", "/out/model", "/run/outputs", "/run/master-0.1/outputs/accuracy"},
+                              {"worker-0.0", "/run/worker-0.0/outputs/model", "/run/worker-0.0/outputs", "/run/worker-0.0/outputs/accuracy"},
+                              {"worker-0.1", "/run/worker-0.0/outputs/model", "/run/worker-0.0/outputs", "/run/worker-0.1/outputs/accuracy"}};
+  const auto members = gang(plan);
+  REQUIRE(members.size() == rows.size() + 1);
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const auto place = place_of(plan, "/run", members[at]);
+    REQUIRE(place);
+    CHECK(place->folder == "/run/" + rows[at].member);
+    CHECK(place->placement.outputs.at("model") == rows[at].model);
+    CHECK(fs::path(place->placement.outputs.at("odd/name")).parent_path() == rows[at].odd);
+    CHECK(place->placement.outputs.at("accuracy") == rows[at].accuracy);
+    CHECK(place->placement.executor_output_file == "/run/" + rows[at].member + "/executor_output.json");
+  }
+}
+
 TEST_CASE("an address is no place of this machine, for inputs and outputs") {
   auto plan = plan_with_outputs("/out/model");
   plan.binding.outputs.front().path = plan::StepPath{"model_dir", "", "s3://bucket/model", "", Json::object()};

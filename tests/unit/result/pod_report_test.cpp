@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result/pod_report.h"
 
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "support/catch.h"
@@ -58,6 +60,15 @@ TEST_CASE("a report comes through its text unchanged") {
   CHECK(read.seconds_in == 1.5);
   CHECK(read.bytes_out == 7);
   CHECK(read.seconds_out == 0.25);
+}
+
+TEST_CASE("numbers that JSON has no word for come through at any depth, and texts of these words stay texts") {
+  auto report = example();
+  constexpr auto infinite = std::numeric_limits<double>::infinity();
+  report.outputs[1].value = Json{{"NaN", std::nan("")}, {"all", {1, -infinite, "NaN", Json{{"x", infinite}}}}};
+  const auto value = round_trip(report).outputs[1].value.value();
+  CHECK(std::isnan(value["NaN"].get<double>()));
+  CHECK(value["all"] == Json{1, -infinite, "NaN", Json{{"x", infinite}}});
 }
 
 TEST_CASE("a failure comes through with its class, code and words") {

@@ -62,6 +62,16 @@ implementation:
   CHECK(show_all(program.outputs) == "score:number steps:integer table:object dir:artifact raw:artifact page:artifact");
 }
 
+TEST_CASE("a value of which annotations say that it is optional is declared so, a file is not") {
+  const auto program = read(R"(
+outputs: [{name: best, type: Float, annotations: {optional: true}}, {name: metrics, type: Metrics, annotations: {optional: true}}, {name: n, type: Integer}]
+implementation: {container: {command: [run, {outputPath: best}, {outputPath: metrics}, {outputPath: n}]}})");
+  CHECK(show_all(program.outputs) == "best:number metrics:artifact n:integer");
+  CHECK(program.outputs[0].declared == "Optional[Float]");
+  CHECK(program.outputs[1].declared == "Metrics");
+  CHECK(program.outputs[2].declared == "Integer");
+}
+
 TEST_CASE("the placeholders of v1 become a tree") {
   struct Row {
     const char* args;

@@ -111,6 +111,20 @@ TEST_CASE("Values that are not finite stand in no file that machines read") {
   CHECK(without_nulls(Json{{"a", not_a_number}, {"b", {1, nullptr, -infinite}}, {"c", nullptr}}) == Json{{"a", "NaN"}, {"b", {1, "-Infinity"}}});
 }
 
+TEST_CASE("In results that Python reads they are numbers, and texts of the same words stay texts") {
+  AStory a;
+  a.target("results", "r");
+  a.target("best", "p", parameter);
+  a.value("best", not_a_number);
+  a.value("history", Json{1, -infinite, "NaN", Json{{"x", infinite}}});
+  CHECK(json(render_outputs(a.story(), files({}), ""), "r") == Json{{"best", "NaN"}, {"history", {1, "-Infinity", "NaN", Json{{"x", "Infinity"}}}}});
+  a.inputs.python_json = true;
+  const auto rendered = render_outputs(a.story(), files({}), "");
+  CHECK(content(rendered, "r") == R"({"best":NaN,"history":[1,-Infinity,"NaN",{"x":Infinity}]})"
+                                  "\n");
+  CHECK(content(rendered, "p") == "NaN");
+}
+
 TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most 50") {
   const std::regex allowed("[a-zA-Z]([-_a-zA-Z0-9]{0,62}[a-zA-Z0-9])?");
   for (const auto& name : {std::string("val/acc uracy"), std::string("1st"), std::string("___"), std::string(""), std::string("é"),

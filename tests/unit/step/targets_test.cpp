@@ -121,6 +121,19 @@ TEST_CASE("A model that no output of the program is bound to is told before the 
   CHECK_FALSE(unbound_model(inputs, plan));
 }
 
+TEST_CASE("A value that may be None is refused as a parameter of a pipeline, which always has one") {
+  Inputs inputs;
+  plan::Plan plan;
+  plan.program.outputs = {{"best", spec::Type::number, "Optional[Float]"}, {"last", spec::Type::number, "Float"}};
+  for (const auto* name : {"best", "last", "absent"}) {
+    INFO(name);
+    inputs.targets = {{.name = name, .kind = OutputTarget::Kind::parameter, .path = "out", .uri = {}, .type = {}}};
+    CHECK(check_parameters(inputs, plan).has_value() == (std::string_view(name) != "best"));
+  }
+  inputs.targets = {file("best", "best")};
+  CHECK(check_parameters(inputs, plan));
+}
+
 TEST_CASE("Neither a record nor an exit code is written over an input or where another output goes") {
   const Places places;
   const auto& folder = places.folder;
