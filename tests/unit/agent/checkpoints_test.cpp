@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/checkpoints.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "agent/story.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
 
@@ -343,4 +345,34 @@ TEST_CASE_METHOD(Checkpoints, "with the sync its looking ends") {
   save("1", "one");
   running.advance(60s);
   CHECK(transport.asked().empty());
+}
+
+TEST_CASE_METHOD(Checkpoints, "each pod of an indexed job keeps checkpoints of its own, and gets those back") {
+  plan::Task task;
+  task.stores.emplace_back().endpoint = "http://store:9000";
+  task.checkpoints = checkpoints;
+  std::string found;
+  const auto live = [&](const std::string& index, bool primary) {
+    std::filesystem::remove_all(in_pod("saved"));  // another pod
+    Surroundings with{.loop = running,
+                      .transport = transport,
+                      .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
+                      .seed = 7,
+                      .tell = tell,
+                      .index = index,
+                      .run_program =
+                          [&](const Outlived&) {
+                            found = read(in_pod("saved/epoch"));
+                            save("epoch", "of " + index);
+                            return ProgramEnd{1};
+                          },
+                      .signals = [](const auto&) { return nullptr; }};
+    work(task, primary, "", with);
+    return found;
+  };
+  for (const auto* index : {"1", "0", "10", "2"}) CHECK(live(index, std::string(index) == "0") == "(none)");
+  for (const auto* index : {"0", "1", "2", "10"}) CHECK(live(index, std::string(index) == "0") == std::string("of ") + index);
+  CHECK(kept() == Files{{"epoch", "of 0"}});
+  CHECK(live("", false) == "of 0");  // a replica of a gang gets what the primary has kept
+  CHECK(kept() == Files{{"epoch", "of 0"}});
 }
