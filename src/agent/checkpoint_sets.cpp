@@ -18,6 +18,14 @@ constexpr std::string_view own_folder = ".trainstep/";
 constexpr std::string_view sets_folder = ".trainstep/sets/";
 constexpr ReadLimits limits{.bytes = std::size_t{64} << 20U, .depth = 4, .nodes = 10'000'000};
 
+// Each begins with a path. None where an earlier version has written the set.
+const Json& pairs_in(const Json& set, const char* key) {
+  static const Json none = Json::array();
+  const auto* pairs = find(set, key);
+  const auto is_pair = [](const Json& pair) { return pair.is_array() && pair.size() == 2 && pair[0].is_string(); };
+  return pairs != nullptr && pairs->is_array() && std::ranges::all_of(*pairs, is_pair) ? *pairs : none;
+}
+
 }  // namespace
 
 std::string key_of_set(std::uint64_t number, std::string_view writer) { return fmt::format("{}{:010}-{}.json", sets_folder, number, writer); }
@@ -38,12 +46,17 @@ bool is_plain(std::string_view key) { return !key.starts_with(own_folder); }
 
 std::string text_of(const CheckpointSet& set) {
   Json files = Json::array();
-  Json etags = Json::array();  // apart from the files: versions that know of none read these
+  Json etags = Json::array();  // apart from the files, as what follows: versions that know of none read these
   for (const auto& [path, file] : set.files) {
     files.push_back({path, file.key, file.size, file.changed});
     etags.push_back(file.etag);
   }
-  return to_text(Json{{"files", std::move(files)}, {"etags", std::move(etags)}});
+  Json json{{"files", std::move(files)}, {"etags", std::move(etags)}};
+  auto& links = json["links"] = Json::array();
+  for (const auto& [path, target] : set.links) links.push_back({path, target});
+  auto& folders = json["folders"] = Json::array();
+  for (const auto& [path, changed] : set.folders) folders.push_back({path, changed});
+  return to_text(json);
 }
 
 std::optional<CheckpointSet> read_set(std::string_view text, std::string key) {
@@ -52,7 +65,11 @@ std::optional<CheckpointSet> read_set(std::string_view text, std::string key) {
   if (files == nullptr || !files->is_array()) return std::nullopt;
   const auto* etags = find(*json, "etags");
   const auto* tags = etags != nullptr && etags->is_array() && etags->size() == files->size() ? etags : nullptr;
-  CheckpointSet set{std::move(key), {}};
+  CheckpointSet set{std::move(key), {}, {}, {}};
+  for (const auto& link : pairs_in(*json, "links"))
+    if (link[1].is_string()) set.links[link[0].get<std::string>()] = link[1].get<std::string>();
+  for (const auto& folder : pairs_in(*json, "folders"))
+    if (folder[1].is_number_integer()) set.folders[folder[0].get<std::string>()] = folder[1].get<std::int64_t>();
   std::size_t number = 0;
   for (const auto& file : *files) {
     if (!file.is_array() || file.size() != 4 || !file[0].is_string() || !file[1].is_string() || !file[2].is_number_integer() ||

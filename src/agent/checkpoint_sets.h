@@ -26,8 +26,13 @@ struct SavedFile {
 };
 
 struct CheckpointSet {
-  std::string key;                         // its own
-  std::map<std::string, SavedFile> files;  // by path
+  std::string key;                              // its own
+  std::map<std::string, SavedFile> files;       // by path
+  std::map<std::string, std::string> links;     // to one another, by path: what they say
+  std::map<std::string, std::int64_t> folders;  // by path: their times of last change, in nanoseconds
+  [[nodiscard]] bool is_same_state(const CheckpointSet& other) const {
+    return files == other.files && links == other.links && folders == other.folders;
+  }
 };
 
 // Keys, relative to the place. The set of the highest number is the newest. `writer`: one for each process that saves, so that none overwrites what

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "agent/checkpoints.h"
-#include "objectstore/local_tree.h"
 
 namespace trainstep::agent {
 namespace {
@@ -25,12 +24,20 @@ std::string without_digits(std::string text) {
 // The folder as it was at one moment: read again until nothing has changed meanwhile.
 Result<objectstore::LocalTree> snapshot(const std::string& folder) {
   constexpr int most_reads = 10;
-  ASSIGN(auto tree, objectstore::read_tree(folder));
+  ASSIGN(auto tree, objectstore::read_tree(folder, objectstore::Links::kept));
   for (int reads = 1; reads < most_reads; ++reads) {
-    ASSIGN(auto again, objectstore::read_tree(folder));
-    if (std::exchange(tree, std::move(again)).files == tree.files) break;
+    ASSIGN(auto again, objectstore::read_tree(folder, objectstore::Links::kept));
+    const auto before = std::exchange(tree, std::move(again));
+    if (before.files == tree.files && before.links == tree.links) break;
   }
   return tree;
+}
+
+Result<void> check_all_names(const objectstore::LocalTree& tree) {
+  std::vector<LocalFile> links;
+  for (const auto& [path, target] : tree.links) links.insert(links.end(), {{.path = path}, {.path = target}});
+  TRY(objectstore::check_names(links));
+  return objectstore::check_names(tree.files);
 }
 
 }  // namespace
@@ -90,14 +97,14 @@ void CheckpointSync::begin_round() {
   auto tree = snapshot(m_checkpoints.path);
   if (!tree && tree.error().kind == ErrorKind::not_found) return end_look();
   if (!tree) return fail(tree.error().message);
-  if (const auto named = objectstore::check_names(tree->files); !named) return fail(named.error().message);
+  if (const auto named = check_all_names(*tree); !named) return fail(named.error().message);
   if (auto left_out = objectstore::describe_left_out(tree->left_out); left_out != m_left_out) {
     m_left_out = std::move(left_out);
     if (!m_left_out.empty()) m_tell("checkpoints: " + m_left_out);
   }
-  m_seen = std::move(tree->files);
+  m_seen = std::move(*tree);
   m_left.clear();
-  for (const auto& file : m_seen)
+  for (const auto& file : m_seen.files)
     if (!is_saved(file)) m_left.push_back(file);
   // Small ones first: what points to a large one is read before it changes again.
   std::ranges::sort(m_left, [](const LocalFile& a, const LocalFile& b) { return std::pair(a.size, a.path) > std::pair(b.size, b.path); });
@@ -128,8 +135,8 @@ void CheckpointSync::sent(const std::string& path, const Result<void>& result) {
 
 // None: not all of the files could be read in the state in which they were seen.
 std::optional<CheckpointSet> CheckpointSync::whole_set() const {
-  CheckpointSet set{key_of_set(m_number + 1, m_writer), {}};
-  for (const auto& file : m_seen) {
+  CheckpointSet set{key_of_set(m_number + 1, m_writer), {}, m_seen.links, m_seen.folders};
+  for (const auto& file : m_seen.files) {
     const auto found = m_saved.find(file.path);
     const auto looks = m_restless.find(file.path);
     const bool never_at_rest = looks != m_restless.end() && looks->second >= restless;
@@ -142,7 +149,7 @@ std::optional<CheckpointSet> CheckpointSync::whole_set() const {
 void CheckpointSync::end_round() {
   auto set = whole_set();
   // An empty folder is no state to go on from: the last one stays.
-  if (set && (set->files.empty() || set->files == m_set.files)) return clean_up();
+  if (set && (set->files.empty() || set->is_same_state(m_set))) return clean_up();
   if (set) return write_set(std::move(*set));
   if (!m_problem.empty()) return fail(m_problem);
   if (m_rounds < most_rounds) {
@@ -167,7 +174,7 @@ void CheckpointSync::write_set(CheckpointSet set) {
                   ++m_number;  // perhaps it is there, whatever the answer was
                   if (!answer) return fail(answer.error().error.message);
                   m_set = set;
-                  for (const auto& file : m_seen)
+                  for (const auto& file : m_seen.files)
                     if (is_saved(file)) m_restless.erase(file.path);
                   clean_up();
                 },

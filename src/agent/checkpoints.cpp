@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "agent/await.h"
-#include "objectstore/local_tree.h"
 #include "staging/staging.h"
 
 namespace trainstep::agent {
 namespace {
 
 using objectstore::Address;
+namespace fs = std::filesystem;
 
 Result<NewestSet::Found> find_set(RunningLoop& loop, objectstore::Client& client, const Address& from) {
   std::optional<NewestSet> newest;
@@ -43,12 +43,42 @@ objectstore::SyncPlan plan_of(const NewestSet::Found& found) {
   return plan;
 }
 
+// In the place of another link, or of nothing.
+bool make_link(const fs::path& at, const std::string& target) {
+  std::error_code failed;
+  fs::create_directories(at.parent_path(), failed);
+  if (fs::is_symlink(at, failed)) fs::remove(at, failed);
+  fs::create_symlink(target, at, failed);
+  return !failed;
+}
+
 // Programs may choose by it which checkpoint is the newest.
-void set_time(const std::filesystem::path& file, std::int64_t changed) {
+void set_time(const fs::path& file, std::int64_t changed) {
   constexpr std::int64_t second = 1'000'000'000;
   const timespec time{static_cast<time_t>(changed / second), static_cast<long>(changed % second)};
   const timespec times[]{time, time};
-  ::utimensat(AT_FDCWD, file.c_str(), times, 0);
+  ::utimensat(AT_FDCWD, file.c_str(), times, AT_SYMLINK_NOFOLLOW);
+}
+
+// Where the set has a folder, nothing is written to where a link leads.
+void make_way(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set) {
+  std::error_code ignored;
+  const auto look = [&](const std::string& path) {
+    if (!objectstore::leads_out(path) && fs::is_symlink(folder / path, ignored)) fs::remove(folder / path, ignored);
+  };
+  for (const auto& path : plan.folders) look(path);
+  for (const auto& [path, changed] : set.folders) look(path);
+}
+
+// What the files are not. Making links changes the times of folders: these come last.
+void finish(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set, const Tell& tell) {
+  for (const auto& travel : plan.travels) set_time(folder / travel.file.path, travel.file.changed);
+  for (const auto& [path, target] : set.links) {
+    const bool stays = !objectstore::leads_out(path) && !objectstore::leads_out(fs::path(path).parent_path() / target);
+    if (!stays || !make_link(folder / path, target)) tell(fmt::format("checkpoints: left out: {}: a link to {} cannot be made there", path, target));
+  }
+  for (const auto& [path, changed] : set.folders)
+    if (!objectstore::leads_out(path)) set_time(folder / path, changed);
 }
 
 }  // namespace
@@ -68,6 +98,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
     if (!found.set && found.incomplete > 0) tell(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
     if (const auto left_out = objectstore::describe_left_out(plan.left_out); !left_out.empty()) tell("checkpoints: " + left_out);
     if (plan.travels.empty()) return {};
+    if (found.set) make_way(checkpoints.path, plan, *found.set);
     const auto began = loop.now();
     std::unique_ptr<objectstore::Transfer> transfer;
     const auto fetched = await<std::monostate>(loop, [&](const auto& done) {
@@ -78,8 +109,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
     const bool overtaken = !fetched && (fetched.error().kind == ErrorKind::not_found || fetched.error().kind == ErrorKind::conflict);
     if (overtaken && tries < most_tries) continue;
     if (!fetched) return fetched.error();
-    for (const auto& travel : plan.travels)
-      if (found.set) set_time(std::filesystem::path(checkpoints.path) / travel.file.path, travel.file.changed);
+    if (found.set) finish(checkpoints.path, plan, *found.set, tell);
     tell(fmt::format("checkpoints of an earlier attempt: {}",
                      staging::describe({plan.bytes, plan.travels.size(), std::chrono::duration_cast<Duration>(loop.now() - began)})));
     return {};

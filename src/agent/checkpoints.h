@@ -14,6 +14,7 @@
 
 #include "agent/checkpoint_sets.h"
 #include "base/running_loop.h"
+#include "objectstore/local_tree.h"
 #include "objectstore/transfer.h"
 #include "plan/task.h"
 #include "staging/stores.h"
@@ -25,8 +26,8 @@ using Tell = std::function<void(const std::string& line)>;
 // Whether there are any in this pod, from the container before.
 bool has_checkpoints(const plan::TaskCheckpoints& checkpoints);
 
-// Fetches the newest complete set, over what is here, with the files' times of change; that nothing lies there is no error. Errors: as
-// staging::Fetching.
+// Fetches the newest complete set, over what is here, with its links and the times of change of files and folders; that nothing lies there is no
+// error. Errors: as staging::Fetching.
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell);
 
 // Looks at the folder now and then, and keeps the state in which it found it: sends what is new or has changed, then the set that lists all files,
@@ -74,7 +75,7 @@ class CheckpointSync {
   std::uint64_t m_number = 0;                  // the highest of any
   std::map<std::string, SavedFile> m_saved;    // by path: the last state of each that is there
   std::uint64_t m_count = 0;                   // of files that were sent
-  std::vector<objectstore::LocalFile> m_seen;  // in this round
+  objectstore::LocalTree m_seen;               // in this round
   std::vector<objectstore::LocalFile> m_left;  // of them, to be sent; the next one last
   std::string m_key;                           // of the one under way
   std::map<std::string, int> m_restless;       // by path: looks in which it changed, or went, while it was read

@@ -39,6 +39,7 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
                     .environment = {environment.begin(), environment.end()},
                     .seed = random_seed(),
                     .tell = tell,
+                    .index = index_of(options.role, environment),
                     .run_program = {},
                     .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
   if (!options.argv.empty())

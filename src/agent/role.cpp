@@ -14,6 +14,8 @@ namespace {
 constexpr std::array<std::pair<std::string_view, Role>, 5> roles{
     {{"primary", Role::primary}, {"replica", Role::replica}, {"indexed", Role::indexed}, {"rank", Role::rank}, {"launcher", Role::launcher}}};
 
+constexpr std::string_view job_index = "JOB_COMPLETION_INDEX";
+
 std::string_view value_of(const process::Variables& environment, std::string_view name) {
   const auto* value = process::find_variable(environment, name);
   return value == nullptr ? std::string_view() : std::string_view(*value);
@@ -40,10 +42,15 @@ Result<Role> role_of(std::string_view word) {
   return found->second;
 }
 
+// Of what has the role, only an Indexed Job's pods have the variable.
+std::string index_of(Role role, const process::Variables& environment) {
+  return std::string(role == Role::indexed ? value_of(environment, job_index) : std::string_view());
+}
+
 bool is_primary(Role role, const process::Variables& environment) {
   if (role == Role::rank) return rank_in(environment) == "0";  // one that is not known delivers nothing, and the launcher tells
   if (role != Role::indexed) return role == Role::primary;
-  const auto index = value_of(environment, "JOB_COMPLETION_INDEX");
+  const auto index = value_of(environment, job_index);
   return (index.empty() ? number_behind(value_of(environment, "HOSTNAME")) : index) == "0";
 }
 

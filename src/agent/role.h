@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -19,6 +20,9 @@ enum class Role {
 };
 // Error: usage.
 Result<Role> role_of(std::string_view word);
+
+// The index of a replica of an Indexed Job, whose replicas share nothing; empty: the job's replicas work together. `environment`: its own.
+std::string index_of(Role role, const process::Variables& environment);
 
 // Whether the job's outputs are this process's. `environment`: its own.
 bool is_primary(Role role, const process::Variables& environment);

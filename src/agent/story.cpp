@@ -23,10 +23,23 @@ namespace {
 using result::PodReport;
 using result::VerdictClass;
 
+// Of replicas that share nothing each has a place of its own, beside the primary's, which cleans up below its own.
+plan::TaskCheckpoints checkpoints_of(const plan::Task& task, bool primary, const std::string& index) {
+  auto checkpoints = task.checkpoints;
+  if (!primary && !index.empty()) checkpoints.to.uri += '-' + index;
+  return checkpoints;
+}
+
 class Story {
  public:
   Story(const plan::Task& task, bool primary, const std::string& scratch, const Surroundings& with)
-      : m_task(task), m_primary(primary), m_scratch(scratch), m_with(with), m_loop(with.loop) {}
+      : m_task(task),
+        m_primary(primary),
+        m_alone(primary || !with.index.empty()),
+        m_checkpoints(checkpoints_of(task, primary, with.index)),
+        m_scratch(scratch),
+        m_with(with),
+        m_loop(with.loop) {}
 
   Result<void> go(PodReport& report) {
     ASSIGN(m_stores, staging::Stores::open(m_loop, m_with.transport, m_task.stores, m_with.environment, m_with.seed, m_with.limits));
@@ -105,7 +118,10 @@ class Story {
 
   // Up to the program's beginning. None: all is done already.
   Result<std::optional<Footprints>> prepare(PodReport& report) {
-    ASSIGN(auto finished, find_record(m_loop, *m_stores, m_task));
+    std::optional<PodReport> finished;  // of the primary: that says nothing of those that share nothing with it
+    if (!m_alone || m_primary) {
+      ASSIGN(finished, find_record(m_loop, *m_stores, m_task));
+    }
     if (finished) {
       m_with.tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");
       finished->primary = m_primary;
@@ -116,7 +132,7 @@ class Story {
     if (m_primary) TRY(open_claims());
     ASSIGN(auto before, prepare_outputs(m_task, m_pending));
     TRY(fetch(report));
-    if (m_with.run_program && !m_task.checkpoints.path.empty()) TRY(restore());
+    if (m_with.run_program && !m_checkpoints.path.empty()) TRY(restore());
     return std::optional(std::move(before));
   }
 
@@ -140,9 +156,9 @@ class Story {
 
   Result<ProgramEnd> run_with_checkpoints(const Outlived& outlived) {
     constexpr Duration last_look{60'000};
-    if (m_task.checkpoints.path.empty()) return m_with.run_program(outlived);
+    if (m_checkpoints.path.empty()) return m_with.run_program(outlived);
     std::optional<CheckpointSync> sync;
-    if (m_primary) sync.emplace(m_loop, *m_stores, m_task.checkpoints, m_with.tell, m_with.seed);
+    if (m_alone) sync.emplace(m_loop, *m_stores, m_checkpoints, m_with.tell, m_with.seed);
     ASSIGN(const auto end, m_with.run_program(outlived));
     if (sync && !end.succeeded()) sync->finish(last_look);
     return end;
@@ -152,8 +168,8 @@ class Story {
   Result<void> restore() {
     Turn turn(m_scratch, "checkpoints of " + m_task.attempt);
     TRY(turn.take(m_loop));
-    const bool all_there = turn.is_kept() ? turn.is_done() && has_checkpoints(m_task.checkpoints) : has_checkpoints(m_task.checkpoints);
-    if (!all_there) TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_task.checkpoints, m_with.tell)));
+    const bool all_there = turn.is_kept() ? turn.is_done() && has_checkpoints(m_checkpoints) : has_checkpoints(m_checkpoints);
+    if (!all_there) TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_checkpoints, m_with.tell)));
     return turn.done();
   }
 
@@ -257,6 +273,8 @@ class Story {
 
   const plan::Task& m_task;
   bool m_primary;
+  bool m_alone;  // the primary, or one that shares nothing with it: it keeps its checkpoints
+  plan::TaskCheckpoints m_checkpoints;
   const std::string& m_scratch;
   const Surroundings& m_with;
   RunningLoop& m_loop;

@@ -24,6 +24,7 @@ struct Surroundings {
   std::map<std::string, std::string> environment;                  // where the keys are that no file holds
   std::uint64_t seed = 0;                                          // of the jitter
   std::function<void(const std::string& line)> tell;               // for people
+  std::string index{};                                             // of a replica that shares nothing with the others; else empty
   std::function<Result<ProgramEnd>(const Outlived&)> run_program;  // to its end, the loop runs meanwhile; empty: there is none. As run_program()
   using Stopped = std::function<void(int signal)>;
   std::function<std::shared_ptr<void>(Stopped)> signals;  // those that want to end us, as long as what it returns lives

@@ -24,6 +24,9 @@ std::optional<plan::Task> task_in(const Json& part) {
   return std::nullopt;
 }
 
+// Then each pod has checkpoints of its own, beside the first one's.
+bool is_indexed(const Json& job) { return text(at(&job, "spec"), "completionMode") == "Indexed"; }
+
 }  // namespace
 
 std::vector<std::string> data_left_of(const Json& job) {
@@ -36,7 +39,8 @@ std::vector<std::string> data_left_of(const Json& job) {
     if (!uri.empty() && !known) left.push_back(uri);
   };
   add(task->record.uri.substr(0, task->record.uri.rfind('/')));
-  add(task->checkpoints.to.uri);
+  const auto& checkpoints = task->checkpoints.to.uri;
+  add(is_indexed(job) ? checkpoints.substr(0, checkpoints.rfind('/')) : checkpoints);
   if (text(annotations, outcome_annotation).empty())
     for (const auto& output : task->outputs) add(output.to.uri);
   return left;

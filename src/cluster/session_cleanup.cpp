@@ -83,7 +83,8 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
       problem = join(std::move(problem),
                      fmt::format("{}what the training has delivered stays at {}", m_lost == some ? "what is left of " : "", m_plan->data.prefix.uri));
     if (keep) return concluded(std::move(problem));
-    if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", m_plan->data.task.checkpoints.to.uri));
+    const auto& kept = m_plan->distribution.indexed ? m_plan->data.prefix.uri : m_plan->data.task.checkpoints.to.uri;
+    if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", kept));
     const auto removed = [this, problem](const Result<void>& data) { concluded(data ? problem : data_stays(problem, data.error())); };
     good ? m_data->remove_prefix(removed) : m_data->remove_unfinished(resumes, time_to_clean() / 2, removed);
   });

@@ -19,8 +19,9 @@ namespace trainstep::objectstore {
 namespace fs = std::filesystem;
 namespace {
 
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
+
 LocalFile local_file(std::string path, const struct stat& status) {
-  const auto nanoseconds = [](const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; };
   return {std::move(path), status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
 }
 
@@ -40,7 +41,7 @@ std::string_view sort_of(mode_t mode) {
 // Every folder once on each way that leads to it, with what led there.
 class Walk {
  public:
-  explicit Walk(const fs::path& root) : m_root(root) {}
+  Walk(const fs::path& root, Links links) : m_root(root), m_treatment(links) {}
 
   Result<LocalTree> go() {
     struct stat status{};
@@ -75,11 +76,14 @@ class Walk {
     }
     m_way.pop_back();
     if (failed) return file_error("read the folder", at, failed.value());
-    if (!path.empty() && travelling() == before) m_tree.empty_folders.push_back(path);
+    if (!path.empty() && travelling() == before)
+      m_tree.empty_folders.push_back(path);
+    else if (!path.empty())
+      m_tree.folders[path] = nanoseconds(status.st_mtim);
     return {};
   }
 
-  [[nodiscard]] std::size_t travelling() const { return m_tree.files.size() + m_tree.empty_folders.size(); }
+  [[nodiscard]] std::size_t travelling() const { return m_tree.files.size() + m_tree.empty_folders.size() + m_tree.links.size(); }
 
   Result<void> entry(const fs::path& at, const std::string& path) {
     struct stat itself{}, status{};
@@ -90,9 +94,28 @@ class Walk {
       if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR) return file_error("read", at, errno);
       return leave_out(path, "a link that leads nowhere");
     }
+    const bool travels = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+    if (link && travels && m_treatment == Links::kept && keep(at, path)) return {};
     if (S_ISREG(status.st_mode)) return m_tree.files.push_back(local_file(path, status)), Result<void>();
     if (!S_ISDIR(status.st_mode)) return leave_out(path, sort_of(status.st_mode));
     return link ? linked_folder(at, path, status) : folder(at, path, status);
+  }
+
+  // False: it leads elsewhere.
+  bool keep(const fs::path& at, const std::string& path) {
+    std::error_code failed;
+    const auto target = fs::canonical(at, failed);
+    if (failed || !holds(m_canonical, target)) return false;
+    const auto own = fs::path(path).parent_path();
+    auto said = fs::read_symlink(at, failed);
+    if (failed) return false;
+    if (said.is_absolute() || leads_out(own / said)) said = target.lexically_relative(m_canonical / own);
+    m_tree.links[path] = said.string();
+    return true;
+  }
+
+  static bool holds(const fs::path& folder, const fs::path& path) {
+    return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
   }
 
   Result<void> linked_folder(const fs::path& at, const std::string& path, const struct stat& status) {
@@ -102,8 +125,7 @@ class Walk {
     if (failed) return is_gone(failed) ? leave_out(path, "a link that leads nowhere") : file_error("read", at, failed.value());
     if (std::ranges::find(m_way, std::pair(status.st_dev, status.st_ino)) != m_way.end() || m_links == most_links)
       return leave_out(path, "a link that goes round in a circle");
-    if (std::mismatch(m_canonical.begin(), m_canonical.end(), target.begin(), target.end()).first != m_canonical.end())
-      return leave_out(path, "a link to a folder elsewhere");
+    if (!holds(m_canonical, target)) return leave_out(path, "a link to a folder elsewhere");
     ++m_links;
     auto done = folder(at, path, status);
     --m_links;
@@ -116,6 +138,7 @@ class Walk {
   }
 
   fs::path m_root, m_canonical;
+  Links m_treatment;
   std::vector<std::pair<dev_t, ino_t>> m_way;  // folders from the root to here
   int m_links = 0;                             // of them, by links
   LocalTree m_tree;
@@ -132,7 +155,12 @@ int give_name(int fd, const fs::path& name) {
 
 }  // namespace
 
-Result<LocalTree> read_tree(const fs::path& root) { return Walk(root).go(); }
+Result<LocalTree> read_tree(const fs::path& root, Links links) { return Walk(root, links).go(); }
+
+bool leads_out(const fs::path& path) {
+  const auto normal = path.lexically_normal();
+  return normal.empty() || normal.is_absolute() || *normal.begin() == "..";
+}
 
 std::string describe_left_out(const std::vector<std::string>& left_out) {
   constexpr std::size_t most = 5;

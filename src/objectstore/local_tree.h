@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,15 +18,25 @@ namespace trainstep::objectstore {
 
 // What lies at a path of this machine.
 struct LocalTree {
-  std::vector<LocalFile> files;            // sorted by path
-  std::vector<std::string> empty_folders;  // below the root, without a file in them that travels
-  std::vector<std::string> left_out;       // what cannot travel, and why: "step-1/pipe: a FIFO"
+  std::vector<LocalFile> files;                 // sorted by path
+  std::vector<std::string> empty_folders;       // below the root, without a file in them that travels
+  std::vector<std::string> left_out;            // what cannot travel, and why: "step-1/pipe: a FIFO"
+  std::map<std::string, std::string> links;     // Links::kept: by path, what they say, from their own folder: "step-1"
+  std::map<std::string, std::int64_t> folders;  // all others below the root, by path: their times of last change, in nanoseconds
+};
+
+// What becomes of a link to a file or a folder of the tree.
+enum class Links {
+  followed,  // what it leads to has a second path
+  kept,      // it stays a link, and never leads out of the tree: LocalTree::links
 };
 
 // All files at `root`: itself (path ""), or everything below it. Links are followed, as s5cmd and the AWS CLI do: to files wherever they are, to
 // folders that lie in the tree. What leads nowhere, out of the tree or round in a circle, and what is neither file nor folder, is left out. Errors:
 // not_found; input, for a root that cannot travel; denied.
-Result<LocalTree> read_tree(const std::filesystem::path& root);
+Result<LocalTree> read_tree(const std::filesystem::path& root, Links links = Links::followed);
+// Whether a path that should be relative to a folder leads out of it, as it is written.
+bool leads_out(const std::filesystem::path& path);
 // "left out: step-1/pipe: a FIFO; …", the first of them, or "".
 std::string describe_left_out(const std::vector<std::string>& left_out);
 

@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -72,6 +73,10 @@ class Request(http.server.BaseHTTPRequestHandler):
             if "uploadId" not in query:
                 store.objects[key], store.marks[key] = body, self.headers.get("x-amz-meta-trainstep-job", "")
             return self.reply(200, ETag='"e"')
+        if self.command == "GET" and key in store.objects and "Range" in self.headers:
+            first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+            body = store.objects[key][first:last + 1]
+            return self.reply(206, body.decode(), **{"ETag": '"e"', "Content-Range": f"bytes {first}-{first + len(body) - 1}/{len(store.objects[key])}"})
         if self.command == "GET" and key in store.objects:
             return self.reply(200, store.objects[key].decode(), ETag='"e"')
         if self.command == "HEAD" and key in store.objects:
@@ -81,18 +86,18 @@ class Request(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
 
 
-def start(tmp_path, store, script, inputs=(), words=()):
-    """The agent, whose program is `script`; its one output is a folder that belongs to s3://bkt/run/model."""
+def start(tmp_path, store, script, inputs=(), words=(), task=(), environment=()):
+    """The agent, whose program is `script`; its one output is a folder that belongs to s3://bkt/run/model. `task`: more of it."""
     place = {"uri": "s3://bkt/run/.trainstep/train/finished.json", "store": 0}
     model = tmp_path / "outputs/model/data"
     task = {"job": "train", "attempt": "a", "stores": [{"endpoint": f"http://127.0.0.1:{store.server_address[1]}", "region": "r"}], "record": place, "inputs": list(inputs),
-            "outputs": [{"name": "model", "type": "artifact", "path": str(model), "uri": "s3://bkt/run/model", "store": 0}]}
+            "outputs": [{"name": "model", "type": "artifact", "path": str(model), "uri": "s3://bkt/run/model", "store": 0}], **dict(task)}
     (tmp_path / "task.json").write_text(json.dumps(task))
     message = tmp_path / "message"
     message.touch()
     environment = {**os.environ, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "TRAINSTEP_TERMINATION_LOG": str(message),
-                   "MODEL": str(model), "DATA": str(tmp_path / "inputs/data"), "no_proxy": "*"}
-    words = [PROGRAM, "exec", "--role", "primary", "--task", tmp_path / "task.json", *words, "--", "sh", "-c", script]
+                   "MODEL": str(model), "DATA": str(tmp_path / "inputs/data"), "no_proxy": "*", **dict(environment)}
+    words = [PROGRAM, "exec", "--role", "indexed" if "JOB_COMPLETION_INDEX" in environment else "primary", "--task", tmp_path / "task.json", *words, "--", "sh", "-c", script]
     return subprocess.Popen(words, env=environment), message
 
 
@@ -229,3 +234,21 @@ def test_a_killed_agent_leaves_nothing_running(tmp_path, role, killed):
         os.kill(agent.pid if killed == "the first process" else children(agent.pid)[0], signal.SIGKILL)
     agent.wait(timeout=30)
     until(lambda: all(gone(pid) for pid in left), "the end of all that it had started", 30)
+
+
+def test_each_index_trains_after_another_has_finished_and_goes_on_from_its_own_checkpoints(tmp_path):
+    store = Store("no request")
+    saved = tmp_path / "saved"
+    script = f'''mkdir -p "$MODEL" {saved}; cat {saved}/latest/step 2>/dev/null >>{tmp_path}/seen || echo none >>{tmp_path}/seen
+mkdir {saved}/step-$STEP; echo "$JOB_COMPLETION_INDEX $STEP" >{saved}/step-$STEP/step; ln -sfn step-$STEP {saved}/latest; echo m >"$MODEL/m"; exit $CODE'''
+    lives = [("0", 1, 1), ("1", 1, 1), ("0", 2, 0), ("1", 2, 1), ("0", 3, 0), ("1", 3, 0)]
+    try:
+        for index, step, code in lives:
+            shutil.rmtree(saved, ignore_errors=True)  # another pod
+            process, _ = start(tmp_path, store, script, task={"checkpoints": {"folder": str(saved), "uri": "s3://bkt/run/.trainstep/train/checkpoints", "store": 0}},
+                               environment={"JOB_COMPLETION_INDEX": index, "STEP": str(step), "CODE": str(code)})
+            assert process.wait(timeout=30) == code
+            shutil.rmtree(tmp_path / "outputs", ignore_errors=True)
+    finally:
+        store.shutdown()
+    assert (tmp_path / "seen").read_text().splitlines() == ["none", "none", "0 1", "1 1", "1 2"]  # the third one of index 0 has nothing left to do

@@ -86,6 +86,9 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
             m_truth.story.tell("agent", "{}", line);
             m_truth.uploads_may_stay = m_truth.uploads_may_stay || line.find("has begun to upload may stay there") != std::string::npos;
           },
+      .index = !m_truth.scenario.indexed ? ""
+               : primary                 ? "0"
+                                         : other_index,
       .run_program = [&](const agent::Outlived& outlived) { return training.emplace(life, m_truth, m_task, kept, end).go(outlived); },
       .signals =
           [&](auto listener) {

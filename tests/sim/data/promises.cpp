@@ -77,8 +77,10 @@ void Promises::changed(const std::string& place) {
       std::ranges::any_of(task.outputs, [&](const auto& output) { return output.to.in_store() && lies_below(place, where(output.to)); });
   if (m_truth.foreign.contains(place) && !was_written(place)) m_truth.violated("{} was changed and is somebody else's", place);
   if (!artifact && !lies_below(place, where(m_plan.prefix))) m_truth.violated("{} was changed and is none of the job's", place);
-  if (m_hands_off) m_truth.violated("a replica has changed {}", place);
+  const bool replicas = m_truth.scenario.indexed && m_truth.scenario.checkpoints && lies_below(place, checkpoints(false));
+  if (m_hands_off && !replicas) m_truth.violated("a replica has changed {}", place);
   if (m_cleaning) return;
+  if (replicas && !m_hands_off) m_truth.violated("{} was changed and is a replica's", place);
   if (artifact && m_finished != nullptr) m_truth.violated("{} was changed although run {} was told as finished", place, m_finished->number);
   if (place != where(task.record)) return;
   const auto there = record();
@@ -91,9 +93,15 @@ void Promises::changed(const std::string& place) {
   m_finished = run;
 }
 
+// Where they lie.
+std::string Promises::checkpoints(bool primary) const {
+  const auto place = where(m_plan.task.checkpoints.to);
+  return primary || !m_truth.scenario.indexed ? place : place + '-' + other_index;
+}
+
 // The files of the newest complete set, by path; those of an earlier version where there is none.
-std::map<std::string, std::string> Promises::newest_set() const {
-  const auto tree = m_store.tree(where(m_plan.task.checkpoints.to));
+std::map<std::string, std::string> Promises::newest_set(bool primary) const {
+  const auto tree = m_store.tree(checkpoints(primary));
   constexpr std::string_view sets = ".trainstep/sets/";
   for (auto at = tree.rbegin(); at != tree.rend(); ++at) {
     if (!at->first.starts_with(sets)) continue;
@@ -113,23 +121,23 @@ std::map<std::string, std::string> Promises::newest_set() const {
   return plain;
 }
 
-int Promises::kept() const {
+int Promises::kept(bool primary) const {
   if (!m_truth.scenario.checkpoints) return 0;
-  const auto files = newest_set();
+  const auto files = newest_set(primary);
   const auto latest = files.find("latest");
   return latest == files.end() ? 0 : std::atoi(latest->second.c_str());
 }
 
-void Promises::judge_checkpoints(const Run& run, bool looked_once_more) {
+void Promises::judge_checkpoints(const Run& run, bool looked_once_more, bool primary) {
   if (!m_truth.scenario.checkpoints || !m_truth.scenario.calm() || run.good()) return;
   constexpr Duration soon{60'000};
   for (const auto& [epoch, at] : run.saved)
-    if ((looked_once_more || run.at - at > soon) && epoch > kept())
+    if ((looked_once_more || run.at - at > soon) && epoch > kept(primary))
       m_truth.violated("the checkpoint of epoch {} was there {} before the end, and is not kept (but that of {})", epoch,
-                       trainstep::describe(std::chrono::duration_cast<Duration>(run.at - at)), kept());
+                       trainstep::describe(std::chrono::duration_cast<Duration>(run.at - at)), kept(primary));
   if (!looked_once_more) return;
-  const auto tree = m_store.tree(where(m_plan.task.checkpoints.to));
-  const auto files = newest_set();
+  const auto tree = m_store.tree(checkpoints(primary));
+  const auto files = newest_set(primary);
   if (!files.empty() && !run.saved.empty() && tree.size() != files.size() + 1)
     m_truth.violated("{} objects are kept for the {} files of the last state", tree.size(), files.size());
 }

@@ -94,6 +94,7 @@ Scenario::Scenario(Random random) : later(random.split()) {
   faults.damages = random.chance(0.2);
   strangers = through_prefix && random.chance(0.3);
   if (through_prefix) losses = random.pick({0.0, 0.3});
+  indexed = random.chance(0.2);
 }
 
 std::string Scenario::describe() const {
@@ -107,7 +108,7 @@ std::string Scenario::describe() const {
   return text + (checkpoints ? ", checkpoints" : "") + (stale ? ", stale" : "") + (ways.opaque_tags ? ", opaque tags" : "") +
          (foreign ? ", others' objects" : "") + (links ? ", links" : "") + (ways.region.empty() ? "" : ", another region") +
          (ways.overlaps || ways.unsorted || ways.strays ? ", odd listings" : "") + (ways.clock == Duration{} ? "" : ", another clock") +
-         (odd_keys ? ", odd keys" : "") + (strangers ? ", strangers in the prefix" : "");
+         (odd_keys ? ", odd keys" : "") + (strangers ? ", strangers in the prefix" : "") + (indexed ? ", indexed" : "");
 }
 
 plan::DataPlan Scenario::plan() const {

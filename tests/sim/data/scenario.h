@@ -39,6 +39,7 @@ struct Scenario {
   Duration between_files{1};                           // of one checkpoint
   bool links = false;                                  // the program makes links, and things that cannot travel
   bool plain_checkpoints = false;                      // an earlier version has left one
+  bool indexed = false;                                // an indexed job: replicas share nothing with the primary
   std::size_t value_size = 4;                          // of a text that the program returns
   Duration finishing{1'800'000};
   int epochs = 1;
@@ -71,5 +72,7 @@ struct Scenario {
 
 // Where they lie, as "bucket/key".
 std::string where(const plan::TaskPlace& place);
+// Of the one replica that an indexed job has beside its primary.
+inline constexpr auto other_index = "1";
 
 }  // namespace trainstep::sim::data

@@ -100,6 +100,9 @@ void Training::look_at_checkpoints() {
   if (m_epoch > 0)
     if (const auto wrong = differences(epochs[m_epoch], m_truth.scenario.checkpoint(m_read, m_epoch)); !wrong.empty())
       m_truth.violated("run {}: its pointer leads to epoch {}: {}", m_run.number, m_epoch, wrong);
+  const auto last = fs::path(m_task.checkpoints.path) / "last";
+  if (fs::exists(fs::symlink_status(last)) && !(fs::is_symlink(last) && fs::is_directory(last)))
+    m_truth.violated("run {}: what was a link to a checkpoint is none, or leads to none", m_run.number);
   if (m_epoch < m_kept) m_truth.violated("run {}: goes on from epoch {} although epoch {} was kept", m_run.number, m_epoch, m_kept);
 }
 
@@ -122,8 +125,7 @@ void Training::train() {
   });
   if (m_truth.scenario.links)
     m_saves.emplace_back([=] {
-      std::error_code ignored;
-      fs::remove_all(folder / "last", ignored);  // a folder, where it was brought back
+      fs::remove(folder / "last");
       fs::create_directory_symlink(fmt::format("epoch-{}", epoch), folder / "last");
       ::mkfifo((folder / "pipe").c_str(), 0600);
     });

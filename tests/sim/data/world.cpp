@@ -184,7 +184,7 @@ bool World::bring_inputs() {
 bool World::attempt(Pod& pod, bool primary, bool calm) {
   auto& between = network(calm);
   const bool disturbed = !calm && m_random.chance(m_scenario.kills);
-  const auto doom = disturbed ? some_doom(m_random, m_scenario, m_promises->kept()) : Doom{};
+  const auto doom = disturbed ? some_doom(m_random, m_scenario, m_promises->kept(primary)) : Doom{};
   const auto end = !calm && m_random.chance(m_scenario.bad_ends)
                        ? m_random.pick({End::fails, End::fails, End::no_value, End::no_model, End::only_folders, End::writes_on})
                        : End::well;
@@ -192,11 +192,14 @@ bool World::attempt(Pod& pod, bool primary, bool calm) {
   const bool finished = m_promises->finished();
   m_story.tell("kubelet", "a container begins{}", primary ? "" : " (a replica)");
   m_promises->hands_off(!primary);
-  const auto ended = pod.live(m_loop, between, primary, doom, end, m_promises->kept());
-  if (finished && m_truth.runs.size() > runs) m_truth.violated("it trains again although the training is finished and delivered");
+  const auto ended = pod.live(m_loop, between, primary, doom, end, m_promises->kept(primary));
+  const bool trained = m_truth.runs.size() > runs;
+  const bool own = primary || m_scenario.indexed;  // what it makes is its own, not the primary's
+  if (finished && trained && !(m_scenario.indexed && !primary)) m_truth.violated("it trains again although the training is finished and delivered");
+  if (!primary && own && !trained && ended && ended->exit_code == 0) m_truth.violated("it does not train, as if another one's training were its own");
   if (ended) m_promises->judge(*ended, primary);
-  if (primary && m_truth.runs.size() > runs)
-    m_promises->judge_checkpoints(m_truth.runs.back(), ended && m_truth.runs.back().ended && m_truth.runs.back().code != 0);
+  if (own && trained)
+    m_promises->judge_checkpoints(m_truth.runs.back(), ended && m_truth.runs.back().ended && m_truth.runs.back().code != 0, primary);
   // What it has sent arrives before the next one begins.
   m_loop.run_for(m_random.between(StoreNetwork::longest_way + Duration{100}, Duration{40'000}));
   m_promises->hands_off(false);
@@ -209,11 +212,13 @@ bool World::train() {
     const bool same = pod != nullptr && m_random.chance(m_scenario.restarts_in_pod);
     if (!same) pod = std::make_unique<Pod>(fresh_folder(), m_truth, m_plan.data.task);
     const bool last = count == m_scenario.attempts;
-    if (m_random.chance(0.1)) {
+    const auto replica_lives = [this](bool calm) {
       Pod replica(fresh_folder(), m_truth, m_plan.data.task);
-      attempt(replica, false, false);
-    }
+      attempt(replica, false, calm);
+    };
+    if (m_random.chance(m_scenario.indexed ? 0.5 : 0.1)) replica_lives(false);
     if (!attempt(*pod, true, last)) continue;
+    if (m_scenario.indexed) replica_lives(last);
     if (last || !m_random.chance(m_scenario.lost_ends)) return true;
     m_story.tell("world", "nobody hears of it");
   }

@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/checkpoints.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "agent/story.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
 
@@ -15,6 +20,7 @@ using Catch::Matchers::Contains;
 using staging::test::FakeTransport;
 using staging::test::Reply;
 using Texts = std::vector<std::string>;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -48,6 +54,16 @@ struct Checkpoints : staging::test::StoreOfPod {
   Tell tell = [this](const std::string& line) { told.push_back(line); };
 
   void save(const std::string& name, const std::string& text) { write(in_pod("saved/" + name), text); }
+  // Of a folder's last change.
+  void set_time(const std::string& name, time_t seconds) {
+    const timespec times[]{{seconds, 0}, {seconds, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, in_pod("saved/" + name).c_str(), times, 0) == 0);
+  }
+  [[nodiscard]] time_t seconds_of(const std::string& name) const {
+    struct stat status{};
+    REQUIRE(::stat(in_pod("saved/" + name).c_str(), &status) == 0);
+    return status.st_mtim.tv_sec;
+  }
   Result<void> restore() { return restore_checkpoints(running, *stores, checkpoints, tell); }
   [[nodiscard]] Texts sent() const {
     Texts names;
@@ -265,8 +281,135 @@ TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what 
   std::filesystem::create_symlink("nowhere", in_pod("saved/dangling"));
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(46s);
-  CHECK(kept() == Files{{"last/weights", "one"}, {"step-1/weights", "one"}});
+  CHECK(kept() == Files{{"step-1/weights", "one"}});
   CHECK(told == Texts{"checkpoints: left out: dangling: a link that leads nowhere"});
+}
+
+TEST_CASE_METHOD(Checkpoints, "a link to what lies in the folder comes back as a link, and what it leads to travels once") {
+  const auto link = [this](const std::string& to, const std::string& name) { fs::create_symlink(to, in_pod("saved/" + name)); };
+  const auto said = [this](const std::string& name) { return fs::read_symlink(in_pod("saved/" + name)).string(); };
+  save("step-1/weights", "one");
+  save("step-2/weights", "two");
+  write(in_pod("elsewhere/file"), "x");
+  fs::create_directories(in_pod("saved/refs"));
+  const std::map<std::string, std::string> links{{"latest", "step-2"}, {"best", "latest"}, {"refs/last", "../step-2/weights"}, {"self", "."}};
+  for (const auto& [name, to] : links) link(to, name);
+  link(in_pod("saved/step-1"), "absolute");
+  link("../../saved/step-1", "refs/roundabout");
+  link("../elsewhere/file", "out");
+  {
+    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    running.advance(31s);
+    auto names = sent();
+    std::ranges::sort(names);
+    CHECK(names == Texts{"out", "weights", "weights"});
+    CHECK(count("PUT") == 4);  // and one set
+    fs::remove(in_pod("saved/latest"));
+    link("step-1", "latest");
+    running.advance(15s);
+    CHECK(count("PUT") == 5);  // another state, with the same files
+  }
+  fs::remove_all(in_pod("saved"));
+  REQUIRE(restore());
+  CHECK(said("latest") == "step-1");
+  for (const auto* name : {"best", "refs/last", "self"}) CHECK(said(name) == links.at(name));
+  CHECK(said("absolute") == "step-1");
+  CHECK(said("refs/roundabout") == "../step-1");
+  CHECK(read(in_pod("saved/best/weights")) == "one");
+  CHECK(fs::is_regular_file(fs::symlink_status(in_pod("saved/out"))));
+  CHECK(told.size() == 1);
+}
+
+TEST_CASE_METHOD(Checkpoints, "a link takes the place of a link or of nothing, and nothing is written behind one") {
+  save("step-1/weights", "one");
+  save("step-2/weights", "two");
+  fs::create_symlink("step-2", in_pod("saved/latest"));
+  fs::create_symlink("step-2", in_pod("saved/best"));
+  {
+    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    running.advance(16s);
+  }
+  fs::remove_all(in_pod("saved"));
+  write(in_pod("elsewhere/weights"), "of others");
+  fs::create_directories(in_pod("saved/best"));
+  fs::create_symlink("../elsewhere", in_pod("saved/step-1"));
+  fs::create_symlink("nowhere", in_pod("saved/latest"));
+  REQUIRE(restore());
+  CHECK(read(in_pod("elsewhere/weights")) == "of others");
+  CHECK(read(in_pod("saved/step-1/weights")) == "one");
+  CHECK(fs::read_symlink(in_pod("saved/latest")) == "step-2");
+  CHECK_FALSE(fs::is_symlink(in_pod("saved/best")));
+  REQUIRE(told.size() == 2);
+  CHECK(told[0] == "checkpoints: left out: best: a link to step-2 cannot be made there");
+}
+
+TEST_CASE_METHOD(Checkpoints, "a set whose links lead out of the folder makes none of them") {
+  objects = {
+      {"jobs/job/checkpoints/.trainstep/files/a-1/x", "old"},
+      {"jobs/job/checkpoints/.trainstep/sets/0000000001-a.json",
+       R"({"files": [["x", ".trainstep/files/a-1/x", 3, 5]], "links": [["a", "../.."], ["b", "/etc"], ["../c", "x"], ["/d", "x"], ["e", ""], ["f/g", "../x"]],
+                  "folders": [["../..", 1], ["/", 1], ["f", 1000000000]]})"}};
+  REQUIRE(restore());
+  CHECK(read(in_pod("saved/f/g")) == "old");
+  CHECK(std::distance(fs::directory_iterator(in_pod("saved")), {}) == 2);
+  CHECK_FALSE(fs::exists(in_pod("c")));
+  CHECK(told.size() == 6);
+  CHECK(seconds_of("f") == 1);
+}
+
+TEST_CASE_METHOD(Checkpoints, "folders come back with their times: the newest of them is the one that it was") {
+  for (const auto* step : {"step-1", "step-2", "step-3"}) save(std::string(step) + "/deep/weights", step);
+  fs::create_directory_symlink("../step-1", in_pod("saved/step-2/base"));
+  set_time("step-1/deep", 100);
+  set_time("step-1", 50);
+  set_time("step-2", 300);
+  set_time("step-3", 200);
+  {
+    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    running.advance(16s);
+    set_time("step-3", 250);
+    running.advance(15s);
+  }
+  fs::remove_all(in_pod("saved"));
+  REQUIRE(restore());
+  CHECK(seconds_of("step-1/deep") == 100);
+  CHECK(seconds_of("step-1") == 50);
+  CHECK(seconds_of("step-2") == 300);
+  CHECK(seconds_of("step-3") == 250);
+  const auto puts = count("PUT");
+  const CheckpointSync next(running, *stores, checkpoints, tell, 8, 15s);
+  running.advance(31s);
+  CHECK(count("PUT") == puts);  // all of it is known
+}
+
+TEST_CASE_METHOD(Checkpoints, "each pod of an indexed job keeps checkpoints of its own, and gets those back") {
+  plan::Task task;
+  task.stores.emplace_back().endpoint = "http://store:9000";
+  task.checkpoints = checkpoints;
+  std::string found;
+  const auto live = [&](const std::string& index, bool primary) {
+    fs::remove_all(in_pod("saved"));  // another pod
+    Surroundings with{.loop = running,
+                      .transport = transport,
+                      .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
+                      .seed = 7,
+                      .tell = tell,
+                      .index = index,
+                      .run_program =
+                          [&](const Outlived&) {
+                            found = read(in_pod("saved/epoch"));
+                            save("epoch", "of " + index);
+                            return ProgramEnd{1};
+                          },
+                      .signals = [](const auto&) { return nullptr; }};
+    work(task, primary, "", with);
+    return found;
+  };
+  for (const auto* index : {"1", "0", "10", "2"}) CHECK(live(index, std::string(index) == "0") == "(none)");
+  for (const auto* index : {"0", "1", "2", "10"}) CHECK(live(index, std::string(index) == "0") == std::string("of ") + index);
+  CHECK(kept() == Files{{"epoch", "of 0"}});
+  CHECK(live("", false) == "of 0");  // a replica of a gang gets what the primary has kept
+  CHECK(kept() == Files{{"epoch", "of 0"}});
 }
 
 TEST_CASE_METHOD(Checkpoints, "a state with a name that could not come back is not kept in half, and that is told once") {

@@ -91,6 +91,24 @@ TEST_CASE("who starts again after the training has finished does not train again
   }
 }
 
+TEST_CASE("that the first pod of an indexed job has finished says nothing of the others: they train, and it does not deliver again") {
+  Pod pod;
+  pod.options.role = Role::indexed;
+  ::setenv("JOB_COMPLETION_INDEX", "0", 1);
+  REQUIRE(pod.start(pod.training()) == 0);
+  REQUIRE(pod.has("claim/run/.trainstep-digits.json"));
+  CHECK(pod.start(pod.training()) == 0);
+  CHECK(pod.text("runs") == "trained\n");
+  ::setenv("JOB_COMPLETION_INDEX", "2", 1);
+  fs::remove_all(pod.in("trainstep"));  // it is in another pod
+  CHECK(pod.start(pod.training() + "; echo other >" + pod.task.outputs[1].path) == 0);
+  CHECK_FALSE(pod.report().primary);
+  CHECK(pod.start("echo trained >>" + pod.in("runs") + "; exit 3") == 3);
+  ::unsetenv("JOB_COMPLETION_INDEX");
+  CHECK(pod.text("runs") == "trained\ntrained\ntrained\n");
+  CHECK(pod.text("claim/run/final") == "weights\n");
+}
+
 TEST_CASE("a program's failure is its own: its code is kept, its log's last lines may speak, nothing is recorded") {
   Pod pod;
   CHECK(pod.start(pod.training() + "; exit 3") == 3);

@@ -60,6 +60,13 @@ TEST_CASE("the primary is told by its role, among replicas of one template by it
   CHECK(is_primary(row.role, row.environment) == row.primary);
 }
 
+TEST_CASE("only the pods of an indexed job have an index: other replicas work together") {
+  CHECK(index_of(Role::indexed, {{"JOB_COMPLETION_INDEX", "3"}, {"HOSTNAME", "train-3"}}) == "3");
+  CHECK(index_of(Role::indexed, {{"HOSTNAME", "train-worker-3"}}).empty());
+  CHECK(index_of(Role::replica, {{"JOB_COMPLETION_INDEX", "3"}}).empty());
+  CHECK(index_of(Role::primary, {{"JOB_COMPLETION_INDEX", "0"}}).empty());
+}
+
 TEST_CASE("the names of a pod's identity are forwarded to the ranks beside the task's, once") {
   using Words = std::vector<std::string>;
   const Words mpirun{"mpirun", "-np", "2", "-x", "AWS_REGION", "-x", "TRAINSTEP_TASK", "train", "-x", "TRAINSTEP_TASK"};

@@ -37,6 +37,15 @@ TEST_CASE("the folder of a job stays for whoever has the keys, and what its pods
         Places{"s3://bkt/run/.trainstep/train-1", "s3://bkt/run/model"});
 }
 
+TEST_CASE("the checkpoints of an indexed job's pods lie in one folder") {
+  auto kept = task("", "");
+  kept.checkpoints = {"/saved", {"s3://bkt/jobs/train-1/checkpoints", 0, ""}};
+  auto made = job(kept);
+  CHECK(data_left_of(made) == Places{"s3://bkt/jobs/train-1/checkpoints"});
+  made["spec"]["completionMode"] = "Indexed";
+  CHECK(data_left_of(made) == Places{"s3://bkt/jobs/train-1"});
+}
+
 TEST_CASE("a model that its step has told of is nothing that was left") {
   const auto told = task("s3://bkt/run/.trainstep/train-1/finished.json", "s3://bkt/run/model");
   CHECK(data_left_of(job(told, {{outcome_annotation, "succeeded"}})) == Places{"s3://bkt/run/.trainstep/train-1"});

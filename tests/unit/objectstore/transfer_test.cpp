@@ -520,6 +520,42 @@ TEST_CASE("a tree has files, and what links lead to") {
   CHECK(read_tree(root / "none").error().kind == ErrorKind::not_found);
 }
 
+TEST_CASE("where links are kept, those into the tree are told with what they say, never out of it, and all others are followed") {
+  const TempDir here;
+  const auto root = here.path() / "tree";
+  REQUIRE(write_file_atomically(root / "a/b/file", "1"));
+  REQUIRE(write_file_atomically(here.path() / "outside/file", "12"));
+  REQUIRE(make_directories(root / "empty"));
+  REQUIRE(make_directories(root / "refs"));
+  fs::create_directory_symlink("tree", here.path() / "way");
+  const std::map<std::string, std::string> verbatim{{"file", "a/b/file"},          {"folder", "a/"}, {"chain", "folder"}, {"refs/up", ".."},
+                                                    {"refs/round", "../a/../a/b"}, {"none", "empty"}};
+  for (const auto& [name, said] : verbatim) fs::create_symlink(said, root / name);
+  fs::create_symlink(root / "a/b", root / "refs/absolute");
+  fs::create_symlink(here.path() / "way/a", root / "refs/by-another-way");
+  fs::create_symlink("../../way/a", root / "refs/out-and-in");
+  fs::create_symlink("../outside/file", root / "out");
+  fs::create_symlink("../outside", root / "elsewhere");
+  fs::create_symlink("nowhere", root / "dangling");
+  const auto tree = read_tree(root, Links::kept);
+  REQUIRE(tree);
+  auto links = verbatim;
+  links.insert({{"refs/absolute", "../a/b"}, {"refs/by-another-way", "../a"}, {"refs/out-and-in", "../a"}});
+  CHECK(tree->links == links);
+  REQUIRE(tree->files.size() == 2);
+  CHECK(tree->files[1].path == "out");
+  CHECK(tree->left_out == std::vector<std::string>{"dangling: a link that leads nowhere", "elsewhere: a link to a folder elsewhere"});
+  std::vector<std::string> folders;
+  for (const auto& [path, changed] : tree->folders) folders.push_back(path);
+  CHECK(folders == std::vector<std::string>{"a", "a/b", "refs"});
+  CHECK(tree->empty_folders == std::vector<std::string>{"empty"});
+}
+
+TEST_CASE("a path leads out of its folder as it is written") {
+  for (const auto* in : {"a", ".", "a/..", "a/../b", "./a/", "..a"}) CHECK_FALSE(leads_out(in));
+  for (const auto* out : {"", "..", "../a", "a/../..", "/", "/a", "a/../../b"}) CHECK(leads_out(out));
+}
+
 TEST_CASE("what cannot travel is left out of a tree by its name, and holds up nothing") {
   const TempDir here;
   const auto root = here.path() / "tree";
