@@ -147,7 +147,7 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
 int run_in_cluster(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
   if (auto checked = step::check_sources(inputs.request.inputs); !checked) return fail(command, checked.error());
   if (auto checked = step::check_model_place(inputs); !checked) return fail(command, checked.error());
-  if (auto checked = step::check_parameters(inputs, *plan); !checked) return fail(command, checked.error());
+  if (auto checked = step::check_parameters(inputs, plan); !checked) return fail(command, checked.error());
   if (auto checked = step::check_outputs(inputs, command.record, command.exit_code_file, command.flags); !checked)
     return fail(command, checked.error());
   if (auto allowed = allow_files(plan); !allowed) return fail(command, allowed.error());
