@@ -91,7 +91,7 @@ TEST_CASE("who starts again after the training has finished does not train again
   }
 }
 
-TEST_CASE("that the first pod of an indexed job has finished says nothing of the others: they train, and it does not deliver again") {
+TEST_CASE("the first pod of an indexed job does not deliver again, and the others train although it has finished") {
   Pod pod;
   pod.options.role = Role::indexed;
   ::setenv("JOB_COMPLETION_INDEX", "0", 1);
