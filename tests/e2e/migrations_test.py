@@ -115,7 +115,7 @@ shift
 for word; do
   shift
   case $word in
-    --cluster=kubernetes | --log-format=*) ;;
+    --cluster=kubernetes | --log-format=* | --python-json) ;;
     --exit-code-file=*) file=${word#*=} ;;
     *) set -- "$@" "$word" ;;
   esac
