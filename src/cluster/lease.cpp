@@ -119,9 +119,12 @@ void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
   Json change = {{"metadata", {{"uid", m_job.uid}}}};
   if (!version.empty()) change["metadata"]["resourceVersion"] = version;
   write_follower(change["metadata"]["annotations"]);
-  m_call = m_client.merge_patch(path(), change, retry, [this, done = std::move(done)](const kube::Answer& answer) {
+  m_call = m_client.merge_patch(path(), change, retry, [this, retry, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
-    done(answer ? std::nullopt : std::optional(answer.error()));
+    if (!answer) return done(answer.error());
+    // Whoever took the deadline from the job may not have come to its launcher.
+    if (m_job.resource.group_version == "kubeflow.org/v2beta1") return patch_launcher(own_seconds(), retry, done);
+    done(std::nullopt);
   });
 }
 
@@ -155,7 +158,9 @@ void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
     m_call = 0;
     if (!launcher && kube::tells_absent(launcher.error(), path.name)) return done(std::nullopt);  // it will be made with it
     if (!launcher) return done(launcher.error());
-    if (!is_owned_by(*launcher, m_job.uid)) return done(std::nullopt);
+    const auto* there = at(at(&*launcher, "spec"), "activeDeadlineSeconds");
+    const bool same = there == nullptr ? seconds.is_null() : *there == seconds;
+    if (same || !is_owned_by(*launcher, m_job.uid)) return done(std::nullopt);
     const Json change = {{"metadata", {{"uid", uid_of(*launcher)}}}, {"spec", {{"activeDeadlineSeconds", seconds}}}};
     m_call = m_client.merge_patch(path, change, retry, [this, path, done](const kube::Answer& answer) {
       m_call = 0;

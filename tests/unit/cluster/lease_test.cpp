@@ -172,3 +172,29 @@ TEST_CASE_METHOD(Kept, "an operator's resource is given it in its run policy, an
   CHECK_FALSE(*done);
   CHECK(asked[0].find(R"("spec":{"runPolicy":{"activeDeadlineSeconds":3600}})") != std::string::npos);
 }
+
+TEST_CASE_METHOD(Kept, "who takes up an MPIJob that has no deadline any more sees to its launcher's") {
+  std::size_t requests = 2;
+  auto of = job("kubeflow.org/v2beta1", "mpijobs");
+  SECTION("whoever lifted it was lost before the launcher's turn") {
+    launcher["spec"] = {{"activeDeadlineSeconds", 3600}};
+    requests = 3;
+  }
+  SECTION("the launcher has none either") {}
+  SECTION("there is no launcher yet") { launcher = Json(); }
+  SECTION("the launcher is another's") {
+    launcher["spec"] = {{"activeDeadlineSeconds", 3600}};
+    launcher["metadata"]["ownerReferences"] = Json::array({{{"uid", "another"}}});
+  }
+  SECTION("an operator that makes no launcher's Job") {
+    of = job("kubeflow.org/v1", "mpijobs");
+    requests = 1;
+  }
+  Lease lease(*h.client, of, std::nullopt);
+  lease.mark("", {}, take());
+  h.loop.run(1s);
+  REQUIRE(done);
+  CHECK_FALSE(*done);
+  REQUIRE(asked.size() == requests);
+  if (requests == 3) CHECK(asked[2] == R"(PATCH train-1-launcher {"metadata":{"uid":"l"},"spec":{"activeDeadlineSeconds":null}})");
+}
