@@ -30,6 +30,7 @@ Result<objectstore::LocalTree> snapshot(const std::string& folder) {
     const auto before = std::exchange(tree, std::move(again));
     if (before.files == tree.files && before.links == tree.links) break;
   }
+  std::erase_if(tree.files, [](const LocalFile& file) { return file.path == restoring_mark; });  // another pod fills the folder
   return tree;
 }
 

@@ -5,10 +5,18 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "agent/await.h"
+#include "base/fd.h"
+#include "base/file_lock.h"
+#include "base/mount.h"
 #include "staging/staging.h"
 
 namespace trainstep::agent {
@@ -81,23 +89,70 @@ void finish(const fs::path& folder, const objectstore::SyncPlan& plan, const Che
     if (!objectstore::leads_out(path)) set_time(folder / path, changed);
 }
 
+bool holds_files(const fs::path& folder) {
+  const auto tree = objectstore::read_tree(folder);
+  return tree && std::ranges::any_of(tree->files, [](const auto& file) { return file.path != restoring_mark; });
+}
+
+// The folder while it is being filled, by whoever has the lock of the mark in it.
+class Filling {
+ public:
+  enum class Begun { by_us, by_another, outlived };
+  // Waits for another pod that fills it. outlived: what lies there on a volume that outlives pods is newer than what was sent of it, or the same.
+  Result<Begun> begin(RunningLoop& loop, const fs::path& folder) {
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    m_mark = folder / restoring_mark;
+    m_file = Fd(::open(m_mark.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    const bool first = m_file.get() >= 0;
+    if (!first) m_file = Fd(::open(m_mark.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!m_file) return Error{ErrorKind::denied, fmt::format("{}: {}", m_mark.string(), std::strerror(errno))};
+    while (!(m_lock = FileLock::take(m_file))) TRY(pause(loop));
+    if (!fs::exists(m_mark, failed)) return Begun::by_another;
+    if (!first || !holds_files(folder) || !lies_on_a_mount(folder)) return Begun::by_us;
+    end();
+    return Begun::outlived;
+  }
+  void end() {
+    std::error_code ignored;
+    fs::remove(m_mark, ignored);
+  }
+
+ private:
+  static Result<void> pause(RunningLoop& loop) {
+    constexpr Duration time{50};
+    TRY(await<std::monostate>(loop, [&](const auto& done) { loop.after(time, [done] { done(std::monostate()); }); }));
+    return {};
+  }
+
+  fs::path m_mark;
+  Fd m_file;
+  std::optional<FileLock> m_lock;
+};
+
 }  // namespace
 
 bool has_checkpoints(const plan::TaskCheckpoints& checkpoints) {
-  const auto tree = objectstore::read_tree(checkpoints.path);
-  return tree && !tree->files.empty();
+  std::error_code unknown;
+  return !fs::exists(fs::path(checkpoints.path) / restoring_mark, unknown) && holds_files(checkpoints.path);
 }
 
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell) {
   constexpr int most_tries = 5;
   ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
   auto& client = stores.of(checkpoints.to);
+  std::optional<Filling> filling;
   for (int tries = 1;; ++tries) {
     ASSIGN(const auto found, find_set(loop, client, from));
     const auto plan = plan_of(found);
     if (!found.set && found.incomplete > 0) tell(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
     if (const auto left_out = objectstore::describe_left_out(plan.left_out); !left_out.empty()) tell("checkpoints: " + left_out);
     if (plan.travels.empty()) return {};
+    if (!filling) {
+      ASSIGN(const auto begun, filling.emplace().begin(loop, checkpoints.path));
+      if (begun == Filling::Begun::outlived) tell(fmt::format("checkpoints: what lies in {} stays as it is", checkpoints.path));
+      if (begun != Filling::Begun::by_us) return {};
+    }
     if (found.set) make_way(checkpoints.path, plan, *found.set);
     const auto began = loop.now();
     std::unique_ptr<objectstore::Transfer> transfer;
@@ -110,6 +165,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
     if (overtaken && tries < most_tries) continue;
     if (!fetched) return fetched.error();
     if (found.set) finish(checkpoints.path, plan, *found.set, tell);
+    filling->end();
     tell(fmt::format("checkpoints of an earlier attempt: {}",
                      staging::describe({plan.bytes, plan.travels.size(), std::chrono::duration_cast<Duration>(loop.now() - began)})));
     return {};

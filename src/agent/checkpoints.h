@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/checkpoint_sets.h"
@@ -23,11 +24,15 @@ namespace trainstep::agent {
 
 using Tell = std::function<void(const std::string& line)>;
 
-// Whether there are any in this pod, from the container before.
+// Lies in the folder while it is being filled. Of a volume that outlives the pod, the next one learns by it that not all is there.
+inline constexpr std::string_view restoring_mark = ".trainstep-restoring";
+
+// Whether there are any in this pod, and all of them: from the container before.
 bool has_checkpoints(const plan::TaskCheckpoints& checkpoints);
 
-// Fetches the newest complete set, over what is here, with its links and the times of change of files and folders; that nothing lies there is no
-// error. Errors: as staging::Fetching.
+// Fetches the newest complete set, with its links and the times of change of files and folders; that nothing lies there is no error. What is here
+// stays where it lies on a volume – it outlived its pod, or another pod has fetched it –, unless a pod was ended while it filled the folder. Errors:
+// as staging::Fetching; denied, where the folder cannot be written to.
 Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell);
 
 // Looks at the folder now and then, and keeps the state in which it found it: sends what is new or has changed, then the set that lists all files,

@@ -47,4 +47,9 @@ bool is_mount(const std::filesystem::path& path) {
   return self && above && mount_of(self.get()) != mount_of(above.get());
 }
 
+bool lies_on_a_mount(const std::filesystem::path& path) {
+  const Fd self(::open(path.c_str(), O_PATH | O_CLOEXEC)), root(::open("/", O_PATH | O_CLOEXEC));
+  return self && root && mount_of(self.get()) != mount_of(root.get());
+}
+
 }  // namespace trainstep

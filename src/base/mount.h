@@ -19,4 +19,7 @@ Mount mount_of(int fd);
 // Whether something is mounted at the path itself, a file or a folder: it cannot be renamed, nor anything be put in its place. Links are followed.
 bool is_mount(const std::filesystem::path& path);
 
+// Whether the path, which must exist, lies on another mount than the root folder: of a container, on a volume and not in its own layer.
+bool lies_on_a_mount(const std::filesystem::path& path);
+
 }  // namespace trainstep

@@ -11,8 +11,8 @@ namespace trainstep {
 
 class TempDir {
  public:
-  TempDir() {
-    auto name = (std::filesystem::temp_directory_path() / "trainstep-test-XXXXXX").string();
+  explicit TempDir(const std::filesystem::path& below = std::filesystem::temp_directory_path()) {
+    auto name = (below / "trainstep-test-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     m_path = name;
   }

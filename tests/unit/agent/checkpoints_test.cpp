@@ -3,6 +3,7 @@
 #include "agent/checkpoints.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -10,7 +11,11 @@
 #include <vector>
 
 #include "agent/story.h"
+#include "base/fd.h"
+#include "base/file_lock.h"
+#include "base/mount.h"
 #include "support/catch.h"
+#include "support/temp_dir.h"
 #include "unit/staging/store_of_pod.h"
 
 using namespace trainstep;
@@ -110,6 +115,51 @@ TEST_CASE_METHOD(Checkpoints, "an empty folder has no checkpoints") {
   CHECK_FALSE(has_checkpoints(checkpoints));
   save("1", "one");
   CHECK(has_checkpoints(checkpoints));
+}
+
+TEST_CASE_METHOD(Checkpoints, "what has outlived its pod on a volume is newer than what was sent of it") {
+  const TempDir volume("/dev/shm");
+  REQUIRE(lies_on_a_mount(volume.path()));
+  checkpoints.path = (volume.path() / "run").string();
+  const auto mark = volume.path() / "run" / restoring_mark;
+  objects = {{"jobs/job/checkpoints/last", "epoch 1"}};
+  REQUIRE(restore());
+  CHECK(read(checkpoints.path + "/last") == "epoch 1");
+  CHECK_FALSE(fs::exists(mark));
+  write(checkpoints.path + "/last", "epoch 4");
+  SECTION("it stays") {
+    REQUIRE(restore());
+    CHECK(read(checkpoints.path + "/last") == "epoch 4");
+    CHECK_THAT(told.back(), Contains("stays as it is"));
+  }
+  SECTION("but what a pod has begun to fill is filled") {
+    write(mark, "");
+    CHECK_FALSE(has_checkpoints(checkpoints));
+    REQUIRE(restore());
+    CHECK(read(checkpoints.path + "/last") == "epoch 1");
+  }
+  SECTION("a pod that comes while another fills it waits, and finds what that one has made") {
+    write(mark, "");
+    const Fd file(::open(mark.c_str(), O_RDWR));
+    auto lock = FileLock::take(file);
+    REQUIRE(lock);
+    running.after(1s, [&] {
+      fs::remove(mark);
+      lock.reset();
+      ::flock(file.get(), LOCK_UN);
+    });
+    REQUIRE(restore());
+    CHECK(read(checkpoints.path + "/last") == "epoch 4");
+  }
+  CHECK_FALSE(fs::exists(mark));
+}
+
+TEST_CASE_METHOD(Checkpoints, "a folder that is being filled is kept without its mark") {
+  save("1", "one");
+  save(std::string(restoring_mark), "");
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(16s);
+  CHECK(kept() == Files{{"1", "one"}});
 }
 
 TEST_CASE_METHOD(Checkpoints, "a training does not begin anew because its checkpoints may not be read: that is an error") {
