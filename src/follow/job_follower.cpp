@@ -131,7 +131,9 @@ void JobFollower::on(const WarningSeen& seen, Time at) {
 void JobFollower::on(const MemberOutput& output, Time at) {
   auto& slot = m_slots.at(output.member);
   const bool of_earlier = slot.earlier && !output.attempt.empty() && output.attempt == slot.earlier_attempt && output.attempt != slot.attempt;
-  take_output(output, at, of_earlier ? slot.earlier->tail : m_members[output.member].tail);
+  result::Tail nobodys;
+  const bool of_left = std::ranges::any_of(slot.left, [&](const auto& left) { return left.second == output.attempt; });
+  take_output(output, at, of_earlier ? slot.earlier->tail : of_left ? nobodys : m_members[output.member].tail);
 }
 
 void JobFollower::on(const LogComplete& complete, Time at) {

@@ -74,14 +74,15 @@ class JobFollower : public Machine {
 
   // What is known of a member beyond MemberState: its pods.
   struct Slot {
-    std::unique_ptr<kinds::PodView> pod;  // the newest; null: there is none
-    std::string attempt;                  // of the newest pod: whose log it is, "UID/RESTARTS"; empty: none has begun
-    bool began = false;                   // the program has, in this pod
-    bool ended = false;                   // the end of `attempt`, or of a pod in which none began, has been seen
-    int failures = 0;                     // of this pod's attempts
-    std::optional<Pending> pending;       // why the pod does not run
-    PodTrouble trouble;                   // the same, as its events tell it
-    bool going_told = false;              // that the pod is deleted, and does not end
+    std::unique_ptr<kinds::PodView> pod;      // the newest; null: there is none
+    std::string attempt;                      // of the newest pod: whose log it is, "UID/RESTARTS"; empty: none has begun
+    bool began = false;                       // the program has, in this pod
+    bool ended = false;                       // the end of `attempt`, or of a pod in which none began, has been seen
+    int failures = 0;                         // of this pod's attempts
+    std::optional<Pending> pending;           // why the pod does not run
+    PodTrouble trouble;                       // the same, as its events tell it
+    bool going_told = false;                  // that the pod is deleted, and does not end
+    std::map<std::string, std::string> left;  // by the pod's uid: attempts in pods that go, while a newer one is there; their logs are read on
     std::string earlier_attempt;
     std::optional<MemberState> earlier;  // the last attempt that failed and was replaced by a newer one
   };
@@ -137,11 +138,14 @@ class JobFollower : public Machine {
   void count_failures(MemberIndex member);
   void replaced(MemberIndex member);
   void leave_pod(MemberIndex member, bool gone);
+  void look_at_left_pod(const PodSeen& seen);
+  void end_left_log(MemberIndex member, const std::string& uid, bool gone);
   void remember_last(MemberIndex member, const kinds::ContainerView& container, Time at);
   void open_log(MemberIndex member);
   void open_init_log(MemberIndex member);
   void open_previous_log(MemberIndex member);
   void end_log(MemberIndex member, bool restarted, bool gone = false);
+  void end_log_of(MemberIndex member, const std::string& attempt, bool restarted, bool gone);
   [[nodiscard]] std::string goes_on_beside() const;
 
   // what it all means

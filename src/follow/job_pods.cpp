@@ -48,7 +48,7 @@ void JobFollower::on(const PodSeen& seen, Time at) {
   auto& slot = m_slots.at(seen.member);
   remember_runs(seen, at);
   if (slot.pod && slot.pod->uid != seen.pod.uid) {
-    if (seen.pod.created < slot.pod->created) return;  // of an earlier attempt
+    if (seen.pod.created < slot.pod->created) return look_at_left_pod(seen);
     leave_pod(seen.member, seen.pod.name == slot.pod->name);
   }
   slot.pod = std::make_unique<kinds::PodView>(seen.pod);
@@ -79,7 +79,7 @@ void JobFollower::remember_runs(const PodSeen& seen, Time at) {
 
 void JobFollower::on(const PodGone& gone, Time at) {
   auto& slot = m_slots.at(gone.member);
-  if (!slot.pod || slot.pod->uid != gone.uid) return;
+  if (!slot.pod || slot.pod->uid != gone.uid) return end_left_log(gone.member, gone.uid, true);
   if (slot.began && !slot.ended) {
     slot.pod->deleting = true;
     auto ending = ending_of(*slot.pod, nullptr);
@@ -91,10 +91,14 @@ void JobFollower::on(const PodGone& gone, Time at) {
   evaluate(at);
 }
 
-// What was said of it is kept; what comes next is another pod's.
+// What was said of it is kept; what comes next is another pod's. A program that is being stopped writes on for as long as its grace, while the pod
+// that takes its place is there already (a Job's podReplacementPolicy: TerminatingOrFailed).
 void JobFollower::leave_pod(MemberIndex member, bool gone) {
   auto& slot = m_slots[member];
-  end_log(member, false, gone);
+  if (slot.began && !slot.ended && !gone)
+    slot.left[slot.pod->uid] = slot.attempt;
+  else
+    end_log(member, false, gone);
   replaced(member);
   slot.attempt.clear();
   slot.began = slot.ended = false;
@@ -102,6 +106,16 @@ void JobFollower::leave_pod(MemberIndex member, bool gone) {
   slot.pending.reset();
   slot.trouble = {};
   slot.going_told = false;
+}
+
+void JobFollower::look_at_left_pod(const PodSeen& seen) {
+  const auto* container = program_container(seen.pod, m_rules.members[seen.member].container);
+  if (seen.pod.over() || (container != nullptr && end_of(*container) != nullptr)) end_left_log(seen.member, seen.pod.uid, false);
+}
+
+void JobFollower::end_left_log(MemberIndex member, const std::string& uid, bool gone) {
+  const auto& left = m_slots[member].left;
+  if (const auto found = left.find(uid); found != left.end()) end_log_of(member, found->second, false, gone);
 }
 
 void JobFollower::look_at_pod(MemberIndex member, Time at) {
@@ -247,8 +261,9 @@ void JobFollower::open_previous_log(MemberIndex member) {
   m_actions.emplace_back(EndLog{member, slot.earlier_attempt, false});
 }
 
-void JobFollower::end_log(MemberIndex member, bool restarted, bool gone) {
-  const auto& attempt = m_slots[member].attempt;
+void JobFollower::end_log(MemberIndex member, bool restarted, bool gone) { end_log_of(member, m_slots[member].attempt, restarted, gone); }
+
+void JobFollower::end_log_of(MemberIndex member, const std::string& attempt, bool restarted, bool gone) {
   const auto log = m_logs.find({member, attempt});
   if (log == m_logs.end() || log->second.complete || (log->second.ending && !restarted && !gone)) return;
   log->second.ending = true;

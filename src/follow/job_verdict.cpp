@@ -122,7 +122,10 @@ void JobFollower::warn_of_logs_without_end() {
 
 // The job has ended: what those that still run (servers, workers after the master) have written by now is all.
 void JobFollower::end_all_logs() {
-  for (MemberIndex i = 0; i < m_members.size(); ++i) end_log(i, false);
+  for (MemberIndex i = 0; i < m_members.size(); ++i) {
+    for (const auto& [uid, attempt] : m_slots[i].left) end_log_of(i, attempt, false, false);
+    end_log(i, false);
+  }
 }
 
 std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {

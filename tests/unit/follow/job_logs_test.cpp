@@ -219,6 +219,34 @@ TEST_CASE("the log of a pod that is gone is not asked for again: another pod may
   CHECK(story.all<EndLog>().back().gone);
 }
 
+TEST_CASE("a pod that goes is read to its end, though another has taken its place") {
+  Story story(on_failure(single(), 5));
+  story.all_run();
+  story.deleting(0, runs());
+  auto next = story.view(0, creating(), "b");
+  next.name = "digits-main-2";
+  story.event(PodSeen{0, next});
+  CHECK(story.all<EndLog>().empty());
+  const auto old = story.all<FollowLog>().front().attempt;
+  next = story.view(0, runs(), "b");
+  next.name = "digits-main-2";
+  story.event(PodSeen{0, next});
+  story.event(MemberOutput{0, "saved: step 500\n", old});
+  CHECK(story.all<ShowOutput>().back().member == 0);
+  SECTION("its program ends") {
+    story.deleting(0, failed(143));
+    story.gone(0);
+  }
+  SECTION("it goes, and its end was not seen") { story.gone(0); }
+  SECTION("it stays, and the job ends") {
+    story.job(Judged::failed);
+    story.pass(1min);
+    CHECK(ended(story).size() == 2);
+  }
+  REQUIRE_FALSE(story.all<EndLog>().empty());
+  CHECK(story.all<EndLog>().front().attempt == old);
+}
+
 TEST_CASE("metrics are those of the primary's last attempt, however late the log of the one before comes") {
   Story story(on_failure(single(), 5));
   story.found();
