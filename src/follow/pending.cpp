@@ -77,7 +77,9 @@ bool may_pass(std::string_view message) {
                                                           "is reserved for",
                                                           "the server is shutting down",
                                                           "apiserver not ready",
-                                                          "overloaded"});
+                                                          "overloaded",
+                                                          "no space left on device",     // the node's, where the kubelet clears images away
+                                                          "unexpected commit digest"});  // containerd's: the download was another
   const auto words = lower(message);
   if (says(words, "etcdserver:")) return true;
   if (std::ranges::any_of(answers, [&](std::string_view answer) { return says(words, answer); })) return false;

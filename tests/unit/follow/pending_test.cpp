@@ -138,6 +138,8 @@ TEST_CASE("what may pass is told from what is an answer, by the words of registr
        "failed to resolve reference \"r/a:1\": unexpected status from HEAD request to https://r/v2/a/manifests/1: 503 Service Unavailable"},
       {"ErrImagePull", "failed to pull and unpack image: httpReadSeeker: failed open: unexpected status code https://r/v2/a: 429 Too Many Requests"},
       {"ErrImagePull", "toomanyrequests: You have reached your unauthenticated pull rate limit."},
+      {"ErrImagePull", "failed to extract layer sha256:1: write /var/lib/containerd/x: no space left on device"},
+      {"ErrImagePull", "failed commit on ref \"layer-sha256:1\": unexpected commit digest sha256:2, expected sha256:1: failed precondition"},
       {"ErrImagePull", "failed to authorize: failed to fetch oauth token: unexpected status: 502 Bad Gateway"},
       {"ErrImagePull", "dial tcp 10.0.0.1:443: i/o timeout"},
       {"ErrImagePull", "net/http: TLS handshake timeout"},
