@@ -50,7 +50,17 @@ bool by_admission(const std::string& message) {
   return !holds("User \"") && (holds(" is forbidden: ") || holds(" denied the request"));
 }
 
+// Admission that has not come to a judgement, and has made nothing: two have written a quota's count at once – API servers, or the quota controller
+// –, and the server has given up after its tries; the quota, or the server, is too new (apiserver/pkg/admission/plugin/resourcequota/controller.go,
+// apiserver/pkg/admission/initializer: WaitForReady).
+bool has_no_judgement(int status, const std::string& message) {
+  const auto holds = [&message](std::string_view part) { return message.find(part) != std::string::npos; };
+  return (status == 409 && holds("Operation cannot be fulfilled on resourcequotas \"")) ||
+         (status == 403 && (holds("status unknown for quota: ") || holds("not yet ready to handle request")));
+}
+
 ErrorKind kind_of(int status, const std::string& message) {
+  if (has_no_judgement(status, message)) return ErrorKind::unavailable;
   if (status == 403) return by_admission(message) ? ErrorKind::input : ErrorKind::denied;
   if (status == 401) return ErrorKind::denied;
   if (status == 404) return ErrorKind::not_found;
@@ -75,6 +85,7 @@ std::string_view remedy(int status) {
 
 bool retryable(const ApiError& error) {
   if (error.status == 0) return error.error.kind == ErrorKind::unavailable || error.error.kind == ErrorKind::timeout;
+  if (has_no_judgement(error.status, error.error.message)) return true;
   return error.status == 408 || error.status == 429 || (error.status >= 500 && error.status != 501 && error.status != 505);
 }
 

@@ -24,7 +24,7 @@ struct ApiError {
 using Answer = tl::expected<Json, ApiError>;
 
 // Whether the same request may succeed later: no answer, 408, 429 and 5xx (a webhook that cannot be reached is a 500, and API servers answer so while
-// they start) but 501 and 505; no other.
+// they start) but 501 and 505, and admission that has not come to a judgement, as of a quota whose count two have written at once; no other.
 bool retryable(const ApiError& error);
 
 // Whether a request about this object, which the API server has not carried out, may only have come at a bad moment: 409 of another writer, 403 of an

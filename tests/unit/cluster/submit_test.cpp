@@ -458,6 +458,29 @@ TEST_CASE_METHOD(Server, "a refusal of the first create, or of the dry run, is b
   CHECK(result->error().kind == ErrorKind::input);
 }
 
+TEST_CASE_METHOD(Server, "a quota's count that two have written at once is no refusal of the job") {
+  takes_effect = false;
+  const auto conflict = refusal(409, "Conflict",
+                                "Operation cannot be fulfilled on resourcequotas \"q\": the object has been modified; please apply your changes to "
+                                "the latest version and try again",
+                                {{"name", "q"}, {"kind", "resourcequotas"}});
+  SECTION("which goes by") {
+    creates = {conflict, conflict};
+    submit();
+    REQUIRE(result);
+    REQUIRE(*result);
+    CHECK(asked == Words{"GET", "POST dry", "POST", "GET", "POST", "GET", "POST"});
+  }
+  SECTION("and does not end") {
+    creates.assign(500, conflict);
+    submit();
+    REQUIRE(result);
+    REQUIRE_FALSE(*result);
+    CHECK(result->error().kind == ErrorKind::unavailable);
+    CHECK(asked.back() == "GET");
+  }
+}
+
 TEST_CASE_METHOD(Server, "creates that are answered 5xx are tried for five minutes; then the job is looked for once more") {
   takes_effect = false;
   for (int i = 0; i < 500; ++i) creates.push_back(refusal(503, "ServiceUnavailable", "later"));

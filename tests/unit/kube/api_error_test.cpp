@@ -16,6 +16,18 @@ TEST_CASE("what is worth another try") {
   for (const auto kind : {ErrorKind::denied, ErrorKind::input, ErrorKind::internal}) CHECK_FALSE(retryable({{kind, ""}, 0, {}, {}, {}}));
 }
 
+TEST_CASE("admission that has come to no judgement is asked again") {
+  const auto status = [](int code, const std::string& message) {
+    const auto error = api_error("create x", code, to_text(Json{{"kind", "Status"}, {"message", message}}), {});
+    return std::pair(retryable(error), error.error.kind);
+  };
+  const std::pair again(true, ErrorKind::unavailable), refused(false, ErrorKind::input);
+  CHECK(status(409, "Operation cannot be fulfilled on resourcequotas \"q\": the object has been modified; please try again") == again);
+  CHECK(status(403, "jobs.batch \"a\" is forbidden: status unknown for quota: q, resources: count/jobs.batch") == again);
+  CHECK(status(403, "jobs.batch \"a\" is forbidden: not yet ready to handle request") == again);
+  CHECK(status(403, "jobs.batch \"a\" is forbidden: exceeded quota: q") == refused);
+}
+
 TEST_CASE("the server's own words become ours, with a kind") {
   struct Case {
     int status;
