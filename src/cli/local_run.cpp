@@ -44,9 +44,7 @@ follow::Rules rules_of(const plan::Plan& plan) {
   follow::Rules rules;
   for (const auto& member : local::gang(plan))
     rules.members.push_back({member.name, member.primary, member.awaited, member.serves, !member.output_only});
-  rules.policy = plan.options.run_policy;
-  rules.limits = plan.options.limits;
-  if (plan.options.run_policy.active_deadline && !rules.limits.running) rules.limits.running = plan.options.run_policy.active_deadline;
+  follow::take_limits(rules, plan.options);
   if (!plan.options.logs.empty()) rules.logs = plan.options.logs;
   if (rules.logs != std::vector<std::string>{"none"}) rules.logs.emplace_back("setup");  // warnings, and what is installed
   return rules;

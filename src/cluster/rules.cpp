@@ -33,11 +33,7 @@ follow::Rules rules_of(const plan::Plan& plan, const Json& job) {
                                .serves = replicas.serves,
                                .container = container});
   }
-  rules.policy = plan.options.run_policy;
-  rules.limits = plan.options.limits;
-  // The v1 operator looks at its deadline only when something else happens (operators.md §8, trap 1): we keep it, too.
-  if (const auto& deadline = rules.policy.active_deadline; deadline && (!rules.limits.running || *deadline < *rules.limits.running))
-    rules.limits.running = deadline;
+  follow::take_limits(rules, plan.options);
   rules.logs = plan.options.logs.empty() ? std::vector<std::string>{"primary"} : plan.options.logs;
   return rules;
 }

@@ -217,7 +217,9 @@ void Follower::on(const TimerFired& fired, Time at) {
 
 void Follower::limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at) {
   if (!limit) return;
-  decide({result::VerdictClass::timeout, fmt::format("the limit of {} for {} (job_options.limits.{}) has passed", describe(*limit), phase, phase),
+  decide({result::VerdictClass::timeout,
+          fmt::format("the limit of {} for {} ({}) has passed", describe(*limit), phase == "total" ? "the whole step" : phase,
+                      limit_option(m_rules, phase)),
           std::nullopt, false, 0},
          at);
 }

@@ -200,13 +200,12 @@ void JobFollower::check_limits(Time at) {
       m_limit_is_due = true;
       return look_again();
     }
-    const bool deadline = phase == "running" && limit == m_rules.policy.active_deadline;
     const auto verdict_class = capacity ? result::VerdictClass::capacity : result::VerdictClass::timeout;
     // What would have become final by itself is the reason, even if it came late in the phase.
     const bool known = m_pending && m_pending->limit && phase != "running" && phase != "total";
     decide({known ? m_pending->verdict_class : verdict_class,
-            fmt::format("the limit of {} for {} (job_options.{}) has passed{}", describe(limit), phase == "total" ? "the whole step" : phase,
-                        deadline ? "run_policy.active_deadline" : fmt::format("limits.{}", phase), m_pending ? "; " + m_pending->what() : ""),
+            fmt::format("the limit of {} for {} ({}) has passed{}", describe(limit), phase == "total" ? "the whole step" : phase,
+                        limit_option(m_rules, phase), m_pending ? "; " + m_pending->what() : ""),
             std::nullopt, capacity, 0},
            at, true);
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/options.h"
@@ -28,5 +29,12 @@ struct Rules {
   Duration linger{10'000};                  // how long members that are not awaited may go on after success before they are stopped
   Duration heartbeat{600'000};              // a line of the story after so long a silence
 };
+
+// Policy and limits of the job's options. The operators' own deadline is kept here, too, as a limit for running where it is the shorter one: local
+// runs have no operator, and that of training-operator v1 looks at it only when something else happens (its common.ReconcileJobs).
+void take_limits(Rules& rules, const plan::JobOptions& options);
+
+// The option that a limit for a phase, "running" or "total", comes from: "job_options.limits.running", "job_options.run_policy.active_deadline".
+std::string limit_option(const Rules& rules, std::string_view phase);
 
 }  // namespace trainstep::follow

@@ -279,6 +279,25 @@ TEST_CASE("limits end the job as a timeout that names the limit") {
   CHECK(story.verdict()->message.find("job_options.limits.running") != std::string::npos);
 }
 
+TEST_CASE("the shorter one of deadline and limit for running ends the job and is named") {
+  const auto [deadline, limit, named] = GENERATE(
+      table<Duration, Duration, std::string>({{Duration(60'000), Duration(90'000), "1 min 00 s for running (job_options.run_policy.active_deadline)"},
+                                              {Duration(90'000), Duration(60'000), "1 min 00 s for running (job_options.limits.running)"}}));
+  plan::JobOptions options;
+  options.run_policy.active_deadline = deadline;
+  options.limits.running = limit;
+  auto rules = gang_of({master});
+  take_limits(rules, options);
+  Story story(rules);
+  story.all_started();
+  const auto timer = story.all<SetTimer>().back();
+  CHECK(timer.delay == Duration(60'000));
+  story.event(TimerFired{timer.timer});
+  story.killed(0, SIGTERM);
+  REQUIRE(story.verdict());
+  CHECK_THAT(story.verdict()->message, Catch::Contains(named));
+}
+
 TEST_CASE("a backend that fails before anything runs ends the step with its error") {
   Story story(gang_of({master}));
   story.event(BackendFailed{input_error("no mpirun on this machine")});
