@@ -84,6 +84,19 @@ std::string_view private_key_at(std::string_view text) {
   return text.substr(0, close == std::string_view::npos ? close : close + dashes.size());
 }
 
+// `secrets` are views of `text`, in its order.
+std::string without(std::string_view text, const std::vector<std::string_view>& secrets) {
+  std::string result;
+  std::size_t from = 0;
+  for (const auto secret : secrets) {
+    const auto at = static_cast<std::size_t>(secret.data() - text.data());
+    result += text.substr(from, at - from);
+    result += "[redacted]";
+    from = at + secret.size();
+  }
+  return result += text.substr(from);
+}
+
 }  // namespace
 
 bool is_secret_flag(std::string_view word) { return word.starts_with('-') && std::ranges::all_of(word, is_name_character) && sounds_secret(word); }
@@ -118,16 +131,16 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
   return found;
 }
 
-std::string without_written_secrets(std::string_view text) {
-  std::string result;
-  std::size_t from = 0;
-  for (const auto secret : written_secrets(text)) {
-    const auto at = static_cast<std::size_t>(secret.data() - text.data());
-    result += text.substr(from, at - from);
-    result += "[redacted]";
-    from = at + secret.size();
-  }
-  return result += text.substr(from);
+std::string without_written_secrets(std::string_view text) { return without(text, written_secrets(text)); }
+
+std::string without_quoted_secrets(std::string_view message) {
+  auto secrets = written_secrets(message);
+  std::erase_if(secrets, [&](std::string_view secret) {
+    auto before = message.substr(0, static_cast<std::size_t>(secret.data() - message.data()));
+    if (before.ends_with('"') || before.ends_with('\'')) before.remove_suffix(1);
+    return !before.ends_with('=') && std::ranges::count(before, '"') % 2 == 0;
+  });
+  return without(message, secrets);
 }
 
 }  // namespace trainstep

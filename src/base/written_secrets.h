@@ -15,6 +15,10 @@ std::vector<std::string_view> written_secrets(std::string_view text);
 // The text with "[redacted]" in their place.
 std::string without_written_secrets(std::string_view text);
 
+// A message that quotes what it was given: the same of what stands between its double quotes, and of NAME=value anywhere. Its own words, such as
+// "user me: token: expected a string", are no secrets.
+std::string without_quoted_secrets(std::string_view message);
+
 // "--token", "-api-key": what follows as a word of its own is a secret.
 bool is_secret_flag(std::string_view word);
 

@@ -15,6 +15,7 @@
 #include "base/redact.h"
 #include "base/text.h"
 #include "base/write.h"
+#include "base/written_secrets.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/exit_code_file.h"
@@ -35,13 +36,20 @@ constexpr Duration last_patience{5'000};
 bool errors_are_json = false;      // set once, before anything is said
 std::vector<std::string> secrets;  // conceal()
 
-// Flags may be spelled with underscores, as the inputs are in a pipeline; CLI11 knows one spelling.
+// Flags may be spelled with underscores, as the inputs are in a pipeline; CLI11 knows one spelling. "--memory=" is "--memory" and an empty word, as a
+// shell makes of "--memory=$X": CLI11 would take the word that follows.
 std::vector<std::string> with_dashes(int argc, char** argv) {
   std::vector<std::string> words;
   for (int i = argc - 1; i > 0; --i) {  // CLI11 wants them backwards
     std::string word = argv[i];
-    if (word.starts_with("--"))
-      std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_', '-');
+    const auto equals = std::min(word.find('='), word.size());
+    if (word.starts_with("--")) {
+      std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), '_', '-');
+      if (equals + 1 == word.size()) {
+        words.emplace_back();
+        word.pop_back();
+      }
+    }
     words.push_back(std::move(word));
   }
   return words;
@@ -166,7 +174,7 @@ void keep_standard_streams() {
 
 void conceal(std::vector<std::string> texts) { secrets = std::move(texts); }
 
-std::string concealed(std::string_view text) { return redacted(text, secrets); }
+std::string concealed(std::string_view text) { return without_quoted_secrets(redacted(text, secrets)); }
 
 // Whoever does not read it must not keep us: these are last words.
 void complain(std::string_view said) {

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/redact.h"
+#include "base/written_secrets.h"
 #include "process/child.h"
 #include "result/termination_message.h"
 
@@ -43,7 +44,7 @@ void write_termination_log(const std::string& path, std::string_view sentence, s
   struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || ::ftruncate(file.get(), 0) != 0) return;
   for (const auto& [name, value] : process::own_environment()) variables.push_back(fmt::format("{}={}", name, value));
-  const auto line = result::termination_message(redacted(sentence, secrets_of_environment(variables)));
+  const auto line = result::termination_message(without_quoted_secrets(redacted(sentence, secrets_of_environment(variables))));
   static_cast<void>(!::write(file.get(), line.data(), line.size()));  // the log says the same
 }
 

@@ -183,7 +183,8 @@ Result<void> Fields::done() {
     for (const auto& [key, value] : m_object.items()) {
       if (std::find(m_known.begin(), m_known.end(), key) != m_known.end()) continue;
       const auto near = nearest(key, m_known);
-      return input_error(fmt::format("{}: there is no {}{}", m_where, shown_value(m_where, Json(key)),
+      const auto shown = shown_value("", redacted_json(Json(key), {}));
+      return input_error(fmt::format("{}: there is no {}{}", m_where, shown,
                                      near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; known are {}", join(m_known, ", "))));
     }
   }

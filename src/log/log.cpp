@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "base/redact.h"
 #include "base/text.h"
+#include "base/written_secrets.h"
 #include "data/json.h"
 
 namespace trainstep::log {
@@ -146,7 +147,7 @@ void Log::say(Time at, Level level, std::string_view text) {
 }
 
 void Log::write(Time at, Level level, std::string_view said) {
-  const auto text = redacted(said, m_secrets);
+  const auto text = without_quoted_secrets(redacted(said, m_secrets));
   clear_drawn();
   m_own->logger.log(at, spdlog::source_loc{}, spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
   commit();

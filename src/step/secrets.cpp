@@ -36,7 +36,7 @@ void redact(result::Verdict& verdict, std::vector<std::string> secrets) {
     reason = without_written_secrets(redacted(reason, secrets));
     for (auto& line : lines) line = without_written_secrets(redacted(line, secrets));
   }
-  verdict.message = redacted(verdict.message, secrets);
+  verdict.message = without_quoted_secrets(redacted(verdict.message, secrets));
 }
 
 }  // namespace

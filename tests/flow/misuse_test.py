@@ -56,6 +56,24 @@ def test_a_reader_that_leaves_does_not_end_the_training(run, tmp_path):
     assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 1}
 
 
+def test_a_flag_with_nothing_behind_its_equals_sign_is_not_given(run, tmp_path):
+    told = run(*component('printf m >"$0"; echo to=$TENSORBOARD_S3_ADDRESS', model_dir="Model"),
+               "--base-image=", "--model_dir=model", "--tensorboard-s3-address=", "--report=report.html", "--memory=")  # fmt: skip
+    assert told.returncode == 0
+    assert (tmp_path / "model").read_text() == "m"
+    assert (tmp_path / "report.html").exists()
+    assert "to=\n" in told.stdout.decode()
+
+
+def test_a_message_shows_no_secret_that_it_quotes(run):
+    for words in (["--memory=token=hunter22"], ["HF_TOKEN=hunter22"], ["--job-options", '{"environment": {"HF_TOKEN=hunter22": ""}}'],
+                  ["--train-parameters", '{"api_key=hunter22": 1}'], ["--run-id=token=hunter22"], ["--log-level=token=hunter22"]):  # fmt: skip
+        told = run(*program("true"), *words)
+        assert told.returncode == 2
+        assert b"hunter22" not in told.stderr + told.stdout
+        assert b"[redacted]" in told.stderr, words
+
+
 @pytest.mark.parametrize(
     "words, code",
     [

@@ -43,6 +43,26 @@ TEST_CASE("what is harmless stays readable") {
   }
 }
 
+TEST_CASE("a message shows no secret that it quotes, and all of its own words") {
+  struct Row {
+    const char *text, *shown;
+  };
+  for (const auto& row :
+       {Row{R"(memory: "token=hunter22" is no Kubernetes quantity)", R"(memory: "token=[redacted]" is no Kubernetes quantity)"},
+        Row{R"("HF_TOKEN=hunter22" belongs to no flag)", R"("HF_TOKEN=[redacted]" belongs to no flag)"},
+        Row{"the program has no parameter 'api_key=hunter22'; it has inputs none",
+            "the program has no parameter 'api_key=[redacted]'; it has inputs none"},
+        Row{"/x/token=hunter22: no such file", "/x/token=[redacted] no such file"},
+        Row{R"(limits: "api_key: hunter22" is no duration)", R"(limits: "api_key: [redacted]" is no duration)"},
+        Row{R"(name: "--token hunter22" is no name)", R"(name: "--token [redacted]" is no name)"},
+        Row{R"(user "me": token: expected a string, got 3)", R"(user "me": token: expected a string, got 3)"},
+        Row{R"(cluster_configuration_secret: "Store" cannot be a name)", R"(cluster_configuration_secret: "Store" cannot be a name)"},
+        Row{R"(secrets "store": access_key: Forbidden)", R"(secrets "store": access_key: Forbidden)"}}) {
+    CAPTURE(row.text);
+    CHECK(without_quoted_secrets(row.text) == row.shown);
+  }
+}
+
 TEST_CASE("a long text is read once, whatever it repeats") {
   for (const std::string_view part : {"{\"a\":", "a=[", "token=[redacted", "--a \"", "-----BEGIN ", "password:\"", "-token "}) {
     std::string text;
