@@ -67,6 +67,8 @@ def _trainstep_main(
     def single_value(kind: str, value: Any) -> Any:
         if not hasattr(value, "item") and hasattr(value, "numpy"):  # TensorFlow's
             value = value.numpy()
+        if getattr(value, "mask", False) is not False and getattr(value, "count", lambda: 1)() == 0:
+            raise ValueError("it is masked, which is no value")
         if hasattr(value, "item"):  # also of an array that has one element
             value = value.item()
         if kind == "Float":

@@ -23,7 +23,7 @@ from ._result import FILES, Result, read_result
 from ._signals import HeldSignals
 from .errors import InfrastructureError, error
 from .inputs import Object, Path, path, text
-from .specification import Function, Specification, specification_text
+from .specification import Function, Specification, refuse_lost_none, specification_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -161,6 +161,7 @@ def run(
 
     TrainstepError: the step did not succeed. KeyboardInterrupt ends the training, and nothing of it is left.
     """
+    refuse_lost_none(train_specification, train_parameters)
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=local", *flags([("python", os.fspath(python) if isinstance(python, os.PathLike) else python or sys.executable)])]
     return followed(
@@ -188,6 +189,7 @@ def submit(
     fetches its outputs and cleans up; it outlives this interpreter. Should the machine go, the job runs on: `attach(run_id)` follows it.
     run_id: the same one takes a run up again (docs/cluster.md); default: a new one. All else as for `run`.
     """
+    refuse_lost_none(train_specification, train_parameters)
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=kubernetes", *flags([("namespace", namespace or ""), ("context", context or "")])]
     with HeldSignals() as signals:

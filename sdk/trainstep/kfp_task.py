@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from ._kfp import sdk_version
 from ._values import for_struct, is_exact, plain_value, refused
-from .specification import Function, Specification, specification_text
+from .specification import Function, Specification, refuse_lost_none, specification_text
 
 # What the way through a pipeline would change in a text (docs/pipelines.md); $(mktemp) is ours, and no variable is called so. KFP's database may take no
 # text with more than ASCII.
@@ -77,6 +77,7 @@ def train_task(
     retries: 0. The step outlives errors of the cluster by itself; a retry follows the loss of its own pod, takes up the job that is still running – and
     repeats a training that failed.
     """
+    refuse_lost_none(train_specification, train_parameters)
     text = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     given = {
         "train_specification": "base64:" + base64.b64encode(text.encode()).decode() if _is_changed(text) else text,

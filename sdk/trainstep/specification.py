@@ -16,7 +16,7 @@ from typing import Any, Optional, Union
 from . import _main
 from ._interface import InputPath, Interface, OutputPath, interface_of, is_of_kfp, resolved
 from ._source import annotations_are_texts, source_of, text_of_main
-from ._values import plain_value, type_name
+from ._values import plain_value, refused, type_name
 from .errors import SpecificationError
 
 __all__ = ["InputPath", "OutputPath", "Specification", "specification_text", "train_specification"]
@@ -142,6 +142,20 @@ def specification_text(
     if hasattr(specification, "component_spec"):
         base_image = None  # the input of that name replaces the component's own
     return function_text(specification, base_image, packages_to_install, additional_funcs)
+
+
+def refuse_lost_none(specification: Specification, parameters: Optional[Mapping[str, Any]]) -> None:
+    """To a component None is "not given". InputError: one of `parameters` is None, and the function would get another default of its own instead."""
+    function = getattr(specification, "python_func", specification)
+    if not inspect.isfunction(function) or not isinstance(parameters, Mapping):
+        return
+    for name, parameter in inspect.signature(function).parameters.items():
+        has_default = parameter.default is not None and parameter.default is not inspect.Parameter.empty
+        if has_default and name in parameters and parameters[name] is None:
+            raise refused(
+                f"train_parameters.{name}",
+                f'None is "not given", and {function.__name__} would get its default, {parameter.default!r}; make None the default, or give what stands for it',
+            )
 
 
 def _component_text(

@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 from . import _jobs
 from ._jobs import Job
 from ._run import Run, submit
-from .specification import Function, function_text
+from .specification import Function, function_text, refuse_lost_none
 
 # The images of samples/; any other that has the framework will do.
 _IMAGES = {"PyTorch": "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime", "TF": "tensorflow/tensorflow:2.18.0"}
@@ -59,6 +59,7 @@ class TrainingClient:
         if num_procs_per_worker:
             distribution["processes_per_worker"] = num_procs_per_worker
         given = arguments(function, parameters or {})
+        refuse_lost_none(function, given)
         types = {name: type(value) for name, value in given.items()}
         return submit(
             function_text(function, image, packages_to_install, (), types),

@@ -306,6 +306,26 @@ def test_numbers_and_arrays_of_numpy_and_pytorch_are_returned(function, trained,
     assert results == {"good": True, "best": 1, "loss": 0.25, "scores": scores, "curve": [0.5]}
 
 
+@pytest.mark.parametrize("value", ["numpy.ma.masked", "numpy.ma.array([1.5], mask=[True])"])
+def test_what_is_masked_is_no_number(function, trained, python_of, value):
+    train = function(f"""
+    def train() -> float:
+        import numpy
+        return {value}
+    """)
+    with pytest.raises(AssertionError, match="for Output, declared as Float: it is masked, which is no value"):
+        trained(sdk.train_specification(train), python=python_of("pytorch"))
+
+
+def test_what_is_not_masked_is_a_number(function, trained, python_of):
+    train = function("""
+    def train() -> float:
+        import numpy
+        return numpy.ma.array([1.5], mask=[False])
+    """)
+    assert trained(sdk.train_specification(train), python=python_of("pytorch")) == {"Output": 1.5}
+
+
 UNDECLARED = {
     "a number": ("return 5", "5"),
     "infinity": ("return float('inf')", "Infinity"),

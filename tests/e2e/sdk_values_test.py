@@ -6,6 +6,7 @@ import enum
 import pathlib
 import sys
 import types
+import typing
 
 import pytest
 from conftest import ROOT
@@ -59,6 +60,30 @@ def test_what_the_program_would_not_get_as_it_is_is_refused_by_its_place(tmp_pat
 def test_inputs_and_places_are_refused_by_their_names(name, value):
     with pytest.raises((sdk.InputError, sdk.SpecificationError), match=f"^{name}(\\.environment\\.A|\\.a)?: expected "):
         sdk.run({"image": "none", "command": ["true"]}, **{name: value})
+
+
+def test_none_is_refused_where_another_default_would_take_its_place(tmp_path):
+    def train(steps: typing.Optional[int] = 100, note: typing.Optional[str] = None):
+        print(steps, note)
+
+    for call in (sdk.run, sdk.submit):
+        with pytest.raises(sdk.InputError, match=r'^train_parameters\.steps: None is "not given", and train would get its default, 100; '):
+            call(train, {"steps": None, "note": None}, folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(sdk.InputError, match=r"^train_parameters\.steps: "):
+        sdk.TrainingClient().create_job("job", train, parameters={"steps": None})
+
+
+def test_none_is_nones_default(script):
+    output = script("""
+        from typing import Optional
+
+        def train(rate: float, note: Optional[str] = None) -> str:
+            return repr((rate, note))
+
+        print(trainstep.run(train, {"rate": 0.5, "note": None}).results["Output"])
+    """)
+    assert output.endswith("(0.5, None)\n")
 
 
 def test_numbers_and_dictionaries_arrive_as_they_are(script):
