@@ -446,9 +446,10 @@ def test_what_a_path_says_is_no_verdict(script):
         try:
             trainstep.run(train, {"fail": True}, model_dir="x after lunch: failed")
         except trainstep.TrainingError as problem:
-            print(str(problem).splitlines()[-1].endswith("AssertionError"))
+            said = str(problem).splitlines()
+            print("failed (user): the training program failed" in said[0], said[-1].endswith("AssertionError"))
     """)
-    assert output.endswith("True\n")
+    assert output.endswith("True True\n")
 
 
 @pytest.mark.parametrize("call, error, message", [

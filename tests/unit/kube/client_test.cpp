@@ -188,6 +188,22 @@ TEST_CASE("what may pass is tried again, what may not is told") {
   }
 }
 
+TEST_CASE("what is surely there is asked for again, for some seconds") {
+  Harness h;
+  int asked = 0;
+  h.server.serve([&](const auto&) { return ++asked < 3 ? Reply::text("{}", asked == 1 ? 404 : 403) : Reply::text(R"({"kind": "Pod"})"); });
+  Caller sure, unsure;
+  Retry retry;
+  retry.surely_there = true;
+  h.client->get(train, {}, retry, sure.done(h.loop));
+  h.loop.run();
+  CHECK(sure.value().at("kind") == "Pod");
+  asked = 0;
+  h.client->get(train, {}, {}, unsure.done(h.loop));
+  h.loop.run();
+  CHECK(unsure.error().status == 404);
+}
+
 TEST_CASE("pauses grow, and end at the caller's limit with the last reason") {
   Harness h;
   Caller caller;
