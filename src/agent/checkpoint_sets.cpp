@@ -15,7 +15,6 @@ namespace {
 using objectstore::Object;
 
 constexpr std::string_view own_folder = ".trainstep/";
-constexpr std::string_view sets_folder = ".trainstep/sets/";
 constexpr ReadLimits limits{.bytes = std::size_t{64} << 20U, .depth = 4, .nodes = 10'000'000};
 
 // Each begins with a path. None where an earlier version has written the set.
@@ -32,6 +31,12 @@ std::string key_of_set(std::uint64_t number, std::string_view writer) { return f
 
 std::string key_of_file(std::string_view writer, std::uint64_t count, std::string_view path) {
   return fmt::format("{}files/{}-{}{}{}", own_folder, writer, count, path.empty() ? "" : "/", path);
+}
+
+std::string writer_of_set(std::string_view key) {
+  if (number_of_set(key) == 0) return {};
+  key.remove_prefix(std::min(key.find('-', sets_folder.size()), key.size() - 1) + 1);
+  return std::string(key.substr(0, key.rfind('.')));
 }
 
 std::uint64_t number_of_set(std::string_view key) {

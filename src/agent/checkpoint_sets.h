@@ -41,6 +41,10 @@ std::string key_of_set(std::uint64_t number, std::string_view writer);
 std::string key_of_file(std::string_view writer, std::uint64_t count, std::string_view path);
 // 0: the key is none of a set.
 std::uint64_t number_of_set(std::string_view key);
+// Of a set; empty: the key is none of a set.
+std::string writer_of_set(std::string_view key);
+// Where all sets lie, relative to the place.
+inline constexpr std::string_view sets_folder = ".trainstep/sets/";
 // Neither set nor file of a set: a checkpoint as versions before 0.2 have saved it, under its own path.
 bool is_plain(std::string_view key);
 

@@ -78,6 +78,7 @@ void CheckpointSync::load() {
     if (!found) return fail(found.error().message);
     for (auto& object : found->there) {
       m_number = std::max(m_number, number_of_set(object.key));
+      m_before.insert(writer_of_set(object.key));
       m_there.insert(std::move(object.key));
     }
     if (found->set) m_set = std::move(*found->set);
@@ -192,10 +193,30 @@ void CheckpointSync::clean_up() {
   std::vector<Address> rest;
   for (const auto& key : m_there)
     if (!wanted.contains(key)) rest.push_back(m_at.child(key));
-  remove(std::move(rest), [this, wanted] {
-    std::erase_if(m_there, [&](const auto& key) { return !wanted.contains(key); });
-    give_up_uploads();
+  if (rest.empty()) return give_up_uploads();
+  unless_shared([this, wanted, rest = std::move(rest)] {
+    remove(rest, [this, wanted] {
+      std::erase_if(m_there, [&](const auto& key) { return !wanted.contains(key); });
+      give_up_uploads();
+    });
   });
+}
+
+// Where the node of a pod is cut off, and the pod runs on, the one that has taken its place goes on from what this one has saved, and names it in
+// sets of its own.
+void CheckpointSync::unless_shared(const std::function<void()>& then) {
+  if (m_shared) return end_look();
+  m_listing = std::make_unique<objectstore::Listing>(
+      m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)), [this, then](const auto& sets) {
+        if (!sets) return fail(sets.error().error.message);
+        m_shared = std::ranges::any_of(*sets, [this](const objectstore::Object& set) {
+          const auto writer = writer_of_set(std::string(sets_folder) + set.key);
+          return !writer.empty() && writer != m_writer && !m_before.contains(writer);
+        });
+        if (!m_shared) return then();
+        m_tell("checkpoints: another pod has begun to save there, too: from now on nothing is removed");
+        end_look();
+      });
 }
 
 // States of files that will be in no set: while none is complete, they would become more and more.
@@ -209,9 +230,12 @@ void CheckpointSync::remove_superseded() {
   std::vector<Address> rest;
   for (const auto& key : m_there)
     if (superseded(key)) rest.push_back(m_at.child(key));
-  remove(std::move(rest), [this, superseded] {
-    std::erase_if(m_there, superseded);
-    end_look();
+  if (rest.empty()) return end_look();
+  unless_shared([this, superseded, rest = std::move(rest)] {
+    remove(rest, [this, superseded] {
+      std::erase_if(m_there, superseded);
+      end_look();
+    });
   });
 }
 
@@ -263,6 +287,7 @@ void CheckpointSync::finish(Duration limit) {
   for (const auto call : std::exchange(m_calls, {})) m_stores.of(m_checkpoints.to).cancel(call);
   m_newest.reset();
   m_transfer.reset();  // what was under way may have been overtaken
+  m_listing.reset();
   m_removal.reset();
   m_uploads.reset();
   m_timer = m_loop.after(Duration(0), [this] { look(); });

@@ -58,6 +58,7 @@ class CheckpointSync {
   void end_round();
   void write_set(CheckpointSet set);
   void clean_up();
+  void unless_shared(const std::function<void()>& then);
   void remove(std::vector<objectstore::Address> rest, const std::function<void()>& then);
   void remove_superseded();
   void give_up_uploads();
@@ -76,6 +77,8 @@ class CheckpointSync {
   bool m_loaded = false;
   int m_uploads_tries = 0;                     // of the look for uploads of attempts that were killed
   std::set<std::string> m_there;               // keys that we know of at the place
+  std::set<std::string> m_before;              // writers of sets that were there when we began
+  bool m_shared = false;                       // a pod that has begun later saves there, too: it may go on from what is ours
   CheckpointSet m_set;                         // the last one
   std::uint64_t m_number = 0;                  // the highest of any
   std::map<std::string, SavedFile> m_saved;    // by path: the last state of each that is there
@@ -89,6 +92,7 @@ class CheckpointSync {
   std::string m_problem, m_told, m_left_out;   // of this look; what was told last
   std::unique_ptr<NewestSet> m_newest;
   std::unique_ptr<objectstore::Transfer> m_transfer;
+  std::unique_ptr<objectstore::Listing> m_listing;
   std::unique_ptr<objectstore::Removal> m_removal;
   std::unique_ptr<objectstore::UploadListing> m_uploads;
   std::set<objectstore::Client::CallId> m_calls;

@@ -259,6 +259,34 @@ TEST_CASE_METHOD(Checkpoints, "what the program has removed goes, from the store
   CHECK(kept() == Files{{"step-2", "two"}});  // an empty folder is no state to go on from
 }
 
+TEST_CASE_METHOD(Checkpoints, "who runs on where nobody sees it removes nothing of what its successor goes on from") {
+  save("best", "best");
+  save("last", "A1");
+  const CheckpointSync cut_off(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(16s);
+  auto next = checkpoints;
+  next.path = in_pod("next");
+  REQUIRE(restore_checkpoints(running, *stores, next, tell));
+  told.clear();
+  Texts told_next;
+  {
+    const CheckpointSync successor(running, *stores, next, [&](const std::string& line) { told_next.push_back(line); }, 8, 15s);
+    write(in_pod("next/last"), "B1");
+    running.advance(16s);
+    write(in_pod("next/last"), "B2");
+    running.advance(15s);
+  }
+  for (const auto* text : {"A2", "A3"}) {
+    fs::remove(in_pod("saved/best"));
+    save("last", text);
+    running.advance(15s);
+  }
+  CHECK(kept()["best"] == "best");
+  CHECK(kept()["last"] == "B2");
+  CHECK(told == Texts{"checkpoints: another pod has begun to save there, too: from now on nothing is removed"});
+  CHECK(told_next.empty());  // of who was there before nothing is to be feared
+}
+
 TEST_CASE_METHOD(Checkpoints, "the newest complete set comes back, with the times of its files") {
   save("a", "old");
   {
