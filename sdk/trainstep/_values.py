@@ -42,7 +42,8 @@ def _plain(where: str, value: Any, known_later: Callable[[Any], bool], depth: in
 
 
 def refused(where: str, message: str) -> InputError:
-    return InputError(f"{where if len(where) <= _LONGEST else where[:_LONGEST] + '…'}: {message}", 2)
+    place, equals, _ = where.partition("=")  # what follows, in a key, may be a secret: TOKEN=…
+    return InputError(f"{where if len(where) <= _LONGEST and not equals else place[:_LONGEST] + '…'}: {message}", 2)
 
 
 def type_name(value: Any) -> str:
@@ -53,7 +54,8 @@ def type_name(value: Any) -> str:
 
 def _key(where: str, key: Any) -> str:
     if not isinstance(key, str):
-        raise refused(where, f"expected keys that are str, as JSON has no others; got {key!r}, {type_name(key)}")
+        shown = f"{key!r}, " if isinstance(key, (int, float)) else ""  # what else it is may hold a secret
+        raise refused(where, f"expected keys that are str, as JSON has no others; got {shown}{type_name(key)}")
     return _text(where, str.__str__(key))
 
 

@@ -507,10 +507,15 @@ def test_refused_with_a_reason(function, text, message):
         sdk.train_specification(function(text))
 
 
-@pytest.mark.parametrize("line", ["get_ipython().system('nvidia-smi')", "get_ipython().run_line_magic('time', 'pass')"])
-def test_notebook_commands_are_refused(function, line):
+@pytest.mark.parametrize("line, shown", [
+    ("get_ipython().system('nvidia-smi')", r"get_ipython\(\).system\('nvidia-smi'\)"),
+    ("get_ipython().system('login --token hunter22')", r"get_ipython\(\).system\('login"),
+    ("get_ipython().run_line_magic('env', 'HF_TOKEN=hunter22')", r"get_ipython\(\).run_line_magic\('env',"),
+    ("get_ipython().system('HF_TOKEN=hunter22 login')", r"get_ipython\(\).system\('HF_TOKEN"),
+])
+def test_notebook_commands_are_refused_and_their_arguments_not_shown(function, line, shown):
     """IPython hands out a cell's source as it has rewritten it."""
-    with pytest.raises(sdk.SpecificationError, match="notebook command"):
+    with pytest.raises(sdk.SpecificationError, match=f"notebook command in it, which only a notebook understands: {shown} …$"):
         sdk.train_specification(function(f"def train():\n    {line}\n"))
 
 

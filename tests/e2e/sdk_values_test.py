@@ -38,6 +38,8 @@ def circle():
     (decimal.Decimal(1), r"^train_parameters\.x: .*; got decimal\.Decimal$"),
     (pathlib.PurePosixPath("x"), r"^train_parameters\.x: .*; got pathlib\.PurePosixPath$"),
     ({1: "a"}, r"^train_parameters\.x: expected keys that are str, as JSON has no others; got 1, int$"),
+    ({b"token=hunter22": "a"}, r"^train_parameters\.x: expected keys that are str, as JSON has no others; got bytes$"),
+    ({"token=hunter22": object()}, r"^train_parameters\.x\.token…: expected str, [^=]*; got object$"),
     ({"a": "b\ud800"}, r"^train_parameters\.x\.a: expected Unicode; got '\\ud800', "),
     ({"\udfff": 1}, r"^train_parameters\.x: expected Unicode; got '\\udfff', "),
     (circle(), r"^train_parameters\.x\.again.*…: expected at most 100 dictionaries and lists inside each other"),
