@@ -286,7 +286,8 @@ void CheckpointSync::finish(Duration limit) {
   m_loop.cancel(m_timer);
   for (const auto call : std::exchange(m_calls, {})) m_stores.of(m_checkpoints.to).cancel(call);
   m_newest.reset();
-  m_transfer.reset();  // what was under way may have been overtaken
+  if (m_transfer) m_there.insert(m_key);  // it may have arrived, and is in no set
+  m_transfer.reset();                     // what was under way may have been overtaken
   m_listing.reset();
   m_removal.reset();
   m_uploads.reset();
