@@ -444,7 +444,7 @@ def test_what_a_path_says_is_no_verdict(script):
 
         assert trainstep.run(train, {"fail": False}, model_dir="x after lunch: failed", folder="y after 3 s: cancelled").exit_code == 0
         try:
-            trainstep.run(train, {"fail": True}, model_dir="x after lunch: failed")
+            trainstep.run(train, {"fail": True}, model_dir="x after lunch: failed", folder="z after 3 s: cancelled")
         except trainstep.TrainingError as problem:
             said = str(problem).splitlines()
             print("failed (user): the training program failed" in said[0], said[-1].endswith("AssertionError"))
