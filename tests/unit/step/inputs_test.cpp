@@ -242,7 +242,9 @@ TEST_CASE("A text that looks like a loop's placeholder and is none passes throug
 
 TEST_CASE("A value that came through a pipeline names no file") {
   const Surroundings around{.environment = {},
-                            .read_file = files({{"/var/run/secrets/token", "SECRET"}, {"/inputs/job_options", R"({"cleanup": "never"})"}})};
+                            .read_file = files({{"/var/run/secrets/token", "SECRET"},
+                                                {"/inputs/../var/run/secrets/token", "SECRET"},
+                                                {"/inputs/job_options", R"({"cleanup": "never"})"}})};
   const auto never = [&](const Flags& flags) {
     const auto inputs = read_inputs(flags, around);
     if (inputs) CHECK(inputs->request.tensorboard_s3_address == "@/var/run/secrets/token");
