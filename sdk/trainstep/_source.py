@@ -44,7 +44,7 @@ def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bo
         raise SpecificationError(f"{name} has decorators, which would be missing where it trains; give the plain function")
     outside = function.__globals__
     _check_defaults(definition, outside)
-    missing = sorted(set(_foreign_names(function.__code__, outside)) - known - {name})
+    missing = sorted(set(_foreign_names(function.__code__, outside)) - _own_globals(function.__code__) - known - {name})
     if missing:
         raise SpecificationError(
             f"{name} uses {', '.join(missing)} from outside of it, which will not be there where it trains: import modules inside the function, "
@@ -200,12 +200,26 @@ def _is_builtin(name: str, outside: dict[str, Any]) -> bool:
     return getattr(found, "__module__", None) in ("builtins", "io", "_io") and outside.get(name, found) is found
 
 
+def _own_globals(code: types.CodeType) -> set[str]:
+    """Names that the function, or one inside it, declares `global` and gives a value before it reads them: whoever reads them later has it."""
+    import dis
+
+    own = set()
+    for inner in _with_inner(code):
+        first: dict[str, str] = {}
+        for step in dis.get_instructions(inner):
+            if step.opname.endswith("_GLOBAL"):
+                first.setdefault(step.argval, step.opname)
+        own |= {name for name, how in first.items() if how == "STORE_GLOBAL"}
+    return own
+
+
 def _foreign_names(code: types.CodeType, outside: dict[str, Any]) -> Iterator[str]:
     """Names that the function, and those inside it, look up outside and that Python itself does not have."""
     import dis
 
     instructions = [(step.opname, step.argval) for step in dis.get_instructions(code)]
-    stored = {name for how, name in instructions if how in ("STORE_NAME", "STORE_GLOBAL")}
+    stored = {name for how, name in instructions if how == "STORE_NAME"}
     if "SETUP_ANNOTATIONS" in dict(instructions):  # a class with some, before Python 3.14
         stored.add("__annotations__")
     for how, name in instructions:

@@ -471,6 +471,9 @@ def test_what_only_looks_like_a_notebook_command_is_none(function, trained, sour
     "def train() -> int:\n    class A:\n        if True:\n            x: int = 3\n        class B:\n            y: int\n    return A.x\n",
     "def train() -> int:\n    class A:\n        x: int\n        y = __qualname__, __module__, __name__, list(__annotations__ or 'x')\n"
     "        def of(self): return __class__\n    return len(A.y) - 1\n",
+    "def train() -> int:\n    def begin(x):\n        global START\n        START = x\n    def work(i):\n        return START + i\n    begin(2)\n    return work(1)\n",
+    "STEPS = 7\ndef train() -> int:\n    global STEPS\n    STEPS = 2\n    STEPS += 1\n    return STEPS\n",
+    "def train() -> int:\n    global math\n    import math\n    def inner():\n        return math.floor(3.5)\n    return inner()\n",
 ])
 def test_names_of_its_own_are_not_foreign(function, trained, source):
     assert trained(sdk.train_specification(function(source))) == {"Output": 3}
@@ -489,6 +492,8 @@ REFUSED = {
     "a module from outside": ("def train():\n    print(math.pi)", "train uses math from outside of it.*import modules inside"),
     "a module used deep inside": ("def train():\n    def inner():\n        return [math.pi for _ in '1']", "train uses math"),
     "a value from outside": ("RATE = 1\ndef train():\n    print(RATE)", "train uses RATE"),
+    "a value from outside that it changes": ("STEP = 0\ndef train():\n    global STEP\n    STEP += 1", "train uses STEP from outside"),
+    "a value from outside that is changed deep inside": ("STEP = 0\ndef train():\n    def inner():\n        global STEP\n        STEP += 1\n    inner()", "train uses STEP"),
     "a default from outside": ("RATE = 1\ndef train(rate: int = RATE): pass", "a default uses RATE"),
     "any number of values": ("def train(*values: int): pass", r"train\(\*values\)"),
     "any names": ("def train(**values: int): pass", r"train\(\*\*values\)"),
