@@ -132,10 +132,13 @@ def chaos(seed, likely=0.4):
     def schedule(request):
         fault = draw(request, request.nth)
         # A token is expired once; who shows it anew twice in a row and is refused is right to give up.
-        if fault and fault.answer == 401 and request.nth > 1:
-            before = draw(request, request.nth - 1)
-            return None if before and before.answer == 401 else fault
-        return fault
+        return None if fault and fault.answer == 401 and refused_before(request) else fault
+
+    def refused_before(request):
+        """By the last answer. What had none may have been sent again by libcurl, unseen: a connection that was kept open is closed, as servers do."""
+        earlier = (draw(request, nth) for nth in range(request.nth - 1, 0, -1))
+        last = next((fault for fault in earlier if not (fault and (fault.silence or fault.cut in ("before", "after")))), None)
+        return last is not None and last.answer == 401
 
     return schedule
 
