@@ -184,7 +184,8 @@ Result<void> Fields::done() {
       if (std::find(m_known.begin(), m_known.end(), key) != m_known.end()) continue;
       const auto near = nearest(key, m_known);
       const auto shown = shown_value("", redacted_json(Json(key), {}));
-      return input_error(fmt::format("{}: there is no {}{}", m_where, shown,
+      const auto problem = shown.starts_with('"') ? "there is no " + shown : "a key that is not shown here is not known";
+      return input_error(fmt::format("{}: {}{}", m_where, problem,
                                      near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; known are {}", join(m_known, ", "))));
     }
   }

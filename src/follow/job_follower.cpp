@@ -110,7 +110,7 @@ void JobFollower::suspended() {
 }
 
 void JobFollower::on(const JobGone&, Time at) {
-  if (m_verdict) return finish();
+  if (m_verdict) return finish_after_grace();
   if (m_over || !m_found) return;
   deleted(at, "");
 }
@@ -138,6 +138,7 @@ void JobFollower::on(const MemberOutput& output, Time at) {
 
 void JobFollower::on(const LogComplete& complete, Time at) {
   if (const auto log = m_logs.find({complete.member, complete.attempt}); log != m_logs.end()) log->second.complete = true;
+  if (m_last_lines && !logs_go_on()) return finish();
   conclude_when_settled(at);
 }
 
@@ -150,6 +151,7 @@ void JobFollower::on(const CancelSeen& seen, Time at) {
 void JobFollower::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
 
 void JobFollower::on(const StopRequested& request, Time at) {
+  if (m_last_lines) return finish();
   if (m_verdict) {
     // Argo sends SIGTERM again and again, which is no sign of impatience.
     if (request.signal == SIGINT || m_job_rules.at_shell) end_now();
@@ -173,7 +175,7 @@ void JobFollower::on(const JobKept&, Time /*at*/) {
 
 // Whoever comes to the job, is told to end, or judges, while another attempt follows it, was lost, and its process has lived on.
 void JobFollower::on(const JobFollowed&, Time /*at*/) {
-  if (m_finished || (m_verdict && !m_removing)) return;
+  if (m_finished || (m_verdict && !m_removing) || m_last_lines) return;
   const auto signal = m_verdict ? m_verdict->signal : 0;
   auto why = m_verdict ? m_verdict->message : "";
   if (why.empty() && signal != 0) why = result::signal_name(signal) + " received";
@@ -186,7 +188,7 @@ void JobFollower::on(const JobFollowed&, Time /*at*/) {
 void JobFollower::on(const BackendFailed& failed, Time at) {
   if (m_keeping && !m_removing) return remove_instead(failed.error, at);
   if (m_verdict) {
-    if (m_removing) warn("the job may still be there: " + failed.error.message);
+    if (m_removing && !m_last_lines) warn("the job may still be there: " + failed.error.message);
     return finish();
   }
   if (m_over) return conclude_now(at);  // nothing more can be seen of it, but its end is known
@@ -215,6 +217,10 @@ void JobFollower::on(const ServerTrouble& trouble, Time at) {
 }
 
 void JobFollower::on(const TimerFired& fired, Time at) {
+  if (m_last_lines && fired.timer == logs_over) {
+    warn_of_logs_without_end();
+    return finish();
+  }
   if (m_verdict) return;
   switch (fired.timer) {
     case heartbeat:

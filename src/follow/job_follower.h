@@ -45,6 +45,7 @@ struct JobRules {
 //   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
 //   nothing is said of a job that is not known: what became of it is told by who has seen it
 //   looking on: no order but those for logs and events is ever given, whatever happens
+//   programs that are ended, but not by a cancel, are heard to the end of their grace
 //   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
 // The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_pending.cpp what keeps them from running, job_phases.cpp phases and
 // limits, job_verdict.cpp the end.
@@ -189,6 +190,8 @@ class JobFollower : public Machine {
   void keep_for_next(result::Verdict verdict, Time at);
   void remove_instead(const Error& why, Time at);
   void end_now();
+  [[nodiscard]] bool logs_go_on() const;
+  void finish_after_grace();
   void decide(result::Verdict verdict, Time at, bool remove);
   void finish();
 
@@ -229,9 +232,10 @@ class JobFollower : public Machine {
   bool m_ends_awaited = true;    // the pods' own ends may come after the job's
   bool m_grace_awaited = false;  // … of a pod that is taken away, for its grace
   bool m_logs_awaited = true;
-  bool m_removing = false;  // RemoveJob was ordered
-  bool m_keeping = false;   // KeepJob was ordered
-  int m_failures = 0;       // of attempts, that count against backoff_limit
+  bool m_removing = false;    // RemoveJob was ordered
+  bool m_keeping = false;     // KeepJob was ordered
+  bool m_last_lines = false;  // the job is deleted, and the logs of its pods are read on while they take their grace
+  int m_failures = 0;         // of attempts, that count against backoff_limit
   int m_failures_told = 0;
 };
 

@@ -203,6 +203,7 @@ void JobFollower::attempt_ends(MemberIndex member, Ending ending, Time at) {
 // A gang dies together: after the first few, the others are only counted (failure_verdict). Its log is read for whoever may be the first.
 void JobFollower::tell_failure(MemberIndex member) {
   constexpr int told_one_by_one = 5;
+  if (m_verdict) return;  // it is we who end it
   if (!m_over && ++m_failures_told <= told_one_by_one) say(describe(first_failure(m_rules, m_members, member)));
   if (!m_over && m_failures_told == told_one_by_one + 1) say("more replicas fail");
   const auto first = first_to_fail();

@@ -274,6 +274,17 @@ void JobFollower::end_now() {
   finish();
 }
 
+bool JobFollower::logs_go_on() const {
+  return std::ranges::any_of(m_logs, [](const auto& log) { return !log.second.complete; });
+}
+
+// What a program says when it is ended is shown – unless somebody cancels, who may have only milliseconds.
+void JobFollower::finish_after_grace() {
+  if (!m_removing || m_verdict->verdict_class == VerdictClass::cancelled || !logs_go_on()) return finish();
+  if (std::exchange(m_last_lines, true)) return;
+  start_timer(logs_over, m_rules.policy.stop_grace + m_job_rules.settle);
+}
+
 void JobFollower::finish() {
   if (m_finished || !m_verdict) return;
   m_finished = true;

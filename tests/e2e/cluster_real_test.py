@@ -77,6 +77,21 @@ while True:
 print("result", seen > 0, flush=True)
 """
 
+# It takes its time to save when it is ended.
+SAVES = """
+import signal, sys, time
+def save(*_):
+    for i in range(30):
+        print("line", i, flush=True)
+        time.sleep(0.05)
+    print("saved", end="")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, save)
+print("begins", flush=True)
+while True:
+    time.sleep(0.1)
+"""
+
 # Python as a container's first process does not end by SIGTERM.
 FAST = {"run_policy": {"stop_grace": "1s"}}
 LAST = "\nfor i in range(300):\n    print('line', i, flush=True)\nprint('the end', end='')\n"
@@ -130,6 +145,14 @@ def test_program_that_takes_too_much_memory_is_killed(step):
     ended = step("Job").run_program("data = b'1' * (1 << 28)", {"worker_memory": "64Mi"})
     assert (ended.code, ended.jobs, ended.pods) == (1, [], []), ended.output
     assert "OOMKilled" in ended.output
+
+
+@pytest.mark.parametrize("kind", ["Job", "PyTorch"])
+def test_what_a_program_says_in_its_grace_is_shown_when_a_limit_passes(step, kind):
+    ended = step(kind).run_program(SAVES, {"number_of_workers": 1}, {"limits": {"running": 2}, "run_policy": {"stop_grace": "30s"}})
+    assert (ended.code, ended.jobs, ended.pods) == (4, [], []), ended.output
+    assert shown(ended.output, PRIMARY[kind]) == ["begins", *(f"line {i}" for i in range(30)), "saved"], ended.output
+    assert "the limit of 2.0 s for running" in ended.output.rpartition("[trainstep] failed")[2], ended.output
 
 
 def test_image_of_a_registry_that_is_away_is_nobodys_mistake(step):

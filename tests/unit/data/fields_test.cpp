@@ -35,3 +35,17 @@ TEST_CASE("a mistake quotes what was found, but no secret") {
   CHECK(mistake([](Fields& fields) { fields.choice("mode", {"alpha", "beta"}); }) == "it.mode: \"x\" is not known; it is one of alpha, beta");
   CHECK(mistake([](Fields& fields) { fields.text("address"); }) == "it.address: wants a text, found a list that is not shown here");
 }
+
+TEST_CASE("a key that is not known is quoted, but no secret") {
+  const auto refused = [](const std::string& key) {
+    const Json object{{key, 1}};
+    Fields fields(object, "it");
+    fields.integer("workers", 1, 9);
+    const auto done = fields.done();
+    REQUIRE_FALSE(done);
+    return done.error().message;
+  };
+  CHECK(refused("worker") == "it: there is no \"worker\"; did you mean \"workers\"?");
+  CHECK(refused("mode") == "it: there is no \"mode\"; known are workers");
+  CHECK(refused("https://me:hunter2@host") == "it: a key that is not shown here is not known; known are workers");
+}

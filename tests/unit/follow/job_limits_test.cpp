@@ -152,3 +152,51 @@ TEST_CASE("a create that takes its time takes nothing from the limit for a queue
   story.pass(1s);
   CHECK(story.removed());
 }
+
+TEST_CASE("what a program says in its grace after a limit is shown, and then the step ends") {
+  Story story(running_for(10min));
+  story.all_run();
+  story.pass(10min);
+  REQUIRE(story.removed());
+  story.event(JobGone{});
+  CHECK_FALSE(story.verdict());
+  story.output(0, "saved step 7\n");
+  const auto shown = story.all<ShowOutput>();
+  REQUIRE(shown.size() == 1);
+  CHECK(shown.front().lines == "saved step 7\n");
+  story.deleting(0, failed(3));
+  CHECK_FALSE(story.said("main fails"));  // it is we who end it
+  CHECK_FALSE(story.verdict());
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 4);
+}
+
+TEST_CASE("a grace is awaited no longer than it may take, and not by whoever is to end") {
+  Story story(running_for(10min));
+  story.all_run();
+  story.pass(10min);
+  story.event(JobGone{});
+  SECTION("the pod lies on a node that is cut off") {
+    story.pass(34s);
+    CHECK_FALSE(story.verdict());
+    story.pass(1s);
+  }
+  SECTION("a signal comes") { story.event(StopRequested{SIGTERM}); }
+  SECTION("the API server cannot be asked any more") { story.event(BackendFailed{Error{ErrorKind::unavailable, "no route to host"}}); }
+  SECTION("the pod is gone") {
+    story.gone(0);
+    story.logs_complete();
+  }
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 4);
+  CHECK_FALSE(story.said("may still be there"));
+}
+
+TEST_CASE("whoever cancels waits for no grace") {
+  Story story(single());
+  story.all_run();
+  story.event(StopRequested{SIGTERM});
+  story.event(JobGone{});
+  CHECK(story.verdict());
+}

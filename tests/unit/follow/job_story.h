@@ -152,6 +152,7 @@ class Story {
     CHECK(all<RemoveJob>().size() == 1);
     CHECK_FALSE(verdict());
     event(JobGone{});
+    if (!verdict()) pass(follower.rules().policy.stop_grace + job_rules().settle);  // its programs' grace
     REQUIRE(verdict());
     return *verdict();
   }
