@@ -148,6 +148,7 @@ class JobFollower : public Machine {
   void end_log(MemberIndex member, bool restarted, bool gone = false);
   void end_log_of(MemberIndex member, const std::string& attempt, bool restarted, bool gone);
   [[nodiscard]] std::string goes_on_beside() const;
+  [[nodiscard]] std::string failed_beside() const;
 
   // what it all means
   void evaluate(Time at);

@@ -284,4 +284,17 @@ std::string JobFollower::goes_on_beside() const {
   return {};
 }
 
+// Programs that have ended well in pods that have not: a container that somebody put beside one fails its pod, too.
+std::string JobFollower::failed_beside() const {
+  for (MemberIndex i = 0; i < m_slots.size(); ++i) {
+    if (!m_slots[i].pod || m_members[i].life != Life::succeeded) continue;
+    const auto* program = program_container(*m_slots[i].pod, m_rules.members[i].container);
+    for (const auto& container : m_slots[i].pod->containers)
+      if (&container != program && container.termination && container.termination->exit_code != 0)
+        return fmt::format("the program of {} ended with 0, but the container {} beside it failed (exit code {})", m_rules.members[i].name,
+                           container.name, container.termination->exit_code);
+  }
+  return {};
+}
+
 }  // namespace trainstep::follow

@@ -186,6 +186,7 @@ result::Verdict JobFollower::unexplained_failure() const {
   const bool of_a_pod_failure_policy = mentions(m_judgement, "failed with exit code");
   if (m_gave_up || by_restarts(m_judgement) || of_a_pod_failure_policy) return {VerdictClass::user, std::move(text), std::nullopt, false, 0};
   if (auto taken = taken_verdict()) return *std::move(taken);
+  if (const auto beside = failed_beside(); !beside.empty()) return {VerdictClass::system, fmt::format("{}; {}", text, beside), std::nullopt, true, 0};
   const bool any = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
   text += fmt::format("; {}, so whether the training program failed cannot be known", !m_hidden.empty() ? "its pods may not be looked at"
                                                                                       : any             ? "none of its pods shows why"

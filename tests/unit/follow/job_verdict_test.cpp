@@ -197,6 +197,10 @@ TEST_CASE("kinds of failure") {
        true},
       {"killed, and the job says that it was evicted", failed(137), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5,
        "a replica was taken away", true},
+      {"a container that somebody put beside the program",
+       status("Failed", Json::array({container(terminated(0)), container(terminated(1), 0, Json::object(), "istio-proxy")})), "BackoffLimitExceeded",
+       "Job has reached the specified backoff limit", system, 3,
+       "the program of main ended with 0, but the container istio-proxy beside it failed (exit code 1)", true},
       {"nothing says why", runs(), "", "", system, 3,
        "pytorchjobs/digits failed; none of its pods shows why, so whether the training program failed cannot be known", true},
   };
