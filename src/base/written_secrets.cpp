@@ -30,11 +30,20 @@ std::size_t unquoted_length(std::string_view text) {
   return std::min(text.find_first_of(stops, scheme ? std::min(blank + 1, text.size()) : 0), text.size());
 }
 
+// A blank, the end of a line, the dash of the next one in a list of YAML's.
+void skip_to_next_word(std::string_view& text) {
+  skip(text, " \t\r\n\\");
+  if (!text.starts_with("- ")) return;
+  text.remove_prefix(2);
+  skip(text, " \t");
+}
+
 // Where a value begins behind a name: a colon or an equals sign before it; behind a flag a comma or a blank will do. Empty: something else follows.
 std::string_view behind_name(std::string_view text, bool flag) {
   const auto before = text.size();
   skip(text, "\\\"'");
-  skip(text, " \t");
+  if (text.starts_with("] =") || text.starts_with("]=")) text.remove_prefix(1);  // os.environ["TOKEN"] = …
+  flag ? skip_to_next_word(text) : skip(text, " \t");
   if (text.empty()) return {};
   const bool set = text.front() == ':' || text.front() == '=';
   if (set || (flag && text.front() == ','))
@@ -57,6 +66,83 @@ std::string_view value_at(std::string_view text) {
   text = text.substr(0, text.find_first_of(std::string{quote, '\n'}));
   if (text.ends_with('\\')) text.remove_suffix(1);  // the whole is a string in another
   return text;
+}
+
+std::string_view line_of(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+bool is_mapping(std::string_view line) {
+  const auto colon = line.find(':');
+  const auto name = line.substr(0, colon);
+  return colon != std::string_view::npos && (colon + 1 == line.size() || line[colon + 1] == ' ') &&
+         std::ranges::all_of(name, [](char c) { return is_name_character(c) || c == '"' || c == '\''; });
+}
+
+// In YAML a value may stand below its name: what is indented deeper. A mapping there has names of its own. `rest`: behind the colon. Empty: there is
+// none.
+std::string_view value_below(std::string_view text, std::string_view name, std::string_view rest) {
+  const bool block = rest.starts_with('|') || rest.starts_with('>');
+  if (block) skip(rest, "|>+-0123456789");
+  skip(rest, " \t\r");
+  if (!rest.starts_with('\n')) return {};
+  const auto place = static_cast<std::size_t>(name.data() - text.data());
+  const auto line_begin = text.rfind('\n', place) + 1;  // npos + 1 is 0
+  const auto depth = place - line_begin;
+  if (text.substr(line_begin, depth).find_first_not_of(" -\"'") != std::string_view::npos) return {};
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const auto line = line_of(rest);
+    const auto indent = line.find_first_not_of(" \t\r");
+    if (indent != std::string_view::npos) {
+      if (indent <= depth) break;
+      if (begin == nullptr && !block && is_mapping(line.substr(indent))) return {};
+      if (begin == nullptr) begin = line.data() + indent;
+      end = line.data() + line.size();
+    }
+    rest.remove_prefix(line.size());
+  }
+  return begin == nullptr ? std::string_view() : std::string_view(begin, static_cast<std::size_t>(end - begin));
+}
+
+// What Python has between a name and its value: "key: str = 'x'". All of it is taken. Empty: it is something else.
+std::string_view typed_value(std::string_view rest) {
+  const auto type_end = rest.find_first_of(" \t=,;}()\"'\r\n");
+  auto behind = rest.substr(std::min(type_end, rest.size()));
+  if (behind.empty() || (behind.front() != ' ' && behind.front() != '\t')) return {};
+  skip(behind, " \t");
+  if (!behind.starts_with('=') || behind.starts_with("==")) return {};
+  behind.remove_prefix(1);
+  skip(behind, " \t");
+  if (behind.empty()) return {};
+  const auto value = value_at(behind);
+  return rest.substr(0, static_cast<std::size_t>(value.data() + value.size() - rest.data()));
+}
+
+// Takes the last word, and the blanks around it; a longer one is none of those that are looked for.
+std::string_view drop_last_word(std::string_view& text) {
+  constexpr std::size_t longest = 200;
+  const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  std::size_t length = 0;
+  while (!text.empty() && is_blank(text.back()) && length++ < longest) text.remove_suffix(1);
+  length = 0;
+  while (length < std::min(text.size(), longest) && !is_blank(text[text.size() - 1 - length])) ++length;
+  const auto word = text.substr(text.size() - length);
+  text.remove_suffix(length);
+  return word;
+}
+
+// "machine m login me password x", as ~/.netrc has it, maybe over several lines. Empty: it is none.
+std::string_view netrc_password(std::string_view text, std::string_view name) {
+  if (name != "password") return {};
+  auto before = text.substr(0, static_cast<std::size_t>(name.data() - text.data()));
+  drop_last_word(before);  // whose
+  if (drop_last_word(before) != "login") return {};
+  const auto machine = drop_last_word(before);
+  if (machine != "default" && drop_last_word(before) != "machine") return {};
+  auto rest = text.substr(static_cast<std::size_t>(name.data() - text.data()) + name.size());
+  skip(rest, " \t\r\n");
+  return rest.substr(0, rest.find_first_of(" \t\r\n"));
 }
 
 // What goes on as a sentence behind a colon and a blank: "token: must not be empty", "/keys/0/access_key: Permission denied". A short word is none of
@@ -122,8 +208,11 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
     const auto name = text.substr(at, end - at);
     const auto rest = behind_name(text.substr(end), name.starts_with('-'));  // first: few words are followed by one
     at = end;
-    if (rest.empty() || !sounds_secret(name)) continue;  // a value may be as long as the text: it is read of secrets alone
-    const auto value = value_at(rest);
+    auto value = rest.empty() ? netrc_password(text, name) : std::string_view();
+    if ((rest.empty() && value.empty()) || !sounds_secret(name)) continue;  // a value may be as long as the text: it is read of secrets alone
+    if (value.empty()) value = value_below(text, name, rest);
+    if (value.empty()) value = typed_value(rest);
+    if (value.empty()) value = value_at(rest);
     if (value.empty() || is_prose(text, name, value)) continue;
     if (!value.starts_with("[redacted")) found.push_back(value);
     at = static_cast<std::size_t>(value.data() - text.data()) + value.size();

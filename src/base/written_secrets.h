@@ -8,8 +8,9 @@
 
 namespace trainstep {
 
-// The values behind names that sound secret: after a colon or an equals sign, quoted or not ("password=x", "{'token': 'x'}"), or as what follows a
-// flag ("--token x", ["--token", "x"]); and private keys in PEM. Views of `text`, in its order.
+// The values behind names that sound secret: after a colon or an equals sign, quoted or not ("password=x", "{'token': 'x'}", "key: str = 'x'"), below
+// them in YAML, or as what follows a flag ("--token x", ["--token", "x"]); passwords in ~/.netrc's form; and private keys in PEM. Views of `text`, in
+// its order.
 std::vector<std::string_view> written_secrets(std::string_view text);
 
 // The text with "[redacted]" in their place.

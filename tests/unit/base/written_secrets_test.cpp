@@ -14,19 +14,38 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
   struct Row {
     const char *text, *hidden;
   };
-  for (const auto& row :
-       {Row{"host=db password=hunter2 port=5", "host=db password=[redacted] port=5"},
-        Row{"Server=db;Password='two words';X=1", "Server=db;Password='[redacted]';X=1"},
-        Row{R"({"api_key": "k", "epochs": 3})", R"({"api_key": "[redacted]", "epochs": 3})"},
-        Row{R"({\"token\": \"t\"})", R"({\"token\": \"[redacted]\"})"}, Row{"serve --token x --port 5", "serve --token [redacted] --port 5"},
-        Row{"sh -c 'serve --token x'", "sh -c 'serve --token [redacted]'"}, Row{"serve --api-key=x -v", "serve --api-key=[redacted] -v"},
-        Row{R"(["--token", "x", "y"])", R"(["--token", "[redacted]", "y"])"}, Row{"Authorization: Bearer abc def", "Authorization: [redacted] def"},
-        Row{"Authorization: Basic YTpi", "Authorization: [redacted]"}, Row{"password: hunter2 of me", "password: [redacted] of me"},
-        Row{"password: hunter for me", "password: [redacted] for me"}, Row{"password: hunt", "password: [redacted]"},
-        Row{"a/b token: hunter for me", "a/b token: [redacted] for me"}, Row{"authorization: token abc def", "authorization: [redacted] def"},
-        Row{"Authorization=ApiKey abc", "Authorization=[redacted]"},
-        Row{"a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n[redacted]\nb"},
-        Row{"-----BEGIN PRIVATE KEY-----\\nMII", "[redacted]"}}) {
+  for (const auto& row : {Row{"host=db password=hunter2 port=5", "host=db password=[redacted] port=5"},
+                          Row{"Server=db;Password='two words';X=1", "Server=db;Password='[redacted]';X=1"},
+                          Row{R"({"api_key": "k", "epochs": 3})", R"({"api_key": "[redacted]", "epochs": 3})"},
+                          Row{R"({\"token\": \"t\"})", R"({\"token\": \"[redacted]\"})"},
+                          Row{"serve --token x --port 5", "serve --token [redacted] --port 5"},
+                          Row{"sh -c 'serve --token x'", "sh -c 'serve --token [redacted]'"},
+                          Row{"serve --api-key=x -v", "serve --api-key=[redacted] -v"},
+                          Row{R"(["--token", "x", "y"])", R"(["--token", "[redacted]", "y"])"},
+                          Row{"Authorization: Bearer abc def", "Authorization: [redacted] def"},
+                          Row{"Authorization: Basic YTpi", "Authorization: [redacted]"},
+                          Row{"password: hunter2 of me", "password: [redacted] of me"},
+                          Row{"password: hunter for me", "password: [redacted] for me"},
+                          Row{"password: hunt", "password: [redacted]"},
+                          Row{"a/b token: hunter for me", "a/b token: [redacted] for me"},
+                          Row{"authorization: token abc def", "authorization: [redacted] def"},
+                          Row{"Authorization=ApiKey abc", "Authorization=[redacted]"},
+                          Row{"a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n[redacted]\nb"},
+                          Row{"-----BEGIN PRIVATE KEY-----\\nMII", "[redacted]"},
+                          Row{"a: 1\npassword:\n  hunter2\nb: 2", "a: 1\npassword:\n  [redacted]\nb: 2"},
+                          Row{"  private_key: |-\n    MII\n\n    abc\n  b: 2", "  private_key: |-\n    [redacted]\n  b: 2"},
+                          Row{"password: >\n two\n words", "password: >\n [redacted]"},
+                          Row{"- token:\n    hunter2\n- b", "- token:\n    [redacted]\n- b"},
+                          Row{"credentials:\n  user: me\n  password: hunter2", "credentials:\n  user: me\n  password: [redacted]"},
+                          Row{"password:\n  - hunter2\n  - hunter3\nb: 2", "password:\n  [redacted]\nb: 2"},
+                          Row{"api_key: str = 'hunter2'", "api_key: [redacted]'"},
+                          Row{"token: Optional[str] = hunter2, n: int = 3", "token: [redacted], n: int = 3"},
+                          Row{"os.environ['HF_TOKEN'] = 'hunter2'", "os.environ['HF_TOKEN'] = '[redacted]'"},
+                          Row{"os.environ[\"HF_TOKEN\"]=\"hunter2\"", "os.environ[\"HF_TOKEN\"]=\"[redacted]\""},
+                          Row{"serve\n--token\nhunter2", "serve\n--token\n[redacted]"},
+                          Row{"- --token\n- hunter2\n- -v", "- --token\n- [redacted]\n- -v"},
+                          Row{"machine hub login me password hunter2", "machine hub login me password [redacted]"},
+                          Row{"machine hub\n  login me\n  password hunter2\n", "machine hub\n  login me\n  password [redacted]\n"}}) {
     CAPTURE(row.text);
     CHECK(without_written_secrets(row.text) == row.hidden);
     CHECK(holds_secret("options", row.text));
@@ -36,8 +55,9 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
 TEST_CASE("what is harmless stays readable") {
   for (const auto* text : {"max_tokens=5", "--max-tokens 5 --sort-key name", "the password is not here", "--token --verbose", "--token", "token",
                            "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----", "password=[redacted]", "token_file=/a/b",
-                           "cannot read /trainstep/keys/0/access_key: no such file or directory", "/keys/access_key: Permission denied",
-                           "HF_TOKEN: is missing", "token: not found", ""}) {
+                           "- --token\n- --verbose", "enter your password below", "login and password are wanted", "to login me password is wanted",
+                           "password:\nb: 2", "cannot read /trainstep/keys/0/access_key: no such file or directory",
+                           "/keys/access_key: Permission denied", "HF_TOKEN: is missing", "token: not found", ""}) {
     CAPTURE(text);
     CHECK(without_written_secrets(text) == text);
   }
@@ -64,7 +84,8 @@ TEST_CASE("a message shows no secret that it quotes, and all of its own words") 
 }
 
 TEST_CASE("a long text is read once, whatever it repeats") {
-  for (const std::string_view part : {"{\"a\":", "a=[", "token=[redacted", "--a \"", "-----BEGIN ", "password:\"", "-token "}) {
+  for (const std::string_view part : {"{\"a\":", "a=[", "token=[redacted", "--a \"", "-----BEGIN ", "password:\"", "-token ", "password:\n ",
+                                      "password: |\n", "password: str = ", "login a password ", "machine a login b password ", "--token\n"}) {
     std::string text;
     while (text.size() < (std::size_t{1} << 18U)) text += part;
     CAPTURE(part);
