@@ -37,6 +37,7 @@ if(TRAINSTEP_STATIC)
   add_library(yaml-cpp STATIC IMPORTED)
   set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION ${YAML_CPP_ARCHIVE})
   include(LeanCurl)
+  include(LeanOpenSSL)
 else()
   find_package(yaml-cpp REQUIRED)
   find_package(CURL REQUIRED)  # only the http room needs it
