@@ -41,7 +41,7 @@ std::string identity(const std::string& name, const struct stat& found) {
 
 struct Look {
   bool there = false, link = false;
-  std::vector<std::uint64_t> files, rest;
+  std::vector<std::uint64_t> files, rest, linked;
   timespec newest{};  // change of any file
 
   // `since`: older files are none. Whoever moves or links a file changes it.
@@ -59,6 +59,10 @@ bool leads_nowhere(const fs::path& path) {
   const auto to = fs::canonical(path, code);
   const auto at = fs::canonical(path.parent_path(), code);
   return std::mismatch(to.begin(), to.end(), at.begin(), at.end()).first == to.end();
+}
+
+bool is_file_since(const struct stat& found, std::time_t since) {
+  return S_ISREG(found.st_mode) && found.st_size > 0 && found.st_ctim.tv_sec >= since;
 }
 
 class Looker {
@@ -80,6 +84,7 @@ class Looker {
     }
     std::sort(m_look.files.begin(), m_look.files.end());
     std::sort(m_look.rest.begin(), m_look.rest.end());
+    std::sort(m_look.linked.begin(), m_look.linked.end());
     return std::move(m_look);
   }
 
@@ -88,7 +93,12 @@ class Looker {
     walk_tree(path, [&](const std::string& name, const struct stat& found) {
       if (!m_without.empty() && name == '/' + m_without) return Walk::past;
       m_look.add(name, found, m_since);
-      if (S_ISLNK(found.st_mode)) note_link(path.string() + name);
+      if (S_ISLNK(found.st_mode)) {
+        struct stat target{};
+        const auto link = path.string() + name;
+        if (::stat(link.c_str(), &target) == 0 && is_file_since(target, m_since)) m_look.linked.push_back(number_of(identity(name, target)));
+        note_link(link);
+      }
       return Walk::on;
     });
   }
@@ -100,6 +110,7 @@ class Looker {
     if (!S_ISDIR(found.st_mode)) return;
     walk_tree(target, [&](const std::string& name, const struct stat& entry) {
       m_look.rest.push_back(number_of(identity(target.string() + name, entry)));
+      if (is_file_since(entry, m_since)) m_look.linked.push_back(m_look.rest.back());
       if (S_ISLNK(entry.st_mode)) note_link(target.string() + name);
       return Walk::on;
     });
@@ -154,9 +165,13 @@ Footprint::Footprint(const fs::path& path, bool settled, std::string without, Va
   m_there = now.there;
   m_files = std::move(now.files);
   m_rest = std::move(now.rest);
+  m_linked = std::move(now.linked);
 }
 
-bool Footprint::written() const { return any_new(look(m_path, m_without, m_vanishes, m_taken - clocks_differ).files, m_files); }
+bool Footprint::written() const {
+  const auto now = look(m_path, m_without, m_vanishes, m_taken - clocks_differ);
+  return any_new(now.files, m_files) || any_new(now.linked, m_linked);
+}
 
 bool Footprint::touched() const {
   const auto now = look(m_path, m_without, m_vanishes);

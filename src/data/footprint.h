@@ -22,8 +22,8 @@ class Footprint {
   explicit Footprint(const std::filesystem::path& path, bool settled = true, std::string without = {}, Vanishes vanishes = {});
 
   [[nodiscard]] bool was_there() const { return m_there; }
-  // Now at least one regular file that is not empty is there that was not there before, or not like this. Where
-  // the path itself is a link, only what is not older than this: it may lead to anything.
+  // Now at least one regular file that is not empty is there that was not there before, or not like this; or a link to one. Where the path itself is
+  // a link, and of files that a link leads to, only what is not older than this: it may lead to anything.
   [[nodiscard]] bool written() const;
   // The same, where an empty file is something, too.
   [[nodiscard]] bool touched() const;
@@ -38,8 +38,9 @@ class Footprint {
   Vanishes m_vanishes;
   std::time_t m_taken = 0;
   bool m_there = false;
-  std::vector<std::uint64_t> m_files;  // sorted: a number for each regular file that is not empty
-  std::vector<std::uint64_t> m_rest;   // the same for whatever else is there
+  std::vector<std::uint64_t> m_files;   // sorted: a number for each regular file that is not empty
+  std::vector<std::uint64_t> m_rest;    // the same for whatever else is there
+  std::vector<std::uint64_t> m_linked;  // the same for such files that links lead to
 };
 
 // At least one regular file that is not empty lies at the path, or below it.

@@ -122,7 +122,8 @@ void LogStream::State::refused(const ApiError& error) {
   if (refusal == Refusal::gone && (abandoned || absences >= absences_believed)) return give_up("the pod is gone");
   if (refusal == Refusal::hopeless && !(opened && refusals < patience)) return give_up(error.error.message);
   if (reading_rest && refusal == Refusal::wait && error.status == 400) return complete();  // it never started
-  if (reading_rest && (refusals >= (unreadable ? few_tries : final_patience) || hopeless.passed())) return give_up(error.error.message);
+  // Not by the first answers after a long silence: a token may have expired meanwhile.
+  if (reading_rest && refusals >= (unreadable || hopeless.passed() ? few_tries : final_patience)) return give_up(error.error.message);
   again(Duration(0), refusal == Refusal::wait ? longest_wait_for_start : Duration::max(), error.retry_after);
 }
 

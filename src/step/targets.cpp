@@ -253,15 +253,15 @@ Result<void> check_parameters(const Inputs& inputs, const plan::Plan& plan) {
 std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan& plan) {
   const auto model = std::ranges::find(inputs.targets, "model_dir", &OutputTarget::name);
   const auto& outputs = plan.binding.outputs;
-  if (model == inputs.targets.end() || outputs.empty() ||
-      std::ranges::any_of(outputs, [](const auto& o) { return o.path && o.path->name == "model_dir"; }))
+  if (model == inputs.targets.end() || std::ranges::any_of(outputs, [](const auto& o) { return o.path && o.path->name == "model_dir"; }))
     return std::nullopt;
+  if (outputs.empty()) return "model_dir: the program has no outputs, so the step brings no model; give it one of this name";
   std::vector<std::string> names;
   for (const auto& output : outputs) names.push_back(output.name);
   return fmt::format(
-      "model_dir: the program has no output of this name ({}), so the step brings no model; to use another output, write "
+      "model_dir: the program has no output of this name (it has {}), so the step brings no model; to use another output, write "
       "{{\"OUTPUT\": \"model_dir\"}} into train_parameters",
-      names.empty() ? "it has none at all" : "it has " + join(names, ", "));
+      join(names, ", "));
 }
 
 }  // namespace trainstep::step

@@ -70,6 +70,8 @@ std::set<Class> Oracle::allowed() const {
   if (scenario.step_fate == StepFate::evicted && m_world.m_acted && !scenario.followed && m_world.m_lives.size() == 1 &&
       !scenario.retry_policy.empty())
     result.insert(Class::interrupted);
+  // Its pod had gone before there was a job: whatever comes after it makes one.
+  if (scenario.step_fate == StepFate::evicted && m_world.m_acted && m_world.m_jobs.empty()) result.insert(Class::interrupted);
   // Whatever was to befall it, a job that has succeeded has: a worker may fail, or wait for its image, after the master's end. And one that vanished
   // between two lives cannot be known: the next one trains anew.
   if (any_job_succeeded()) result.insert(Class::succeeded);
@@ -122,6 +124,8 @@ void Oracle::check_limit(std::vector<std::string>& violations) const {
   // A node's clock is all that tells how long a container has run that was found running.
   const auto shortest = std::chrono::minutes(20) - Duration{3'000} - (scenario.odd.clocks_differ() ? Duration{150'000} : Duration{0});
   if (scenario.odd.clocks_differ()) longest += std::chrono::minutes(11);
+  // Of two clocks that disagree the earlier one says how old a job is, if nothing that was written is later: a step in no pod knows only its job.
+  if (!scenario.workflow && scenario.skew < Duration{0}) longest -= scenario.skew;
   if (!scenario.calm) longest += std::chrono::minutes(31);  // a watch that has fallen silent without a word is asked anew after half an hour
   const auto ran = std::chrono::duration_cast<Duration>(*job.removed - *job.began);
   if (ran > longest || ran < shortest)
@@ -137,8 +141,9 @@ void Oracle::check_visit(std::vector<std::string>& violations) const {
     if (line.text.find("of the proxy") != std::string::npos) violations.push_back("attach shows another container's log: " + line.text);
   const auto& verdict = visitor.life.verdict;
   const auto& jobs = m_world.m_jobs;
+  // It may have found the next one of that name.
   const auto job = std::ranges::find(jobs, visitor.job, &JobRecord::uid);
-  const bool over = job->gone || job->succeeded || job->failed;
+  const bool over = std::all_of(job, jobs.end(), [](const JobRecord& one) { return one.gone || one.succeeded || one.failed; });
   if (!verdict) {
     const bool stays =
         m_world.m_scenario.visit->looks_for > std::chrono::hours(24 * 19) && m_world.m_loop.now() - visitor.came > std::chrono::minutes(30);
@@ -147,8 +152,9 @@ void Oracle::check_visit(std::vector<std::string>& violations) const {
     return;
   }
   const auto its = verdict->verdict_class;
-  if (its == Class::interrupted) return;  // it found no job
-  if (its != Class::succeeded && its != Class::user && its != Class::system && its != Class::capacity)
+  if (its == Class::interrupted) return;              // it found no job
+  const auto& told = m_world.m_lives.back().verdict;  // by the step, on the job
+  if (its != Class::succeeded && its != Class::user && its != Class::system && its != Class::capacity && !(told && told->verdict_class == its))
     violations.push_back("attach has no limits and no patience of its own, but says: " + result::describe(*verdict));
   if (its == Class::succeeded && !any_job_succeeded()) violations.emplace_back("attach says succeeded, but no job has");
   const auto failed = [](const JobRecord& one) { return one.failed; };
@@ -235,6 +241,11 @@ std::string Oracle::why_not_another() const {
   return {};
 }
 
+bool Oracle::waits_without_pods() const {
+  const auto& fate = m_world.m_scenario.fate;
+  return (fate == Fate::preempted || fate == Fate::suspended || fate == Fate::quota_a_while) && m_world.m_cluster.training_pods().empty();
+}
+
 void Oracle::check_leaks(std::vector<std::string>& violations) const {
   const auto& scenario = m_world.m_scenario;
   const auto& verdict = m_world.m_lives.back().verdict;
@@ -256,8 +267,10 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
     if (job.gone) continue;
     if (const auto live = m_world.m_cluster.store.by_uid(job.uid); scenario.odd.held && live->deleting()) continue;  // a finalizer keeps it
     // Where no operator runs nobody keeps a deadline: what was left to an attempt that never came has no pods, and goes with its Workflow.
-    const bool unheeded = scenario.fate == Fate::operator_absent && verdict && verdict->verdict_class == Class::interrupted;
-    if (unheeded) continue;
+    const bool left = verdict && verdict->verdict_class == Class::interrupted;
+    const bool unheeded = scenario.fate == Fate::operator_absent && left;
+    // The clock of what is left to an attempt that never came stands still while it has no pods: in a queue, or without quota.
+    if (unheeded || (left && waits_without_pods())) continue;
     if (!job.succeeded && !job.failed) violations.push_back(fmt::format("left behind: job {}, which is not over", job.name));
     if (job.succeeded && !scenario.workflow && verdict && verdict->verdict_class == Class::succeeded)
       violations.push_back(fmt::format("left behind: job {}, which no Workflow takes along", job.name));

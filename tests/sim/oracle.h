@@ -21,6 +21,7 @@ class Oracle {
   void check_requests(std::vector<std::string>& violations) const;
   // The moment before another job is made: why it may not be; empty: it may.
   [[nodiscard]] std::string why_not_another() const;
+  [[nodiscard]] bool waits_without_pods() const;
   // Of whoever attached: it has only looked on, and told the truth.
   void check_visit(std::vector<std::string>& violations) const;
   // Some time after the step's end, everybody being well again.

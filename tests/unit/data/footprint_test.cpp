@@ -91,7 +91,7 @@ TEST_CASE("old entries are old at any number") {
   CHECK(before.written());
 }
 
-TEST_CASE("folders, empty files, pipes and links are no content") {
+TEST_CASE("folders, empty files, pipes and links to what is older are no content") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   const Footprint before(model);
@@ -100,10 +100,44 @@ TEST_CASE("folders, empty files, pipes and links are no content") {
   CHECK(before.touched());
   write(model / "empty/file", "");
   REQUIRE(::mkfifo((model / "pipe").c_str(), 0600) == 0);
-  fs::create_symlink("/etc/hostname", model / "outside");
+  fs::create_symlink("/bin/sh", model / "outside");
+  fs::create_symlink("/bin", model / "folder");
   fs::create_symlink("/nowhere", model / "nowhere");
   CHECK_FALSE(before.written());
   write(model / "file", "x");
+  CHECK(before.written());
+}
+
+TEST_CASE("links to files of this run are content, wherever those lie") {
+  const TempDir folder;
+  const auto model = folder.path() / "model", elsewhere = folder.path() / "elsewhere";
+  fs::create_directories(model);
+  write(elsewhere / "empty", "");
+  const bool vanishes = GENERATE(false, true);
+  const Footprint before(model, true, "", [&](const fs::path&) { return vanishes; });
+  SECTION("a file") {
+    fs::create_symlink(elsewhere / "empty", model / "nothing");
+    CHECK_FALSE(before.written());
+    write(elsewhere / "best.pt", "x");
+    fs::create_symlink(elsewhere / "best.pt", model / "model.pt");
+    CHECK(before.written());
+  }
+  SECTION("a folder becomes a copy if it vanishes, and else is whoever's") {
+    write(elsewhere / "best.pt", "x");
+    fs::create_symlink(elsewhere, model / "weights");
+    CHECK(before.written() == vanishes);
+  }
+}
+
+TEST_CASE("a link from before is content once its file is written anew") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  fs::create_directories(model);
+  write(folder.path() / "best.pt", "x");
+  fs::create_symlink(folder.path() / "best.pt", model / "model.pt");
+  const Footprint before(model);
+  CHECK_FALSE(before.written());
+  write(folder.path() / "best.pt", "other");
   CHECK(before.written());
 }
 

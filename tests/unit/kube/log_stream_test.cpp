@@ -500,3 +500,22 @@ TEST_CASE("a log that cannot be read when its container ends is given up after t
   r.h.loop.run(150s);
   CHECK(r.told.back() == "complete");
 }
+
+TEST_CASE("a token that has expired while a connection was silent loses no line") {
+  Reader r;
+  int asked = 0;
+  r.h.server.serve([&](const FakeTransport::Asked&) -> Reply {
+    ++asked;
+    if (asked == 1) return log("10:a\n", Reply::End::whole);
+    if (asked == 2) return refusal(500, "InternalError", "no agent available");
+    if (asked <= 4) return {.end = Reply::End::open};  // a minute without a byte
+    if (asked == 5) return refusal(401, "Unauthorized", "Unauthorized");
+    return log("10:a\n11:b\n", Reply::End::whole);
+  });
+  r.begin();
+  r.h.loop.run(100ms);
+  r.stream->ended();
+  r.h.loop.run(5min);
+  CHECK(asked == 6);
+  CHECK(r.told == Words{"a\n", "b\n", "complete"});
+}

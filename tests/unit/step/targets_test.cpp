@@ -113,9 +113,10 @@ TEST_CASE("A model replaces neither the working directory, nor an input, nor wha
 TEST_CASE("A model that no output of the program is bound to is told before the training") {
   Inputs inputs;
   plan::Plan plan;
-  plan.binding.outputs = {{"weights", std::nullopt}};
   CHECK_FALSE(unbound_model(inputs, plan));
   inputs.targets = {file("model_dir", "model")};
+  CHECK_THAT(unbound_model(inputs, plan).value(), Contains("model_dir: the program has no outputs, so the step brings no model"));
+  plan.binding.outputs = {{"weights", std::nullopt}};
   CHECK_THAT(unbound_model(inputs, plan).value(), Contains("model_dir: the program has no output of this name (it has weights)"));
   plan.binding.outputs[0].path = plan::StepPath{"model_dir", "model", "", "", {}};
   CHECK_FALSE(unbound_model(inputs, plan));
