@@ -49,12 +49,19 @@ std::string_view action_for(const Version& job, const Version& pod) {
 
 JobController::JobController(Store& store, Collector& collector, Random random) : Controller(store, collector, random) {
   store.listen([this](const Happening& happening) {
-    const auto& pod = *happening.now;
-    if (happening.sort == Happening::Sort::deleted || pod.resource->plural != "pods" || !pod.deleting() ||
-        dig(pod.object, {"metadata", "finalizers"}) == nullptr)
-      return;
-    m_store.loop().after(m_random.between(Duration{5}, Duration{100}), [this, uid = std::string(pod.uid())] { release(uid); });
+    const auto& object = *happening.now;
+    if (happening.sort == Happening::Sort::deleted || !object.deleting()) return;
+    if (object.resource->plural == "pods") return release_soon(object);
+    // Of a job that begins to go, also those that were going before.
+    if (object.resource->plural == "jobs" && !happening.before->deleting())
+      for (const auto& pod : pods_of(happening.now))
+        if (pod->deleting()) release_soon(*pod);
   });
+}
+
+void JobController::release_soon(const Version& pod) {
+  if (dig(pod.object, {"metadata", "finalizers"}) == nullptr) return;
+  m_store.loop().after(m_random.between(Duration{5}, Duration{100}), [this, uid = std::string(pod.uid())] { release(uid); });
 }
 
 // Nobody counts the pods of a job that goes or has gone: their finalizers must not hold them.

@@ -26,6 +26,7 @@ class JobController : public Controller {
   void finish(const VersionPtr& job, Json& status, const std::string& type, const std::string& reason, const std::string& message);
   void start_pods(const VersionPtr& job, const Count& count);
   void suspend(Json& status, const std::vector<VersionPtr>& pods);
+  void release_soon(const Version& pod);
   void release(const std::string& pod_uid);
   void look_at_deadline(const VersionPtr& job, const Json& status, std::int64_t deadline);
   void expire(const VersionPtr& job, const Json& status);
