@@ -116,6 +116,8 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool is_over(const Json& job) const;
   void know_follower(const Json& object);
   void left_to_follower(std::string_view why);
+  [[nodiscard]] bool has_succeeded_for_workflow(const Json& job) const;
+  void left_to_workflow();
   void lease_job();
   void try_to_lease(int tries);
   void lease_failed(int tries, const kube::ApiError& problem);
@@ -204,6 +206,7 @@ class ClusterBackend : public run::Backend {
   std::unique_ptr<Lease> m_lease;
   std::string m_lease_problem;                       // of the last try to give it a deadline
   Loop::TimerId m_keep_timer = 0, m_lift_timer = 0;  // the end of the keeping, or of all; the next try to lift
+  bool m_looked_at_last = false;                     // for the job of such a create, after that
   Deadline m_settled;                                // by then a create whose answer is lost has taken effect or never will
   std::optional<Time> m_started, m_ends_since, m_dies_at;
   std::string m_version;  // resourceVersion of the job as it was seen last

@@ -109,6 +109,7 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
 
 void ClusterBackend::go_on_with_found() {
   if (m_keep_wanted) return lease_job();
+  if (!m_removal_at_once && has_succeeded_for_workflow(m_submitted->object)) return left_to_workflow();
   m_removal_ends.set(removal_patience);
   try_to_remove();
 }
@@ -141,10 +142,7 @@ void ClusterBackend::remove_seen() {
   Removal::Order order{job_path(), m_uid, m_version};
   order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
   // A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
-  order.spares = [this](const Json& job) {
-    if (is_anothers(job)) return true;
-    return m_facts.workflow && m_plan.options.cleanup == "default" && kinds::find(m_plan.kind).judge(job).state == kinds::Judgement::State::succeeded;
-  };
+  order.spares = [this](const Json& job) { return is_anothers(job) || has_succeeded_for_workflow(job); };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
                                         Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
                                                       {},
@@ -153,6 +151,17 @@ void ClusterBackend::remove_seen() {
 
 // Who cancels the run ends a job whoever follows it, but for a later attempt, which is told of the cancel, too – unless that is an old one.
 bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_order->is_later(job) : is_taken_over(job); }
+
+bool ClusterBackend::has_succeeded_for_workflow(const Json& job) const {
+  return m_facts.workflow && m_plan.options.cleanup == "default" && kinds::find(m_plan.kind).judge(job).state == kinds::Judgement::State::succeeded;
+}
+
+void ClusterBackend::left_to_workflow() {
+  m_removal_wanted = false;
+  m_client.loop().cancel(std::exchange(m_keep_timer, 0));
+  tell("the job has succeeded meanwhile: it is left to its workflow");
+  emit(follow::JobGone{});
+}
 
 void ClusterBackend::left_to_follower(std::string_view why) {
   m_removal_wanted = false;
@@ -174,18 +183,17 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
     return emit(follow::BackendFailed{outcome.problem->error});
   }
   if (outcome.end == Removal::End::spared) {
-    m_removal_wanted = false;
     if (is_anothers(outcome.last)) return left_to_follower(is_followed);
-    tell("the job has succeeded meanwhile: it is left to its workflow");
-    return emit(follow::JobGone{});
+    return left_to_workflow();
   }
   if (outcome.end == Removal::End::taken) tell("the job is deleted");
   removed();
 }
 
-// A create whose answer was lost may come after the DELETE.
+// A create whose answer was lost may come after the DELETE: then one look is the last, when that is past.
 void ClusterBackend::removed() {
-  if (create_may_come()) {
+  const bool in_time = m_facts.pod.empty() || !m_removal_ends.passed();
+  if (create_may_come() || (m_settled.is_set() && in_time && !std::exchange(m_looked_at_last, true))) {
     m_timer = m_client.loop().after(look_for_create, [this] { try_to_find(1); });
     return;
   }

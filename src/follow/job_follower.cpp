@@ -161,6 +161,11 @@ void JobFollower::on(const StopRequested& request, Time at) {
   // An eviction was read from the API server after the signal, whatever other requests have met; in doubt it is a cancel.
   const bool keep = m_eviction && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
                     (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
+  if (keep && m_deleting)  // a deadline is nothing to a job that goes, and its finalizers may hold it for ever
+    return decide(
+        {result::VerdictClass::interrupted, m_eviction->what + "; the job is being deleted by somebody else, so it is not left to the next attempt",
+         std::nullopt, true, request.signal},
+        at, true);
   if (keep)
     return keep_for_next(
         {result::VerdictClass::interrupted, m_eviction->what + (m_found ? "; the job runs on for the next attempt" : "; another attempt may follow"),
@@ -244,7 +249,7 @@ void JobFollower::on(const TimerFired& fired, Time at) {
     case settle_over:
       if (m_judgement.state == State::failed && !first_to_fail() && await_taken()) return;
       m_ends_awaited = false;
-      if (m_judgement.state == State::failed && !first_to_fail() && !std::exchange(m_listed_twice, true)) {
+      if ((m_judgement.state == State::failed ? !first_to_fail() : primary_is_unseen()) && !std::exchange(m_listed_twice, true)) {
         m_listed = false;  // as it was then, perhaps by a server that is behind, and the watch is silent
         return look_again();
       }

@@ -177,6 +177,7 @@ class JobFollower : public Machine {
   void conclude_when_settled(Time at);
   [[nodiscard]] bool end_is_known(MemberIndex member) const;
   [[nodiscard]] bool ends_may_come() const;
+  [[nodiscard]] bool primary_is_unseen() const;
   [[nodiscard]] bool logs_may_come() const;
   [[nodiscard]] std::set<MemberIndex> logs_without_end() const;
   void warn_of_logs_without_end();
@@ -216,7 +217,7 @@ class JobFollower : public Machine {
   bool m_unheeded_told = false;  // that nobody cares for it yet
   bool m_listed = false;         // the pods, after the job's end
   bool m_looking = false;        // LookAgain was ordered
-  bool m_listed_twice = false;   // … because no pod that was listed after the job's end shows why it failed
+  bool m_listed_twice = false;   // … because no pod that was listed after the job's end shows how it ended
   bool m_fresh = false;          // everything has just been looked at
   // Their timers run; no others are needed.
   bool m_events_awaited = false, m_schedulers_awaited = false, m_going_awaited = false;

@@ -81,6 +81,13 @@ bool JobFollower::awaited_have_succeeded() const {
   return any;
 }
 
+// Its pod is there, and was not seen to run: nothing of its log has been read.
+bool JobFollower::primary_is_unseen() const {
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    if (m_rules.members[i].primary && m_slots[i].pod && !m_slots[i].began) return true;
+  return false;
+}
+
 void JobFollower::enter_phase(result::Phase phase, Time at) {
   if (m_timeline.current() == phase) return;
   const auto before = m_timeline.current();

@@ -70,8 +70,9 @@ std::set<Class> Oracle::allowed() const {
   if (scenario.step_fate == StepFate::evicted && m_world.m_acted && !scenario.followed && m_world.m_lives.size() == 1 &&
       !scenario.retry_policy.empty())
     result.insert(Class::interrupted);
-  // Its pod had gone before there was a job: whatever comes after it makes one.
-  if (scenario.step_fate == StepFate::evicted && m_world.m_acted && m_world.m_jobs.empty()) result.insert(Class::interrupted);
+  // Its pod had gone before it knew of a job: whatever comes after it makes one.
+  if (scenario.step_fate == StepFate::evicted && m_world.m_acted && std::ranges::all_of(m_world.m_jobs, &JobRecord::gone))
+    result.insert(Class::interrupted);
   // Whatever was to befall it, a job that has succeeded has: a worker may fail, or wait for its image, after the master's end. And one that vanished
   // between two lives cannot be known: the next one trains anew.
   if (any_job_succeeded()) result.insert(Class::succeeded);

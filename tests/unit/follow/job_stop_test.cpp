@@ -1,4 +1,5 @@
 // Cancel, eviction, and a backend that fails.
+#include "follow/reasons.h"
 #include "job_story.h"
 
 using namespace trainstep;
@@ -320,4 +321,15 @@ TEST_CASE("the backend's own lines are told as they are") {
   Story story(single());
   story.event(Told{"created Job digits in namespace team-a"});
   CHECK(story.said("created Job digits in namespace team-a"));
+}
+
+TEST_CASE("a job that somebody deletes is not left to the next attempt, but removed with its pods") {
+  Story story(gang(1));
+  story.all_run();
+  story.job(Judged::running, std::string(being_deleted), "example.com/backup");
+  story.event(EvictionSeen{"this step's pod is evicted", true});
+  story.event(StopRequested{SIGTERM});
+  CHECK(story.all<KeepJob>().empty());
+  const auto verdict = story.verdict_after_removal();
+  check(verdict, VerdictClass::interrupted, 75, "the job is being deleted by somebody else");
 }

@@ -79,6 +79,29 @@ TEST_CASE("a job that ends before anything was seen of its pod shows its log all
   CHECK(story.verdict());
 }
 
+TEST_CASE("a job that succeeds before its pod was seen to run has its pods listed a second time") {
+  Story story(single());
+  story.lists_at_once = false;
+  story.found();
+  story.pod(0, creating());
+  story.job(Judged::succeeded);
+  CHECK(story.all<LookAgain>().size() == 1);
+  story.event(PodsListed{});  // by a server that is behind
+  story.pass(5s);
+  CHECK_FALSE(story.verdict());
+  CHECK(story.all<LookAgain>().size() == 2);
+  SECTION("which shows it") {
+    story.pod(0, succeeded());
+    story.event(PodsListed{});
+    CHECK(opened(story).size() == 1);
+    CHECK_FALSE(story.verdict());
+    story.logs_complete();
+  }
+  SECTION("which shows nothing new") { story.event(PodsListed{}); }
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
+}
+
 TEST_CASE("an end that never comes, and a log that never ends, are waited for so long and no longer") {
   Story story(single());
   story.all_run();
