@@ -279,9 +279,10 @@ bool JobFollower::logs_go_on() const {
   return std::ranges::any_of(m_logs, [](const auto& log) { return !log.second.complete; });
 }
 
-// What a program says when it is ended is shown – unless somebody cancels, who may have only milliseconds.
+// What a program says when it is ended is shown – unless we are to end ourselves, maybe within milliseconds.
 void JobFollower::finish_after_grace() {
-  if (!m_removing || m_verdict->verdict_class == VerdictClass::cancelled || !logs_go_on()) return finish();
+  const bool hurried = m_verdict->verdict_class == VerdictClass::cancelled || m_verdict->signal != 0;
+  if (!m_removing || hurried || !logs_go_on()) return finish();
   if (std::exchange(m_last_lines, true)) return;
   start_timer(logs_over, m_rules.policy.stop_grace + m_job_rules.settle);
 }

@@ -330,6 +330,8 @@ TEST_CASE("a job that somebody deletes is not left to the next attempt, but remo
   story.event(EvictionSeen{"this step's pod is evicted", true});
   story.event(StopRequested{SIGTERM});
   CHECK(story.all<KeepJob>().empty());
-  const auto verdict = story.verdict_after_removal();
-  check(verdict, VerdictClass::interrupted, 75, "the job is being deleted by somebody else");
+  CHECK(story.removed());
+  story.event(JobGone{});
+  REQUIRE(story.verdict());  // at once
+  check(*story.verdict(), VerdictClass::interrupted, 75, "the job is being deleted by somebody else");
 }
