@@ -153,13 +153,14 @@ void Oracle::check_visit(std::vector<std::string>& violations) const {
     return;
   }
   const auto its = verdict->verdict_class;
-  if (its == Class::interrupted) return;              // it found no job
-  const auto& told = m_world.m_lives.back().verdict;  // by the step, on the job
-  if (its != Class::succeeded && its != Class::user && its != Class::system && its != Class::capacity && !(told && told->verdict_class == its))
+  if (its == Class::interrupted) return;  // it found no job
+  const auto& last = m_world.m_lives.back().verdict;
+  const bool told = last && last->verdict_class == its;  // by the step, on the job
+  if (its != Class::succeeded && its != Class::user && its != Class::system && its != Class::capacity && !told)
     violations.push_back("attach has no limits and no patience of its own, but says: " + result::describe(*verdict));
   if (its == Class::succeeded && !any_job_succeeded()) violations.emplace_back("attach says succeeded, but no job has");
   const auto failed = [](const JobRecord& one) { return one.failed; };
-  if ((its == Class::user || its == Class::capacity) && std::ranges::none_of(jobs, failed))
+  if ((its == Class::user || its == Class::capacity) && std::ranges::none_of(jobs, failed) && !told)
     violations.push_back("attach says that the job failed, but none has: " + result::describe(*verdict));
   const auto gone = [](const JobRecord& one) { return one.gone || one.failed || one.removed; };
   if (its == Class::system && !m_world.m_scenario.odd.contradicts && std::ranges::none_of(jobs, gone))
@@ -263,6 +264,9 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
   if (m_world.api_server_away(m_world.m_ended)) return;  // that something may still be there is said
   // Somebody has deleted what was left to an attempt that never came: of a job that a finalizer holds no operator keeps the deadline.
   if (verdict && verdict->verdict_class == Class::interrupted && scenario.fate == Fate::deleted_by_somebody && scenario.odd.held_for_ever()) return;
+  // A create of an attempt that is dead, written when the last one has ended: nobody is there who could know of it.
+  const auto late = [this](const JobRecord& job) { return m_world.m_lives.size() > 1 && job.made > m_world.m_ended; };
+  if (std::ranges::any_of(m_world.m_jobs, late)) return;
   for (const auto& pod : m_world.m_cluster.training_pods())
     if (const auto phase = phase_of(*pod); phase == "Running" || phase == "Pending")
       violations.push_back(fmt::format("left behind: pod {} ({})", pod->name(), phase));

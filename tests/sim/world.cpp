@@ -235,7 +235,7 @@ void World::job_heard(const Happening& happening) {
 void World::job_created(const VersionPtr& job) {
   if (const auto why = Oracle(*this).why_not_another(); !why.empty()) m_violations.push_back(why);
   const std::string uid(job->uid());
-  m_jobs.push_back({.uid = uid, .name = std::string(job->name())});
+  m_jobs.push_back({.uid = uid, .name = std::string(job->name()), .made = m_loop.now()});
   // The queue has each job wait for its turn; all else befalls the first one alone.
   if (m_scenario.fate == Fate::suspended) m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
   if (m_jobs.size() > 1) return;

@@ -59,6 +59,7 @@ struct Life {
 // A job that was created for the step.
 struct JobRecord {
   std::string uid, name;
+  Time made{};                             // when the API server wrote it
   bool lapsed = false;                     // it was kept for another attempt, for as long as it was to be
   bool succeeded = false, failed = false;  // as the operator has decided; found out without the code under test
   std::optional<Time> ended = {};          // when that was decided
