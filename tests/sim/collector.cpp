@@ -113,7 +113,7 @@ void Collector::visit(const std::string& owner_uid) {
 void Collector::check_owners(const std::string& uid) {
   const auto object = m_store.by_uid(uid);
   const auto* owners = object == nullptr ? nullptr : dig(object->object, {"metadata", "ownerReferences"});
-  if (owners == nullptr) return;
+  if (owners == nullptr || object->deleting()) return;
   for (const auto& owner : *owners)
     if (m_store.by_uid(text_at(owner, {"uid"})) != nullptr) return;
   remove(object, Propagation::background);
