@@ -20,6 +20,7 @@ import given  # noqa: E402
 import v1  # noqa: E402
 import v2  # noqa: E402
 import v2_words  # noqa: E402
+from rendered import rendered  # noqa: E402
 from launcher import Launched  # noqa: E402
 
 COMPONENT = yaml.safe_load(given.COMPONENT.read_text(encoding="utf-8"))
@@ -74,7 +75,7 @@ def backend(tmp_path, environment):
 
 def shown(failed):
     """The manifest that a rendering step printed: it leaves no outputs, so its step fails."""
-    return next(yaml.safe_load_all(failed.value.log))
+    return rendered(failed.value.log)
 
 
 def test_component_has_the_inputs_and_outputs_of_the_interface():

@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tests/kfp"))
 
 import v1  # noqa: E402
 import v2  # noqa: E402
+from rendered import rendered  # noqa: E402
 
 MIGRATIONS = [page for page in PAGES if page.startswith("migrate_")]
 
@@ -84,7 +85,7 @@ def rendering(program):
 def test_pipeline_of_launch_crd_makes_the_job_that_the_launcher_made(compiled, environment, rendering, tmp_path):  # noqa: F811
     with pytest.raises(v2.StepFailed) as shown:  # a step that only renders leaves no outputs
         v2.Backend(tmp_path / "v2", "2.17.1", rendering, environment).run(v2.load(compiled("migrate_launch_crd.md", "SDK 2")))
-    job = next(yaml.safe_load_all(shown.value.log))
+    job = rendered(shown.value.log)
     replicas = job["spec"]["pytorchReplicaSpecs"]
     assert {name: replica["replicas"] for name, replica in replicas.items()} == {"Master": 1, "Worker": 2}
     assert job["spec"]["runPolicy"]["backoffLimit"] == 2 and job["spec"]["runPolicy"]["cleanPodPolicy"] == "Running"
@@ -100,7 +101,7 @@ def test_pipeline_of_launch_tfjob_makes_the_job_that_the_launcher_made(compiled,
     workflow = yaml.safe_load(compiled("migrate_launch_crd.md", "SDK 1.8").read_text(encoding="utf-8"))
     with pytest.raises(v1.StepFailed) as shown:
         v1.Argo(tmp_path / "argo", rendering, environment).run(workflow)
-    job = next(yaml.safe_load_all(shown.value.log))
+    job = rendered(shown.value.log)
     replicas = job["spec"]["tfReplicaSpecs"]
     assert {name: replica["replicas"] for name, replica in replicas.items()} == {"Chief": 1, "Worker": 2, "PS": 1}
     images = {name: replica["template"]["spec"]["containers"][0]["image"] for name, replica in replicas.items()}

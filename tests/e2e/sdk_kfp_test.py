@@ -17,6 +17,7 @@ sys.path.insert(0, str(KFP))
 
 import v1  # noqa: E402
 import v2  # noqa: E402
+from rendered import rendered  # noqa: E402
 
 SDKS = {"v1": "kfp1", "v2": "kfp2"}
 every_sdk = pytest.mark.parametrize("sdk", SDKS)
@@ -157,7 +158,7 @@ def test_settings_of_the_task_count_for_the_pods_that_train(made, backend):
     assert passed == {"ENV": True, **dict.fromkeys(["RESOURCES", *of_kubernetes], False)}
     with pytest.raises(v2.StepFailed) as shown:  # a step that only renders leaves no outputs
         backend("v2", "render").run(ir)
-    (container,) = next(yaml.safe_load_all(shown.value.log))["spec"]["template"]["spec"]["containers"]
+    (container,) = rendered(shown.value.log)["spec"]["template"]["spec"]["containers"]
     limits = {name: str(amount) for name, amount in container["resources"]["limits"].items()}
     assert limits == {"cpu": "8", "memory": "2G", "nvidia.com/gpu": "1"}
     assert {"name": "MODE", "value": "fast"} in container["env"]
