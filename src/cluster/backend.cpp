@@ -171,7 +171,7 @@ void ClusterBackend::watch_all() {
 
 void ClusterBackend::look_at_job(const Json& object) {
   if (uid_of(object) != m_uid || m_gone || !m_known.take(object, m_client.loop().now())) return;
-  auto judged = kinds::find(m_plan.kind).judge(object);
+  auto judged = judgement_of(object);
   const auto planned = m_plan.options.run_policy.active_deadline;
   // Without a deadline of its own it is the keeping's, even if that was taken away meanwhile.
   m_kept = m_kept || (!own_deadline(object, planned) && is_leased(object));

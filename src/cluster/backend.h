@@ -116,8 +116,9 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool is_over(const Json& job) const;
   void know_follower(const Json& object);
   void left_to_follower(std::string_view why);
-  [[nodiscard]] bool has_succeeded_for_workflow(const Json& job) const;
-  void left_to_workflow();
+  [[nodiscard]] bool has_succeeded_for_somebody(const Json& job) const;
+  [[nodiscard]] kinds::Judgement judgement_of(const Json& job) const;
+  void spared(const Json& job);
   void lease_job();
   void try_to_lease(int tries);
   void lease_failed(int tries, const kube::ApiError& problem);
@@ -193,10 +194,10 @@ class ClusterBackend : public run::Backend {
   kube::Client::CallId m_call = 0;
   std::vector<kube::Client::CallId> m_asked;  // after launchers
   Loop::TimerId m_timer = 0;
-  std::optional<result::PodReport> m_report;  // the primary's, when it has ended well
-  Deadline m_removal_ends;                    // while the server answers
-  bool m_removal_at_once = false;
-  bool m_awaits_pods = false;  // of a cancelled job
+  std::optional<result::PodReport> m_report;                   // the primary's, when it has ended well
+  Deadline m_removal_ends;                                     // while the server answers
+  bool m_removal_at_once = false, m_unless_succeeded = false;  // RemoveJob
+  bool m_awaits_pods = false;                                  // of a cancelled job
   bool m_refusal_told = false;
   bool m_data_goes = false;
   std::unique_ptr<Removal> m_removal;

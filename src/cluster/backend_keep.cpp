@@ -133,7 +133,7 @@ void ClusterBackend::look_before_lease(int tries) {
 
 bool ClusterBackend::is_over(const Json& job) const {
   using enum kinds::Judgement::State;
-  const auto state = kinds::find(m_plan.kind).judge(job).state;
+  const auto state = judgement_of(job).state;
   return state == succeeded || state == failed;
 }
 

@@ -41,6 +41,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   stop_keeping();
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
+  m_unless_succeeded = order.unless_succeeded;
   m_removal_ends.set(m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience);
   if (m_dies_at) m_keep_timer = m_client.loop().after(time_left(), [this] { out_of_time(); });
   m_submitted ? try_to_remove() : find_job();
@@ -109,7 +110,7 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
 
 void ClusterBackend::go_on_with_found() {
   if (m_keep_wanted) return lease_job();
-  if (!m_removal_at_once && has_succeeded_for_workflow(m_submitted->object)) return left_to_workflow();
+  if (!m_removal_at_once && has_succeeded_for_somebody(m_submitted->object)) return spared(m_submitted->object);
   m_removal_ends.set(removal_patience);
   try_to_remove();
 }
@@ -141,8 +142,8 @@ void ClusterBackend::try_to_remove() {
 void ClusterBackend::remove_seen() {
   Removal::Order order{job_path(), m_uid, m_version};
   order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
-  // A DELETE that had no answer for seconds, or came too late, must not hit a job that has succeeded meanwhile and belongs to a Workflow.
-  order.spares = [this](const Json& job) { return is_anothers(job) || has_succeeded_for_workflow(job); };
+  // A DELETE that had no answer for seconds, or came too late, must not hit a job whose success counts.
+  order.spares = [this](const Json& job) { return is_anothers(job) || has_succeeded_for_somebody(job); };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
                                         Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
                                                       {},
@@ -152,13 +153,17 @@ void ClusterBackend::remove_seen() {
 // Who cancels the run ends a job whoever follows it, but for a later attempt, which is told of the cancel, too – unless that is an old one.
 bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_order->is_later(job) : is_taken_over(job); }
 
-bool ClusterBackend::has_succeeded_for_workflow(const Json& job) const {
-  return m_facts.workflow && m_plan.options.cleanup == "default" && kinds::find(m_plan.kind).judge(job).state == kinds::Judgement::State::succeeded;
+bool ClusterBackend::has_succeeded_for_somebody(const Json& job) const {
+  const bool for_workflow = m_facts.workflow && m_plan.options.cleanup == "default";
+  return (m_unless_succeeded || for_workflow) && judgement_of(job).state == kinds::Judgement::State::succeeded;
 }
 
-void ClusterBackend::left_to_workflow() {
+kinds::Judgement ClusterBackend::judgement_of(const Json& job) const { return kinds::find(m_plan.kind).judge(job); }
+
+void ClusterBackend::spared(const Json& job) {
   m_removal_wanted = false;
   m_client.loop().cancel(std::exchange(m_keep_timer, 0));
+  if (m_unless_succeeded) return emit(follow::JobSpared{judgement_of(job)});
   tell("the job has succeeded meanwhile: it is left to its workflow");
   emit(follow::JobGone{});
 }
@@ -184,7 +189,7 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
   }
   if (outcome.end == Removal::End::spared) {
     if (is_anothers(outcome.last)) return left_to_follower(is_followed);
-    return left_to_workflow();
+    return spared(outcome.last);
   }
   if (outcome.end == Removal::End::taken) tell("the job is deleted");
   removed();

@@ -107,7 +107,10 @@ struct EvictionSeen {
 };
 struct JobKept {};      // KeepJob is done, as far as it could be
 struct JobFollowed {};  // instead of JobFound, or RemoveJob is done: another attempt of the step follows the job, it stays
-struct PodsListed {};   // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
+struct JobSpared {
+  kinds::Judgement judgement;
+};  // RemoveJob is done: the job has succeeded before it was deleted, it stays
+struct PodsListed {};  // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
 struct ServerTrouble {
   std::string reason;  // empty: it answers again
 };
@@ -115,7 +118,7 @@ struct Event {
   Time at;
   std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
                PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden, JobFollowed,
-               PodWarningSeen>
+               PodWarningSeen, JobSpared>
       what;
 };
 
@@ -166,7 +169,9 @@ struct RemoveJob {
   // The run is cancelled: whatever has become of the job meanwhile, and whoever follows it. Else it is the one that was seen, or is looked at again:
   // one that has succeeded since is left to its Workflow, one that another attempt of its step has taken up to that attempt.
   bool at_once = false;
-};  // now: nobody waits for its end any more; JobGone, JobFollowed or BackendFailed follows
+  // What decided is no wish of anybody's (a limit, a lasting lack): a job that has succeeded since is no failure, with a Workflow or without.
+  bool unless_succeeded = false;
+};  // now: nobody waits for its end any more; JobGone, JobFollowed, JobSpared or BackendFailed follows
 struct KeepJob {};  // it is left to the next attempt, and must end if none comes; JobKept follows
 struct Finish {
   result::Verdict verdict;

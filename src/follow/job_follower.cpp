@@ -190,6 +190,17 @@ void JobFollower::on(const JobFollowed&, Time /*at*/) {
   finish();
 }
 
+// It has done its work between the decision and the DELETE: that counts, and it is looked at as any job that has ended.
+void JobFollower::on(const JobSpared& spared, Time at) {
+  if (!m_verdict || m_last_lines) return;
+  warn(fmt::format("the job has succeeded all the same, so this does not count: {}", m_verdict->message));
+  m_verdict.reset();
+  m_removing = m_deleting = m_gave_up = m_listed = m_listed_twice = false;
+  m_ends_awaited = m_logs_awaited = true;
+  m_judgement = spared.judgement;
+  job_ended(at);
+}
+
 void JobFollower::on(const BackendFailed& failed, Time at) {
   if (m_keeping && !m_removing) return remove_instead(failed.error, at);
   if (m_verdict) {

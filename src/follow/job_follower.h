@@ -116,6 +116,7 @@ class JobFollower : public Machine {
   void on(const JobKept&, Time at);
   void on(const PodsHidden& hidden, Time at);
   void on(const JobFollowed&, Time at);
+  void on(const JobSpared& spared, Time at);
   void on(const TimerFired& fired, Time at);
   template <typename Other>  // what only happens to a gang of ours
   void on(const Other&, Time) {}

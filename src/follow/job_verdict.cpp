@@ -38,6 +38,9 @@ std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::second
   return {std::chrono::floor<std::chrono::seconds>(state.ended.value_or(Time{})), follows ? 2 : cause ? 0 : 1};
 }
 
+// We are to end ourselves, maybe within milliseconds.
+bool hurried(const result::Verdict& verdict) { return verdict.verdict_class == VerdictClass::cancelled || verdict.signal != 0; }
+
 }  // namespace
 
 void JobFollower::job_ended(Time at) {
@@ -238,7 +241,8 @@ void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
   const bool left = remove && m_job_rules.never_removed && !cancelled;
   if (remove && !left) {  // first of all: there may be only milliseconds
     m_removing = true;
-    m_actions.emplace_back(RemoveJob{cancelled && verdict.signal == 0});  // a signal alone does not say that the run is cancelled
+    // A signal alone does not say that the run is cancelled.
+    m_actions.emplace_back(RemoveJob{cancelled && verdict.signal == 0, m_found && !hurried(verdict)});
   }
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
@@ -279,10 +283,9 @@ bool JobFollower::logs_go_on() const {
   return std::ranges::any_of(m_logs, [](const auto& log) { return !log.second.complete; });
 }
 
-// What a program says when it is ended is shown – unless we are to end ourselves, maybe within milliseconds.
+// What a program says when it is ended is shown, where there is time.
 void JobFollower::finish_after_grace() {
-  const bool hurried = m_verdict->verdict_class == VerdictClass::cancelled || m_verdict->signal != 0;
-  if (!m_removing || hurried || !logs_go_on()) return finish();
+  if (!m_removing || hurried(*m_verdict) || !logs_go_on()) return finish();
   if (std::exchange(m_last_lines, true)) return;
   start_timer(logs_over, m_rules.policy.stop_grace + m_job_rules.settle);
 }

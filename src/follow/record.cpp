@@ -165,6 +165,10 @@ void describe(Io& io, PodsHidden& v) {
 }
 template <typename Io>
 void describe(Io&, JobFollowed&) {}
+template <typename Io>
+void describe(Io& io, JobSpared& v) {
+  io("judgement", v.judgement);
+}
 // Its text is lent: read_event() takes it from the line itself.
 void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
 void describe(In& io, MemberOutput& v) {
@@ -185,7 +189,7 @@ using What = decltype(Event::what);
 constexpr const char* event_names[] = {"prepared",    "member_started", "output",       "member_ended", "backend_failed", "stop_requested",
                                        "timer",       "told",           "job_found",    "job",          "job_gone",       "pod",
                                        "pod_gone",    "warning",        "log_complete", "cancel",       "eviction",       "server_trouble",
-                                       "pods_listed", "job_kept",       "pods_hidden",  "job_followed", "pod_warning"};
+                                       "pods_listed", "job_kept",       "pods_hidden",  "job_followed", "pod_warning",    "job_spared"};
 static_assert(std::size(event_names) == std::variant_size_v<What>);
 
 template <std::size_t Index>

@@ -30,7 +30,7 @@ struct Removal {
   Reply claim = Reply::silent();
   std::vector<Json> patches;  // of it
   std::vector<std::string> asked, told;
-  int gone = 0, followed = 0;
+  int gone = 0, followed = 0, spared = 0;
   std::optional<Error> failed;
   Time begun;
   Json found = job("u", "5");
@@ -60,15 +60,16 @@ struct Removal {
       if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
       if (std::holds_alternative<follow::JobFollowed>(event.what)) ++followed;
+      if (const auto* job = std::get_if<follow::JobSpared>(&event.what)) spared += job->judgement.state == kinds::Judgement::State::succeeded ? 1 : 0;
       if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error;
     });
     h.loop.run(1s);
   }
-  void remove(bool at_once) {
+  void remove(bool at_once, bool unless_succeeded = false) {
     watch();
     meanwhile();
     begun = h.loop.now();
-    backend->remove_job({at_once});
+    backend->remove_job({at_once, unless_succeeded});
     h.loop.run(2min);
   }
 };
@@ -100,6 +101,24 @@ TEST_CASE_METHOD(Removal, "a job that has succeeded before the DELETE came is le
   remove(false);
   CHECK(asked == Words{at_version_5, "GET"});
   CHECK(told.back() == "the job has succeeded meanwhile: it is left to its workflow");
+  CHECK(gone == 1);
+}
+
+TEST_CASE_METHOD(Removal, "a job whose success counts is not deleted once it has succeeded, with a Workflow or without") {
+  if (GENERATE(false, true)) belongs_to_a_workflow();
+  plan.options.cleanup = GENERATE("default", "always");
+  answers = {conflict(), ok(job("u", "6", "Complete"))};
+  remove(false, true);
+  CHECK(asked == Words{at_version_5, "GET"});
+  CHECK(spared == 1);
+  CHECK(gone == 0);
+}
+
+TEST_CASE_METHOD(Removal, "a job whose success would count is deleted as long as it has none") {
+  answers = {conflict(), ok(job("u", "6")), ok(job("u", "6"))};
+  remove(false, true);
+  CHECK(asked == Words{at_version_5, "GET", at_version_6});
+  CHECK(spared == 0);
   CHECK(gone == 1);
 }
 

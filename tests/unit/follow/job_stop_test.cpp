@@ -207,6 +207,36 @@ TEST_CASE("only who cancels the run ends a job whatever has become of it") {
   CHECK(seen.all<RemoveJob>().at(0).at_once);
 }
 
+TEST_CASE("a job that succeeds before it can be deleted has succeeded, whatever had been decided") {
+  auto rules = single();
+  rules.limits.running = Duration(1h);
+  Story story(rules);
+  story.all_run();
+  story.pass(2h);
+  REQUIRE(story.all<RemoveJob>().size() == 1);
+  CHECK(story.all<RemoveJob>().at(0).unless_succeeded);
+  story.pod(0, succeeded());
+  story.event(JobSpared{{Judged::succeeded, "", ""}});
+  CHECK(story.said("the job has succeeded all the same, so this does not count: the limit of 1 h 00 min for running"));
+  CHECK_FALSE(story.verdict());  // its log is read to its end, as after any success
+  story.output(0, "loss=0.1\n");
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
+  CHECK(story.all<RemoveJob>().size() == 1);
+}
+
+TEST_CASE("of a job that is deleted by somebody's wish no success is asked") {
+  Story by_signal(single());
+  by_signal.all_run();
+  by_signal.event(StopRequested{SIGTERM});
+  CHECK_FALSE(by_signal.all<RemoveJob>().at(0).unless_succeeded);
+  Story by_cancel(single());
+  by_cancel.all_run();
+  by_cancel.event(CancelSeen{"the workflow was stopped"});
+  CHECK_FALSE(by_cancel.all<RemoveJob>().at(0).unless_succeeded);
+}
+
 TEST_CASE("a job that another attempt follows is left to it, and nothing has failed") {
   auto rules = single();
   rules.limits.running = Duration(1h);

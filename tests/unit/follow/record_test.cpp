@@ -72,6 +72,7 @@ std::vector<Event> one_of_each() {
   add(PodsHidden{"no"});
   add(JobFollowed{});
   add(PodWarningSeen{1, "u", "r", "m"});
+  add(JobSpared{{kinds::Judgement::State::succeeded, "r", "m"}});
   return events;
 }
 
