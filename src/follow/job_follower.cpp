@@ -143,6 +143,7 @@ void JobFollower::on(const LogComplete& complete, Time at) {
 }
 
 void JobFollower::on(const CancelSeen& seen, Time at) {
+  m_hurried = true;
   if (m_verdict) return;
   if (m_over) return conclude_now(at);
   decide({result::VerdictClass::cancelled, seen.what, std::nullopt, false, 0}, at, true);
@@ -151,6 +152,7 @@ void JobFollower::on(const CancelSeen& seen, Time at) {
 void JobFollower::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
 
 void JobFollower::on(const StopRequested& request, Time at) {
+  m_hurried = true;
   if (m_last_lines) return finish();
   if (m_verdict) {
     // Argo sends SIGTERM again and again, which is no sign of impatience.
@@ -199,6 +201,7 @@ void JobFollower::on(const JobSpared& spared, Time at) {
   m_ends_awaited = m_logs_awaited = true;
   m_judgement = spared.judgement;
   job_ended(at);
+  if (m_hurried) conclude_now(at);
 }
 
 void JobFollower::on(const BackendFailed& failed, Time at) {

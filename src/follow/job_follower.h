@@ -235,6 +235,7 @@ class JobFollower : public Machine {
   bool m_ends_awaited = true;    // the pods' own ends may come after the job's
   bool m_grace_awaited = false;  // … of a pod that is taken away, for its grace
   bool m_logs_awaited = true;
+  bool m_hurried = false;     // a signal or a cancel has come, perhaps after the verdict
   bool m_removing = false;    // RemoveJob was ordered
   bool m_keeping = false;     // KeepJob was ordered
   bool m_last_lines = false;  // the job is deleted, and the logs of its pods are read on while they take their grace

@@ -226,6 +226,19 @@ TEST_CASE("a job that succeeds before it can be deleted has succeeded, whatever 
   CHECK(story.all<RemoveJob>().size() == 1);
 }
 
+TEST_CASE("whoever stops a step while its job is being deleted waits for no log of a job that has succeeded all the same") {
+  auto rules = single();
+  rules.limits.running = Duration(1h);
+  Story story(rules);
+  story.all_run();
+  story.pass(2h);
+  SECTION("a signal") { story.event(StopRequested{SIGTERM}); }
+  SECTION("a cancel") { story.event(CancelSeen{"the workflow was stopped"}); }
+  story.event(JobSpared{{Judged::succeeded, "", ""}});
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
+}
+
 TEST_CASE("of a job that is deleted by somebody's wish no success is asked") {
   Story by_signal(single());
   by_signal.all_run();
