@@ -16,6 +16,7 @@ constexpr Duration steady_after{30'000};  // a connection that lived so long is 
 constexpr Duration longest_wait_for_start{5'000};
 constexpr Duration last_words{5'000};      // of a pod that is gone, on a connection that is open
 constexpr int patience = 8;                // refusals in a row of what was allowed before: API servers that start answer so
+constexpr int first_patience = 4;          // … before anything was allowed: seconds
 constexpr int absences_believed = 3;       // of a pod that is not known to be gone: an API server may be behind the others
 constexpr int final_patience = 10;         // answers in a row that are no log, after the end
 constexpr int few_tries = 6;               // … where it could not be read for long before
@@ -120,7 +121,8 @@ void LogStream::State::refused(const ApiError& error) {
   }
   absences = refusal == Refusal::gone ? absences + 1 : 0;
   if (refusal == Refusal::gone && (abandoned || absences >= absences_believed)) return give_up("the pod is gone");
-  if (refusal == Refusal::hopeless && !(opened && refusals < patience)) return give_up(error.error.message);
+  const int believed = opened ? patience : previous ? 1 : first_patience;
+  if (refusal == Refusal::hopeless && refusals >= believed) return give_up(error.error.message);
   if (reading_rest && refusal == Refusal::wait && error.status == 400) return complete();  // it never started
   // Not by the first answers after a long silence: a token may have expired meanwhile.
   if (reading_rest && refusals >= (unreadable || hopeless.passed() ? few_tries : final_patience)) return give_up(error.error.message);

@@ -174,6 +174,17 @@ TEST_CASE("a log that cannot be had is told, and that is the end") {
   }
 }
 
+TEST_CASE("a server that begins to serve may refuse the first requests for a log") {
+  const auto row = GENERATE(refusal(403, "Forbidden", "pods \"p\" is forbidden: no", {{"name", "p"}, {"kind", "pods"}}),
+                            refusal(400, "BadRequest", "container c is not valid for pod p"), refusal(405, "MethodNotAllowed", "not here"));
+  Reader r;
+  for (int i = 0; i < 3; ++i) r.h.server.reply(row);
+  r.h.server.reply(log("10:a\n"));
+  r.begin();
+  r.h.loop.run(20s);
+  CHECK(r.told == Words{"a\n"});
+}
+
 TEST_CASE("a pod of which nobody has said that it has gone may be unknown to a server that is behind") {
   Reader r;
   for (int i = 0; i < 6; ++i) r.h.server.reply(Reply::text("", 503));
