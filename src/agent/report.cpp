@@ -8,9 +8,12 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/printable.h"
+#include "base/redact.h"
 #include "base/regular_file.h"
 #include "base/write.h"
+#include "base/written_secrets.h"
 #include "log/writer.h"
+#include "process/child.h"
 #include "result/termination_message.h"
 
 namespace trainstep::agent {
@@ -27,6 +30,18 @@ fs::path report_file(const std::string& scratch) { return fs::path(scratch) / "r
 log::Writer& lines() {
   static log::Writer writer(STDERR_FILENO);
   return writer;
+}
+
+// Without what the container's variables hold in secret, which a store may quote.
+std::string clean(std::string_view text) {
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : process::own_environment()) variables.push_back(fmt::format("{}={}", name, value));
+  return without_quoted_secrets(redacted(text, secrets_of_environment(variables)));
+}
+
+result::PodReport clean(result::PodReport report) {
+  report.message = clean(report.message);
+  return report;
 }
 
 // Values that are too large for a message stand in the record, where there is one. The kubelet would cut it off, and what is cut off is no report.
@@ -54,7 +69,7 @@ std::string message_of(result::PodReport report) {
 
 void tell(const std::string& line) {
   if (lines().waiting() > log::Writer::full) return;  // nobody has read for hours
-  lines().text() += fmt::format("trainstep: {}\n", printable(line));
+  lines().text() += fmt::format("trainstep: {}\n", printable(clean(line)));
   lines().commit();
 }
 
@@ -63,7 +78,7 @@ void await_told() { lines().finish(patience_with_reader); }
 void tell_kubelet(const result::PodReport& report, const std::string& termination_log) {
   if (report.verdict_class == result::VerdictClass::user && report.message.empty()) return;
   const Fd file(::open(termination_log.c_str(), O_WRONLY | O_TRUNC | O_NONBLOCK | O_CLOEXEC));
-  if (file) write_all(file.get(), message_of(report));
+  if (file) write_all(file.get(), message_of(clean(report)));
 }
 
 void tell_error(const Error& error, const std::string& termination_log) {
@@ -77,7 +92,7 @@ void tell_error(const Error& error, const std::string& termination_log) {
 
 void leave_report(const result::PodReport& report, const std::string& scratch) {
   if (scratch.empty()) return;
-  if (const auto written = write_file_atomically(report_file(scratch), to_text(report)); !written) tell(written.error().message);
+  if (const auto written = write_file_atomically(report_file(scratch), to_text(clean(report))); !written) tell(written.error().message);
 }
 
 int print_report(const std::string& scratch) {

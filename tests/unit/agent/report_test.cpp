@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -52,6 +53,21 @@ TEST_CASE("a success tells what was returned") {
   tell_kubelet(report, log.path);
   CHECK(log.report().outputs.front().value == Json(0.5));
   CHECK_FALSE(log.report().shortened);
+}
+
+TEST_CASE("secrets of the container's variables, which a store may quote, are not told") {
+  const Log log;
+  ::setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMIK7MDENG", 1);
+  PodReport report;
+  report.verdict_class = VerdictClass::input;
+  report.message = "the store answered 403 (no key wJalrXUtnFEMIK7MDENG here)";
+  tell_kubelet(report, log.path);
+  leave_report(report, log.folder.path().string());
+  ::unsetenv("AWS_SECRET_ACCESS_KEY");
+  CHECK(log.report().message == "the store answered 403 (no key [redacted] here)");
+  std::ifstream left(log.folder.path() / "report.json");
+  const std::string text{std::istreambuf_iterator<char>(left), {}};
+  CHECK_THAT(text, Contains("[redacted]") && !Contains("wJalr"));
 }
 
 TEST_CASE("values that do not fit are left out, and that is said") {
