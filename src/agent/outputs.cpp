@@ -34,6 +34,13 @@ Result<void> make_folder(const plan::TaskOutput& output, const Pending& pending)
   return {};
 }
 
+// The pod goes: what links lead to is delivered. What the output itself lies in is not.
+Vanishes vanishing_for(const plan::TaskOutput& output) {
+  std::error_code unknown;
+  const auto at = fs::canonical(fs::path(output.path).parent_path(), unknown);
+  return [at](const fs::path& path) { return std::ranges::mismatch(path, at).in1 != path.end(); };
+}
+
 Result<Json> read_executor_output(const std::string& path) {
   if (path.empty()) return Json::object();
   auto text = read_regular_file(path, largest_value);
@@ -122,20 +129,14 @@ Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pendin
   for (const auto& output : task.outputs) {
     TRY(make_folder(output, pending));
     if (output.type != spec::Type::artifact && !fs::is_directory(fs::symlink_status(output.path, ignored))) fs::remove(output.path, ignored);
-    before.emplace(output.name, Footprint(output.path));
+    before.emplace(output.name, Footprint(output.path, true, {}, vanishing_for(output)));
   }
   return before;
 }
 
 Footprints footprints_at_end(const plan::Task& task) {
   Footprints now;
-  for (const auto& output : task.outputs) {
-    std::error_code unknown;
-    const auto at = fs::canonical(fs::path(output.path).parent_path(), unknown);
-    // The pod goes: what links lead to is delivered. What the output itself lies in is not.
-    const auto vanishes = [at](const fs::path& path) { return std::ranges::mismatch(path, at).in1 != path.end(); };
-    now.emplace(output.name, Footprint(output.path, false, {}, vanishes));
-  }
+  for (const auto& output : task.outputs) now.emplace(output.name, Footprint(output.path, false, {}, vanishing_for(output)));
   return now;
 }
 

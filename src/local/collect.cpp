@@ -65,9 +65,9 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
 
 }  // namespace
 
-Footprints footprints_of(const Place& place) {
+Footprints footprints_of(const Place& place, const Vanishes& vanishes) {
   Footprints footprints;
-  for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path));
+  for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path, true, {}, vanishes));
   return footprints;
 }
 

@@ -16,7 +16,7 @@ namespace trainstep::local {
 
 // By output name: what was there before the run, or before an attempt.
 using Footprints = std::map<std::string, Footprint>;
-Footprints footprints_of(const Place& place);
+Footprints footprints_of(const Place& place, const Vanishes& vanishes = {});
 
 // Values that an earlier attempt of this run left would be taken for results of the next: they are removed, unless they were there before the run.
 // Artifacts stay: a program may resume from what it has saved.

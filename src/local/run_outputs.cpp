@@ -38,7 +38,7 @@ Result<void> RunOutputs::open(Place& place) {
 
 void RunOutputs::begin_attempt() {
   remove_stale_values(m_plan, m_place, m_before);
-  m_before_attempt = footprints_of(m_place);
+  m_before_attempt = look();
   m_at_end.reset();
   m_left_running.clear();
   m_torn.clear();
@@ -65,7 +65,7 @@ void RunOutputs::outlived_all(const std::vector<process::Process>& rest) {
 }
 
 void RunOutputs::ended_well() {
-  if (!m_at_end) m_at_end = footprints_at_end(m_place, [this](const fs::path& path) { return vanishes(path); });
+  if (!m_at_end) m_at_end = footprints_at_end(m_place, what_vanishes());
 }
 
 Result<void> RunOutputs::check_settled(const std::vector<std::string>& late_failures) const {
@@ -74,6 +74,12 @@ Result<void> RunOutputs::check_settled(const std::vector<std::string>& late_fail
   if (!m_left_running.empty()) TRY(check_unchanged(*m_at_end, "what the program had left running: " + m_left_running));
   for (const auto& failure : late_failures) TRY(check_unchanged(*m_at_end, failure + " after that"));
   return {};
+}
+
+Footprints RunOutputs::look() const { return footprints_of(m_place, what_vanishes()); }
+
+Vanishes RunOutputs::what_vanishes() const {
+  return [this](const fs::path& path) { return vanishes(path); };
 }
 
 // With the run, or with the next one.
@@ -93,7 +99,7 @@ Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
     return {};
   }
   if (fs::is_symlink(output.path, code) && m_scratch.holds(real_path(output.path))) return replace_by_copy(output.path);
-  return settle_links(output.path, [this](const fs::path& path) { return vanishes(path); });
+  return settle_links(output.path, what_vanishes());
 }
 
 Result<std::vector<run::OutputFound>> RunOutputs::collect() {
@@ -126,7 +132,7 @@ Result<std::vector<std::string>> RunOutputs::commit() {
     auto& pending = m_pending.at(name);
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
-    const auto placed = pending.commit([this](const fs::path& path) { return vanishes(path); });
+    const auto placed = pending.commit(what_vanishes());
     if (!placed) {  // the disk is full, say: what could not be copied stays with the rest
       if (leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();
       return placed.error();

@@ -27,7 +27,7 @@ class RunOutputs {
   // `place`, the primary's, gets the paths to write to. Errors: those of open_outputs().
   Result<void> open(Place& place);
   // All folders are made; what is there now was there before the run.
-  void begin_run() { m_before = footprints_of(m_place); }
+  void begin_run() { m_before = look(); }
   void begin_attempt();
 
   // The primary's first process has ended well, and has left these running.
@@ -55,7 +55,9 @@ class RunOutputs {
   [[nodiscard]] std::vector<std::string> left_behind() const;
 
  private:
+  [[nodiscard]] Footprints look() const;
   [[nodiscard]] bool vanishes(const std::filesystem::path& path) const;
+  [[nodiscard]] Vanishes what_vanishes() const;  // for as long as this lives
   Result<void> settle_unbound(const run::OutputFound& output);
 
   const plan::Plan& m_plan;

@@ -153,6 +153,18 @@ TEST_CASE("folders, empty files and links out of a model are no model") {
   CHECK(pod.only().present);
 }
 
+TEST_CASE("a link to a folder of this pod is a model once files of this attempt lie there") {
+  Pod pod;
+  const TempDir elsewhere;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  pod.prepare();
+  fs::create_directories(model);
+  fs::create_directory_symlink(elsewhere.path(), model + "/best");
+  CHECK_FALSE(pod.only().present);
+  Pod::write(elsewhere.path() / "step-1/weights", "w");
+  CHECK(pod.only().present);
+}
+
 TEST_CASE("an output that changes after the program's end is the program's mistake") {
   Pod pod;
   const auto model = pod.output("model", spec::Type::artifact).path;
