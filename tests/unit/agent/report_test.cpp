@@ -14,6 +14,7 @@
 
 using namespace trainstep;
 using namespace trainstep::agent;
+using Catch::Matchers::Contains;
 using result::PodReport;
 using result::VerdictClass;
 
