@@ -206,8 +206,9 @@ int run_app(int argc, char** argv) {
     file = std::move(*opened);
   }
   const int code = run_without_exceptions(argc, argv);
-  file.write(code);
-  return code;
+  const auto written = file.write(code);
+  if (!written) complain(written.error().message);
+  return code == 0 && !written ? result::exit_code(result::from_error(written.error())) : code;
 }
 
 }  // namespace trainstep::cli

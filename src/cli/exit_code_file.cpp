@@ -17,11 +17,12 @@
 namespace trainstep::cli {
 namespace {
 
+constexpr std::size_t longest_line = 4;  // "143\n"
+
 // Of an earlier run, or nothing.
 bool holds_exit_code(const std::string& path, off_t size) {
-  constexpr std::size_t longest = 4;  // "143\n"
   if (size == 0) return true;
-  const auto text = read_file(path, longest);
+  const auto text = read_file(path, longest_line);
   return text && std::ranges::all_of(trim(*text), [](char c) { return c >= '0' && c <= '9'; });
 }
 
@@ -38,16 +39,20 @@ Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
   result.m_lock = std::move(*lock);
   if (regular && !holds_exit_code(path, status.st_size))
     return usage_error(fmt::format("--exit-code-file: {} holds something else; give a new file", path));
-  if (regular && ::ftruncate(result.m_file.get(), 0) == 0) return result;
+  if (regular && ::ftruncate(result.m_file.get(), 0) == 0) {
+    // Its block is taken now: at the end the disk may be full. Where the file system cannot do that, the end tells.
+    if (::fallocate(result.m_file.get(), FALLOC_FL_KEEP_SIZE, 0, longest_line) == 0 || errno != ENOSPC) return result;
+  }
   return usage_error(
       fmt::format("--exit-code-file: {} cannot be written: {}", path, result.m_file && !regular ? "not a regular file" : std::strerror(errno)));
 }
 
-void ExitCodeFile::write(int code) const {
-  if (!m_file || m_owner != ::getpid()) return;
+// An empty file says that the end is not known, which is true then.
+Result<void> ExitCodeFile::write(int code) const {
+  if (!m_file || m_owner != ::getpid()) return {};
   const auto line = fmt::format("{}\n", code);
-  // An empty file says that the end is not known, which is true then.
-  static_cast<void>(!::pwrite(m_file.get(), line.data(), line.size(), 0));
+  if (::pwrite(m_file.get(), line.data(), line.size(), 0) == static_cast<ssize_t>(line.size())) return {};
+  return Error{ErrorKind::internal, fmt::format("--exit-code-file: the exit code {} could not be written: {}", code, std::strerror(errno))};
 }
 
 }  // namespace trainstep::cli

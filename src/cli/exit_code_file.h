@@ -18,8 +18,8 @@ class ExitCodeFile {
   // Makes or empties it; it stays empty until write(). Error (usage): it cannot be written, another run has it open, or it holds
   // what is no exit code: somebody's data.
   static Result<ExitCodeFile> open(const std::string& path);
-  // One line, "143". Of the process alone that has opened it, not of its forks.
-  void write(int code) const;
+  // One line, "143". Of the process alone that has opened it, not of its forks. Error (internal): it could not be written, and stays empty.
+  Result<void> write(int code) const;
 
  private:
   Fd m_file;

@@ -98,7 +98,10 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
     written = step::write_outputs(*story, reader, {});
   }
   if (!written) {
-    if (story->succeeded()) outcome.verdict = result::lost_outputs(written.error());
+    if (story->succeeded())
+      outcome.verdict = result::lost_outputs(written.error());
+    else
+      log.say(loop.now(), log::Level::warning, written.error().message + "; what lies at the outputs' paths is not of this run");
     if (written.error().kind != ErrorKind::input && written.error().kind != ErrorKind::conflict)
       story->report_place.clear();  // it could not be written either
   }

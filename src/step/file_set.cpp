@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -49,6 +50,7 @@ enum class Target { file, stream, folder };
 
 Target target_of(const std::string& path) {
   struct stat status{};
+  if (named_descriptor(path)) return Target::stream;
   if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return Target::file;
   return S_ISDIR(status.st_mode) ? Target::folder : Target::stream;
 }
@@ -63,19 +65,20 @@ bool is_fifo(const std::string& path) {
 // Whoever wants to read may come a moment later; a pipe that nobody reads, which the program itself may have made, holds nobody up.
 Result<void> write_stream(const FileContent& file) {
   const auto until = std::chrono::steady_clock::now() + patience_with_readers;
-  Fd fd(::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  // Its own position, and flags: another open of the file behind it would begin at its start.
+  const auto open = named_descriptor(file.path);
+  Fd fd(open ? ::fcntl(*open, F_DUPFD_CLOEXEC, 3) : ::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   while (!fd && errno == ENXIO && is_fifo(file.path) && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(look_again);
     fd = Fd(::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   }
   if (!fd) return errno == ENXIO && is_fifo(file.path) ? nobody_reads(file.path) : cannot_write(file.path, errno);
   for (std::string_view rest = file.content; !rest.empty();) {
-    const auto count = ::write(fd.get(), rest.data(), rest.size());
     pollfd entry{fd.get(), POLLOUT, 0};
+    if (::poll(&entry, 1, static_cast<int>(patience_with_readers.count())) == 0) return nobody_reads(file.path);
+    const auto count = ::write(fd.get(), rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));  // so much goes without blocking
     if (count >= 0)
       rest.remove_prefix(static_cast<std::size_t>(count));
-    else if (errno == EAGAIN && ::poll(&entry, 1, static_cast<int>(patience_with_readers.count())) == 0)
-      return nobody_reads(file.path);
     else if (errno != EAGAIN && errno != EINTR)
       return cannot_write(file.path, errno);
   }

@@ -78,6 +78,12 @@ Result<void> check_writable(std::string_view name, const fs::path& place) {
   return try_file(name, folder);
 }
 
+// What takes the text of several outputs, one behind the other.
+bool takes_several(const std::string& path) {
+  std::error_code ignored;
+  return named_descriptor(path) || fs::is_character_file(fs::status(path, ignored));
+}
+
 // Devices for characters (/dev/stdout) take a file's text, and so does a FIFO that somebody reads. No others, and none of them is a model.
 Result<void> check_sort(const OutputTarget& target) {
   std::error_code ignored;
@@ -87,6 +93,7 @@ Result<void> check_sort(const OutputTarget& target) {
                      : fs::is_block_file(status)              ? "a block device"
                      : model && fs::is_fifo(status)           ? "a FIFO"
                      : model && fs::is_character_file(status) ? "a device"
+                     : model && named_descriptor(target.path) ? "a file that is open already"
                                                               : nullptr;
   if (sort == nullptr) return {};
   return input_error(fmt::format("{}: {} is {}, {} is to be written there; give another path", target.name, target.path, sort,
@@ -98,10 +105,17 @@ Result<void> check_mount(std::string_view name, const fs::path& place) {
   return ::access(place.c_str(), W_OK) == 0 ? Result<void>() : no_place(name, place, std::strerror(errno));
 }
 
+Result<void> check_descriptor(std::string_view name, const fs::path& place, int open) {
+  const int flags = ::fcntl(open, F_GETFL);
+  if (flags < 0) return no_place(name, place, std::strerror(errno));
+  return (flags & O_ACCMODE) == O_RDONLY ? no_place(name, place, "it is open for reading only") : Result<void>();
+}
+
 Result<void> check_file(std::string_view name, const std::string& path) {
   const auto place = absolute(path);
   std::error_code ignored;
   const auto status = fs::status(place, ignored);
+  if (const auto open = named_descriptor(place)) return check_descriptor(name, place, *open);
   if (fs::is_directory(status)) return input_error(fmt::format("{}: {} is a folder, a file is to be written there; give another path", name, path));
   if (fs::exists(status) && !fs::is_regular_file(status)) return {};
   if (is_mount(place)) return check_mount(name, place);
@@ -133,7 +147,7 @@ Result<void> check_model_dir(const OutputTarget& target) {
 Result<void> check_nesting(const std::vector<OutputTarget>& targets) {
   for (const auto& outer : targets)
     for (const auto& inner : targets) {
-      if (&inner == &outer || inner.path.empty() || outer.path.empty() || outer.path.starts_with("/dev/")) continue;
+      if (&inner == &outer || inner.path.empty() || outer.path.empty() || takes_several(outer.path) || takes_several(inner.path)) continue;
       const auto below = real(followed(inner.path).string()), above = real(followed(outer.path).string());
       if (below == above)
         return usage_error(fmt::format("{} and {}: both lead to {}; give each output a path of its own", outer.name, inner.name, above.string()));
@@ -191,7 +205,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
     if (target.kind == OutputTarget::Kind::file && is_address(target.path))
       return usage_error(fmt::format("{}: {} is an address, but this file is written on this machine; give it a path", target.name, target.path));
     const auto place = absolute(target.path).string();
-    if (const auto [other, first] = taken.emplace(place, target.name); !first && !place.starts_with("/dev/"))
+    if (const auto [other, first] = taken.emplace(place, target.name); !first && !takes_several(place))
       return usage_error(fmt::format("{} and {}: both name {}; give each output a path of its own", other->second, target.name, target.path));
     TRY(check_sort(target));
     if (target.name == "model_dir")  // file or folder, as the program likes

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -216,6 +217,38 @@ def test_what_a_link_leads_to_stays_when_its_copy_does_not_fit(run, namespace, t
     (left,) = (tmp_path / "temporary").iterdir()
     assert (left / "weights").stat().st_size == 409600
     assert f"what links in it lead to is in {left}" in said
+
+
+@pytest.fixture
+def small(namespace, tmp_path):
+    """A file system that holds 64 kB."""
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run([*namespace, "mount", "-t", "tmpfs", "-o", "size=64k", "none", small], check=True)
+    return small
+
+
+@pytest.mark.parametrize("end", [0, 7])
+def test_exit_code_has_its_place_on_a_disk_that_gets_full(run, namespace, small, end):
+    code, _ = run(f"dd if=/dev/zero of={small}/filled bs=4k count=100 2>&1; exit {end}", "--exit-code-file", small / "code", beneath=namespace)
+    assert code == (1 if end else 0)
+    assert subprocess.run([*namespace, "cat", small / "code"], capture_output=True, check=True, text=True).stdout == f"{code}\n"
+
+
+def test_a_disk_that_is_full_has_no_place_for_an_exit_code_and_nothing_begins(run, namespace, small, tmp_path):
+    subprocess.run([*namespace, "dd", "if=/dev/zero", f"of={small}/filled", "bs=4k", "count=100"], check=False, capture_output=True)
+    code, said = run(f"echo >{tmp_path}/begun", "--exit-code-file", small / "code", beneath=namespace)
+    assert code == 2, said
+    assert "--exit-code-file" in said and "No space left on device" in said
+    assert not (tmp_path / "begun").exists()
+
+
+def test_that_a_failed_run_cannot_write_its_outputs_is_told(run, namespace, small):
+    subprocess.run([*namespace, "sh", "-c", f"echo '{{}}' >{small}/metrics.json"], check=True)
+    script = f"echo loss=1; dd if=/dev/zero of={small}/filled bs=4k count=100 2>&1; exit 7"
+    code, said = run(script, "--metrics", small / "metrics.json", "--run-dir", "run", beneath=namespace)
+    assert code == 1, said
+    assert re.search(r"cannot write .*metrics\.json: No space left on device; what lies at the outputs' paths is not of this run", said)
 
 
 def test_a_folder_of_a_containers_image_is_replaced_as_any_other(run, namespace, tmp_path):

@@ -50,6 +50,17 @@ def test_closed_or_full_streams_do_not_touch_the_training(run, tmp_path, closed)
     assert "Succeeded" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.parametrize("target, wrapper", [("/dev/fd/7", 'exec 7>>log; exec "$@"'), ("/dev/stdout", 'exec "$@" >>log'), ("/proc/self/fd/1", 'exec "$@" >>log')])
+def test_metrics_to_an_open_file_are_appended_to_it(run, tmp_path, target, wrapper):
+    (tmp_path / "log").write_text("before\n")
+    done = run(*program("echo loss=1"), "--metrics", target, wrapper=wrapper)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "log").read_text()
+    assert text.startswith("before\n")
+    assert [json.loads(found) for found in re.findall(r"^{.*?^}$", text, re.MULTILINE | re.DOTALL)] == [{"loss": 1}]
+    assert target == "/dev/fd/7" or "loss=1" in text
+
+
 def test_a_reader_that_leaves_does_not_end_the_training(run, tmp_path):
     done = run(*program("seq 300000; echo loss=1"), "--metrics", "metrics.json", wrapper='"$@" | head -1; exit ${PIPESTATUS[0]}')
     assert done.returncode == 0

@@ -570,6 +570,22 @@ TEST_CASE("What a killed run has left unfinished goes with the next one, what ot
   CHECK(names() == stay);
 }
 
+TEST_CASE("What is open already is written to where it stands, and its file is neither emptied nor replaced") {
+  const Folder folder;
+  const auto log = folder / "log";
+  REQUIRE(write_file_atomically(log, "before\n"));
+  const bool appends = GENERATE(true, false);
+  const Fd open(::open(log.c_str(), O_WRONLY | O_CLOEXEC | (appends ? O_APPEND : 0)));
+  REQUIRE(open);
+  if (!appends) REQUIRE(::lseek(open.get(), 0, SEEK_END) == 7);
+  const auto number = std::to_string(open.get());
+  std::filesystem::create_symlink("/proc/self/fd/" + number, folder / "link");
+  const std::string large(100'000, 'x');
+  REQUIRE(write_together({{"/dev/fd/" + number, "1\n"}, {"/proc/self/fd/" + number, "2\n"}, {folder / "link", large}}));
+  CHECK(*read_file(log, 200'000) == "before\n1\n2\n" + large);
+  CHECK_FALSE(write_together({{"/dev/fd/999", "1"}}));
+}
+
 TEST_CASE("The later of two contents for one path counts, and devices are written to, not replaced") {
   const Folder folder;
   REQUIRE(write_together({{folder / "a", "1"}, {folder / "a", "2"}, {"/dev/null", "3"}}).has_value());

@@ -46,6 +46,13 @@ TEST_CASE("Outputs may go to new places, old files, old models and devices") {
   CHECK(check_targets({file("report", folder / "fifo")}).has_value());
   CHECK(check_targets({file("report", "report.html"), file("model_dir", "")}).has_value());
   CHECK(check_targets({file("report", folder / std::string(240, 'a')), file("model_dir", folder / std::string(240, 'b'))}).has_value());
+  const Fd open(::open((folder / "note").c_str(), O_WRONLY | O_CLOEXEC));
+  const auto descriptor = "/dev/fd/" + std::to_string(open.get());
+  CHECK(check_targets({file("report", descriptor), file("metrics", descriptor)}).has_value());
+  const Fd read_only(::open((folder / "note").c_str(), O_RDONLY | O_CLOEXEC));
+  CHECK_FALSE(check_targets({file("report", "/dev/fd/" + std::to_string(read_only.get()))}));
+  CHECK_FALSE(check_targets({file("report", "/dev/fd/999")}));
+  CHECK_FALSE(check_targets({file("model_dir", descriptor)}));
   std::filesystem::create_symlink("new/report.html", folder / "link");
   CHECK(check_targets({file("report", folder / "link")}).has_value());
   CHECK(check_folder("run-dir", folder / "run/1").has_value());
