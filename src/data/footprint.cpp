@@ -14,14 +14,13 @@
 #include <thread>
 
 #include "base/walk_tree.h"
+#include "data/changed_since.h"
 #include "data/digest.h"
 
 namespace trainstep {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::time_t clocks_differ = 10;  // seconds, between this machine and one that has the files
 
 // FNV-1a, its bits mixed once more (the finalizer of MurmurHash3).
 std::uint64_t number_of(std::string_view text) {
@@ -44,9 +43,9 @@ struct Look {
   std::vector<std::uint64_t> files, rest, linked;
   timespec newest{};  // change of any file
 
-  // `since`: older files are none. Whoever moves or links a file changes it.
-  void add(const std::string& name, const struct stat& found, std::time_t since) {
-    const bool file = S_ISREG(found.st_mode) && found.st_size > 0 && (!link || found.st_ctim.tv_sec >= since);
+  // `is_new`: older files are none.
+  void add(const std::string& name, const struct stat& found, bool is_new) {
+    const bool file = S_ISREG(found.st_mode) && found.st_size > 0 && (!link || is_new);
     (file ? files : rest).push_back(number_of(identity(name, found)));
     const auto& at = found.st_ctim;
     if (!S_ISDIR(found.st_mode) && std::pair(at.tv_sec, at.tv_nsec) > std::pair(newest.tv_sec, newest.tv_nsec)) newest = at;
@@ -61,24 +60,19 @@ bool leads_nowhere(const fs::path& path) {
   return std::mismatch(to.begin(), to.end(), at.begin(), at.end()).first == to.end();
 }
 
-bool is_file_since(const struct stat& found, std::time_t since) {
-  return S_ISREG(found.st_mode) && found.st_size > 0 && found.st_ctim.tv_sec >= since;
-}
-
 class Looker {
  public:
-  Looker(std::string without, Vanishes vanishes, std::time_t since)
-      : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
+  Looker(std::string without, Vanishes vanishes, timespec since) : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
 
   Look look(const fs::path& path) {
     struct stat found{};
     m_look.link = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
     if (m_look.link && leads_nowhere(path)) {
       m_look.there = true;
-      m_look.add("", found, m_since);
+      m_look.add("", found, true);
     } else if (::stat(path.c_str(), &found) == 0) {
       m_look.there = true;
-      m_look.add("", found, m_since);
+      m_look.add("", found, !m_look.link || m_since(path, found));
       add_below(path);
       for (std::size_t i = 0; i < m_linked.size(); ++i) add_linked(fs::path(m_linked[i]));
     }
@@ -89,14 +83,16 @@ class Looker {
   }
 
  private:
+  bool is_new_file(const std::string& path, const struct stat& found) { return S_ISREG(found.st_mode) && found.st_size > 0 && m_since(path, found); }
+
   void add_below(const fs::path& path) {
     walk_tree(path, [&](const std::string& name, const struct stat& found) {
       if (!m_without.empty() && name == '/' + m_without) return Walk::past;
-      m_look.add(name, found, m_since);
+      m_look.add(name, found, !m_look.link || m_since(path.string() + name, found));
       if (S_ISLNK(found.st_mode)) {
         struct stat target{};
         const auto link = path.string() + name;
-        if (::stat(link.c_str(), &target) == 0 && is_file_since(target, m_since)) m_look.linked.push_back(number_of(identity(name, target)));
+        if (::stat(link.c_str(), &target) == 0 && is_new_file(link, target)) m_look.linked.push_back(number_of(identity(name, target)));
         note_link(link);
       }
       return Walk::on;
@@ -110,7 +106,7 @@ class Looker {
     if (!S_ISDIR(found.st_mode)) return;
     walk_tree(target, [&](const std::string& name, const struct stat& entry) {
       m_look.rest.push_back(number_of(identity(target.string() + name, entry)));
-      if (is_file_since(entry, m_since)) m_look.linked.push_back(m_look.rest.back());
+      if (is_new_file(target.string() + name, entry)) m_look.linked.push_back(m_look.rest.back());
       if (S_ISLNK(entry.st_mode)) note_link(target.string() + name);
       return Walk::on;
     });
@@ -125,13 +121,13 @@ class Looker {
 
   std::string m_without;
   Vanishes m_vanishes;
-  std::time_t m_since;
+  ChangedSince m_since;
   Look m_look;
   std::set<std::string> m_seen;
   std::vector<std::string> m_linked;  // to be looked at
 };
 
-Look look(const fs::path& path, const std::string& without, const Vanishes& vanishes, std::time_t since = 0) {
+Look look(const fs::path& path, const std::string& without, const Vanishes& vanishes, timespec since = {}) {
   return Looker(without, vanishes, since).look(path);
 }
 
@@ -156,7 +152,7 @@ bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint6
 }  // namespace
 
 Footprint::Footprint(const fs::path& path, bool settled, std::string without, Vanishes vanishes)
-    : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(std::time(nullptr)) {
+    : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(ChangedSince::now()) {
   auto now = look(m_path, m_without, m_vanishes);
   if (const auto pause = now.there && settled ? same_time_for(now.newest) : std::nullopt) {
     std::this_thread::sleep_for(*pause);
@@ -169,7 +165,7 @@ Footprint::Footprint(const fs::path& path, bool settled, std::string without, Va
 }
 
 bool Footprint::written() const {
-  const auto now = look(m_path, m_without, m_vanishes, m_taken - clocks_differ);
+  const auto now = look(m_path, m_without, m_vanishes, m_taken);
   return any_new(now.files, m_files) || any_new(now.linked, m_linked);
 }
 

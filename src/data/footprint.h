@@ -36,7 +36,7 @@ class Footprint {
   std::filesystem::path m_path;
   std::string m_without;
   Vanishes m_vanishes;
-  std::time_t m_taken = 0;
+  timespec m_taken{};
   bool m_there = false;
   std::vector<std::uint64_t> m_files;   // sorted: a number for each regular file that is not empty
   std::vector<std::uint64_t> m_rest;    // the same for whatever else is there

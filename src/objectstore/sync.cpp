@@ -16,11 +16,9 @@ namespace trainstep::objectstore {
 namespace {
 
 bool same(const LocalFile& file, const Object& object, const KnownFiles& known) {
-  const auto found = known.find(file.path);
-  if (found == known.end() || object.etag.empty()) return false;
-  const auto& last = found->second;
-  return file.size == last.size && file.changed == last.changed && file.touched == last.touched && object.size == last.size &&
-         object.etag == last.etag;
+  if (object.etag.empty() || !is_as_it_came(file, known)) return false;
+  const auto& last = known.at(file.path);
+  return object.size == last.size && object.etag == last.etag;
 }
 
 // Why a key cannot be a path that stays below its folder; "": it can.
@@ -52,6 +50,11 @@ void add_parents(std::set<std::string>& folders, std::string_view path) {
 }
 
 }  // namespace
+
+bool is_as_it_came(const LocalFile& file, const KnownFiles& known) {
+  const auto found = known.find(file.path);
+  return found != known.end() && file.size == found->second.size && file.changed == found->second.changed && file.touched == found->second.touched;
+}
 
 std::string describe_change(const std::vector<LocalFile>& before, const std::vector<LocalFile>& now) {
   std::map<std::string_view, const LocalFile*> left;
@@ -119,6 +122,11 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
     else
       add(plan, {{object->key, object->size, 0}, *object}, object->size);
   }
+  std::set<std::string_view> wanted;
+  for (const auto* object : objects)
+    if (!folders.contains(object->key)) wanted.insert(object->key);
+  for (const auto& file : files)
+    if (!wanted.contains(file.path) && is_as_it_came(file, known)) plan.gone.push_back(file.path);
   plan.folders.assign(folders.begin(), folders.end());
   finish(plan, [](const Travel& travel) { return travel.object.size; });
   return plan;

@@ -30,6 +30,9 @@ struct Known {
 };
 using KnownFiles = std::map<std::string, Known>;  // by path
 
+// Nobody has changed the file since it was last known to be the same as its object.
+bool is_as_it_came(const LocalFile& file, const KnownFiles& known);
+
 // What differs between two looks at one tree, as a sentence of the first file that does: "weights was removed"; "": nothing.
 std::string describe_change(const std::vector<LocalFile>& before, const std::vector<LocalFile>& now);
 
@@ -47,6 +50,7 @@ struct SyncPlan {
   std::int64_t bytes = 0;             // of them
   std::size_t equal = 0;              // files that need not travel
   std::vector<std::string> folders;   // download: to be made, empty ones too
+  std::vector<std::string> gone;      // download: files that are as they came, of which there is no object any more
   std::vector<std::string> left_out;  // download: objects that can be no file below a folder, and why: "a//b: no path"
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
 
+#include "staging/cleared.h"
 #include "staging/delivered.h"
 #include "staging/staging.h"
 
@@ -111,6 +113,9 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   const auto& known = m_stores.ledger().known(input().path, input().from.uri);
   const auto here = known.empty() ? objectstore::LocalTree() : objectstore::read_tree(input().path).value_or(objectstore::LocalTree());
   m_plan = objectstore::plan_download(there, here.files, known);
+  const auto is_known = [&known](const objectstore::LocalFile& file) { return objectstore::is_as_it_came(file, known); };
+  const auto cleared = known.empty() ? "" : clear(input().path, m_plan, std::ranges::any_of(here.files, is_known));
+  if (!cleared.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, cleared));
   const auto left_out = objectstore::describe_left_out(m_plan.left_out);
   if (m_plan.travels.empty() && m_plan.equal == 0 && !left_out.empty())
     return finish(input_error(fmt::format("nothing at {} can be a file; {}", input().from.uri, left_out)));

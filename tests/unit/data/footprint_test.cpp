@@ -2,6 +2,7 @@
 #include "data/footprint.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/remove_tree.h"
+#include "data/changed_since.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -126,6 +128,33 @@ TEST_CASE("links to files of this run are content, wherever those lie") {
     write(elsewhere / "best.pt", "x");
     fs::create_symlink(elsewhere, model / "weights");
     CHECK(before.written() == vanishes);
+  }
+}
+
+TEST_CASE("links to a file that was changed a moment before the look are no content") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  fs::create_directory(model);
+  write(folder.path() / "best.pt", "of the run before");
+  struct stat old{};
+  REQUIRE(::stat((folder.path() / "best.pt").c_str(), &old) == 0);
+  const auto is_past = [&] {
+    return std::pair(ChangedSince::now().tv_sec, ChangedSince::now().tv_nsec) > std::pair(old.st_ctim.tv_sec, old.st_ctim.tv_nsec);
+  };
+  while (!is_past()) ::sched_yield();  // one tick of the kernel
+  const Footprint before(model);
+  SECTION("inside") {
+    fs::create_symlink(folder.path() / "best.pt", model / "model.pt");
+    CHECK_FALSE(before.written());
+    write(folder.path() / "best.pt", "of this run");
+    CHECK(before.written());
+  }
+  SECTION("at the path itself") {
+    fs::remove(model);
+    fs::create_symlink(folder.path() / "best.pt", model);
+    CHECK_FALSE(before.written());
+    write(folder.path() / "best.pt", "of this run");
+    CHECK(before.written());
   }
 }
 

@@ -78,6 +78,70 @@ TEST_CASE_METHOD(Staging, "inputs are fetched one after another: trees and singl
   CHECK(read(in_pod("inputs/file")) == "333");
 }
 
+TEST_CASE_METHOD(Staging, "an input that is fetched again holds what the store holds, and what was added beside it") {
+  objects = {{"data/a", "1"}, {"data/old/b", "22"}, {"data/old/changed", "3"}, {"data/both/kept", "4"}, {"data/both/gone", "5"}};
+  input("data", "s3://bkt/data");
+  REQUIRE(fetch());
+  const fs::path data = in_pod("inputs/data");
+  write((data / "old/changed").string(), "by the program");
+  write((data / "added").string(), "by the program");
+  objects = {{"data/a", "1"}, {"data/both/kept", "4"}, {"data/new", "6"}};
+  told.clear();
+  REQUIRE(fetch());
+  CHECK(read((data / "a").string()) == "1");
+  CHECK(read((data / "new").string()) == "6");
+  CHECK(read((data / "both/kept").string()) == "4");
+  CHECK_FALSE(fs::exists(data / "both/gone"));
+  CHECK_FALSE(fs::exists(data / "old/b"));
+  CHECK(read((data / "old/changed").string()) == "by the program");
+  CHECK(read((data / "added").string()) == "by the program");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0] == "input data: removed: both/gone: it is gone from the store; old/b: it is gone from the store");
+}
+
+TEST_CASE_METHOD(Staging, "a folder of which nothing is left in the store goes, and a file may become a folder") {
+  objects = {{"data/a", "1"}, {"data/old/deep/b", "22"}, {"data/x", "3"}};
+  input("data", "s3://bkt/data");
+  REQUIRE(fetch());
+  objects = {{"data/a", "1"}, {"data/x/y", "4"}};
+  REQUIRE(fetch());
+  CHECK_FALSE(fs::exists(fs::path(in_pod("inputs/data")) / "old"));
+  CHECK(read(in_pod("inputs/data/x/y")) == "4");
+}
+
+TEST_CASE_METHOD(Staging, "nothing is fetched through a link that a program has put in an input's place") {
+  const auto linked = GENERATE("inputs/data", "inputs/data/sub");
+  CAPTURE(linked);
+  objects = {{"data/sub/a", "1"}, {"data/sub/b", "2"}};
+  input("data", "s3://bkt/data");
+  REQUIRE(fetch());
+  const fs::path cache = in_pod("cache");
+  fs::create_directories(cache / "sub");
+  write((cache / "a").string(), "another's");
+  write((cache / "sub/a").string(), "another's");
+  fs::remove_all(in_pod(linked));
+  fs::create_directory_symlink(cache, in_pod(linked));
+  REQUIRE(fetch());
+  CHECK(read((cache / "a").string()) == "another's");
+  CHECK(read((cache / "sub/a").string()) == "another's");
+  CHECK_FALSE(fs::is_symlink(in_pod(linked)));
+  CHECK(read(in_pod("inputs/data/sub/a")) == "1");
+  CHECK(read(in_pod("inputs/data/sub/b")) == "2");
+}
+
+TEST_CASE_METHOD(Staging, "an input's place that was a link from the beginning stays one") {
+  objects = {{"data/a", "1"}, {"data/b", "2"}};
+  input("data", "s3://bkt/data");
+  fs::create_directories(in_pod("large"));
+  fs::create_directories(in_pod("inputs"));
+  fs::create_directory_symlink(in_pod("large"), in_pod("inputs/data"));
+  REQUIRE(fetch());
+  objects["data/b"] = "22";
+  REQUIRE(fetch());
+  CHECK(fs::is_symlink(in_pod("inputs/data")));
+  CHECK(read(in_pod("large/b")) == "22");
+}
+
 TEST_CASE_METHOD(Staging, "an object beside a folder of its name is left out of an input, and named") {
   objects["data"] = "itself";
   objects["data/a"] = "below";
