@@ -74,6 +74,7 @@ void ClusterBackend::prepare(Sink sink) {
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, m_attempt,
       Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }}, m_order);
+  if (m_make_none) m_submission->hold();
 }
 
 void ClusterBackend::submitted(Result<Submitted> result) {
@@ -108,6 +109,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   if (is_leased(m_submitted->object)) m_lift_rests.set(next_lift);  // it was tried just now
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   look_at_job(m_submitted->object);
+  m_was_over = m_over && m_submitted->adopted;
   watch_all();
   m_submitted->object = Json();  // the watch knows it better
 }

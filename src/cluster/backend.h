@@ -43,6 +43,11 @@ class ClusterBackend : public run::Backend {
   void ordered_by(AttemptOrder& order) { m_order = &order; }
   // Before prepare(): no job is made or followed; one that an earlier attempt has made is only looked for when it is to be removed or kept.
   void only_end() { m_only_end = true; }
+  // The step has been told to end, why is still being asked: from now on no job is made.
+  void make_none() {
+    m_make_none = true;
+    if (m_submission) m_submission->hold();
+  }
   // When our pod's end began, by the cluster's clock.
   void ends_since(Time time) { m_ends_since = time; }
   // When our pod's SIGKILL comes, by our own clock: what the end of the step still asks of the API server is done, or given up, before.
@@ -79,6 +84,8 @@ class ClusterBackend : public run::Backend {
   // How the job's step has told its pipeline that it ended; unset: it has not.
   [[nodiscard]] std::optional<result::VerdictClass> told() const { return m_told; }
   [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
+  // It had ended before this attempt saw it first: what it has delivered may have been taken away meanwhile.
+  [[nodiscard]] bool was_over() const { return m_was_over; }
   [[nodiscard]] bool gone() const { return m_gone; }
 
  private:
@@ -230,11 +237,12 @@ class ClusterBackend : public run::Backend {
   int m_end_looks = 0;      // since something of it has ended
   bool m_pod_over = false;  // one of them
   bool m_over = false;      // its status is final
+  bool m_was_over = false;  // … when it was found
   bool m_gone = false;
   bool m_removal_wanted = false;  // also before it is known whether there is a job
   bool m_keep_wanted = false;
   bool m_kept = false;  // it was left to another attempt before it was found
-  bool m_only_end = false;
+  bool m_only_end = false, m_make_none = false;
   std::string m_follower_before;  // of the job as it was found
   bool m_taken_over = false;      // another attempt follows it …
   bool m_later = false;           // … which has begun after this one

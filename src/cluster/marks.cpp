@@ -9,6 +9,7 @@ namespace trainstep::cluster {
 
 std::string lost_mark(const Json& sent, const Json& answer) {
   if (metadata_of(answer) == nullptr) return "";
+  if (const auto name = text(metadata_of(answer), "name"); !name.empty() && name != text(metadata_of(sent), "name")) return "name";
   for (const char* map : {"label", "annotation"}) {
     const auto name = std::string(map) + 's';
     const auto* ours = at(metadata_of(sent), name);

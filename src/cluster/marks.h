@@ -12,7 +12,7 @@ namespace trainstep::cluster {
 inline constexpr std::string_view version_annotation = "trainstep.dev/version";
 
 // "annotation trainstep.dev/spec-hash": the first of our labels and annotations that `sent` has and the API server's answer has not, or another
-// value of it. Empty: none, or the answer is no object.
+// value of it; "name", where the answer is of an object of another one. Empty: none, or the answer is no object.
 std::string lost_mark(const Json& sent, const Json& answer);
 
 // What to say of a job that is of another specification: "" if this release has made it.

@@ -64,6 +64,7 @@ std::optional<result::VerdictClass> outcome_of(const Json& job) {
   const auto told = entry(job, "annotations", outcome_annotation);
   for (const auto known : {succeeded, user, input, system, timeout, capacity, interrupted, cancelled})
     if (told == result::name(known)) return known;
+  if (!told.empty()) return system;  // a failure that a newer release tells apart
   return std::nullopt;
 }
 

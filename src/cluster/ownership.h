@@ -45,7 +45,7 @@ enum class Existing {
 // `object` has the name that we wanted.
 Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt,
                         std::optional<Time> began = std::nullopt);
-// Its outcome_annotation; unset: no step has told how it ended.
+// Its outcome_annotation, one that this release does not know as `system`; unset: no step has told how it ended.
 std::optional<result::VerdictClass> outcome_of(const Json& job);
 // Its began_annotation; unset: it has none.
 std::optional<Time> began_by(const Json& job);

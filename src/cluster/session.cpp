@@ -167,6 +167,7 @@ void Session::run() {
     m_backend->only_end();
   else
     m_backend->bring(companions());
+  if (m_signalled) m_backend->make_none();
   job_rules.at_shell = m_options.pod.name.empty();
   m_runner =
       std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(std::move(rules), std::move(job_rules)));
@@ -217,7 +218,7 @@ void Session::collect_data() {
     });
   };
   const auto look = [this, lost, read] {
-    if (m_backend->told() != result::VerdictClass::succeeded) return read();
+    if (m_backend->told() != result::VerdictClass::succeeded && !m_backend->was_over()) return read();
     m_data->look_for(m_outcome.outputs, [this, lost, read](const Result<void>& there) {
       if (there) return read();
       if (there.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
@@ -313,6 +314,7 @@ void Session::request_stop(int signal) {
     if (m_runner) return stop_runner(signal, std::move(eviction));
     stop_early(signal, std::move(eviction), "");
   };
+  if (m_backend) m_backend->make_none();
   if (m_own_life && signal == SIGTERM) return m_own_life->ask_why(go_on);
   if (m_own_life && m_own_life->hurry()) return;
   go_on(std::nullopt);
@@ -324,9 +326,10 @@ Time Session::killed_at() const { return m_signalled.value_or(m_loop.now()) + (m
 void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction) {
   if (m_over) return;
   const bool retried = is_retried();
+  // KFP's launcher does not always kill: what it leaves for sure counts only where a job is left to the next attempt.
+  if (eviction || (signal == SIGTERM && !m_options.pod.name.empty() && !m_facts.launcher)) m_backend->dies_at(killed_at());
   if (eviction) {
     if (eviction->since && !m_remote) m_backend->ends_since(*eviction->since);
-    m_backend->dies_at(killed_at());
     m_runner->tell(follow::EvictionSeen{std::move(eviction->what), retried});
   }
   m_runner->request_stop(signal);

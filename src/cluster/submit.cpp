@@ -26,7 +26,7 @@ constexpr int most_taken = 60;        // answers that there is an object of the 
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
 constexpr int most_changes = 5;       // of a job that is looked at and taken up, before it is followed without a mark
-constexpr int most_odd_answers = 5;   // in a row, to a question that has an answer: of a gateway, of an API server that has just begun
+constexpr int most_odd_answers = 5;   // in a row: of a gateway, of an API server that has just begun
 constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
 
 // It may have been done.
@@ -55,11 +55,20 @@ bool cannot_be_checked(const kube::ApiError& problem) {
 // An answer to discovery that no API server gives which knows what it serves.
 bool is_odd(const kube::Answer& answer) {
   if (answer) return false;
-  const auto status = answer.error().status;
-  return status == 403 || status == 409 || status == 410 || (status == 404 && !kube::tells_not_served(answer.error()));
+  const auto& problem = answer.error();
+  const auto status = problem.status;
+  return status == 403 || status == 409 || status == 410 || (kube::says_nothing(problem) && !kube::tells_not_served(problem));
+}
+
+// Of a gateway, or of an API server that has just begun and knows nobody's rights yet. Of the job it says nothing.
+bool is_odd_refusal(const kube::ApiError& problem) {
+  return kube::says_nothing(problem) || (problem.status == 403 && problem.error.kind == ErrorKind::denied);
 }
 
 Error unmarked(const std::string& lost) {
+  if (lost == "name")
+    return input_error(
+        "the name of the job is changed when the job is made, perhaps by a webhook: no attempt of this step would find it again; let it stay");
   return input_error(fmt::format(
       "the {} of the job is taken away, or changed, when the job is made, perhaps by a webhook: no other attempt would know it; let it stay", lost));
 }
@@ -187,7 +196,9 @@ void Submission::absent() {
     return;
   }
   if (m_refusal) return fail(std::move(*m_refusal));
-  m_checked ? create() : check();
+  if (m_checked) return create();
+  m_odd_answers = 0;
+  check();
 }
 
 void Submission::check() {
@@ -195,6 +206,8 @@ void Submission::check() {
     m_call = 0;
     const auto lost = answer ? lost_mark(m_manifest, *answer) : "";
     if (!lost.empty()) return fail(unmarked(lost));
+    const bool odd = !answer && is_odd_refusal(answer.error()) && (m_depth == Depth::create || kube::says_nothing(answer.error()));
+    if (odd && again([this] { check(); }, answer.error().retry_after)) return;
     if (answer && m_depth == Depth::dry_run) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
     m_checked = answer || cannot_be_checked(answer.error());
     if (m_checked && m_depth == Depth::create) return create();
@@ -227,6 +240,7 @@ void Submission::create() {
 
 // One try each: between two the name is looked up, as a quota or a webhook may refuse the second one because of what the first has made.
 void Submission::make() {
+  if (m_held) return;
   if (!m_create_ends.is_set()) m_create_ends.set(patience);
   m_creating = true;
   ++m_creates;
@@ -238,8 +252,10 @@ void Submission::make() {
     if (uid_of(*answer).empty()) return create_failed(no_object("create " + shown_name()));
     m_client.works(this);
     if (const auto lost = lost_mark(m_manifest, *answer); !lost.empty()) {
-      m_removal = take_back(m_client, object_path(), uid_of(*answer), [this, why = unmarked(lost)](bool taken) mutable {
-        if (!taken) why.message += fmt::format("; {} may still be there: delete it", shown_name());
+      auto path = object_path();
+      path.name = text(metadata_of(*answer), "name");
+      m_removal = take_back(m_client, path, uid_of(*answer), [this, path, why = unmarked(lost)](bool taken) mutable {
+        if (!taken) why.message += fmt::format("; {} may still be there: delete it", path.describe());
         fail(std::move(why));
       });
       return;
@@ -251,16 +267,18 @@ void Submission::make() {
 // A server that does not answer at all is waited for, one that answers 5xx for so long.
 void Submission::create_failed(kube::ApiError problem) {
   if (problem.reason == "AlreadyExists") return taken();
-  if (is_doubtful(problem)) m_settled.set(longest_write);
+  if (is_doubtful(problem) || kube::says_nothing(problem)) m_settled.set(longest_write);
   const bool token_due = problem.status == 401 && ++m_unauthorized <= most_unauthorized;
-  const bool again = token_due || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
+  const bool odd = is_odd_refusal(problem) && ++m_odd_creates <= most_odd_answers;
+  const bool again = token_due || odd || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
   if (!again) {
     if (waits_for_quota(problem)) return;
     if (m_creates > 1 && kube::retryable(problem)) problem.error.message += fmt::format(" (the last of {} tries)", m_creates);
     return refused(std::move(problem.error));
   }
-  if (m_creates > 1) m_client.failing(this, problem);
-  m_timer = m_client.loop().after(m_client.pause(m_creates, problem.retry_after), [this] { look(); });
+  const auto pause = m_client.pause(m_creates, problem.retry_after);
+  if (m_creates > 1 || pause > longest_pause) m_client.failing(this, problem);
+  m_timer = m_client.loop().after(pause, [this] { look(); });
 }
 
 // A quota counts a job that was deleted for some seconds on.

@@ -43,6 +43,8 @@ class Submission {
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
   ~Submission();  // no callback comes any more; what is under way on the wire may still take effect
+  // From now on no create is sent: the step is to end. What there is already is told as before.
+  void hold() { m_held = true; }
   // A create is under way: its answer will say which object it has made.
   [[nodiscard]] bool creating() const { return m_creating; }
   // So long from now on a create whose answer was lost, or that is under way, may still take effect; zero: none may.
@@ -111,11 +113,12 @@ class Submission {
   int m_taken = 0;    // answers that the name is
   int m_creates = 0;  // without a job to show for it
   int m_unauthorized = 0;
-  int m_odd_answers = 0;
+  int m_odd_answers = 0, m_odd_creates = 0;
   bool m_asked_twice = false;  // which resources are served
   bool m_checked = false;
   bool m_replaced = false;
   bool m_creating = false;
+  bool m_held = false;
   bool m_told_going = false;
   bool m_told_refusal = false;  // of its DELETE
   bool m_taking_up = false;     // it was tried before

@@ -182,6 +182,7 @@ class JobFollower : public Machine {
   [[nodiscard]] bool logs_may_come() const;
   [[nodiscard]] std::set<MemberIndex> logs_without_end() const;
   void warn_of_logs_without_end();
+  void warn_of_missing_log();
   void end_all_logs();
   [[nodiscard]] result::Verdict end_verdict();
   [[nodiscard]] result::Verdict failure_verdict() const;

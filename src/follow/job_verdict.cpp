@@ -81,7 +81,16 @@ void JobFollower::conclude_when_settled(Time at) {
   }
   end_all_logs();
   if (logs_may_come()) return;
+  if (m_judgement.state == State::succeeded) warn_of_missing_log();
   decide(end_verdict(), at, m_gave_up);
+}
+
+// As of a job that was found again after its pods were removed: that it has metrics cannot be seen.
+void JobFollower::warn_of_missing_log() {
+  if (!m_hidden.empty()) return;
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    if (m_rules.members[i].primary && !m_slots[i].pod && !end_is_known(i))
+      warn(fmt::format("{}: no pod of it is left: its log, and the metrics in it, cannot be read", m_rules.members[i].name));
 }
 
 // A status that says both is no word at all: then the exit codes of those who are awaited are what is known.

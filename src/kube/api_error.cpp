@@ -89,6 +89,10 @@ bool retryable(const ApiError& error) {
   return error.status == 408 || error.status == 429 || (error.status >= 500 && error.status != 501 && error.status != 505);
 }
 
+bool says_nothing(const ApiError& error) {
+  return !error.is_status && error.status >= 300 && error.status < 500 && error.status != 401 && error.status != 413 && !retryable(error);
+}
+
 bool tells_absent(const ApiError& error, std::string_view name) {
   if (error.status != 404 || error.reason != "NotFound") return false;
   const auto named = text_of(error.details, "name");
@@ -113,6 +117,7 @@ ApiError api_error(const std::string& what, int status, const std::string& body,
     result.error = {kind_of(status, body), fmt::format("{}: HTTP {}{}{}{}", what, status, text.empty() ? "" : ": ", text, remedy(status))};
     return result;
   }
+  result.is_status = true;
   result.reason = text_of(*read, "reason");
   if (const auto* details = find(*read, "details"); details != nullptr && details->is_object()) result.details = *details;
   if (!retry_after && result.details.is_object()) {

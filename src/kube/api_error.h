@@ -19,6 +19,7 @@ struct ApiError {
   std::string reason;                   // Status.reason: "AlreadyExists", "Expired", "Forbidden", …; may be empty
   Json details;                         // Status.details; null if absent
   std::optional<Duration> retry_after;  // Retry-After: a floor for the next try
+  bool is_status = false;               // it was a Status: who answered was an API server
 };
 
 using Answer = tl::expected<Json, ApiError>;
@@ -30,6 +31,10 @@ bool retryable(const ApiError& error);
 // Whether a request about this object, which the API server has not carried out, may only have come at a bad moment: 409 of another writer, 403 of an
 // authorizer that has just been started, a 404 that is not the object's.
 bool is_of_the_moment(const ApiError& error, std::string_view name);
+
+// A 3xx or 4xx in which no API server speaks, but a gateway before it: what it has done with the request is not known. Not 401, nor 413, which a
+// gateway says of the request itself.
+bool says_nothing(const ApiError& error);
 
 // The API server says that there is no object of this name. Any other 404 is a gateway's, or of a path that is not served just now: of the object it
 // says nothing.

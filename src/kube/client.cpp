@@ -15,9 +15,11 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration try_limit{36'000};
-constexpr int patience = 8;      // refusals of who was let in before: a minute
-constexpr int most_moments = 7;  // conflicts and refusals that may be of the moment: half a minute
-constexpr int most_doubts = 5;   // that something is not there which must be: some ten seconds
+constexpr int patience = 8;               // refusals of who was let in before: a minute
+constexpr int most_moments = 7;           // conflicts and refusals that may be of the moment: half a minute
+constexpr Duration longest_wish{30'000};  // an API server's Retry-After, whatever it says: a step that waits must see that it is well again
+constexpr Duration short_pause{5'000};    // one that need not be told of
+constexpr int most_doubts = 5;            // that something is not there which must be: some ten seconds
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -133,8 +135,9 @@ void Client::answered(CallId id, const Result<http::Response>& response) {
 void Client::failed(CallId id, ApiError error) {
   auto& call = *m_calls.at(id);
   const auto expired = error.status == 410 && call.listing != nullptr;
+  auto wait = pause(call.tries, error.retry_after);
   if (error.status == 0 || retryable(error)) {
-    if (call.tries > 1) m_troubles.failing(&call, error);
+    if (call.tries > 1 || wait > short_pause) m_troubles.failing(&call, error);
   } else {
     m_troubles.works(&call);
   }
@@ -156,7 +159,6 @@ void Client::failed(CallId id, ApiError error) {
     // Whoever cannot read all pages in time reads it in one.
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
-  auto wait = pause(call.tries, error.retry_after);
   if (!call.changes.empty() || call.surely_there) wait = std::min(wait, call.longest_pause);
   call.error = std::move(error);
   call.pause = m_loop.after(wait, [this, id] { send(id); });
@@ -203,6 +205,9 @@ void Client::cancel(CallId id) {
   m_troubles.forget(&call);
 }
 
-Duration Client::pause(int tries, std::optional<Duration> floor) { return http::retry_pause(tries, floor, m_random); }
+Duration Client::pause(int tries, std::optional<Duration> floor) {
+  if (floor) floor = std::min(*floor, longest_wish);
+  return http::retry_pause(tries, floor, m_random);
+}
 
 }  // namespace trainstep::kube

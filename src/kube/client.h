@@ -35,8 +35,8 @@ struct Path {
 
 enum class Propagation { foreground, background, orphan };
 
-// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor. No try begins later; one that is under
-// way then is awaited, 36 s at most: an API server answers writes within 34 s.
+// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor, up to 30 s. No try begins later; one
+// that is under way then is awaited, 36 s at most: an API server answers writes within 34 s.
 struct Retry {
   std::optional<Duration> at_most;  // unset: until it is cancelled
   bool silence_counts = true;       // false: a server that does not answer at all is waited for, `at_most` or not
@@ -94,7 +94,7 @@ class Client {
   void failing(const void* who, const ApiError& error) { m_troubles.failing(who, error); }
   void works(const void* who) { m_troubles.works(who); }
   void forget(const void* who) { m_troubles.forget(who); }
-  // The pause after `tries` tries in vain (from 1): doubling, with jitter, at least `floor`.
+  // The pause after `tries` tries in vain (from 1): doubling, with jitter, at least `floor`, of which no more than 30 s count.
   Duration pause(int tries, std::optional<Duration> floor = {});
   // A stream's end that was no 2xx, as an error; a 401 names how we authenticate.
   [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response) const;

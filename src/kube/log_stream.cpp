@@ -123,9 +123,9 @@ void LogStream::State::refused(const ApiError& error) {
   if (refusal == Refusal::gone && (abandoned || absences >= absences_believed)) return give_up("the pod is gone");
   const int believed = opened ? patience : previous ? 1 : first_patience;
   if (refusal == Refusal::hopeless && refusals >= believed) return give_up(error.error.message);
-  if (reading_rest && refusal == Refusal::wait && error.status == 400) return complete();  // it never started
   // Not by the first answers after a long silence: a token may have expired meanwhile.
-  if (reading_rest && refusals >= (unreadable || hopeless.passed() ? few_tries : final_patience)) return give_up(error.error.message);
+  const bool soon = unreadable || hopeless.passed() || error.status == 400;
+  if (reading_rest && refusals >= (soon ? few_tries : final_patience)) return give_up(error.error.message);
   again(Duration(0), refusal == Refusal::wait ? longest_wait_for_start : Duration::max(), error.retry_after);
 }
 

@@ -30,12 +30,13 @@ struct Cancelled : FakeStore {
   std::string prefix = "jobs/";  // with the job's name, once it is known
   std::optional<Json> job;
   Duration pod_lives = 4s;
-  std::function<void()> pod_writes = [] {};  // in its last second
-  std::function<void()> marked = [] {};      // a PATCH has come, which is never answered
+  std::function<void()> pod_writes = [] {};                                    // in its last second
+  std::function<std::optional<Reply>()> create = [] { return std::nullopt; };  // the answer to one that makes nothing
+  std::function<void()> marked = [] {};                                        // a PATCH has come, which is never answered
   std::function<void()> end = [this] { stop(); };
   Reply own_pod = test::own_pod();
   bool store_away = false, has_data = true, cancelled = true;
-  Time stopped, concluded;
+  Time stopped, concluded, last_create;
 
   Cancelled() {
     options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
@@ -66,7 +67,11 @@ struct Cancelled : FakeStore {
     if (path == "/apis/batch/v1") return test::serves_jobs();
     if (method == "POST" && path.ends_with("/jobs")) {
       const auto made = test::made(asked.request.body, "u");
-      if (asked.query("dryRun").empty()) job = made;
+      if (asked.query("dryRun").empty()) {
+        last_create = loop.now();
+        if (const auto reply = create()) return *reply;
+        job = made;
+      }
       return Reply::text(to_text(made), 201);
     }
     if (method == "PATCH") {
@@ -216,4 +221,43 @@ TEST_CASE_METHOD(Cancelled, "whoever is told to end while a job's end is written
   live();
   CHECK_THAT(*problem, Contains("not be marked as done"));
   CHECK(concluded - stopped < 20s);
+}
+
+TEST_CASE_METHOD(Cancelled, "while it is asked why a step is to end no job is made, though creates were refused before and would be taken now") {
+  options.facts = test::facts_in_pod();
+  has_data = false;
+  create = [this]() -> std::optional<Reply> {
+    if (stopped == Time{} || loop.now() - stopped < 3s) return kube::test::refusal(503, "ServiceUnavailable", "not ready");
+    return std::nullopt;
+  };
+  std::optional<result::Verdict> verdict;
+  session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{});
+  session->begin([&](const Session::Done& done) { verdict = done.outcome.verdict; });
+  loop.run(1s);
+  REQUIRE(last_create != Time{});
+  stop();
+  loop.run(1h);
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+  CHECK(last_create <= stopped);
+  CHECK_FALSE(job);
+}
+
+TEST_CASE_METHOD(Cancelled, "that a create without an answer may still make a job is said before SIGKILL") {
+  options.pod.name = "step-1";
+  options.pod.name_space = "team";
+  own_pod = Reply::text(to_text(Json{
+      {"metadata", {{"name", "step-1"}, {"uid", "p-1"}}}, {"spec", {{"terminationGracePeriodSeconds", 10}}}, {"status", {{"phase", "Running"}}}}));
+  has_data = false;
+  test::Told story;
+  create = [] { return Reply::silent(); };
+  std::optional<Time> ended;
+  session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&story});
+  session->begin([&](const Session::Done&) { ended = loop.now(); });
+  loop.run(2s);
+  stop();
+  loop.run(1h);
+  REQUIRE(ended);
+  CHECK(*ended - stopped < 10s);
+  CHECK_THAT(story.text, Contains("a create was not answered: a job of this run may still appear"));
 }

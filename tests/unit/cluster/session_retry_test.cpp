@@ -206,6 +206,28 @@ TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed 
   CHECK(made == 2);
 }
 
+TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not succeed without its model, whether its end was told or not") {
+  const bool on_claim = GENERATE(true, false);
+  const bool gone = GENERATE(true, false);
+  CAPTURE(on_claim, gone);
+  data_at_places(on_claim);
+  held = true;
+  begin();
+  loop.run(10s);
+  session.reset();  // killed
+  train();
+  held = false;
+  if (on_claim && !gone) REQUIRE(write_file_atomically(folder.path() / "model/weights", "of run 1"));
+  if (!on_claim && !gone) objects["models/m/weights"] = "of run 1";
+  if (gone) {
+    CHECK(attempt() == result::VerdictClass::system);
+    CHECK_THAT(outcome->verdict.message, Contains("model: nothing lies at") && Contains("any more"));
+  } else {
+    CHECK(attempt() == well);
+  }
+  CHECK(made == 1);
+}
+
 TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tells what it has delivered") {
   const auto [where, told] =
       GENERATE(table<std::string, std::string>({{"its folder", "own"}, {"its folder", "another job's"}, {"a claim", "own"}, {"a claim", "none"}}));

@@ -20,13 +20,14 @@ struct Server {
   Harness h;
   plan::Plan plan = kinds::test::example("Job", 1);
   Facts facts;
-  Json job;                       // as it is there; null: it is not
-  Json claim;                     // "ckpts", likewise
-  std::deque<Reply> discoveries;  // odd answers to the question what is served
-  std::deque<Reply> creates;      // answers to creates, in order; then 201
-  std::deque<Reply> deletes;      // those to DELETEs that are not carried out
-  int behind = 0;                 // so many GETs do not know of the job yet
-  bool takes_effect = true;       // those answers come although the job was made
+  Json job;                        // as it is there; null: it is not
+  Json claim;                      // "ckpts", likewise
+  std::deque<Reply> discoveries;   // odd answers to the question what is served
+  std::deque<Reply> creates;       // answers to creates, in order; then 201
+  std::deque<Reply> odd_dry_runs;  // those to dry runs
+  std::deque<Reply> deletes;       // those to DELETEs that are not carried out
+  int behind = 0;                  // so many GETs do not know of the job yet
+  bool takes_effect = true;        // those answers come although the job was made
   std::optional<Reply> dry_run, refused_patch;
   Submission::Depth depth = Submission::Depth::create;
   Words asked, told;
@@ -61,6 +62,7 @@ struct Server {
       return reply;
     }
     if (request.request.method == "DELETE") {
+      deleted = path;
       job = nullptr;
       return Reply::text("{}");
     }
@@ -72,6 +74,11 @@ struct Server {
     }
     auto made = Json::parse(request.request.body);
     if (webhook) webhook(made);
+    if (dry && !odd_dry_runs.empty()) {
+      auto reply = odd_dry_runs.front();
+      odd_dry_runs.pop_front();
+      return reply;
+    }
     if (dry) return dry_run ? *dry_run : Reply::text(to_text(made), 201);
     made["metadata"]["uid"] = "u-1";
     if (creates.empty()) {
@@ -107,6 +114,7 @@ struct Server {
     facts.began = from_rfc3339(time);
   }
   std::vector<Json> patches;
+  std::string deleted;  // the path of the last DELETE that was carried out
   std::function<void()> meanwhile;
   std::function<void(Json&)> webhook;
 };
@@ -296,6 +304,76 @@ TEST_CASE_METHOD(Server, "a webhook that takes away what a job is known by is fo
   CHECK(result->error().kind == ErrorKind::input);
   CHECK_THAT(result->error().message, Contains(lost) && Contains("webhook"));
   CHECK(asked == Words{"GET", "POST dry"});
+}
+
+TEST_CASE_METHOD(Server,
+                 "a webhook that gives the job another name is found by the dry run, and what only the create shows is deleted under that name") {
+  webhook = [this](Json& made) { made["metadata"]["name"] = plan.job_name + "-x"; };
+  SECTION("the dry run") {
+    depth = GENERATE(Submission::Depth::create, Submission::Depth::dry_run);
+    submit();
+    CHECK(asked == Words{"GET", "POST dry"});
+  }
+  SECTION("the create") {
+    dry_run = refusal(400, "BadRequest", R"(admission webhook "x.example.com" does not support dry run)");
+    submit();
+    CHECK(job.is_null());
+    CHECK(deleted.ends_with(plan.job_name + "-x"));
+  }
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::input);
+  CHECK_THAT(result->error().message, Contains("the name of the job is changed") && Contains("webhook"));
+}
+
+TEST_CASE_METHOD(Server, "one answer of a gateway, or of an API server that has just begun, is no refusal") {
+  const auto odd = GENERATE(Reply::text("<html>not found</html>", 404), Reply::text("no", 400), Reply::text("no", 405), Reply::text("gone", 410),
+                            Reply::text("misdirected", 421), Reply::text("", 302), Reply::text("<html>forbidden</html>", 403),
+                            refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot create resource "jobs")"));
+  CAPTURE(odd.status);
+  takes_effect = false;
+  SECTION("discovery") { discoveries = {odd, odd}; }
+  SECTION("the dry run") { odd_dry_runs = {odd, odd}; }
+  SECTION("the create") { creates = {odd, odd}; }
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK_FALSE((**result).adopted);
+}
+
+TEST_CASE_METHOD(Server, "a create of which only a gateway has spoken may have made the job, then or later") {
+  takes_effect = GENERATE(true, false);
+  creates.assign(100, Reply::text("<html>not found</html>", 404));
+  if (!takes_effect)
+    h.loop.after(40s, [this] {
+      job = of_an_earlier_attempt();
+      job["metadata"]["annotations"]["trainstep.dev/created-by"] = "attempt-1";
+    });
+  submit();
+  REQUIRE(result);
+  REQUIRE(*result);
+  CHECK(std::ranges::count(asked, "POST") <= 6);
+}
+
+TEST_CASE_METHOD(Server, "what a gateway refuses again and again is a refusal, for all that is known, as is no right to create") {
+  takes_effect = false;
+  const bool gateway = GENERATE(true, false);
+  const auto no_right = refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot create resource "jobs")");
+  (GENERATE(true, false) ? creates : odd_dry_runs).assign(100, gateway ? Reply::text("<html>not found</html>", 404) : no_right);
+  submit(2min);
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK_THAT(result->error().message, Contains(gateway ? "HTTP 404" : "cannot create"));
+}
+
+TEST_CASE_METHOD(Server, "once the step is to end no create is sent, however it was answered before") {
+  takes_effect = false;
+  creates.assign(3, refusal(503, "ServiceUnavailable", "later"));
+  h.loop.after(100ms, [this] { submission->hold(); });
+  submit();
+  CHECK_FALSE(result);
+  CHECK(std::ranges::count(asked, "POST") == 1);
+  CHECK(job.is_null());
 }
 
 TEST_CASE_METHOD(Server, "where the dry run says nothing, a job that has lost what it is known by is deleted at once") {

@@ -285,3 +285,16 @@ TEST_CASE("metrics and progress are read from the primary's log, shown or not") 
   REQUIRE(story.all<ShowProgress>().size() == 1);
   CHECK(story.all<ShowProgress>().front().done == 2);
 }
+
+TEST_CASE("that no pod of a succeeded job is left, whose log has the metrics, is told, unless pods may not be seen at all") {
+  Story story(single());
+  story.found(true);
+  const bool hidden = GENERATE(true, false), seen = GENERATE(true, false);
+  if (hidden) story.event(PodsHidden{"no right"});
+  if (seen) story.pod(0, succeeded());
+  story.job(Judged::succeeded);
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 0);
+  CHECK(story.said("no pod of it is left") == (!hidden && !seen));
+}

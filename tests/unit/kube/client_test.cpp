@@ -269,6 +269,25 @@ TEST_CASE("Retry-After is a floor, and no try is made that would undercut it") {
   }
 }
 
+TEST_CASE("a server that wishes for a day is asked again within a minute, and its wish is told at once") {
+  Harness h;
+  Caller caller;
+  std::vector<std::string> told;
+  h.client->on_trouble([&](const std::string& reason) { told.push_back(reason); });
+  const auto code = GENERATE(429, 503);
+  h.server.reply({.status = code, .headers = {{"retry-after", "86400"}}});
+  h.server.reply(Reply::text("{}"));
+  h.client->get(train, {}, {Duration(300s)}, caller.done(h.loop));
+  h.loop.run(1s);
+  CHECK(told.size() == 1);
+  h.loop.run();
+  REQUIRE(caller.answer);
+  CHECK(caller.answer->has_value());
+  CHECK(h.server.asked()[1].at - h.server.asked()[0].at < 60s);
+  CHECK(told.size() == 2);
+  CHECK(told.back().empty());
+}
+
 TEST_CASE("a server that wishes for a longer pause than there is patience does not lose a patch") {
   Harness h;
   Caller caller;

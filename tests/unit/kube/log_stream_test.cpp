@@ -125,7 +125,7 @@ TEST_CASE("what the agent says stands on a line of its own, also where the progr
                         "100%\ntrainstep: d\n"});
 }
 
-TEST_CASE("a container that has not started is waited for, one that never starts has no log") {
+TEST_CASE("a container that has not started is waited for; that it is said never to have started is told") {
   Reader r;
   for (int i = 0; i < 20; ++i) r.h.server.reply(i % 3 == 0 ? refusal(404, "NotFound", "no such container", {{"kind", "pods/log"}}) : waiting());
   SECTION("it starts") {
@@ -140,7 +140,10 @@ TEST_CASE("a container that has not started is waited for, one that never starts
     r.h.loop.run(20s);
     r.stream->ended();
     r.h.loop.run();
-    CHECK(r.told == Words{"complete"});
+    REQUIRE(r.told.size() == 2);
+    CHECK_THAT(r.told[0], Contains("lost: no line could be read") && Contains("waiting to start"));
+    CHECK(r.told[1] == "complete");
+    CHECK(r.h.server.asked().size() < 20);
   }
 }
 
