@@ -111,4 +111,13 @@ void find_stores(kube::Client& client, const std::string& name_space, std::funct
              });
 }
 
+std::string delivered_to(const plan::Plan& plan) {
+  const auto& prefix = plan.data.prefix.uri;
+  std::string places;
+  for (const auto& output : plan.data.task.outputs)
+    if (output.to.in_store() && !output.to.uri.starts_with(prefix + '/')) places += (places.empty() ? "" : ", ") + output.to.uri;
+  if (places.empty() || !plan.data.downloads.empty()) places += (places.empty() ? "" : ", ") + prefix;
+  return places;
+}
+
 }  // namespace trainstep::cluster

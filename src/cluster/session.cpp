@@ -276,7 +276,7 @@ void Session::leave_collected(int signal) {
   m_data.reset();
   m_outcome.verdict = {result::VerdictClass::interrupted,
                        fmt::format("the training succeeded; {} came while its outputs were fetched, {} at {}", result::signal_name(signal),
-                                   is_retried() ? "the next attempt finds them" : "they stay", m_plan->data.prefix.uri),
+                                   is_retried() ? "the next attempt finds them" : "they stay", delivered_to(*m_plan)),
                        std::nullopt, true, signal};
   deliver();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/data.h"
 #include "cluster/job_search.h"
 #include "cluster/session.h"
 
@@ -81,7 +82,7 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
     m_pods_gone = true;
     if (stays)
       problem = join(std::move(problem),
-                     fmt::format("{}what the training has delivered stays at {}", m_lost == some ? "what is left of " : "", m_plan->data.prefix.uri));
+                     fmt::format("{}what the training has delivered stays at {}", m_lost == some ? "what is left of " : "", delivered_to(*m_plan)));
     if (keep) return concluded(std::move(problem));
     const auto& kept = m_plan->distribution.indexed ? m_plan->data.prefix.uri : m_plan->data.task.checkpoints.to.uri;
     if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", kept));

@@ -59,9 +59,11 @@ void StepData::open(Done done) {
     return done({});
   }
   const auto& access = m_plan.data.secrets[m_found.size()];
-  if (access.secret.empty())
+  if (access.secret.empty()) {
+    if (auto keys = objectstore::check_keys(m_surroundings.environment); !keys) return later([done = std::move(done), keys] { done(keys); });
     return found(objectstore::keys_of(m_surroundings.home.loop(), m_surroundings.transport, m_surroundings.environment, access.region),
                  std::move(done));
+  }
   if (const auto known = m_surroundings.keys.find(access.secret); known != m_surroundings.keys.end())
     return found(m_surroundings.keys_at.secret.empty() ? objectstore::fixed_keys(known->second) : renewed(m_surroundings.keys_at, known->second),
                  std::move(done));

@@ -98,13 +98,13 @@ class Remote : public KeySource {
   int m_tries = 0;
 };
 
+constexpr auto no_keys =
+    "no keys to the object store: neither AWS_ACCESS_KEY_ID nor a web identity nor container credentials are in the environment, and no Secret is "
+    "named";
+
 class Nothing : public KeySource {
  public:
-  void ask(Done done) override {
-    done(input_error(
-        "no keys to the object store: neither AWS_ACCESS_KEY_ID nor a web identity nor container credentials are in the environment, and no "
-        "Secret is named"));
-  }
+  void ask(Done done) override { done(input_error(no_keys)); }
 };
 
 Error unreadable(std::string_view what) { return {ErrorKind::unavailable, fmt::format("an answer without {}", what)}; }
@@ -184,14 +184,24 @@ Service container_service(const Environment& environment) {
   return {"keys for this container", std::move(ask), read_container};
 }
 
+bool names_role(const Environment& environment) { return !value(environment, "AWS_WEB_IDENTITY_TOKEN_FILE").empty(); }
+
+bool names_container(const Environment& environment) {
+  return !value(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").empty() || !value(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI").empty();
+}
+
 }  // namespace
 
 std::shared_ptr<KeySource> keys_of(Loop& loop, http::Transport& transport, const Environment& environment, std::string_view region) {
   if (std::shared_ptr<KeySource> own = keys_in_environment(environment)) return own;
-  if (!value(environment, "AWS_WEB_IDENTITY_TOKEN_FILE").empty()) return std::make_shared<Remote>(loop, transport, role_service(environment, region));
-  if (!value(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").empty() || !value(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI").empty())
-    return std::make_shared<Remote>(loop, transport, container_service(environment));
+  if (names_role(environment)) return std::make_shared<Remote>(loop, transport, role_service(environment, region));
+  if (names_container(environment)) return std::make_shared<Remote>(loop, transport, container_service(environment));
   return std::make_shared<Nothing>();
+}
+
+Result<void> check_keys(const Environment& environment) {
+  if (keys_in_environment(environment) || names_role(environment) || names_container(environment)) return {};
+  return Error{ErrorKind::denied, no_keys};
 }
 
 }  // namespace trainstep::objectstore

@@ -19,4 +19,7 @@ namespace trainstep::objectstore {
 std::shared_ptr<KeySource> keys_of(Loop& loop, http::Transport& transport, const std::map<std::string, std::string>& environment,
                                    std::string_view region);
 
+// Error (denied): none of these is there. Whoever only tidies up need not ask a store to know that it may not.
+Result<void> check_keys(const std::map<std::string, std::string>& environment);
+
 }  // namespace trainstep::objectstore

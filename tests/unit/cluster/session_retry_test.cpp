@@ -228,6 +228,19 @@ TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not
   CHECK(made == 1);
 }
 
+TEST_CASE_METHOD(
+    Attempts, "where the step has no keys, and no pod tells of the end, that cannot be known; it is said where the model may lie, without a wait") {
+  data_at_places(false);
+  options.environment.clear();
+  pods_gone = true;
+  begin();
+  loop.run(40s);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
+  CHECK_THAT(outcome->verdict.message, Contains("no keys to the object store"));
+  CHECK_THAT(problem, Contains("what the training has delivered stays at minio://bkt/models/m"));
+}
+
 TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tells what it has delivered") {
   const auto [where, told] =
       GENERATE(table<std::string, std::string>({{"its folder", "own"}, {"its folder", "another job's"}, {"a claim", "own"}, {"a claim", "none"}}));
