@@ -64,25 +64,69 @@ void redact_behind(std::string& text, std::string_view prefix, bool keep) {
   }
 }
 
+bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
+
+void redact_user(std::string& text, std::size_t begin, std::size_t length, std::vector<std::string>* found) {
+  const auto who = std::string_view(text).substr(begin, length);
+  if (found != nullptr) {
+    found->emplace_back(who);
+    if (const auto colon = who.find(':'); colon != std::string_view::npos) found->emplace_back(who.substr(colon + 1));
+  }
+  text.replace(begin, length, mark);
+}
+
+// "user:p/ss@host": what should be a port is none, and the '@' comes behind the slash. `rest`: behind "://".
+std::size_t authority_end(std::string_view rest) {
+  const auto end = std::min(rest.find_first_of("/?# \t\n\"'<>"), rest.size());
+  const auto colon = rest.substr(0, end).rfind(':');
+  const auto word_end = std::min(rest.find_first_of(" \t\n\"'<>"), rest.size());
+  const bool cut = end < word_end && colon != std::string_view::npos && rest.substr(0, end).find_first_of("@]") == std::string_view::npos &&
+                   !std::ranges::all_of(rest.substr(colon + 1, end - colon - 1), is_digit);
+  const auto at = cut ? rest.substr(0, word_end).find('@') : std::string_view::npos;
+  return at == std::string_view::npos ? end : at + 1;
+}
+
 // "://user:password@" and "://token@" → "://[redacted]@"; `found` gets what was there.
-void redact_users(std::string& text, std::vector<std::string>* found = nullptr) {
+void redact_users_of_addresses(std::string& text, std::vector<std::string>* found) {
   constexpr std::string_view scheme = "://";
   for (auto at = text.find(scheme); at != std::string::npos; at = text.find(scheme, at + 1)) {
     const auto begin = at + scheme.size();
-    const auto end = text.find_first_of("/?# \t\n\"'<>", begin);
-    const auto authority = std::string_view(text).substr(begin, end == std::string::npos ? end : end - begin);
+    const auto rest = std::string_view(text).substr(begin);
+    const auto authority = rest.substr(0, authority_end(rest));
     const auto user = authority.rfind('@');
     if (user == std::string_view::npos || user == 0 || authority.substr(0, user) == mark) continue;
-    if (found != nullptr) {
-      const auto who = authority.substr(0, user);
-      found->emplace_back(who);
-      if (const auto colon = who.find(':'); colon != std::string_view::npos) found->emplace_back(who.substr(colon + 1));
-    }
-    text.replace(begin, user, mark);
+    redact_user(text, begin, user, found);
   }
 }
 
-bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
+// Behind an '@': "proxy:3128", "registry.example/x", "localhost". Not "sha256:…".
+bool is_host(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]) || text[end] == '-' || text[end] == '.')) ++end;
+  const auto host = text.substr(0, end);
+  const auto port = text.substr(end);
+  if (host == "localhost" || host.find('.') != std::string_view::npos) return true;
+  constexpr std::size_t longest_port = 5;
+  const auto digits = std::min(port.find_first_not_of("0123456789", 1), port.size());
+  return !host.empty() && port.starts_with(':') && digits > 1 && digits <= longest_port + 1 && host != "sha256" && host != "sha512";
+}
+
+// "user:password@proxy:3128", as curl and requests take it, too.
+void redact_users_of_hosts(std::string& text, std::vector<std::string>* found) {
+  for (auto at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
+    auto begin = at;
+    while (begin > 0 && std::string_view(" \t\r\n\"'<>/?#,;()[]{}=").find(text[begin - 1]) == std::string_view::npos) --begin;
+    const auto colon = text.find(':', begin);
+    if (colon >= at || colon == begin || colon + 1 == at || !is_host(std::string_view(text).substr(at + 1))) continue;
+    redact_user(text, begin, at - begin, found);
+    at = begin + mark.size();
+  }
+}
+
+void redact_users(std::string& text, std::vector<std::string>* found = nullptr) {
+  redact_users_of_addresses(text, found);
+  redact_users_of_hosts(text, found);
+}
 
 // "?X-Amz-Signature=…", "&token=…"
 void redact_queries(std::string& text) {
@@ -122,7 +166,7 @@ std::string redacted(std::string_view text, const std::vector<std::string>& secr
   }
   std::ranges::sort(long_first, std::greater<>(), &std::string::size);
   for (const auto& secret : long_first) replace_all(result, secret);
-  redact_behind(result, "Bearer ", true);
+  for (const auto* bearer : {"Bearer ", "Bearer\t"}) redact_behind(result, bearer, true);
   redact_behind(result, "eyJ", false);  // {" in base64: how a JSON web token begins
   redact_users(result);
   redact_queries(result);
@@ -151,6 +195,10 @@ bool sounds_secret(std::string_view name) {
                                        "neptune", "clearml", "mlflow",    "kaggle", "minio",  "aws",     "azure", "gcp",         "gcs",
                                        "google",  "github",  "gitlab",    "slack",  "sentry", "datadog", "ngc",   "roboflow",    "pinecone"});
   const auto is_service = [&](const std::string& part) { return std::ranges::find(services, part) != services.end(); };
+  // Others count them: max_tokens, num_tokens.
+  constexpr auto of_tokens = std::to_array<std::string_view>({"access", "api", "auth", "bearer", "deploy", "refresh", "session"});
+  const auto is_of_tokens = [&](const std::string& part) { return is_service(part) || std::ranges::find(of_tokens, part) != of_tokens.end(); };
+  if (parts.back() == "tokens" && std::ranges::any_of(parts, is_of_tokens)) return true;
   if (parts.size() > 1 && parts.back() == "key" && (whole.starts_with("s3") || std::ranges::any_of(parts, is_service))) return true;
   const bool capitals = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
   return capitals && parts.size() > 1 && parts.back() == "key";

@@ -16,8 +16,8 @@ bool sounds_secret(std::string_view name);
 bool holds_secret(std::string_view name, std::string_view value);
 
 // Every value in `secrets` that is at least six characters long and no ordinary word ("default", "required"), in all forms of secret_forms.h, bearer
-// tokens, JSON web tokens, whoever stands before the host of an address ("https://user:password@host", "https://token@host") and secret members of
-// its query become "[redacted]".
+// tokens, JSON web tokens, whoever stands before a host ("https://user:password@host", "https://token@host", "user:password@proxy:3128") and secret
+// members of its query become "[redacted]".
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);
 
 // The texts to look for, of a value that is secret by its name; each line of it, as a log has lines; of an address, what is before its host; of any

@@ -25,9 +25,12 @@ bool is_word(std::string_view word, std::string_view small) {
 std::size_t unquoted_length(std::string_view text) {
   constexpr std::string_view stops = " \t\r\n,;}])";
   constexpr std::array<std::string_view, 8> schemes{"bearer", "basic", "token", "apikey", "api-key", "key", "digest", "negotiate"};
-  const auto blank = std::min(text.find(' '), text.size());
+  const auto blank = std::min(text.find_first_of(" \t"), text.size());
   const bool scheme = std::ranges::any_of(schemes, [&](std::string_view name) { return is_word(text.substr(0, blank), name); });
-  return std::min(text.find_first_of(stops, scheme ? std::min(blank + 1, text.size()) : 0), text.size());
+  // YAML's anchors and tags stand before a value: "&key x", "!!str x".
+  const bool marked = blank > 1 && (text.starts_with('&') || text.starts_with('!'));
+  const auto from = scheme || marked ? std::min(text.find_first_not_of(" \t", blank), text.size()) : 0;
+  return std::min(text.find_first_of(stops, from), text.size());
 }
 
 // A blank, the end of a line, the dash of the next one in a list of YAML's.
@@ -47,12 +50,27 @@ std::string_view behind_name(std::string_view text, bool flag) {
   if (text.empty()) return {};
   const bool set = text.front() == ':' || text.front() == '=';
   if (set || (flag && text.front() == ','))
-    text.remove_prefix(1);
+    text.remove_prefix(text.starts_with(":=") || text.starts_with("==") || text.starts_with("=>") ? 2 : 1);
   else if (!flag || text.size() == before)
     return {};
   skip(text, flag ? " \t\r\n\\" : " \t\\");
-  const bool another_flag = !set && (text.starts_with('-') || text.starts_with("\"-") || text.starts_with("'-"));
-  return another_flag ? std::string_view() : text;
+  auto word = text.substr(0, text.find_first_of(" \t\r\n,]\"'", 1));
+  skip(word, "\"'");
+  return !set && is_flag(word) ? std::string_view() : text;
+}
+
+// The second of a function's words: os.environ.setdefault("TOKEN", "x"). Empty: the name from `begin` to `end` is not the first one, or what follows
+// is no text.
+std::string_view behind_first_word(std::string_view text, std::size_t begin, std::size_t end) {
+  constexpr std::string_view quotes = "\"'";
+  if (begin < 2 || text[begin - 2] != '(' || quotes.find(text[begin - 1]) == std::string_view::npos) return {};
+  if (end >= text.size() || text[end] != text[begin - 1]) return {};
+  auto rest = text.substr(end + 1);
+  skip(rest, " \t\r\n");
+  if (!rest.starts_with(',')) return {};
+  rest.remove_prefix(1);
+  skip(rest, " \t\r\n");
+  return !rest.empty() && quotes.find(rest.front()) != std::string_view::npos ? rest : std::string_view();
 }
 
 // The value that begins there, without its quotes.
@@ -61,6 +79,10 @@ std::string_view value_at(std::string_view text) {
   if (quote != '"' && quote != '\'') {
     const auto value = text.substr(0, unquoted_length(text));
     return value.substr(0, value.find_last_not_of("\"'") + 1);  // they close what is around the name: 'serve --token x'
+  }
+  if (const auto three = std::string(3, quote); text.starts_with(three)) {
+    text.remove_prefix(three.size());
+    return text.substr(0, text.find(three));
   }
   text.remove_prefix(1);
   text = text.substr(0, text.find_first_of(std::string{quote, '\n'}));
@@ -185,6 +207,12 @@ std::string without(std::string_view text, const std::vector<std::string_view>& 
 
 }  // namespace
 
+bool is_flag(std::string_view word) {
+  const auto name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+  return word.starts_with('-') &&
+         std::ranges::none_of(name.substr(0, name.find('=')), [](unsigned char c) { return std::isdigit(c) != 0 || std::isupper(c) != 0; });
+}
+
 bool is_secret_flag(std::string_view word) { return word.starts_with('-') && std::ranges::all_of(word, is_name_character) && sounds_secret(word); }
 
 std::vector<std::string_view> written_secrets(std::string_view text) {
@@ -206,7 +234,8 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
       continue;
     }
     const auto name = text.substr(at, end - at);
-    const auto rest = behind_name(text.substr(end), name.starts_with('-'));  // first: few words are followed by one
+    auto rest = behind_first_word(text, at, end);
+    if (rest.empty()) rest = behind_name(text.substr(end), name.starts_with('-'));  // first: few words are followed by one
     at = end;
     auto value = rest.empty() ? netrc_password(text, name) : std::string_view();
     if ((rest.empty() && value.empty()) || !sounds_secret(name)) continue;  // a value may be as long as the text: it is read of secrets alone

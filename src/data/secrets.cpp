@@ -43,8 +43,7 @@ bool is_text_that(const Json* value, bool (*predicate)(std::string_view)) {
 
 // ["--token", "x"]: x.
 bool is_behind_secret_flag(const Json* before, const Json& item) {
-  const bool a_flag = is_text_that(&item, [](std::string_view text) { return text.starts_with('-'); });
-  return is_text_that(before, is_secret_flag) && !item.is_structured() && !a_flag;
+  return is_text_that(before, is_secret_flag) && !item.is_object() && !is_text_that(&item, is_flag);
 }
 
 Json redacted_list(const Json& value, const std::vector<std::string>& secrets) {

@@ -22,6 +22,13 @@ TEST_CASE("what is secret does not stay in a text") {
       {"PUT http://s3/b/k?X-Amz-Signature=0a1b&X-Amz-Date=1 done", "PUT http://s3/b/k?X-Amz-Signature=[redacted]&X-Amz-Date=1 done"},
       {"http://h/?a=1&access_token=t0&b=2", "http://h/?a=1&access_token=[redacted]&b=2"},
       {"is it 3? sig=1 & x=2", "is it 3? sig=1 & x=2"},
+      {"https_proxy=svc:pw@proxy:3128 x", "https_proxy=[redacted]@proxy:3128 x"},
+      {"image u:pw@reg.example/x:1", "image [redacted]@reg.example/x:1"},
+      {"svc:a@b@localhost", "[redacted]@localhost"},
+      {"http://svc:p/ss@proxy.corp:3128/", "http://[redacted]@proxy.corp:3128/"},
+      {"http://h:80/a@b.c https://h/@user/x", "http://h:80/a@b.c https://h/@user/x"},
+      {"reg.example/x:1.0@sha256:0a1b x:1@sha256:0a1b", "reg.example/x:1.0@sha256:0a1b x:1@sha256:0a1b"},
+      {"me@host.example, git@github.com:a/b, 12:30@noon", "me@host.example, git@github.com:a/b, 12:30@noon"},
       {"short ab stays", "short ab stays"},
       {"", ""},
   };
@@ -102,6 +109,9 @@ TEST_CASE("names tell whether they hold a secret") {
                            "auth",
                            "bearer",
                            "ssh_key",
+                           "HF_TOKENS",
+                           "MLFLOW_TRACKING_TOKENS",
+                           "access_tokens",
                            "license_key"}) {
     INFO(name);
     CHECK(sounds_secret(name));
@@ -115,8 +125,27 @@ TEST_CASE("names tell whether they hold a secret") {
     INFO(name);
     CHECK_FALSE(sounds_secret(name));
   }
-  for (const auto* name : {"tokenizer", "TOKENIZERS_PARALLELISM", "key_column", "sort_key", "key", "KEY", "max_tokens", "epochs",
-                           "AWS_WEB_IDENTITY_TOKEN_FILE", "MONKEY", "KEYBOARD", "pat", "PATTERN", "PATH", "PWD", "OLDPWD", "", "_", "42"}) {
+  for (const auto* name : {"tokenizer",
+                           "TOKENIZERS_PARALLELISM",
+                           "key_column",
+                           "sort_key",
+                           "key",
+                           "KEY",
+                           "max_tokens",
+                           "num_tokens",
+                           "tokens",
+                           "epochs",
+                           "AWS_WEB_IDENTITY_TOKEN_FILE",
+                           "MONKEY",
+                           "KEYBOARD",
+                           "pat",
+                           "PATTERN",
+                           "PATH",
+                           "PWD",
+                           "OLDPWD",
+                           "",
+                           "_",
+                           "42"}) {
     INFO(name);
     CHECK_FALSE(sounds_secret(name));
   }
@@ -128,6 +157,9 @@ TEST_CASE("the value of a variable is secret by its name, or by an address in it
   CHECK(holds_secret("PIP_INDEX_URL", "https://token@host/simple"));
   CHECK_FALSE(holds_secret("PIP_INDEX_URL", "https://host/simple"));
   CHECK_FALSE(holds_secret("HTTPS_PROXY", "http://proxy:3128"));
+  CHECK(holds_secret("HTTPS_PROXY", "svc:pw@proxy:3128"));
+  CHECK(holds_secret("PIP_EXTRA_INDEX_URL", "u:pw@host.example/simple"));
+  CHECK_FALSE(holds_secret("IMAGE", "reg.example/x:1.0@sha256:0a1b"));
 }
 
 TEST_CASE("variables tell which texts are to be looked for") {

@@ -43,6 +43,18 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
                           Row{"os.environ['HF_TOKEN'] = 'hunter2'", "os.environ['HF_TOKEN'] = '[redacted]'"},
                           Row{"os.environ[\"HF_TOKEN\"]=\"hunter2\"", "os.environ[\"HF_TOKEN\"]=\"[redacted]\""},
                           Row{"serve\n--token\nhunter2", "serve\n--token\n[redacted]"},
+                          Row{R"(["--token", "-xY2", "y"])", R"(["--token", "[redacted]", "y"])"},
+                          Row{"serve --token -xY2 -v", "serve --token [redacted] -v"},
+                          Row{"password => 'hunter2', a => 1", "password => '[redacted]', a => 1"},
+                          Row{"password := hunter2", "password := [redacted]"},
+                          Row{"if token == \"hunter2\":", "if token == \"[redacted]\":"},
+                          Row{"password: &mine hunter2", "password: [redacted]"},
+                          Row{"password: !!str hunter2\nb: 2", "password: [redacted]\nb: 2"},
+                          Row{"TOKEN = \"\"\"hunter2\nx\"\"\"\nb = 2", "TOKEN = \"\"\"[redacted]\"\"\"\nb = 2"},
+                          Row{"os.environ.setdefault(\"HF_TOKEN\", \"hunter2\")", "os.environ.setdefault(\"HF_TOKEN\", \"[redacted]\")"},
+                          Row{"putenv('HF_TOKEN','hunter2')", "putenv('HF_TOKEN','[redacted]')"},
+                          Row{"Authorization:\tBearer\tabc def", "Authorization:\t[redacted] def"},
+                          Row{"api_tokens: hunter2", "api_tokens: [redacted]"},
                           Row{"- --token\n- hunter2\n- -v", "- --token\n- [redacted]\n- -v"},
                           Row{"machine hub login me password hunter2", "machine hub login me password [redacted]"},
                           Row{"machine hub\n  login me\n  password hunter2\n", "machine hub\n  login me\n  password [redacted]\n"}}) {
@@ -53,11 +65,31 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
 }
 
 TEST_CASE("what is harmless stays readable") {
-  for (const auto* text : {"max_tokens=5", "--max-tokens 5 --sort-key name", "the password is not here", "--token --verbose", "--token", "token",
-                           "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----", "password=[redacted]", "token_file=/a/b",
-                           "- --token\n- --verbose", "enter your password below", "login and password are wanted", "to login me password is wanted",
-                           "password:\nb: 2", "cannot read /trainstep/keys/0/access_key: no such file or directory",
-                           "/keys/access_key: Permission denied", "HF_TOKEN: is missing", "token: not found", ""}) {
+  for (const auto* text : {"max_tokens=5",
+                           "--max-tokens 5 --sort-key name",
+                           "the password is not here",
+                           "--token --verbose",
+                           "--token",
+                           "token",
+                           "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----",
+                           "password=[redacted]",
+                           "token_file=/a/b",
+                           "- --token\n- --verbose",
+                           "enter your password below",
+                           "login and password are wanted",
+                           "to login me password is wanted",
+                           "password:\nb: 2",
+                           "cannot read /trainstep/keys/0/access_key: no such file or directory",
+                           "/keys/access_key: Permission denied",
+                           "HF_TOKEN: is missing",
+                           "token: not found",
+                           "",
+                           R"(["--token", "--verbose"])",
+                           "serve --token -v",
+                           "os.environ.get(\"HF_TOKEN\", default)",
+                           "say(\"token is old\", \"x\")",
+                           "num_tokens: 3",
+                           "tokens: 4096"}) {
     CAPTURE(text);
     CHECK(without_written_secrets(text) == text);
   }

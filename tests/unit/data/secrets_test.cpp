@@ -47,6 +47,14 @@ TEST_CASE("secrets that stand within texts and lists are hidden, what stands aro
   CHECK(shown_value("key", "-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----") == "a string that is not shown here");
 }
 
+TEST_CASE("a word behind a secret flag is a secret though it begins with a dash, as is a list of such") {
+  const Json words = {"--token", "-xY2abc", "--password", Json::array({"hunter22"}), "--token", "--verbose", "-v"};
+  std::vector<std::string> secrets;
+  collect_secrets("", words, secrets);
+  CHECK(secrets == std::vector<std::string>{"-xY2abc", "hunter22"});
+  CHECK(redacted_json(words, {}) == Json{"--token", "[redacted]", "--password", "[redacted]", "--token", "--verbose", "-v"});
+}
+
 TEST_CASE("a word behind a secret flag is looked for, as is what a manifest's containers hold; names of Secrets are not") {
   std::vector<std::string> secrets;
   collect_secrets("", Json{"train", "--api-key", "key-12345678", "--token", "--loud", "yes", "--password=pass-12345678"}, secrets);
