@@ -15,6 +15,8 @@ from ._interface import ANY
 # output of the program → its file in the run's folder
 FILES = {"metrics": "metrics.json", "results": "results.json", "report": "report.html", "job_name_file": "job_name"}
 
+_RUN = " · run "  # before the run's id at the report's head
+
 
 @dataclasses.dataclass(frozen=True)
 class Result:
@@ -38,7 +40,13 @@ class Result:
         """The report in a frame of its own: its styles and the notebook's leave each other alone."""
         if self.report is None:
             return f"<pre>{html.escape(repr(self))}</pre>"
-        page = html.escape(self.report.read_text(encoding="utf-8"))
+        try:
+            text = self.report.read_text(encoding="utf-8")
+        except OSError as error:
+            return f"<pre>{html.escape(repr(self))}\n{html.escape(f'The report cannot be read: {error}')}</pre>"
+        if _RUN in text and f"{_RUN}{self.run_id}" not in text:
+            return f"<pre>{html.escape(repr(self))}\n{html.escape(f'{self.report} is the report of a later run.')}</pre>"
+        page = html.escape(text)
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0" title="trainstep: {html.escape(self.job_name)}"></iframe>'
 
 

@@ -151,7 +151,10 @@ bool is_expression(std::string_view text, std::string_view value, bool python) {
 // What people write where a secret may stand, and messages are made of. A message without them would say less, and its reader know them all the same.
 bool is_ordinary(std::string_view word) {
   constexpr auto words = std::to_array<std::string_view>(
-      {"default", "disabled", "enabled", "invalid", "missing", "object", "optional", "password", "required", "secret", "string", "unknown"});
+      {"cancelled", "capacity", "default",  "disabled",   "enabled", "failed",  "finished", "finishing", "input",   "interrupted", "invalid",
+       "launcher",  "master",   "member",   "message",    "missing", "object",  "optional", "password",  "pending", "queued",      "reason",
+       "required",  "restarts", "running",  "scheduling", "secret",  "signal",  "started",  "starting",  "stopped", "string",      "succeeded",
+       "system",    "timeout",  "training", "trainstep",  "unknown", "verdict", "waiting",  "worker"});
   return word.size() < shortest_secret || std::ranges::find(words, word) != words.end();
 }
 
@@ -204,6 +207,27 @@ bool sounds_secret(std::string_view name) {
   return capitals && parts.size() > 1 && parts.back() == "key";
 }
 
+// What is a secret by itself, too: a header's value without its scheme, a password without its user, keys in a list, a text without its quotes.
+void collect_parts(std::string_view value, std::vector<std::string>& secrets) {
+  constexpr std::size_t shortest_part = 8;
+  const auto take = [&](std::string_view part) {
+    if (part.size() >= shortest_part && part.size() < value.size()) secrets.emplace_back(part);
+  };
+  if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front()) take(value.substr(1, value.size() - 2));
+  if (value.find('\n') != std::string_view::npos) return;
+  const auto blank = value.find(' ');
+  if (blank != std::string_view::npos && value.find(' ', blank + 1) == std::string_view::npos) take(value.substr(blank + 1));
+  if (value.find_first_of(" {[") != std::string_view::npos) return;
+  if (const auto colon = value.find(':'); colon != std::string_view::npos && value.find("://") == std::string_view::npos)
+    take(value.substr(colon + 1));
+  if (value.find(',') == std::string_view::npos) return;
+  for (std::size_t begin = 0; begin < value.size();) {
+    const auto end = std::min(value.find(',', begin), value.size());
+    take(value.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
 std::vector<std::string> secrets_in(std::string_view name, std::string_view value) {
   std::vector<std::string> secrets;
   std::string text(value);
@@ -218,7 +242,8 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
   }
   if (!sounds_secret(name)) return secrets;
   secrets.emplace_back(value);
-  constexpr std::size_t shortest_line = 16;
+  collect_parts(value, secrets);
+  constexpr std::size_t shortest_line = 8;
   for (std::size_t begin = 0; value.find('\n') != std::string_view::npos && begin < value.size();) {
     const auto end = std::min(value.find('\n', begin), value.size());
     if (end - begin >= shortest_line) secrets.emplace_back(value.substr(begin, end - begin));

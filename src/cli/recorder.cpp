@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/links.h"
 #include "base/write.h"
 #include "cli/exit_code_file.h"
 #include "data/secrets.h"
@@ -44,13 +45,14 @@ Fd open_for_writing(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::vector<std::string> secrets) {
-  auto fd = open_for_writing(path);
+  const auto opened = named_descriptor(path);
+  auto fd = opened ? Fd(::fcntl(*opened, F_DUPFD_CLOEXEC, 3)) : open_for_writing(path);
   if (!fd && errno == ENXIO && is_fifo(path))
     return input_error(fmt::format("--record: {} is a FIFO that nobody reads; begin to read it first, or give a path of a file", path));
   if (!fd) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
   FileLock lock;
   struct stat status{};
-  if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+  if (!opened && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
     auto taken = FileLock::take(fd);
     if (!taken) return input_error(fmt::format("--record: another run is writing {}; give another file", path));
     lock = std::move(*taken);

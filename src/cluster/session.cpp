@@ -221,8 +221,12 @@ void Session::collect_data() {
     if (m_backend->told() != result::VerdictClass::succeeded && !m_backend->was_over()) return read();
     m_data->look_for(m_outcome.outputs, [this, lost, read](const Result<void>& there) {
       if (there) return read();
-      if (there.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
-      lost(there.error());
+      const auto error = there.error();
+      if (error.kind == ErrorKind::not_found) {
+        m_lost = staging::Fetching::Lost::all;
+        m_outcome.outputs.clear();  // no place is named where nothing lies
+      }
+      lost(error);
     });
   };
   const auto download = [this, lost, look] {

@@ -26,7 +26,7 @@ constexpr int most_taken = 60;        // answers that there is an object of the 
 // An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
 constexpr int most_changes = 5;       // of a job that is looked at and taken up, before it is followed without a mark
-constexpr int most_odd_answers = 5;   // in a row: of a gateway, of an API server that has just begun
+constexpr int most_odd_answers = 6;   // in a row: of a gateway, of an API server that has just begun
 constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
 
 // It may have been done.

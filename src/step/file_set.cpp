@@ -20,6 +20,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/frozen.h"
 #include "base/links.h"
 #include "base/mount.h"
 #include "base/regular_file.h"
@@ -146,6 +147,7 @@ class Pending {
       return {};
     }
     if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
+    if (is_frozen(path)) return cannot_write(file.path, EPERM);  // before a file is made there that could not be removed
     remove_left(path);
     auto temporary = fmt::format("{}.{}{}", path.string(), ::getpid(), ending);
     auto fd = create_locked(temporary);
@@ -154,6 +156,13 @@ class Pending {
     const int written = m_files.back().lock.get();
     TRY(write_all(written, file.path, file.content));
     return sync(written, file.path);
+  }
+
+  // What can be known before the model is put in its place.
+  [[nodiscard]] Result<void> can_rename() const {
+    for (const auto& file : m_files)
+      if (is_frozen(file.path)) return cannot_write(file.path, EPERM);
+    return {};
   }
 
   Result<void> rename() {
@@ -178,7 +187,7 @@ class Pending {
 Result<void> write_together(const std::vector<FileContent>& files, const std::function<Result<void>()>& before_renaming) {
   std::vector<const FileContent*> last;
   for (const auto& file : files) {
-    std::erase_if(last, [&](const FileContent* other) { return other->path == file.path; });
+    if (target_of(file.path) != Target::stream) std::erase_if(last, [&](const FileContent* other) { return other->path == file.path; });
     last.push_back(&file);
   }
   Pending pending;
@@ -196,6 +205,7 @@ Result<void> write_together(const std::vector<FileContent>& files, const std::fu
     }
   }
   for (const auto* file : streams) TRY(write_stream(*file));
+  TRY(pending.can_rename());
   if (before_renaming) TRY(before_renaming());
   return pending.rename();
 }

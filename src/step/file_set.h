@@ -19,7 +19,8 @@ struct FileContent {
 // and a full disk leaves none. A file that is a mount itself is written in place, behind all others. Folders are made. What is no regular file
 // (a pipe) is written to directly, and so is what is open already (/dev/stdout, /proc/self/fd/3), whatever it is; one that nobody reads for ten
 // seconds is an error. What a run that was killed in the middle of it has left beside a target is removed. A path that is given twice gets the later
-// content. `before_renaming` is the last that can fail it all. Errors: conflict (a folder stands there by now), denied, internal, its own.
+// content, what is written to directly gets both. `before_renaming` is the last that can fail it all. Errors: conflict (a folder stands there by
+// now), denied, internal, its own.
 Result<void> write_together(const std::vector<FileContent>& files, const std::function<Result<void>()>& before_renaming = {});
 
 }  // namespace trainstep::step

@@ -14,6 +14,7 @@
 #include <map>
 
 #include "base/fd.h"
+#include "base/frozen.h"
 #include "base/links.h"
 #include "base/mount.h"
 #include "base/sticky.h"
@@ -73,6 +74,8 @@ Result<void> check_writable(std::string_view name, const fs::path& place) {
   TRY(check_names(name, place, folder));
   if (stays_anothers(place))
     return input_error(fmt::format("{}: {} is another user's, and only its owner may replace it there; give another path", name, place.string()));
+  if (is_frozen(place))
+    return input_error(fmt::format("{}: {}, or its folder, takes no change (chattr +i or +a); give another path", name, place.string()));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return input_error(fmt::format("{}: no right to write into the folder {}; give another path", name, folder.string()));
   return try_file(name, folder);

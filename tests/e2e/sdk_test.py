@@ -72,6 +72,18 @@ def test_function_trains_here_and_hands_back_model_metrics_and_report(script, tm
     assert left_of(tmp_path) == []
 
 
+def test_result_does_not_show_the_report_of_a_later_run_in_its_folder(script, tmp_path):
+    script(TRAIN + """
+    first = trainstep.run(train, {"epochs": 1}, folder="here")
+    trainstep.run(train, {"epochs": 2}, folder="here")
+    page = first._repr_html_()
+    assert "is the report of a later run" in page and first.run_id in page and "iframe" not in page
+    first.report.unlink()
+    page = first._repr_html_()
+    assert "cannot be read" in page and first.run_id in page
+    """)
+
+
 def test_sample_of_mpi_trains_on_two_ranks(script, python_of):
     sample = (SAMPLES / "mpi/train.py").read_text(encoding="utf-8")
     output = script(f"""

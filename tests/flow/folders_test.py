@@ -251,6 +251,48 @@ def test_that_a_failed_run_cannot_write_its_outputs_is_told(run, namespace, smal
     assert re.search(r"cannot write .*metrics\.json: No space left on device; what lies at the outputs' paths is not of this run", said)
 
 
+@pytest.fixture
+def frozen(tmp_path):
+    """Freezes a path by its attributes, until the test ends."""
+    if os.getuid() != 0:
+        pytest.fail("attributes of files can only be set by root: run this as root")
+    paths = []
+
+    def frozen(path, attribute):
+        subprocess.run(["chattr", f"+{attribute}", path], check=True)
+        paths.append((attribute, path))
+
+    yield frozen
+    for attribute, path in reversed(paths):
+        subprocess.run(["chattr", f"-{attribute}", path], check=True)
+
+
+@pytest.mark.parametrize("attribute", ["i", "a"])
+@pytest.mark.parametrize("place", ["metrics.json", "."])
+def test_what_takes_no_change_is_no_place_for_an_output_and_nothing_begins(run, frozen, tmp_path, attribute, place):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "metrics.json").write_text("{}")
+    frozen(out / place, attribute)
+    code, said = run(f"echo >{tmp_path}/begun", "--metrics", out / "metrics.json")
+    assert code == 2 and "metrics" in said, said
+    assert not (tmp_path / "begun").exists()
+
+
+def test_a_file_that_takes_no_change_by_now_fails_the_run_before_the_model_is_there(run, frozen, tmp_path):
+    (tmp_path / "metrics.json").write_text("{}")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/weights").write_text("older")
+    script = f"mkdir $0; echo new >$0/weights; chattr +i {tmp_path}/metrics.json"
+    try:
+        code, said = run(script, "--model-dir", "model", "--metrics", "metrics.json", "--run-dir", "run")
+    finally:
+        subprocess.run(["chattr", "-i", tmp_path / "metrics.json"], check=True)
+    assert code == 3 and "metrics.json: Operation not permitted" in said, said
+    assert (tmp_path / "model/weights").read_text() == "older"
+    assert not list(tmp_path.glob("*.tstep"))
+
+
 def test_a_folder_of_a_containers_image_is_replaced_as_any_other(run, namespace, tmp_path):
     for name in ("image", "layers", "root"):
         (tmp_path / name).mkdir()

@@ -61,6 +61,19 @@ def test_metrics_to_an_open_file_are_appended_to_it(run, tmp_path, target, wrapp
     assert target == "/dev/fd/7" or "loss=1" in text
 
 
+def test_what_is_open_already_takes_several_outputs_and_the_record(run, tmp_path):
+    (tmp_path / "log").write_text("before\n")
+    words = ["--metrics", "/dev/stdout", "--results", "/dev/stdout", "--record", "/dev/stdout"]
+    done = run(*program("echo loss=1"), *words, wrapper='exec "$@" >>log')
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "log").read_text()
+    assert text.startswith("before\n")
+    assert [json.loads(found) for found in re.findall(r"^{$.*?^}$|^{}$", text, re.MULTILINE | re.DOTALL)] == [{"loss": 1}, {}]
+    assert '"event":"end"' in text and "loss=1" in text
+    refused = run(*program("echo loss=1"), "--exit-code-file", "/dev/stdout", wrapper='exec "$@" >>log')
+    assert refused.returncode == 2 and b"/dev/stdout is open already" in refused.stderr
+
+
 def test_a_reader_that_leaves_does_not_end_the_training(run, tmp_path):
     done = run(*program("seq 300000; echo loss=1"), "--metrics", "metrics.json", wrapper='"$@" | head -1; exit ${PIPESTATUS[0]}')
     assert done.returncode == 0

@@ -168,6 +168,11 @@ TEST_CASE("variables tell which texts are to be looked for") {
   // Text that says itself what it is.
   CHECK(secrets_in("config", R"({"password": "hunter22", "epochs": 3})") == std::vector<std::string>{"hunter22"});
   CHECK(secrets_in("options", "--token hunter22 --epochs 3") == std::vector<std::string>{"hunter22"});
+  CHECK(secrets_in("AUTHORIZATION", "Bearer abcdefgh") == std::vector<std::string>{"Bearer abcdefgh", "abcdefgh"});
+  CHECK(secrets_in("REGISTRY_AUTH", "svc:hunter22") == std::vector<std::string>{"svc:hunter22", "hunter22"});
+  CHECK(secrets_in("API_TOKENS", "abcdefgh,short,ijklmnop") == std::vector<std::string>{"abcdefgh,short,ijklmnop", "abcdefgh", "ijklmnop"});
+  CHECK(secrets_in("TOKEN", "\"abcdefgh\"") == std::vector<std::string>{"\"abcdefgh\"", "abcdefgh"});
+  CHECK(secrets_in("PASSWORD", "correct horse battery staple") == std::vector<std::string>{"correct horse battery staple"});
   // A log has lines.
   CHECK(secrets_in("SSH_KEY", "-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n") ==
         std::vector<std::string>{"-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n", "-----BEGIN KEY-----", "c2VjcmV0IG9mIG1pbmU"});

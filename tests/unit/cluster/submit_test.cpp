@@ -352,7 +352,7 @@ TEST_CASE_METHOD(Server, "a create of which only a gateway has spoken may have m
   submit();
   REQUIRE(result);
   REQUIRE(*result);
-  CHECK(std::ranges::count(asked, "POST") <= 6);
+  CHECK(std::ranges::count(asked, "POST") <= 7);
 }
 
 TEST_CASE_METHOD(Server, "what a gateway refuses again and again is a refusal, for all that is known, as is no right to create") {
