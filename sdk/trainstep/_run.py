@@ -52,6 +52,7 @@ class Run:
         self.run_id = run_id
         self.folder = folder
         self._process = process
+        self._owner = os.getpid()
         self._ended = ended
         self._model = model
         self._specification = specification
@@ -61,18 +62,27 @@ class Run:
         self._read = 0  # bytes of the log that have been shown
 
     def __repr__(self) -> str:
+        if os.getpid() != self._owner:
+            return f"<Run {self.run_id} in {self.folder}: of process {self._owner}>"
         code = self._process.poll()
         return f"<Run {self.run_id} in {self.folder}: {'running' if code is None else f'ended with exit code {code}'}>"
 
     @property
     def done(self) -> bool:
+        self._check_owner()
         return self._process.poll() is not None
+
+    def _check_owner(self) -> None:
+        """After a fork the step is still the parent's: to the child its end looks like one that nobody knows of."""
+        if os.getpid() != self._owner:
+            raise RuntimeError(f"process {self._owner} has begun this run, and this is another one: only there can it be waited for, followed or stopped")
 
     def follow(self, *, bar: bool = True) -> Result:
         """Shows the log from where it was left, to the end; the result. KeyboardInterrupt only looks away: the step runs on.
 
         TrainstepError: the step did not succeed.
         """
+        self._check_owner()
         display = Display(bar, str(self.folder / "log.jsonl"))
         try:
             while self._process.poll() is None:
@@ -88,6 +98,7 @@ class Run:
 
     def result(self) -> Result:
         """Waits for the end, silently. TrainstepError: the step did not succeed; its message is the program's."""
+        self._check_owner()
         code = self._ended.of(self._process.wait()) or 0
         if self._stopped and code == -self._cancel:  # before it heard of signals, and had begun anything
             code = 128 + self._cancel

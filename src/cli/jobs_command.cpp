@@ -168,6 +168,7 @@ class LogReader {
     m_connection.loop.run();
     m_log.writer().finish(for_ever);
     if (m_problem) return std::move(*m_problem);
+    if (m_lost) return Error{ErrorKind::unavailable, "not all of the log could be read"};
     if (!m_streams.empty()) return {};
     return Error{ErrorKind::not_found, fmt::format("{} has no pod of {}", job_name, m_wanted.empty() ? "its primary replica" : m_wanted)};
   }
@@ -205,7 +206,10 @@ class LogReader {
       m_log.output(m_connection.loop.now(), name, lines);
       m_log.commit();
     };
-    sink.lost = [this](const std::string& what) { m_log.say(m_connection.loop.now(), log::Level::warning, what); };
+    sink.lost = [this](const std::string& what) {
+      m_lost = true;
+      m_log.say(m_connection.loop.now(), log::Level::warning, what);
+    };
     sink.complete = [this] {
       if (--m_open == 0) m_connection.loop.stop();
     };
@@ -228,6 +232,7 @@ class LogReader {
   std::string m_trouble;  // of the server, as it was told last
   Loop::TimerId m_silence = 0;
   int m_open = 0;
+  bool m_lost = false;  // lines of it
 };
 
 Result<int> logs(const JobsCommand& command) {

@@ -159,8 +159,14 @@ class LocalRun {
   }
 
   Result<std::vector<std::string>> commit(int guard_fd) {
+    m_backend.ask_before_delivery([this, guard_fd] { return go_on(guard_fd); });
+    TRY(go_on(guard_fd));
+    return m_backend.commit();
+  }
+
+  Result<void> go_on(int guard_fd) {
     m_pipeline.stopped = stopped_meanwhile(guard_fd);
-    if (m_pipeline.stopped == 0) return m_backend.commit();
+    if (m_pipeline.stopped == 0) return {};
     const auto said = result::signal_name(m_pipeline.stopped) + " received: what the training has written is not delivered";
     m_listeners.console().say(m_loop.now(), said);
     return Error{ErrorKind::cancelled, said};

@@ -51,7 +51,7 @@ class ClusterBackend : public run::Backend {
   // When our pod's end began, by the cluster's clock.
   void ends_since(Time time) { m_ends_since = time; }
   // When our pod's SIGKILL comes, by our own clock: what the end of the step still asks of the API server is done, or given up, before.
-  void dies_at(Time time) { m_dies_at = time; }
+  void dies_at(Time time);
   // The pods of a cancelled job still write for their grace: its clean-up waits for their end.
   void await_pods() { m_awaits_pods = true; }
   // The job is another step's: nothing is ever done to it, and its pods need not be visible.
@@ -101,6 +101,7 @@ class ClusterBackend : public run::Backend {
   void list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done);
   void look_for_report(const kinds::PodView& pod);
   void look_at_pods_again(int turn);
+  void pods_refused(int turn, const kube::ApiError& problem);
   void ask_for_job();
   void ask_again();
   void expect_end();
@@ -234,6 +235,7 @@ class ClusterBackend : public run::Backend {
   Loop::TimerId m_pods_timer = 0;
   int m_questions = 0;      // that brought no answer
   int m_vain_looks = 0;     // in a row
+  int m_vain_lists = 0;     // the same of its pods
   int m_end_looks = 0;      // since something of it has ended
   bool m_pod_over = false;  // one of them
   bool m_over = false;      // its status is final

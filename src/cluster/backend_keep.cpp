@@ -33,6 +33,14 @@ bool is_suspended(const Json& job) {
 
 }  // namespace
 
+// Also while it is being removed: what was to be ended by a cancel or a limit, and then the signal came.
+void ClusterBackend::dies_at(Time time) {
+  m_dies_at = time;
+  if (!m_removal_wanted || m_gone || m_keep_timer != 0) return;
+  m_removal_ends.set(time_left() * 3 / 4);
+  m_keep_timer = m_client.loop().after(time_left(), [this] { out_of_time(); });
+}
+
 // Under a second there is none to spare.
 Duration ClusterBackend::time_left() const {
   const auto left = m_dies_at ? std::clamp(std::chrono::duration_cast<Duration>(*m_dies_at - m_client.loop().now()), Duration{0}, usual_grace * 1'000)

@@ -92,7 +92,7 @@ void ClusterBackend::look_again() {
 }
 
 void ClusterBackend::look_again_later(kube::Answer& answer) {
-  const bool hopeless = !answer && answer.error().status != 404;
+  const bool hopeless = !answer && answer.error().status != 404 && answer.error().status != 403 && !kube::says_nothing(answer.error());
   if (hopeless || ++m_vain_looks > most_vain_looks)
     return emit(follow::BackendFailed{answer ? Error{ErrorKind::unavailable, "get " + job_path().describe() + ": the answer is no object"}
                                              : std::move(answer.error().error)});
@@ -115,11 +115,24 @@ void ClusterBackend::look_at_pods_again(int turn) {
       pods_hidden(answer.error());
       return emit(follow::PodsListed{});
     }
-    if (!answer) return emit(follow::BackendFailed{std::move(answer.error().error)});
+    if (!answer) return pods_refused(turn, answer.error());
+    m_vain_lists = 0;
     if (take_list(*answer)) return emit(follow::PodsListed{});
     m_client.loop().cancel(m_look_timer);
     m_look_timer = m_client.loop().after(next_list, [this, turn] { look_at_pods_again(turn); });
   });
+}
+
+// Of a gateway, or of an API server that has just begun: the pods may be there all the same.
+void ClusterBackend::pods_refused(int turn, const kube::ApiError& problem) {
+  if (++m_vain_lists <= most_vain_looks) {
+    m_client.loop().cancel(m_look_timer);
+    m_look_timer = m_client.loop().after(m_client.pause(m_vain_lists), [this, turn] { look_at_pods_again(turn); });
+    return;
+  }
+  if (!m_looks_on) return emit(follow::BackendFailed{problem.error});
+  pods_hidden(problem);
+  emit(follow::PodsListed{});
 }
 
 bool ClusterBackend::take_list(const Json& list) {

@@ -145,10 +145,10 @@ bool Submission::again(std::function<void()> question, std::optional<Duration> f
   return true;
 }
 
-// An API server that has just begun does not know all of its resources yet: it is asked twice.
+// An API server that has just begun does not know all of its resources yet. Who only wants to know need not wait for that.
 void Submission::not_served() {
-  if (!std::exchange(m_asked_twice, true)) {
-    m_timer = m_client.loop().after(look_again, [this] { discover(0); });
+  if (++m_not_served <= (m_depth == Depth::create ? most_odd_answers : 1)) {
+    m_timer = m_client.loop().after(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
     return;
   }
   fail(input_error(fmt::format("distribution_type {}: this cluster serves no {}; is its operator installed? \"Job\" needs none", m_plan.kind,

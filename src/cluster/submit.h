@@ -114,7 +114,7 @@ class Submission {
   int m_creates = 0;  // without a job to show for it
   int m_unauthorized = 0;
   int m_odd_answers = 0, m_odd_creates = 0;
-  bool m_asked_twice = false;  // which resources are served
+  int m_not_served = 0;  // answers that the resource is not
   bool m_checked = false;
   bool m_replaced = false;
   bool m_creating = false;

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/output_links.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/remove_tree.h"
 #include "base/walk_tree.h"
@@ -41,16 +46,13 @@ void lead_to(const fs::path& link, const fs::path& target) {
 
 class Copy {
  public:
-  explicit Copy(fs::path root) : m_root(std::move(root)) {}
+  Copy(fs::path root, const GoOn& go_on) : m_root(std::move(root)), m_go_on(go_on) {}
 
   Result<void> copy(const fs::path& from, const fs::path& to) {
     std::error_code code;
     const auto kind = fs::status(from, code).type();
     if (kind == fs::file_type::regular) {
-      fs::copy_file(from, to, code);
-      std::error_code unknown;  // to libstdc++ a full disk is an error of input or output
-      if (code == std::errc::io_error && fs::space(to.parent_path(), unknown).available < fs::file_size(from, unknown))
-        code = std::make_error_code(std::errc::no_space_on_device);
+      TRY(copy_file(from, to));
     } else if (kind == fs::file_type::directory && fs::is_symlink(from)) {
       const auto target = fs::canonical(from, code);
       if (!code && lies_in(target, m_root)) fs::create_symlink(target.lexically_relative(from.parent_path()), to, code);
@@ -67,7 +69,25 @@ class Copy {
   }
 
  private:
+  [[nodiscard]] Result<void> copy_file(const fs::path& from, const fs::path& to) const {
+    constexpr std::size_t at_once = std::size_t{256} << 20U;
+    const Fd in(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat found{};
+    if (!in || ::fstat(in.get(), &found) != 0) return file_error("copy", from, errno);
+    const Fd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!out) return file_error("copy", from, errno);
+    while (true) {
+      const auto count = ::sendfile(out.get(), in.get(), nullptr, at_once);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return file_error("copy", from, errno);
+      if (count == 0) break;
+      if (m_go_on) TRY(m_go_on());
+    }
+    return ::fchmod(out.get(), found.st_mode & 07777U) == 0 ? Result<void>() : file_error("copy", from, errno);
+  }
+
   fs::path m_root;
+  const GoOn& m_go_on;
 };
 
 }  // namespace
@@ -86,7 +106,7 @@ bool leads_to_vanishing(const fs::path& tree, const Vanishes& vanishes) {
   });
 }
 
-Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes) {
+Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes, const GoOn& go_on) {
   std::error_code code;
   const auto root = fs::canonical(tree, code);
   if (code || fs::is_symlink(tree, code) || !fs::is_directory(root, code)) return {};
@@ -96,14 +116,14 @@ Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes) {
     if (lies_in(to, root))
       lead_to(link, to.lexically_relative(link.parent_path()));
     else if (fs::exists(to, code) && vanishes && vanishes(to))
-      TRY(replace_by_copy(link));
+      TRY(replace_by_copy(link, go_on));
     else if (fs::exists(to, code) && fs::read_symlink(link, code).is_relative())
       lead_to(link, to);
   }
   return {};
 }
 
-Result<void> replace_by_copy(const fs::path& link) {
+Result<void> replace_by_copy(const fs::path& link, const GoOn& go_on) {
   std::error_code code;
   const auto at = fs::canonical(link.parent_path(), code) / link.filename();
   const auto from = code ? fs::path() : fs::canonical(link, code);
@@ -111,7 +131,7 @@ Result<void> replace_by_copy(const fs::path& link) {
   if (lies_in(at, from) || is_made_up(from))
     return input_error(fmt::format("{} is a link to {}, which is no output; write the files themselves there", link.string(), from.string()));
   const fs::path beside = at.string() + ".trainstep";
-  auto copied = Copy(from).copy(from, beside);
+  auto copied = Copy(from, go_on).copy(from, beside);
   if (copied) fs::remove(at, code);  // no folder takes the place of a link
   if (copied && !code) fs::rename(beside, at, code);
   if (!copied) static_cast<void>(remove_tree(beside));  // in the next run's way it is told

@@ -15,9 +15,12 @@ using Vanishes = std::function<bool(const std::filesystem::path& path)>;
 // What the kernel makes up as it is read, in /proc and /sys: it has no end, and is never the same twice.
 bool is_made_up(const std::filesystem::path& path);
 
+// Asked while files are copied, every few hundred megabytes: an error ends it.
+using GoOn = std::function<Result<void>()>;
+
 // Of the links in `tree`, a folder: what leads into it becomes relative, so that the folder can be moved. What leads to something that vanishes
-// becomes a copy of it. What leads elsewhere becomes absolute; what leads nowhere stays. Errors: denied, internal.
-Result<void> settle_links(const std::filesystem::path& tree, const Vanishes& vanishes);
+// becomes a copy of it. What leads elsewhere becomes absolute; what leads nowhere stays. Errors: denied, internal, that of `go_on`.
+Result<void> settle_links(const std::filesystem::path& tree, const Vanishes& vanishes, const GoOn& go_on = {});
 
 // Whether a link in `tree`, or `tree` itself as one, leads to something that vanishes.
 bool leads_to_vanishing(const std::filesystem::path& tree, const Vanishes& vanishes);
@@ -25,6 +28,6 @@ bool leads_to_vanishing(const std::filesystem::path& tree, const Vanishes& vanis
 // Puts a copy of what the link leads to in its place. Links in a folder that is copied: those to files become files, those to folders stay where they
 // lead into it, others are left out, as is what is neither file nor folder. Errors: input (the link leads to a folder in which it lies itself, or to
 // what is no file on a disk), denied, internal (no space); the link is there as it was.
-Result<void> replace_by_copy(const std::filesystem::path& link);
+Result<void> replace_by_copy(const std::filesystem::path& link, const GoOn& go_on = {});
 
 }  // namespace trainstep

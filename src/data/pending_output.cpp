@@ -169,7 +169,7 @@ Result<void> PendingOutput::check_kept() const {
                fmt::format("{} was removed while {} was written in it; what is there now is not the whole", m_folder.string(), m_target.string())};
 }
 
-Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) {
+Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, const GoOn& go_on) {
   TRY(check_kept());
   if (const auto now = moved_folder(m_held, m_folder); !now.empty())
     return Error{ErrorKind::conflict,
@@ -177,10 +177,11 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) 
                              m_target.string(), (m_inside ? now : now.parent_path()).string())};
   std::error_code code;
   if (!fs::exists(fs::symlink_status(m_path, code))) return std::optional<fs::path>();
-  if (fs::is_symlink(m_path, code)) TRY(settle_link());
+  if (fs::is_symlink(m_path, code)) TRY(settle_link(go_on));
   const auto here = fs::canonical(m_folder, code);
   const auto older = fs::weakly_canonical(m_target, code);
-  TRY(settle_links(m_path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }));
+  TRY(settle_links(m_path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }, go_on));
+  if (go_on) TRY(go_on());
   if (m_inside) return commit_inside();
   if (m_over) return commit_over();
   ASSIGN(auto aside, make_way());
@@ -193,11 +194,11 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes) 
 }
 
 // The output is a link. What it leads to beside itself is the output; what lies elsewhere may change or go, and is copied.
-Result<void> PendingOutput::settle_link() {
+Result<void> PendingOutput::settle_link(const GoOn& go_on) {
   std::error_code code;
   const auto to = fs::canonical(m_path, code);
   if (code) return cannot("read", m_path, code.value());
-  if (to.parent_path() != fs::canonical(m_path.parent_path(), code)) return replace_by_copy(m_path);
+  if (to.parent_path() != fs::canonical(m_path.parent_path(), code)) return replace_by_copy(m_path, go_on);
   fs::remove(m_path, code);
   return move(to, m_path);
 }

@@ -45,15 +45,16 @@ class PendingOutput {
   // way is replaced, and so is a folder that holds exactly what an earlier commit has put there, or nothing. Any other folder is moved aside, never
   // removed; of one that is a mount, only the entries whose names are taken. A file that is a mount is written anew in place. → where that lies now.
   // Errors: denied, internal, input (a link that is no output), conflict (check_kept(), or a folder above was renamed: the target's path leads
-  // elsewhere); what was at the target is there as it was, if it is no mount.
-  Result<std::optional<std::filesystem::path>> commit(const Vanishes& vanishes = {});
+  // elsewhere), that of `go_on`, which is asked once more when nothing but the move is left; what was at the target is there as it was, if it is no
+  // mount.
+  Result<std::optional<std::filesystem::path>> commit(const Vanishes& vanishes = {}, const GoOn& go_on = {});
   // After that: what of the replaced folder could not be removed, and why, for people. Empty: nothing.
   [[nodiscard]] const std::string& unremoved() const { return m_unremoved; }
 
  private:
   PendingOutput() = default;
   Result<void> settle_accounts(const std::string& owner);
-  Result<void> settle_link();
+  Result<void> settle_link(const GoOn& go_on);
   [[nodiscard]] bool known() const;
   Result<std::optional<std::filesystem::path>> make_way();
   Result<void> replace();

@@ -12,7 +12,6 @@ namespace {
 
 constexpr Duration first_pause{250};
 constexpr Duration longest_pause{30'000};
-constexpr Duration longest_floor{3'600'000};
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
@@ -61,11 +60,11 @@ std::optional<Duration> retry_after(const Response& response, Time now) {
   const auto header = response.header("Retry-After");
   if (!header) return std::nullopt;
   const auto text = trim(*header);
-  if (const auto seconds = number(text)) return std::min(Duration(std::chrono::seconds(*seconds)), longest_floor);
+  if (const auto seconds = number(text)) return std::min(Duration(std::chrono::seconds(*seconds)), longest_wish);
   const auto date = http_date(text);
   if (!date) return std::nullopt;
   const auto sent = http_date(trim(response.header("Date").value_or("")));
-  return std::clamp(*date - sent.value_or(now), Duration(0), longest_floor);
+  return std::clamp(*date - sent.value_or(now), Duration(0), longest_wish);
 }
 
 }  // namespace trainstep::http

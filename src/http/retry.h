@@ -16,8 +16,11 @@ Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& 
 // The server's clock, by its Date header (whole seconds); none: it has sent none.
 std::optional<Time> server_time(const Response& response);
 
-// Retry-After in seconds or as an HTTP date, which counts from the answer's own Date if it has one, else from `now`. At most an hour: no server may
-// silence us for good. Absent or unreadable: none.
+// So much of a server's Retry-After counts: whoever waits for it must see that it is well again.
+inline constexpr Duration longest_wish{30'000};
+
+// Retry-After in seconds or as an HTTP date, which counts from the answer's own Date if it has one, else from `now`. At most longest_wish. Absent or
+// unreadable: none.
 std::optional<Duration> retry_after(const Response& response, Time now);
 
 }  // namespace trainstep::http

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "http/retry.h"
 
 namespace trainstep::kube {
 namespace {
@@ -122,7 +123,7 @@ ApiError api_error(const std::string& what, int status, const std::string& body,
   if (const auto* details = find(*read, "details"); details != nullptr && details->is_object()) result.details = *details;
   if (!retry_after && result.details.is_object()) {
     if (const auto* seconds = find(result.details, "retryAfterSeconds"); seconds != nullptr && seconds->is_number_unsigned())
-      result.retry_after = std::chrono::seconds(std::min<std::uint64_t>(seconds->get<std::uint64_t>(), 3600));
+      result.retry_after = std::min<Duration>(std::chrono::seconds(std::min<std::uint64_t>(seconds->get<std::uint64_t>(), 3600)), http::longest_wish);
   }
   const auto message = text_of(*read, "message");
   auto shown = without_object(message, result.details);

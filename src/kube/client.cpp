@@ -15,11 +15,10 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration try_limit{36'000};
-constexpr int patience = 8;               // refusals of who was let in before: a minute
-constexpr int most_moments = 7;           // conflicts and refusals that may be of the moment: half a minute
-constexpr Duration longest_wish{30'000};  // an API server's Retry-After, whatever it says: a step that waits must see that it is well again
-constexpr Duration short_pause{5'000};    // one that need not be told of
-constexpr int most_doubts = 5;            // that something is not there which must be: some ten seconds
+constexpr int patience = 8;             // refusals of who was let in before: a minute
+constexpr int most_moments = 7;         // conflicts and refusals that may be of the moment: half a minute
+constexpr Duration short_pause{5'000};  // one that need not be told of
+constexpr int most_doubts = 5;          // that something is not there which must be: some ten seconds
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
@@ -205,9 +204,6 @@ void Client::cancel(CallId id) {
   m_troubles.forget(&call);
 }
 
-Duration Client::pause(int tries, std::optional<Duration> floor) {
-  if (floor) floor = std::min(*floor, longest_wish);
-  return http::retry_pause(tries, floor, m_random);
-}
+Duration Client::pause(int tries, std::optional<Duration> floor) { return http::retry_pause(tries, floor, m_random); }
 
 }  // namespace trainstep::kube

@@ -14,7 +14,7 @@ constexpr Duration steady_after{30'000};  // a connection that lived so long is 
 constexpr Duration very_short{1'000};     // as client-go counts: such a connection without an event is none
 constexpr int quiet_limit = 2;            // connections without an event in a row, before what there is is listed again
 constexpr int patience = 20;              // refusals in a row: some five minutes
-constexpr int first_patience = 5;         // refusals of one that has never watched: a gateway's 404, say
+constexpr int first_patience = 7;         // refusals of one that has never watched: a gateway's 404, say
 constexpr int vain_limit = 2;             // failures at one version, before the place counts as lost
 constexpr int most_stale = 6;             // lists in a row that are older than what has been seen: half a minute
 // API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has done so and is silent for long is not there any more.

@@ -126,7 +126,7 @@ class LocalBackend::Impl {
   void on_unfinished(Unfinished call) { m_unfinished = std::move(call); }
 
   Result<std::vector<run::OutputFound>> collect();
-  Result<std::vector<std::string>> commit() { return m_outputs.commit(); }
+  Result<std::vector<std::string>> commit(const GoOn& go_on) { return m_outputs.commit(go_on); }
   [[nodiscard]] std::vector<std::string> left_behind() const { return m_outputs.left_behind(); }
   Result<void> remove_temporary();
 
@@ -427,7 +427,7 @@ void LocalBackend::stop(const follow::StopMember& order) { m_impl->stop(order); 
 void LocalBackend::hold_output(Pressure pressure) { m_impl->hold_output(pressure); }
 void LocalBackend::on_unfinished(Unfinished call) { m_impl->on_unfinished(std::move(call)); }
 Result<std::vector<run::OutputFound>> LocalBackend::collect() { return m_impl->collect(); }
-Result<std::vector<std::string>> LocalBackend::commit() { return m_impl->commit(); }
+Result<std::vector<std::string>> LocalBackend::commit() { return m_impl->commit(m_go_on); }
 Result<void> LocalBackend::remove_temporary() { return m_impl->remove_temporary(); }
 std::vector<std::string> LocalBackend::left_behind() const { return m_impl->left_behind(); }
 std::vector<std::string> LocalBackend::member_names() const { return m_impl->names(); }

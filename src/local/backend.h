@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/poll_loop.h"
+#include "data/output_links.h"
 #include "plan/plan.h"
 #include "process/child.h"
 #include "run/backend.h"
@@ -47,6 +48,8 @@ class LocalBackend : public run::Backend {
   void on_unfinished(Unfinished call) override;
   Result<std::vector<run::OutputFound>> collect() override;
   Result<std::vector<std::string>> commit() override;
+  // Before commit(): asked while what is delivered is copied, and before the first output is put to its place. Its error is commit()'s.
+  void ask_before_delivery(GoOn go_on) { m_go_on = std::move(go_on); }
 
   // Where outputs lie that were written but never committed, a sentence for each.
   [[nodiscard]] std::vector<std::string> left_behind() const;
@@ -59,6 +62,7 @@ class LocalBackend : public run::Backend {
  private:
   class Impl;
   std::unique_ptr<Impl> m_impl;
+  GoOn m_go_on;
 };
 
 }  // namespace trainstep::local

@@ -126,13 +126,14 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
   return outputs;
 }
 
-Result<std::vector<std::string>> RunOutputs::commit() {
+Result<std::vector<std::string>> RunOutputs::commit(const GoOn& go_on) {
   std::vector<std::string> told;
+  auto ask = go_on;  // once an output is in its place, the others follow
   for (const auto& [name, found] : m_to_commit) {
     auto& pending = m_pending.at(name);
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
-    const auto placed = pending.commit(what_vanishes());
+    const auto placed = pending.commit(what_vanishes(), std::exchange(ask, GoOn()));
     if (!placed) {  // the disk is full, say: what could not be copied stays with the rest
       if (leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();
       return placed.error();

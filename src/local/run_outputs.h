@@ -50,7 +50,7 @@ class RunOutputs {
   Result<std::vector<run::OutputFound>> collect();
   // Those that were collected, to their places; sentences about what was there. Errors: conflict (it has changed since), those of
   // PendingOutput::commit().
-  Result<std::vector<std::string>> commit();
+  Result<std::vector<std::string>> commit(const GoOn& go_on);
   // Where outputs lie that were written but never committed, a sentence for each.
   [[nodiscard]] std::vector<std::string> left_behind() const;
 

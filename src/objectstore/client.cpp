@@ -103,6 +103,8 @@ void Client::send_signed(CallId id, Result<Keys> keys) {
     if (!body) return finish(id, StoreError{in_context(call.what, std::move(body.error())), 0, {}});
     sent.body = std::move(*body);
     if (call.compares) call.sent_md5 = md5_hex(sent.body);
+    // A bucket that keeps its objects for a time (Object Lock) takes none without it (Amazon S3 API Reference, PutObject).
+    if (const auto digest = from_hex(call.sent_md5); call.compares && digest) sent.headers.push_back({"Content-MD5", encode_base64(*digest)});
   }
   call.keys = std::move(*keys);
   call.region = store.region;

@@ -24,6 +24,8 @@ struct Looking {
   int absences = 0;                    // so many answers to who asks for the job are that there is none
   std::optional<Reply> by_name;        // … and then this one; unset: as it is
   std::string list_version = "9";
+  std::deque<Reply> refused_pods;  // answers to who lists them
+  int listed = 0, failed = 0;
   Reply::End watches = Reply::End::open;
   int gone = 0, pods_seen = 0, pods_gone = 0, asked = 0;
   std::vector<kinds::Judgement> seen;
@@ -45,6 +47,11 @@ struct Looking {
       if (job.is_null() || unknown) return refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
       return Reply::text(to_text(job));
     }
+    if (path.ends_with("/pods") && !refused_pods.empty() && backend) {
+      auto reply = refused_pods.front();
+      refused_pods.pop_front();
+      return reply;
+    }
     Json items = Json::array();
     if (path.ends_with("/jobs") && !job.is_null() && !(stale_jobs > 0 && stale_jobs-- > 0)) items.push_back(job);
     if (path.ends_with("/pods") && !pod.is_null() && !(stale_pods > 0 && stale_pods-- > 0)) items.push_back(pod);
@@ -57,6 +64,8 @@ struct Looking {
       if (const auto* state = std::get_if<follow::JobSeen>(&event.what)) seen.push_back(state->judgement);
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
       if (std::holds_alternative<follow::PodSeen>(event.what)) ++pods_seen;
+      if (std::holds_alternative<follow::PodsListed>(event.what)) ++listed;
+      if (std::holds_alternative<follow::BackendFailed>(event.what)) ++failed;
       if (std::holds_alternative<follow::PodGone>(event.what)) ++pods_gone;
     });
     h.loop.run(length);
@@ -149,4 +158,27 @@ TEST_CASE_METHOD(Looking, "what is older than what was seen is not told: no end 
   job.erase("status");
   h.loop.run(10s);
   CHECK(seen.size() == before);
+}
+
+TEST_CASE_METHOD(Looking, "refused lists of pods, when the job has ended, are asked for again: for a minute they say nothing of the pods") {
+  follow(5s);
+  const auto reply = GENERATE(refusal(403, "Forbidden", R"(pods is forbidden: User "x" cannot list resource "pods")"),
+                              Reply::text("<html>not found</html>", 404), Reply::text("", 302));
+  const bool for_ever = GENERATE(true, false);
+  refused_pods.assign(for_ever ? 1'000 : 4, reply);
+  backend->look_again();
+  h.loop.run(5min);
+  CHECK(listed == (for_ever ? 0 : 1));
+  CHECK(failed == (for_ever ? 1 : 0));
+}
+
+TEST_CASE_METHOD(Looking, "refused looks at the job, when its pods have ended, are asked for again") {
+  follow(5s);
+  by_name = GENERATE(refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot get resource "jobs")"), Reply::text("<html>", 404),
+                     Reply::text("", 302));
+  h.loop.after(4s, [this] { by_name.reset(); });
+  backend->look_again();
+  h.loop.run(5min);
+  CHECK(listed == 1);
+  CHECK(failed == 0);
 }

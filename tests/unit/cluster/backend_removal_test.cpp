@@ -32,7 +32,7 @@ struct Removal {
   std::vector<std::string> asked, told;
   int gone = 0, followed = 0, spared = 0;
   std::optional<Error> failed;
-  Time begun;
+  Time begun, failed_at;
   Json found = job("u", "5");
   std::function<void()> meanwhile = [] {};  // before the removal
   std::unique_ptr<ClusterBackend> backend;
@@ -61,7 +61,7 @@ struct Removal {
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
       if (std::holds_alternative<follow::JobFollowed>(event.what)) ++followed;
       if (const auto* job = std::get_if<follow::JobSpared>(&event.what)) spared += job->judgement.state == kinds::Judgement::State::succeeded ? 1 : 0;
-      if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error;
+      if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error, failed_at = h.loop.now();
     });
     h.loop.run(1s);
   }
@@ -362,6 +362,20 @@ TEST_CASE_METHOD(Removal, "a webhook that refuses is believed, an authorizer aft
   }
   CHECK(gone == 0);
   CHECK(failed);
+}
+
+TEST_CASE_METHOD(Removal, "a signal that comes while a job is being removed binds that to the grace of the step's pod") {
+  const bool away = GENERATE(true, false);
+  if (!away) answers.assign(500, refusal(503, "ServiceUnavailable", "later"));
+  watch();
+  backend->remove_job({true, false});
+  h.loop.run(2s);
+  CHECK_FALSE(failed);
+  const auto signalled = h.loop.now();
+  backend->dies_at(signalled + 8s);
+  h.loop.run(2min);
+  REQUIRE(failed);
+  CHECK(failed_at - signalled < 8s);
 }
 
 TEST_CASE_METHOD(Removal, "a server that is away is waited for") {

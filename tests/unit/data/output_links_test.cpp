@@ -80,3 +80,24 @@ TEST_CASE("a link that leads to what holds it, or to what has no end, is no outp
   CHECK_THAT(copied.error().message, Catch::Contains("which is no output"));
   CHECK(fs::is_symlink(link));
 }
+
+TEST_CASE("a copy ends where nobody wants it any more, and the link is there as it was") {
+  const TempDir folder;
+  const auto root = fs::canonical(folder.path());
+  const auto model = root / "model";
+  write(root / "going/weights", "w");
+  fs::create_directory(model);
+  fs::create_symlink(root / "going/weights", model / "weights");
+  int asked = 0;
+  const auto settled = settle_links(
+      model, [&](const fs::path& path) { return path == root / "going/weights"; },
+      [&]() -> Result<void> {
+        ++asked;
+        return Error{ErrorKind::cancelled, "stopped"};
+      });
+  REQUIRE_FALSE(settled);
+  CHECK(settled.error().kind == ErrorKind::cancelled);
+  CHECK(asked == 1);
+  CHECK(fs::is_symlink(model / "weights"));
+  CHECK(std::distance(fs::directory_iterator(model), fs::directory_iterator()) == 1);
+}

@@ -429,3 +429,18 @@ TEST_CASE("on a mounted folder the entries of the run before give way to the nex
   });
   CHECK(said == (beside ? "| 1of3 2of3 3of3 | 1of2 2of2 | .trainstep 3of3 README new " : "| | | new "));
 }
+
+TEST_CASE("whoever stops a run until the output is moved gets no new one, and the older one stays") {
+  const TempDir folder;
+  const auto target = folder.path() / "model";
+  write(target / "weights", "older");
+  {
+    auto output = opened(target);
+    write(output.path() / "weights", "new");
+    const auto committed = output.commit({}, []() -> Result<void> { return Error{ErrorKind::cancelled, "stopped"}; });
+    REQUIRE_FALSE(committed);
+    CHECK(committed.error().kind == ErrorKind::cancelled);
+  }
+  CHECK(contents(target / "weights") == "older");
+  CHECK_FALSE(fs::exists(folder.path() / "model.~1~"));
+}
