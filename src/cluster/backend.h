@@ -101,6 +101,7 @@ class ClusterBackend : public run::Backend {
   void list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done);
   void look_for_report(const kinds::PodView& pod);
   void look_at_pods_again(int turn);
+  [[nodiscard]] bool is_behind(const Json& list);
   void pods_refused(int turn, const kube::ApiError& problem);
   void ask_for_job();
   void ask_again();
@@ -236,6 +237,7 @@ class ClusterBackend : public run::Backend {
   int m_questions = 0;      // that brought no answer
   int m_vain_looks = 0;     // in a row
   int m_vain_lists = 0;     // the same of its pods
+  int m_old_lists = 0;      // of them, older than the job
   int m_end_looks = 0;      // since something of it has ended
   bool m_pod_over = false;  // one of them
   bool m_over = false;      // its status is final

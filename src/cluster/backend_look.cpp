@@ -15,6 +15,7 @@ namespace {
 constexpr Duration end_is_told{10'000};
 constexpr int most_end_looks = 8;  // after some 40 minutes the watches' own renewal has to do
 constexpr Duration next_list{1'000};
+constexpr int most_old_lists = 5;
 constexpr int most_vain_looks = 8;  // answers in a row that are no API server's: a minute
 // One API server may be behind another: a job is gone when so many answers in a row say so, a pod when so many lists do not hold it.
 constexpr int absences_believed = 3;
@@ -117,10 +118,17 @@ void ClusterBackend::look_at_pods_again(int turn) {
     }
     if (!answer) return pods_refused(turn, answer.error());
     m_vain_lists = 0;
-    if (take_list(*answer)) return emit(follow::PodsListed{});
+    const bool whole = take_list(*answer);
+    if (whole && !is_behind(*answer)) return emit(follow::PodsListed{});
     m_client.loop().cancel(m_look_timer);
     m_look_timer = m_client.loop().after(next_list, [this, turn] { look_at_pods_again(turn); });
   });
+}
+
+// An API server that does not know of the job's end yet need not know its pods. Versions of two resources are only mostly of one count.
+bool ClusterBackend::is_behind(const Json& list) {
+  if (m_looks_on) return false;
+  return kube::is_older_version(text(metadata_of(list), "resourceVersion"), m_version) && ++m_old_lists <= most_old_lists;
 }
 
 // Of a gateway, or of an API server that has just begun: the pods may be there all the same.

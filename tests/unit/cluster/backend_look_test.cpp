@@ -182,3 +182,21 @@ TEST_CASE_METHOD(Looking, "refused looks at the job, when its pods have ended, a
   CHECK(listed == 1);
   CHECK(failed == 0);
 }
+
+TEST_CASE_METHOD(Looking, "a list of pods that is older than the job's end is asked for again, for some seconds") {
+  stale_pods = 100;
+  list_version = "9";
+  follow(5s);
+  CHECK(pods_seen == 0);
+  job["metadata"]["resourceVersion"] = "20";
+  const bool for_ever = GENERATE(true, false);
+  if (!for_ever)
+    h.loop.after(3s, [this] {
+      stale_pods = 0;
+      list_version = "21";
+    });
+  backend->look_again();
+  h.loop.run(1min);
+  CHECK(listed == 1);
+  CHECK((pods_seen > 0) == !for_ever);
+}
