@@ -35,8 +35,8 @@ inline constexpr std::string_view launcher_config = "kfp-launcher";
 // nothing, too: KFP's defaults count. Errors: unavailable.
 void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done);
 
-// Where what a training has delivered lies, for messages: the addresses of its outputs, and the job's own prefix, where what the step fetches lies, or
-// nothing else.
+// Where what a training has delivered lies, for messages: the addresses of its outputs, and the job's own prefix, where what the step fetches lies,
+// or nothing else.
 std::string delivered_to(const plan::Plan& plan);
 
 }  // namespace trainstep::cluster
