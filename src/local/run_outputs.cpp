@@ -134,8 +134,9 @@ Result<std::vector<std::string>> RunOutputs::commit(const GoOn& go_on) {
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
     const auto placed = pending.commit(what_vanishes(), std::exchange(ask, GoOn()));
-    if (!placed) {  // the disk is full, say: what could not be copied stays with the rest
-      if (leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();
+    if (!placed) {  // the disk is full, say: what could not be copied stays with the rest; what nobody wants does not
+      const bool wanted = placed.error().kind != ErrorKind::cancelled;
+      if (wanted && leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();
       return placed.error();
     }
     const auto& aside = *placed;
