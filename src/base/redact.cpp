@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view mark = "[redacted]";
 constexpr std::size_t shortest_secret = 6;
+constexpr std::size_t longest_authority = 1024;  // a text of megabytes may have an '@' in each of them
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
@@ -91,7 +92,7 @@ void redact_users_of_addresses(std::string& text, std::vector<std::string>* foun
   constexpr std::string_view scheme = "://";
   for (auto at = text.find(scheme); at != std::string::npos; at = text.find(scheme, at + 1)) {
     const auto begin = at + scheme.size();
-    const auto rest = std::string_view(text).substr(begin);
+    const auto rest = std::string_view(text).substr(begin, 2 * longest_authority);
     const auto authority = rest.substr(0, authority_end(rest));
     const auto user = authority.rfind('@');
     if (user == std::string_view::npos || user == 0 || authority.substr(0, user) == mark) continue;
@@ -115,9 +116,11 @@ bool is_host(std::string_view text) {
 void redact_users_of_hosts(std::string& text, std::vector<std::string>* found) {
   for (auto at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
     auto begin = at;
-    while (begin > 0 && std::string_view(" \t\r\n\"'<>/?#,;()[]{}=").find(text[begin - 1]) == std::string_view::npos) --begin;
-    const auto colon = text.find(':', begin);
-    if (colon >= at || colon == begin || colon + 1 == at || !is_host(std::string_view(text).substr(at + 1))) continue;
+    while (begin > 0 && at - begin < longest_authority &&
+           std::string_view(" \t\r\n\"'<>/?#,;()[]{}=").find(text[begin - 1]) == std::string_view::npos)
+      --begin;
+    const auto colon = std::string_view(text).substr(begin, at - begin).find(':');
+    if (colon == std::string_view::npos || colon == 0 || begin + colon + 1 == at || !is_host(std::string_view(text).substr(at + 1))) continue;
     redact_user(text, begin, at - begin, found);
     at = begin + mark.size();
   }

@@ -42,10 +42,17 @@ Fd open_for_writing(const std::string& path) {
   return fd;
 }
 
+// What is open already is written to where it stands, if it is a file: a pipe of somebody else would block.
+std::optional<int> open_file(const std::string& path) {
+  const auto opened = named_descriptor(path);
+  struct stat status{};
+  return opened && ::fstat(*opened, &status) == 0 && S_ISREG(status.st_mode) ? opened : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::vector<std::string> secrets) {
-  const auto opened = named_descriptor(path);
+  const auto opened = open_file(path);
   auto fd = opened ? Fd(::fcntl(*opened, F_DUPFD_CLOEXEC, 3)) : open_for_writing(path);
   if (!fd && errno == ENXIO && is_fifo(path))
     return input_error(fmt::format("--record: {} is a FIFO that nobody reads; begin to read it first, or give a path of a file", path));
