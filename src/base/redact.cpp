@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view mark = "[redacted]";
 constexpr std::size_t shortest_secret = 6;
-constexpr std::size_t longest_authority = 1024;  // a text of megabytes may have an '@' in each of them
+constexpr std::size_t longest_authority = 512;  // a text of megabytes may have one address behind the other
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
@@ -67,13 +67,10 @@ void redact_behind(std::string& text, std::string_view prefix, bool keep) {
 
 bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
 
-void redact_user(std::string& text, std::size_t begin, std::size_t length, std::vector<std::string>* found) {
-  const auto who = std::string_view(text).substr(begin, length);
-  if (found != nullptr) {
-    found->emplace_back(who);
-    if (const auto colon = who.find(':'); colon != std::string_view::npos) found->emplace_back(who.substr(colon + 1));
-  }
-  text.replace(begin, length, mark);
+void note_user(std::string_view who, std::vector<std::string>* found) {
+  if (found == nullptr) return;
+  found->emplace_back(who);
+  if (const auto colon = who.find(':'); colon != std::string_view::npos) found->emplace_back(who.substr(colon + 1));
 }
 
 // "user:p/ss@host": what should be a port is none, and the '@' comes behind the slash. `rest`: behind "://".
@@ -92,11 +89,12 @@ void redact_users_of_addresses(std::string& text, std::vector<std::string>* foun
   constexpr std::string_view scheme = "://";
   for (auto at = text.find(scheme); at != std::string::npos; at = text.find(scheme, at + 1)) {
     const auto begin = at + scheme.size();
-    const auto rest = std::string_view(text).substr(begin, 2 * longest_authority);
+    const auto rest = std::string_view(text).substr(begin, longest_authority);
     const auto authority = rest.substr(0, authority_end(rest));
     const auto user = authority.rfind('@');
     if (user == std::string_view::npos || user == 0 || authority.substr(0, user) == mark) continue;
-    redact_user(text, begin, user, found);
+    note_user(authority.substr(0, user), found);
+    text.replace(begin, user, mark);
   }
 }
 
@@ -114,16 +112,20 @@ bool is_host(std::string_view text) {
 
 // "user:password@proxy:3128", as curl and requests take it, too.
 void redact_users_of_hosts(std::string& text, std::vector<std::string>* found) {
-  for (auto at = text.find('@'); at != std::string::npos; at = text.find('@', at + 1)) {
-    auto begin = at;
-    while (begin > 0 && at - begin < longest_authority &&
-           std::string_view(" \t\r\n\"'<>/?#,;()[]{}=").find(text[begin - 1]) == std::string_view::npos)
-      --begin;
-    const auto colon = std::string_view(text).substr(begin, at - begin).find(':');
-    if (colon == std::string_view::npos || colon == 0 || begin + colon + 1 == at || !is_host(std::string_view(text).substr(at + 1))) continue;
-    redact_user(text, begin, at - begin, found);
-    at = begin + mark.size();
+  std::string result;
+  std::size_t word = 0, copied = 0;
+  auto colon = std::string::npos;  // the first one of the word
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool between = std::string_view(" \t\r\n\"'<>/?#,;()[]{}=").find(text[i]) != std::string_view::npos;
+    if (between) word = i + 1, colon = std::string::npos;
+    if (text[i] == ':' && colon == std::string::npos) colon = i;
+    if (text[i] != '@' || colon == std::string::npos || colon == word || colon + 1 == i || !is_host(std::string_view(text).substr(i + 1))) continue;
+    note_user(std::string_view(text).substr(word, i - word), found);
+    result.append(text, copied, word - copied).append(mark);
+    copied = i;
+    word = i + 1, colon = std::string::npos;
   }
+  if (copied > 0) text = result.append(text, copied);
 }
 
 void redact_users(std::string& text, std::vector<std::string>* found = nullptr) {

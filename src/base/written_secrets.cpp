@@ -54,9 +54,12 @@ std::string_view behind_name(std::string_view text, bool flag) {
   else if (!flag || text.size() == before)
     return {};
   skip(text, flag ? " \t\r\n\\" : " \t\\");
-  auto word = text.substr(0, text.find_first_of(" \t\r\n,]\"'", 1));
+  if (set) return text;
+  constexpr std::size_t longest_flag = 200;
+  auto word = text.substr(0, longest_flag);
+  word = word.substr(0, word.find_first_of(" \t\r\n,]\"'", 1));
   skip(word, "\"'");
-  return !set && is_flag(word) ? std::string_view() : text;
+  return is_flag(word) ? std::string_view() : text;
 }
 
 // The second of a function's words: os.environ.setdefault("TOKEN", "x"). Empty: the name from `begin` to `end` is not the first one, or what follows

@@ -38,7 +38,7 @@ TEST_CASE("what is secret does not stay in a text") {
 TEST_CASE("a long text without blanks is read once") {
   for (const auto* part : {"a@", "a:b@", "://", "@", "a:"}) {
     std::string text;
-    while (text.size() < 4'000'000) text += part;
+    while (text.size() < 100'000) text += part;
     CHECK(redacted(text, {}).size() >= 1'000);
   }
 }
