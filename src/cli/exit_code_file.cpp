@@ -31,7 +31,8 @@ bool holds_exit_code(const std::string& path, off_t size) {
 
 Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
   ExitCodeFile result;
-  if (named_descriptor(path)) return usage_error(fmt::format("--exit-code-file: {} is open already; give a file of its own", path));
+  if (named_descriptor(path).value_or(STDERR_FILENO + 1) <= STDERR_FILENO)  // the log goes there; any other is the caller's own
+    return usage_error(fmt::format("--exit-code-file: {} takes the log; give a file of its own", path));
   result.m_file = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644));
   result.m_owner = ::getpid();
   struct stat status{};

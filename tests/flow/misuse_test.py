@@ -71,7 +71,7 @@ def test_what_is_open_already_takes_several_outputs_and_the_record(run, tmp_path
     assert [json.loads(found) for found in re.findall(r"^{$.*?^}$|^{}$", text, re.MULTILINE | re.DOTALL)] == [{"loss": 1}, {}]
     assert '"event":"end"' in text and "loss=1" in text
     refused = run(*program("echo loss=1"), "--exit-code-file", "/dev/stdout", wrapper='exec "$@" >>log')
-    assert refused.returncode == 2 and b"/dev/stdout is open already" in refused.stderr
+    assert refused.returncode == 2 and b"/dev/stdout takes the log" in refused.stderr
 
 
 def test_a_reader_that_leaves_does_not_end_the_training(run, tmp_path):
