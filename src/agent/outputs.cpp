@@ -53,11 +53,11 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
   result::ReportedOutput found{.name = output.name, .artifact = true, .present = false, .value = {}, .uri = {}};
   auto returned = spec::returned_artifact(executor_output, output.name);
   found.metadata = std::move(returned.metadata);
+  const bool stays = !output.to.in_store() && output.folder_is.empty();  // the step has no place for it
   for (const auto& place : returned.places)
-    if (place != output.path && place.find("://") != std::string::npos) found.uri = place;
+    if (place != output.path && place.find("://") != std::string::npos && (stays || !before.written())) found.uri = place;
   found.present = before.written() || !found.uri.empty();
   std::error_code ignored;
-  const bool stays = !output.to.in_store() && output.folder_is.empty();  // the step has no place for it
   const bool a_text = spec::is_text_at_path(declared(output)) && found.uri.empty() && (stays || !found.present) && before.touched();
   if (!a_text || !fs::is_regular_file(output.path, ignored)) return found;
   if (const auto text = read_regular_file(output.path, largest_value); text && spec::is_text(*text)) found.value = *text;

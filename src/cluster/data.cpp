@@ -76,6 +76,7 @@ Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const r
     auto& found = outputs.emplace_back();
     found.name = bound.name;
     found.artifact = told->artifact;
+    found.metrics = spec::holds_metrics(*output);
     found.present = told->present || !told->metadata.empty();
     found.earlier = !told->present;
     found.metadata = told->metadata;

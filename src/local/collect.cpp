@@ -29,10 +29,12 @@ Result<Json> read_executor_output(const std::string& path) {
 
 void read_artifact(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
   found.artifact = true;
+  found.metrics = spec::holds_metrics(output);
   auto returned = spec::returned_artifact(executor_output, found.name);
   found.metadata = std::move(returned.metadata);
+  const bool delivered = before.written() && !found.step_path.empty();  // to where the step wants it
   for (const auto& place : returned.places) {
-    if (place == found.path) continue;
+    if (place == found.path || delivered) continue;
     found.path = place;
     found.present = place.find("://") != std::string::npos || holds_files(place);
   }

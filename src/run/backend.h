@@ -25,6 +25,7 @@ struct OutputFound {
   Json metadata = Json::object();  // KFP v2 artifact metadata that the program set
   std::string step_path{};         // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
   std::string pending{};           // where it lies until Backend::commit(); empty: at `path`
+  bool metrics = false;            // it is declared to hold metrics, whatever its name
 };
 
 class Backend {

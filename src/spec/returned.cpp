@@ -61,6 +61,8 @@ Result<Json> typed_value(const Output& output, const Json& raw) {
 
 bool is_text_at_path(const Output& output) { return output.type == Type::artifact && type_of_name(output.declared) == Type::string; }
 
+bool holds_metrics(const Output& output) { return lower(output.declared).ends_with("metrics"); }
+
 ReturnedArtifact returned_artifact(const Json& executor_output, const std::string& name) {
   ReturnedArtifact returned;
   const auto* artifact = artifact_of(executor_output, name);

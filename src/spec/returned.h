@@ -33,6 +33,9 @@ bool is_text_at_path(const Output& output);
 // Whether bytes are one: UTF-8 without a NUL character, as Kubeflow Pipelines can hand it on.
 bool is_text(std::string_view bytes);
 
+// A type of metrics: "Metrics", "system.ClassificationMetrics", "SlicedClassificationMetrics".
+bool holds_metrics(const Output& output);
+
 struct ReturnedArtifact {
   Json metadata = Json::object();
   std::vector<std::string> places;  // its uri and its own path, as far as the program names them: it may say that its artifact lies elsewhere

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/executor_output.h"
 
+#include <algorithm>
+#include <array>
+
+#include "step/given.h"
 #include "step/results.h"
 
 namespace trainstep::step {
@@ -24,7 +28,29 @@ Json metadata_of(const Story& story, const std::string& name) {
   return without_nulls(metadata);
 }
 
+// MINIO://…/RUN/TASK/UUID/NAME, or without the UUID: the folder of the task, or of the run.
+std::string_view folder_of(std::string_view uri) {
+  for (int parts = 0; parts < 2; ++parts) uri = uri.substr(0, std::min(uri.rfind('/'), uri.size()));
+  return uri;
+}
+
 }  // namespace
+
+std::string own_address(const run::Outcome& outcome, const OutputTarget& target) {
+  for (const auto& output : outcome.outputs)
+    if (output.artifact && output.step_path == target.name && output.present && !output.earlier && output.path != target.uri &&
+        output.path != target.path)
+      return output.path;
+  return {};
+}
+
+bool registers(const OutputTarget& target, std::string_view address) {
+  constexpr std::array uploaded_from{"gs://", "minio://", "s3://"};
+  if (!is_address(address)) return false;
+  if (std::ranges::none_of(uploaded_from, [&](const char* scheme) { return address.starts_with(scheme); })) return true;
+  const auto folder = folder_of(target.uri);
+  return is_address(folder) && address.starts_with(folder) && address.substr(folder.size()).starts_with('/');
+}
 
 Json executor_output(const Story& story, const std::map<std::string, Json>& parameters) {
   auto output = Json::object();
@@ -32,8 +58,10 @@ Json executor_output(const Story& story, const std::map<std::string, Json>& para
     if (!value.is_null()) output["parameterValues"][name] = without_nulls(value);
   for (const auto& target : story.inputs.targets) {
     if (target.kind != OutputTarget::Kind::artifact) continue;
-    auto metadata = metadata_of(story, target.name);
-    if (!metadata.empty()) output["artifacts"][target.name] = {{"artifacts", Json::array({Json{{"metadata", std::move(metadata)}}})}};
+    auto artifact = Json::object();
+    if (auto metadata = metadata_of(story, target.name); !metadata.empty()) artifact["metadata"] = std::move(metadata);
+    if (auto address = own_address(story.outcome, target); target.name == "model_dir" && !address.empty()) artifact["uri"] = std::move(address);
+    if (!artifact.empty()) output["artifacts"][target.name] = {{"artifacts", Json::array({std::move(artifact)})}};
   }
   return output;
 }

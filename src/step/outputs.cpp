@@ -158,8 +158,22 @@ Result<void> check_model(const Story& story) {
   return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
 
+// A model that a launcher would not register where it is, but where none is.
+Result<void> check_registered(const Story& story) {
+  if (!story.succeeded()) return {};
+  for (const auto& target : story.inputs.targets) {
+    if (target.kind != OutputTarget::Kind::artifact || target.name != "model_dir") continue;
+    const auto address = own_address(story.outcome, target);
+    if (address.empty() || registers(target, address)) continue;
+    return input_error(fmt::format("model_dir: the program says that its model is at {}, which Kubeflow Pipelines cannot register: it takes no place "
+                                   "outside of the run's folder; let the program write the model to its path, or return the address as a text",
+                                   address));
+  }
+  return {};
+}
+
 // Whose content are metadata, or what the log says: there may be none.
-bool is_of_metrics(const spec::Output& output) { return names_metrics(output.name) || lower(output.declared).ends_with("metrics"); }
+bool is_of_metrics(const spec::Output& output) { return names_metrics(output.name) || spec::holds_metrics(output); }
 
 // What the program was to write to a path, and did not. Paths of the step have rules of their own.
 Result<void> check_written(const Story& story) {
@@ -211,6 +225,7 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
 
 Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit) {
   if (auto checked = check_model(story); !checked) return write_as_failed(story, checked.error(), read_file);
+  if (auto checked = check_registered(story); !checked) return write_as_failed(story, checked.error(), read_file);
   if (auto checked = check_written(story); !checked) return write_as_failed(story, checked.error(), read_file);
   const auto rendered = render_outputs(story, read_file, render_report(story));
   if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "data/finite.h"
 #include "spec/returned.h"
+#include "step/given.h"
 
 namespace trainstep::step {
 namespace {
@@ -44,7 +45,13 @@ bool is_plain_text(std::string_view bytes) {
          std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
 }
 
+bool has_metrics(const run::OutputFound& output) {
+  return output.metrics || names_metrics(output.name) || names_metrics(output.step_path);
+}
+
+// The program may have named another.
 std::string address_of(const run::OutputFound& output, const Inputs& inputs) {
+  if (is_address(output.path)) return output.path;
   for (const auto& target : inputs.targets)
     if (target.name == output.step_path && !target.uri.empty()) return target.uri;
   return output.path;
@@ -57,7 +64,7 @@ bool names_metrics(std::string_view output) { return lower(output).ends_with("me
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file) {
   std::vector<result::Metric> metrics;
   for (const auto& output : outcome.outputs)
-    if (output.present && (names_metrics(output.name) || names_metrics(output.step_path))) put_written(metrics, output, read_file);
+    if (output.present && has_metrics(output)) put_written(metrics, output, read_file);
   for (const auto written_ones = metrics.size(); const auto& series : outcome.series) {
     const auto written = std::any_of(metrics.begin(), metrics.begin() + static_cast<std::ptrdiff_t>(written_ones),
                                      [&](const result::Metric& metric) { return metric.name == series.name; });
@@ -69,8 +76,7 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
 std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileReader& read_file) {
   std::vector<std::string> sentences;
   for (const auto& output : outcome.outputs) {
-    const bool has_metrics = names_metrics(output.name) || names_metrics(output.step_path);
-    if (!has_metrics || !output.present || !output.artifact || output.path.empty() || output.earlier) continue;
+    if (!has_metrics(output) || !output.present || !output.artifact || output.path.empty() || output.earlier) continue;
     const auto text = read_file(output.path, longest_metrics_file);
     if (!text && text.error().kind == ErrorKind::input)
       sentences.push_back(fmt::format("{}: {}; no metrics are taken from it", output.name, text.error().message));
@@ -97,7 +103,9 @@ Json results_object(const run::Outcome& outcome, const Inputs& inputs, const Fil
       entry = *output.value;
     } else if (output.present && !output.path.empty()) {
       entry = address_of(output, inputs);
-      if (!output.artifact || output.earlier || !output.step_path.empty()) continue;
+      if (!output.artifact || !output.step_path.empty()) continue;
+      if (output.earlier) entry = without_nulls(output.metadata);
+      if (output.earlier) continue;
       if (const auto text = read_file(output.path, longest_inline_text); text && is_plain_text(*text)) entry = *text;
     }
   }

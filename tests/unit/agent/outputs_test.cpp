@@ -305,6 +305,17 @@ TEST_CASE("the executor output counts more than files, and brings metadata and p
     CHECK(pod.only().uri == "s3://b/k");
     CHECK(to_text(pod.only().metadata) == R"({"a":1})");
   }
+  SECTION("what it wrote to the step's place is the artifact, also where it names another") {
+    auto& output = pod.output("model", spec::Type::artifact);
+    const bool wanted = GENERATE(true, false);
+    if (wanted) output.to = {"s3://bkt/model", 0, ""};
+    const auto path = output.path;
+    pod.prepare();
+    Pod::write(path, "w");
+    Pod::write(pod.task.executor_output_file, R"({"artifacts": {"model": {"artifacts": [{"uri": "s3://b/k"}]}}})");
+    CHECK(pod.only().present);
+    CHECK(pod.only().uri == (wanted ? "" : "s3://b/k"));
+  }
   SECTION("metadata alone are no artifact") {
     pod.output("metrics", spec::Type::artifact);
     pod.prepare();

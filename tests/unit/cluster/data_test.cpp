@@ -263,6 +263,7 @@ TEST_CASE("an output on a claim has the step's own path, one that the program pu
   const auto plan = plan_of(path("train_dataset_dir", "/data", ""), path("model_dir", "/data/model", ""));
   CHECK(found(plan, report())[0].path == "/data/model");
   auto made = report();
+  CHECK_FALSE(found(plan, made)[0].metrics);
   made.outputs[0].uri = "s3://elsewhere/model";
   CHECK(found(plan, made)[0].path == "s3://elsewhere/model");
 }

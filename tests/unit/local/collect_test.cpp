@@ -242,6 +242,26 @@ TEST_CASE("an artifact takes its metadata, and a place of its own, from the exec
   CHECK(to_text(found.metadata) == R"({"accuracy":0.9})");
 }
 
+TEST_CASE("an artifact of a type of metrics is told to be one") {
+  const auto [type, metrics] = GENERATE(table<std::string, bool>(
+      {{"Metrics", true}, {"system.ClassificationMetrics", true}, {"SlicedClassificationMetrics", true}, {"Model", false}}));
+  CAPTURE(type);
+  const auto plan = v1_plan("", "scores " + type);
+  Run run(plan);
+  CHECK(run.only().metrics == metrics);
+}
+
+TEST_CASE("what the program wrote to the step's path is the artifact, also where it names a place of its own") {
+  auto plan = v1_plan("", "model Model");
+  const auto bound = GENERATE(true, false);
+  const TempDir folder;
+  if (bound) plan.binding.outputs.front().path = plan::StepPath{"model_dir", folder.path() / "model", "", "", Json::object()};
+  Run run(plan);
+  run.write("model", "w");
+  run.write_executor_output(R"({"artifacts": {"model": {"artifacts": [{"name": "model", "uri": "s3://b/k"}]}}})");
+  CHECK((run.only().path != "s3://b/k") == bound);
+}
+
 TEST_CASE("an executor output that cannot be read is an error, not a success") {
   const auto plan = v1_plan("", "model Model");
   Run run(plan);

@@ -486,6 +486,58 @@ TEST_CASE("Metadata without a file are no model: the step fails, and tells KFP n
   CHECK(folder.names().empty());
 }
 
+TEST_CASE("A model whose address the program names is handed on where KFP registers it, and fails the step elsewhere") {
+  const auto [wanted, named, registered] = GENERATE(table<std::string, std::string, bool>({
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "hf://models/digits", true},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "https://host/model", true},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "oci://registry/model:1", true},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "minio://b/v2/p/run/task/1d2e/model_dir/best", true},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "minio://b/v2/p/run/task/best", true},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "minio://b/v2/p/run/task-2/1d2e/model_dir", false},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "s3://b/v2/p/run/task/1d2e/model_dir", false},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "s3://own/model", false},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "gs://own/model", false},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "/elsewhere/model", false},
+      {"minio://b/m", "minio://own/model", false},
+  }));
+  CAPTURE(wanted, named);
+  const Folder folder;
+  AStory a;
+  a.inputs.executor_output_file = folder / "out.json";
+  a.target("model_dir", folder / "model", artifact, wanted);
+  a.target("results", folder / "results", parameter);
+  a.artifact("model", named, "model_dir");
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE(written.has_value() == registered);
+  if (!registered) {
+    CHECK(written.error().kind == ErrorKind::input);
+    CHECK_THAT(written.error().message, Contains("its model is at " + named));
+    CHECK(folder.names().empty());
+    return;
+  }
+  const auto told = parse_json(*read_file(folder / "out.json", 1U << 20U), "out").value();
+  CHECK(told["artifacts"]["model_dir"]["artifacts"][0]["uri"] == named);
+  CHECK(told["parameterValues"]["results"]["model"] == named);
+}
+
+TEST_CASE("Outside of KFP the program may name any address for its model") {
+  const Folder folder;
+  AStory a;
+  a.target("model_dir", folder / "model");
+  a.artifact("model", "s3://own/model", "model_dir");
+  CHECK(write_outputs(a.story(), from_disk).has_value());
+  CHECK(results_object(a.outcome, a.inputs, from_disk) == Json{{"model", "s3://own/model"}});
+}
+
+TEST_CASE("What an output holds besides a file stands in the results, where the step has no path for it") {
+  AStory a;
+  a.artifact("confusion", "/w/confusion", "", {{"matrix", {1, 2}}, {"none", nullptr}});
+  a.outcome.outputs.back().earlier = true;
+  a.artifact("metrics", "/o/m", "metrics", {{"accuracy", 0.5}});
+  a.outcome.outputs.back().earlier = true;
+  CHECK(results_object(a.outcome, a.inputs, files({})) == Json{{"confusion", {{"matrix", {1, 2}}}}, {"metrics", "/o/m"}});
+}
+
 TEST_CASE("Of a program that has no model KFP is told nothing but where one would be") {
   AStory a;
   a.inputs.executor_output_file = "out.json";

@@ -17,6 +17,19 @@ TEST_CASE("an output holds metrics if its name ends so, in whatever case") {
   }
 }
 
+TEST_CASE("metrics are read from an output of their type, whatever its name") {
+  run::Outcome outcome;
+  for (const auto* name : {"scores", "model"}) {
+    auto& output = outcome.outputs.emplace_back();
+    output.name = name;
+    output.artifact = output.present = output.earlier = true;
+    output.metadata = {{std::string(name) + "-accuracy", 0.5}};
+    output.metrics = output.name == "scores";
+  }
+  CHECK(metrics_object(final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); })) ==
+        Json{{"scores-accuracy", 0.5}});
+}
+
 TEST_CASE("metrics are read from the outputs that are named so, by any spelling, and from no other") {
   run::Outcome outcome;
   const auto add = [&](const std::string& name, double value) {
