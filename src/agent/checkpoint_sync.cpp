@@ -99,6 +99,8 @@ void CheckpointSync::begin_round() {
   auto tree = snapshot(m_checkpoints.path);
   if (!tree && tree.error().kind == ErrorKind::not_found) return end_look();
   if (!tree) return fail(tree.error().message);
+  if (!tree->files.empty() && tree->files.front().path.empty())
+    return fail(fmt::format("checkpoint_dir: {} is a file; what is saved is kept only in a folder of this name", m_checkpoints.path));
   if (const auto named = check_all_names(*tree); !named) return fail(named.error().message);
   if (auto left_out = objectstore::describe_left_out(tree->left_out); left_out != m_left_out) {
     m_left_out = std::move(left_out);

@@ -95,20 +95,20 @@ Result<Pending> open_outputs(const plan::Task& task) {
   Pending pending;
   for (const auto& output : task.outputs) {
     if (output.folder_is.empty()) continue;
-    ASSIGN(auto opened, in_context(output.name, PendingOutput::open(fs::path(output.folder_is) / fs::path(output.path).filename(), task.attempt)));
+    ASSIGN(auto opened, in_context(output.name, PendingOutput::open(plan::place_on_claim(output), task.attempt, task.attempt)));
     pending.emplace(output.name, std::move(opened));
   }
   return pending;
 }
 
-Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs) {
+Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const GoOn& go_on) {
   std::vector<std::string> told;
   for (const auto& output : outputs) {
     const auto found = pending.find(output.name);
     if (found == pending.end() || !output.present) continue;
     if (const auto tree = objectstore::read_tree(found->second.path()); tree && !tree->left_out.empty())
       told.push_back(fmt::format("{}: {}", output.name, objectstore::describe_left_out(tree->left_out)));
-    ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }));  // others of the claim may go, too
+    ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }, go_on));  // others of the claim may go, too
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", output.name, found->second.target().string(), aside->string()));
     if (!found->second.unremoved().empty())
       told.push_back(fmt::format("{}: what was replaced is not gone: {}", output.name, found->second.unremoved()));

@@ -22,10 +22,11 @@ using Pending = std::map<std::string, PendingOutput>;  // by output name
 Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pending);
 
 // Of the primary, what is to appear on a claim: it is written beside its place there until commit_outputs(). Errors: conflict (another pod writes to
-// one of them), denied, internal.
+// one of them), denied, internal. What this job has put there before is taken back (PendingOutput): it is not known to be whole.
 Result<Pending> open_outputs(const plan::Task& task);
-// Those of `outputs` that are present. → what people should know, a sentence each. Errors: denied, internal.
-Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs);
+// Those of `outputs` that are present, signed by the job's attempt. → what people should know, a sentence each. Errors: denied, internal, that of
+// `go_on`, which is asked as long as links' targets are copied.
+Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const GoOn& go_on = {});
 
 // What the outputs are now: when the program has ended well, but others that come from it live. Asked when they have ended. Error (input): an output
 // has changed meanwhile.

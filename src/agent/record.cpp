@@ -10,6 +10,8 @@
 #include "agent/await.h"
 #include "base/files.h"
 #include "base/regular_file.h"
+#include "data/footprint.h"
+#include "data/signature.h"
 
 namespace trainstep::agent {
 namespace {
@@ -33,13 +35,14 @@ Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const 
   });
 }
 
-// Whether anything is at an output's place. Who may not look believes it.
-Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::TaskOutput& output) {
+// Whether an output is at its place: on a claim what this job has put there, in a store anything. Who may not look believes it.
+Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const plan::TaskOutput& output) {
   const auto nothing = [](const Error& error) { return error.kind == ErrorKind::not_found; };
   if (!output.to.in_store()) {
-    std::error_code unknown;
-    const auto place = fs::path(output.folder_is) / fs::path(output.path).filename();
-    return output.folder_is.empty() || (fs::exists(place, unknown) && !fs::is_empty(place, unknown)) || unknown;
+    if (output.folder_is.empty()) return true;
+    const auto place = plan::place_on_claim(output);
+    const auto ours = signed_by(place, task.attempt);
+    return ours == Signed::yes || (ours == Signed::unknown && may_hold_files(place));
   }
   ASSIGN(const auto address, Address::parse(output.to.uri));
   auto& client = stores.of(output.to);
@@ -60,7 +63,7 @@ Result<bool> is_there(RunningLoop& loop, staging::Stores& stores, const plan::Ta
   for (const auto& output : task.outputs) {
     const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);
     if (told == report.outputs.end() || !told->artifact || !told->present || !told->uri.empty()) continue;
-    ASSIGN(const auto there, lies_at(loop, stores, output));
+    ASSIGN(const auto there, lies_at(loop, stores, task, output));
     if (!there) return false;
   }
   return true;

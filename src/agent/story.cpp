@@ -197,6 +197,7 @@ class Story {
   }
 
   Result<void> deliver(PodReport& report, const Footprints& before) {
+    for (const auto& [name, pending] : m_pending) TRY(in_context(name, pending.check_kept()));
     TRY(check_trees(m_task, *m_at_end));
     auto outputs = read_outputs(m_task, before);
     if (!outputs) return programs_fault(report, outputs.error());
@@ -209,22 +210,69 @@ class Story {
       if (goes(output, before, report)) to_send.push_back(output);
     std::optional<staging::Delivery> delivery;
     bool stopped = false;
-    const auto try_once_more = [this] { m_loop.after(last_try, [this] { m_loop.stop(); }); };
+    Error incomplete{ErrorKind::cancelled, {}};
+    Deadline last_moment(m_loop);
+    const auto try_once_more = [&] {
+      last_moment.set(last_try);
+      m_loop.after(last_try, [this] { m_loop.stop(); });
+    };
     const auto listening = m_with.signals([&](int signal) {
       const bool again = std::exchange(stopped, true);
+      incomplete.message = fmt::format("the training ended well, but {} came before its outputs were complete", result::signal_name(signal));
       if (delivery)
-        delivery->stop({ErrorKind::cancelled,
-                        fmt::format("the training ended well, but {} came before its outputs were complete", result::signal_name(signal))});
+        delivery->stop(incomplete);
       else if (!again)
         try_once_more();
     });
-    if (!to_send.empty()) TRY(deliver(report, std::move(to_send), delivery));
+    if (!to_send.empty()) TRY(deliver(report, to_send, delivery));
     delivery.reset();
     if (stopped) try_once_more();
+    const auto go_on = [&]() -> Result<void> {
+      hear();
+      return last_moment.passed() ? Result<void>(incomplete) : Result<void>();
+    };
+    auto done = put_on_claims(report, go_on);
+    if (done) done = keep_record(report, limit, stopped);
+    if (!done && stopped) take_back(std::move(to_send));
+    return done;
+  }
+
+  Result<void> put_on_claims(const PodReport& report, const GoOn& go_on) {
     if (!m_pending.empty()) TRY(check_trees(m_task, claims_only(*m_at_end)));
-    ASSIGN(const auto told, commit_outputs(m_pending, report.outputs));
+    ASSIGN(const auto told, commit_outputs(m_pending, report.outputs, go_on));
     for (const auto& line : told) m_with.tell(line);
-    return keep_record(report, limit, stopped);
+    return {};
+  }
+
+  // Whatever the loop has for us by now, a signal say.
+  void hear() {
+    m_loop.post([this] { m_loop.stop(); });
+    m_loop.run();
+  }
+
+  // Of a training that nobody learns of nothing is to stay where others look.
+  void take_back(std::vector<plan::TaskOutput> sent) {
+    if (!m_pending.empty()) {
+      m_pending.clear();
+      if (const auto opened = open_outputs(m_task); !opened) m_with.tell(opened.error().message);
+    }
+    if (sent.empty()) return;
+    auto options = delivery_options();
+    options.nothing = true;
+    options.what = "what was put for";
+    std::optional<staging::Delivery> delivery;
+    m_loop.after(last_try, [this] { m_loop.stop(); });
+    const auto taken = await<staging::Staged>(
+        m_loop, [&](const auto& done) { delivery.emplace(*m_stores, std::move(sent), last_try, staging::StagingSink{m_with.tell, done}, options); });
+    if (!taken) m_with.tell(fmt::format("what was delivered may stay where it is: {}", taken.error().message));
+  }
+
+  [[nodiscard]] staging::DeliveryOptions delivery_options() const {
+    return {.own = own_folder(),
+            .manifest = staging::Manifest::beside(m_task.record),
+            .pod = fmt::format("{:x}", m_with.seed),
+            .mark = mark(),
+            .at_end = *m_at_end};
   }
 
   // In characters that a header and an address take.
@@ -244,12 +292,7 @@ class Story {
 
   Result<void> deliver(PodReport& report, std::vector<plan::TaskOutput> outputs, std::optional<staging::Delivery>& delivery) {
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
-             delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done},
-                              staging::DeliveryOptions{.own = own_folder(),
-                                                       .manifest = staging::Manifest::beside(m_task.record),
-                                                       .pod = fmt::format("{:x}", m_with.seed),
-                                                       .mark = mark(),
-                                                       .at_end = *m_at_end});
+             delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done}, delivery_options());
            }));
     m_with.tell(fmt::format("outputs: {}", describe(staged)));
     report.bytes_out = staged.bytes;

@@ -131,6 +131,7 @@ void Session::plan_and_run() {
 void Session::make_data() {
   StepData::Surroundings surroundings{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
+  surroundings.job_attempt = [this] { return m_backend ? m_backend->made_by() : attempt(); };
   surroundings.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
   if (m_job_store && m_job_facts.folder) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
   if (m_job_store) surroundings.keys_at = {m_options.configuration_secret, "minio-accesskey", "minio-secretkey"};

@@ -10,6 +10,7 @@
 #include "base/regular_file.h"
 #include "cluster/objects.h"
 #include "data/footprint.h"
+#include "data/signature.h"
 #include "objectstore/remote_keys.h"
 
 namespace trainstep::cluster {
@@ -185,7 +186,21 @@ Result<std::vector<std::string>> StepData::commit() {
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
     if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
   }
+  for (const auto& [name, path] : on_claims())
+    if (const auto confirmed = PendingOutput::confirm(path, m_surroundings.job_attempt()); !confirmed)
+      told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, confirmed.error().message));
   return told;
+}
+
+// By output: where the step finds it.
+std::map<std::string, std::string> StepData::on_claims() const {
+  std::map<std::string, std::string> paths;
+  for (const auto& bound : m_plan.binding.outputs) {
+    const auto output = std::ranges::find(m_plan.data.task.outputs, bound.name, &plan::TaskOutput::name);
+    if (bound.path && output != m_plan.data.task.outputs.end() && !output->folder_is.empty() && !is_downloaded(m_plan, bound.name))
+      paths[bound.name] = bound.path->path;
+  }
+  return paths;
 }
 
 // A model is never written over, and may be large.
@@ -235,9 +250,14 @@ void StepData::look_for_next(const Done& done) {
     if (there) return look_for_next(done);
     done(Error{ErrorKind::not_found, fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
   };
+  if (const auto claims = on_claims(); claims.contains(output.name)) {
+    const auto ours = signed_by(output.path, m_surroundings.job_attempt());
+    if (ours != Signed::no || !may_hold_files(output.path)) return found(may_hold_files(output.path));
+    return done(Error{ErrorKind::not_found, fmt::format("{}: what lies at {} is not what this run has put there", output.name, output.path)});
+  }
   const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
   if (place == m_plan.data.task.outputs.end() || is_downloaded(m_plan, output.name)) return found(true);
-  if (!place->to.in_store()) return found(may_hold_files(output.path));
+  if (!place->to.in_store()) return found(true);
   open([this, &to = place->to, done, found](const Result<void>& opened) {
     if (!opened) return done(opened.error());
     auto address = Address::parse(to.uri);

@@ -35,6 +35,7 @@ class StepData {
     std::function<void(const std::string& line)> say;
     // Asked before anything is removed: whether the next attempt may have come, whose data lie in the same places. `done`: once, perhaps at once.
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
+    std::function<std::string()> job_attempt = [] { return std::string(); };  // of the job that is followed: it signs what it puts on a claim
     objectstore::KeysAt keys_at = {};  // where `keys` were found, and are found anew when the store refuses them; without a Secret they stay
   };
   using Done = std::function<void(Result<void>)>;  // once, from the loop
@@ -58,18 +59,20 @@ class StepData {
   void download(std::vector<run::OutputFound>& outputs, Done done);
   // After it has failed: what of them is gone for good.
   [[nodiscard]] staging::Fetching::Lost lost() const { return m_fetching ? m_fetching->lost() : staging::Fetching::Lost::nothing; }
-  // As run::Backend::commit(), of what was downloaded.
+  // As run::Backend::commit(), of what was downloaded. What gave way on a claim for what the job has put there is not wanted any more.
   Result<std::vector<std::string>> commit();
   // What the program delivered to addresses where the step writes as well (its metrics, …), by address. What cannot be read is said, and no error.
   void read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done);
-  // Whether what `outputs` say that the run has put on a claim, or where others look, lies there still. Errors: as above; not_found.
+  // Whether what `outputs` say that the run has put on a claim, or where others look, lies there still: on a claim exactly that. Errors: as above;
+  // not_found.
   void look_for(const std::vector<run::OutputFound>& outputs, Done done);
   // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
   void remove_prefix(Done done);
-  // The same after a training that has not succeeded: what it has put at addresses that others see goes first, then the prefix, but for the
-  // checkpoints where they are to stay. What cannot be taken back within `limit` is an error, and keeps the list by which the next attempt knows it.
+  // The same after a training that has not succeeded: what it has put on claims is taken back, and what lay there before is there again; what it has
+  // put at addresses that others see goes; then the prefix, but for the checkpoints where they are to stay. What cannot be taken back is an error; of
+  // addresses there is `limit` for it, and the list by which the next attempt knows it is kept.
   void remove_unfinished(bool checkpoints_stay, Duration limit, Done done);
 
  private:
@@ -81,6 +84,8 @@ class StepData {
   void unless_replaced(const Done& done, std::function<void()> task);
   void read_next();
   void look_for_next(const Done& done);
+  [[nodiscard]] std::map<std::string, std::string> on_claims() const;
+  Result<void> take_back_from_claims();
   void retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done);
   void remove_rest(bool checkpoints_stay, const Done& done);
   void remove_all_but_checkpoints(const Done& done);

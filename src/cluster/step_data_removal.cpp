@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/step_data.h"
+#include "data/signature.h"
 
 namespace trainstep::cluster {
 
@@ -12,8 +13,29 @@ void StepData::remove_unfinished(bool checkpoints_stay, Duration limit, Done don
   std::vector<plan::TaskOutput> seen;  // by others
   for (const auto& output : m_plan.data.task.outputs)
     if (output.to.in_store() && !output.to.uri.starts_with(m_plan.data.prefix.uri + '/')) seen.push_back(output);
-  if (seen.empty()) return remove_rest(checkpoints_stay, done);
-  unless_replaced(done, [this, checkpoints_stay, limit, seen, done] { retract(seen, checkpoints_stay, limit, done); });
+  if (seen.empty() && on_claims().empty()) return remove_rest(checkpoints_stay, done);
+  unless_replaced(done, [this, checkpoints_stay, limit, seen, done] {
+    const auto taken = take_back_from_claims();
+    const auto removed = [taken, done](const Result<void>& rest) { done(rest ? taken : rest); };
+    seen.empty() ? remove_rest(checkpoints_stay, removed) : retract(seen, checkpoints_stay, limit, removed);
+  });
+}
+
+Result<void> StepData::take_back_from_claims() {
+  Result<void> all;
+  const auto attempt = m_surroundings.job_attempt();
+  for (const auto& [name, path] : on_claims()) {
+    if (signed_by(path, attempt) != Signed::yes) continue;
+    const auto output = PendingOutput::open(path, attempt, attempt);
+    if (!output)
+      all = in_context(fmt::format("{}: what the training has put at {} stays there", name, path), Result<void>(output.error()));
+    else if (output->taken_back())
+      m_surroundings.say(
+          fmt::format("{}: what the training had put at {} is taken back, {}; it is in {} until the next run", name, path,
+                      *output->taken_back() == PendingOutput::Restored::yes ? "what lay there before is there again" : "nothing lies there now",
+                      output->left().string()));
+  }
+  return all;
 }
 
 void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done) {

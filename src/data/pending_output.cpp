@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +22,7 @@
 #include "base/text.h"
 #include "data/footprint.h"
 #include "data/output_folder.h"
+#include "data/signature.h"
 
 namespace trainstep {
 namespace {
@@ -32,8 +32,7 @@ namespace fs = std::filesystem;
 // Of a folder that was put in its place: the digest of its footprint; of a mounted one also the names of what was put there, each with '/' before
 // and after it.
 constexpr std::string_view digest_note = "content", entries_note = "entries";
-constexpr auto inside_name = ".trainstep";
-constexpr std::size_t longest_note = std::size_t{16} << 20U;
+constexpr std::size_t longest_owner = 4096;
 
 Error cannot(std::string_view verb, const fs::path& path, int code) {
   auto error = file_error(verb, path, code);
@@ -100,7 +99,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().filename() != inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
+    if (entry.path().filename() != OutputPlace::inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
   return entries;
 }
 
@@ -112,82 +111,115 @@ bool PendingOutput::possible(const fs::path& target) {
   return !fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status);
 }
 
-Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::string& owner) {
+Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::string& owner, const std::string& signer) {
   PendingOutput output;
-  output.m_target = followed(target);
-  const auto beside = output.m_target.parent_path();
+  output.m_signer = signer;
+  output.m_place = OutputPlace::of(target);
+  const auto beside = output.m_place.target.parent_path();
   output.m_made = missing(beside);
   TRY(make_directories(beside));
-  std::error_code code;
-  output.m_inside = fs::is_directory(output.m_target, code) &&
-                    (is_mount(output.m_target) || stays_anothers(output.m_target) || ::access(beside.c_str(), W_OK | X_OK) != 0);
-  output.m_over = fs::is_regular_file(output.m_target, code) && is_mount(output.m_target);
-  const auto name = output.m_target.filename().string();
-  output.m_folder = output.m_inside ? output.m_target / inside_name : beside / fmt::format(".{}.trainstep", name);
-  output.m_path = output.m_folder / "new" / name;
-  ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_folder, output.m_target));
+  ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_place.folder, output.m_place.target));
+  TRY(output.take_back(owner));
   TRY(output.settle_accounts(owner));
   return output;
+}
+
+// What the same signer has put there waits for its commit again.
+Result<void> PendingOutput::take_back(const std::string& owner) {
+  if (m_signer.empty() || signed_by(m_place.target, m_signer) != Signed::yes) return {};
+  if (m_place.inside || m_place.over)
+    return Error{ErrorKind::denied,
+                 fmt::format("what this run has put at {} stays there: what is mounted, or nothing can be made beside, is not moved",
+                             m_place.target.string())};
+  const auto before = gave_way(m_place);
+  TRY(empty(m_place.path.parent_path(), m_place.target));
+  TRY(make_directories(m_place.path.parent_path()));
+  TRY(move(m_place.target, m_place.path));
+  if (auto restored = before ? move(*before, m_place.target) : Result<void>(); !restored) {
+    TRY(move(m_place.path, m_place.target));
+    return restored;
+  }
+  m_taken_back = before ? Restored::yes : Restored::nothing;
+  return write_file_atomically(m_place.folder / "owner", owner);
+}
+
+Result<void> PendingOutput::confirm(const fs::path& target, const std::string& signer) {
+  const auto place = OutputPlace::of(target);
+  const auto old = place.folder / "old";
+  std::error_code code;
+  if (!fs::exists(fs::symlink_status(old, code)) || signed_by(target, signer) != Signed::yes) return {};
+  const auto held = lock_folder(place.folder, place.target);
+  if (!held) return held.error().kind == ErrorKind::conflict ? Result<void>() : Result<void>(held.error());  // the next run is here, and removes it
+  TRY(remove_tree(old));
+  tidy_folder(place.folder);
+  return {};
 }
 
 // After whoever was here before: puts back what was killed between two renames, removes what is not this owner's.
 Result<void> PendingOutput::settle_accounts(const std::string& owner) {
   std::error_code code;
-  const auto old = m_folder / "old";
-  if (!m_inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_target, code))) TRY(move(old, m_target));
-  if (!m_inside) TRY(empty(old, m_target));
-  const auto note = m_folder / "owner";
-  const auto before = read_regular_file(note, longest_note);
-  if (owner.empty() || !before || *before != owner) TRY(empty(m_path.parent_path(), m_target));
-  TRY(make_directories(m_path.parent_path()));
+  const auto old = m_place.folder / "old";
+  if (!m_place.inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_place.target, code)))
+    TRY(move(old, m_place.target));
+  if (!m_place.inside) TRY(empty(old, m_place.target));
+  const auto note = m_place.folder / "owner";
+  const auto before = read_regular_file(note, longest_owner);
+  if (owner.empty() || !before || *before != owner) TRY(empty(m_place.path.parent_path(), m_place.target));
+  TRY(make_directories(m_place.path.parent_path()));
   return write_file_atomically(note, owner);
 }
 
 PendingOutput::~PendingOutput() {
   if (!m_held) return;
-  if (!was_removed(m_held)) tidy_folder(m_folder);
-  if (const auto now = moved_folder(m_held, m_folder); !now.empty()) tidy_folder(now);
+  if (!was_removed(m_held)) tidy_folder(m_place.folder);
+  if (const auto now = moved_folder(m_held, m_place.folder); !now.empty()) tidy_folder(now);
   std::error_code code;
   for (const auto& folder : m_made) fs::remove(folder, code);  // unless there is something in it
 }
 
 fs::path PendingOutput::left() const {
   if (was_removed(m_held)) return {};
-  const auto now = moved_folder(m_held, m_folder);
-  for (const auto& folder : {m_folder, now}) {
+  const auto now = moved_folder(m_held, m_place.folder);
+  for (const auto& folder : {m_place.folder, now}) {
     if (folder.empty()) continue;
     const auto place = folder / "new";
-    if (may_hold_files(place / m_path.filename())) return place / m_path.filename();
+    if (may_hold_files(place / m_place.path.filename())) return place / m_place.path.filename();
     if (may_hold_files(place)) return place;
   }
   return {};
 }
 
 Result<void> PendingOutput::check_kept() const {
-  if (!was_removed(m_held)) return {};
+  if (was_removed(m_held))
+    return Error{ErrorKind::conflict, fmt::format("{} was removed while {} was written in it; what is there now is not the whole",
+                                                  m_place.folder.string(), m_place.target.string())};
+  const auto now = moved_folder(m_held, m_place.folder);
+  if (now.empty()) return {};
   return Error{ErrorKind::conflict,
-               fmt::format("{} was removed while {} was written in it; what is there now is not the whole", m_folder.string(), m_target.string())};
+               fmt::format("the folder of {} was moved while the output was written, and is {} now; it is put to no other folder",
+                           m_place.target.string(), (m_place.inside ? now : now.parent_path()).string())};
 }
 
 Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, const GoOn& go_on) {
   TRY(check_kept());
-  if (const auto now = moved_folder(m_held, m_folder); !now.empty())
-    return Error{ErrorKind::conflict,
-                 fmt::format("the folder of {} was moved while the output was written, and is {} now; it is put to no other folder",
-                             m_target.string(), (m_inside ? now : now.parent_path()).string())};
   std::error_code code;
-  if (!fs::exists(fs::symlink_status(m_path, code))) return std::optional<fs::path>();
-  if (fs::is_symlink(m_path, code)) TRY(settle_link(go_on));
-  const auto here = fs::canonical(m_folder, code);
-  const auto older = fs::weakly_canonical(m_target, code);
-  TRY(settle_links(m_path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }, go_on));
+  if (!fs::exists(fs::symlink_status(m_place.path, code))) return std::optional<fs::path>();
+  if (fs::is_symlink(m_place.path, code)) TRY(settle_link(go_on));
+  const auto here = fs::canonical(m_place.folder, code);
+  const auto older = fs::weakly_canonical(m_place.target, code);
+  TRY(settle_links(
+      m_place.path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }, go_on));
   if (go_on) TRY(go_on());
-  if (m_inside) return commit_inside();
-  if (m_over) return commit_over();
+  auto aside = m_place.inside ? commit_inside() : m_place.over ? commit_over() : commit_beside();
+  if (aside && !m_signer.empty()) TRY(sign(m_place, m_signer, *aside ? **aside : m_place.folder / "old"));
+  return aside;
+}
+
+Result<std::optional<fs::path>> PendingOutput::commit_beside() {
   ASSIGN(auto aside, make_way());
   const bool gone = aside.has_value();
-  auto placed = gone ? move(m_path, m_target) : replace();
-  if (!placed && gone) TRY(move(*aside, m_target));
+  auto placed = gone ? move(m_place.path, m_place.target) : replace();
+  if (!placed && gone) TRY(move(*aside, m_place.target));
   TRY(std::move(placed));
   remember();
   return aside;
@@ -196,21 +228,21 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, 
 // The output is a link. What it leads to beside itself is the output; what lies elsewhere may change or go, and is copied.
 Result<void> PendingOutput::settle_link(const GoOn& go_on) {
   std::error_code code;
-  const auto to = fs::canonical(m_path, code);
-  if (code) return cannot("read", m_path, code.value());
-  if (to.parent_path() != fs::canonical(m_path.parent_path(), code)) return replace_by_copy(m_path, go_on);
-  fs::remove(m_path, code);
-  return move(to, m_path);
+  const auto to = fs::canonical(m_place.path, code);
+  if (code) return cannot("read", m_place.path, code.value());
+  if (to.parent_path() != fs::canonical(m_place.path.parent_path(), code)) return replace_by_copy(m_place.path, go_on);
+  fs::remove(m_place.path, code);
+  return move(to, m_place.path);
 }
 
 // A folder that is not known is moved aside, and a file for which a folder comes. A file is replaced by another, as with cp.
 Result<std::optional<fs::path>> PendingOutput::make_way() {
   std::error_code code;
-  const bool file = fs::is_regular_file(m_target, code);
-  if (file && !fs::is_directory(m_path, code)) return std::optional<fs::path>();
-  if (!file && (!fs::is_directory(m_target, code) || is_empty_folder(m_target) || known())) return std::optional<fs::path>();
-  auto aside = kept_name(m_target);
-  TRY(move(m_target, aside));
+  const bool file = fs::is_regular_file(m_place.target, code);
+  if (file && !fs::is_directory(m_place.path, code)) return std::optional<fs::path>();
+  if (!file && (!fs::is_directory(m_place.target, code) || is_empty_folder(m_place.target) || known())) return std::optional<fs::path>();
+  auto aside = kept_name(m_place.target);
+  TRY(move(m_place.target, aside));
   return std::optional(std::move(aside));
 }
 
@@ -218,23 +250,26 @@ Result<std::optional<fs::path>> PendingOutput::make_way() {
 // and settle_accounts() looks after who is killed in it.
 Result<void> PendingOutput::replace() {
   struct stat there{};
-  if (::lstat(m_target.c_str(), &there) != 0) return move(m_path, m_target);
+  if (::lstat(m_place.target.c_str(), &there) != 0) return move(m_place.path, m_place.target);
   std::error_code code;
-  if (exchange(m_path, m_target)) {
-    remove_replaced(m_path);
+  if (exchange(m_place.path, m_place.target)) {
+    remove_replaced(m_place.path);
     return {};
   }
-  const auto old = m_folder / "old";
-  TRY(move(m_target, old));
-  if (auto placed = move(m_path, m_target); !placed) {
-    TRY(move(old, m_target));
+  const auto old = m_place.folder / "old";
+  TRY(move(m_place.target, old));
+  if (auto placed = move(m_place.path, m_place.target); !placed) {
+    TRY(move(old, m_place.target));
     return placed;
   }
   remove_replaced(old);
   return {};
 }
 
+// What may be wanted again stays until somebody confirms.
 void PendingOutput::remove_replaced(const fs::path& path) {
+  const auto old = m_place.folder / "old";
+  if (!m_signer.empty() && !m_place.inside && (path == old || move(path, old))) return;
   const FolderRights above(path.parent_path());
   if (const auto removed = remove_tree(path); !removed) m_unremoved = removed.error().message;
 }
@@ -243,83 +278,63 @@ void PendingOutput::remove_replaced(const fs::path& path) {
 // there, only what has the name of a new entry is moved aside.
 Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   std::error_code code;
-  if (!fs::is_directory(m_path, code))
+  if (!fs::is_directory(m_place.path, code))
     return input_error(
-        fmt::format("{} is a mounted folder, but a file was written; write into a folder, or give a path below it", m_target.string()));
-  const auto before = entries_of(m_target);
+        fmt::format("{} is a mounted folder, but a file was written; write into a folder, or give a path below it", m_place.target.string()));
+  const auto before = entries_of(m_place.target);
   const bool may_go = known();
-  const auto aside = may_go ? m_folder / "old" : kept_name(m_folder / m_target.filename());
-  const auto earlier = noted(entries_note);
+  const auto aside = may_go ? m_place.folder / "old" : kept_name(m_place.folder / m_place.target.filename());
+  const auto earlier = m_place.noted(entries_note);
   std::string later = "/";
-  for (const auto& entry : entries_of(m_path)) later += entry.filename().string() + '/';
+  for (const auto& entry : entries_of(m_place.path)) later += entry.filename().string() + '/';
   const auto both = earlier + later;
-  TRY(note(entries_note, both));  // of either may lie there what a run leaves that is killed now
+  TRY(m_place.note(entries_note, both));  // of either may lie there what a run leaves that is killed now
   const auto replaced = [&](const fs::path& entry) { return may_go || both.find('/' + entry.filename().string() + '/') != std::string::npos; };
   for (const auto& entry : before) {
     if (!replaced(entry)) continue;
     TRY(make_directories(aside));
     TRY(move(entry, aside / entry.filename()));
   }
-  for (const auto& entry : entries_of(m_path)) TRY(move(entry, m_target / entry.filename()));
-  TRY(note(entries_note, later));
+  for (const auto& entry : entries_of(m_place.path)) TRY(move(entry, m_place.target / entry.filename()));
+  TRY(m_place.note(entries_note, later));
   if (may_go) remove_replaced(aside);
   if (may_go || before.empty())
     remember();
   else
-    forget(digest_note);
+    m_place.forget(digest_note);
   return fs::exists(aside, code) ? std::optional(aside) : std::nullopt;
 }
 
 // A mounted file can only be written anew. Until that is done, what was to be put there is beside it.
 Result<std::optional<fs::path>> PendingOutput::commit_over() {
   std::error_code code;
-  if (fs::is_directory(m_path, code))
-    return input_error(fmt::format("{} is a mounted file, but a folder was written; write a file, or mount a folder", m_target.string()));
-  const Fd from(::open(m_path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!from) return cannot("read", m_path, errno);
-  const Fd to(::open(m_target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  if (!to) return cannot("write", m_target, errno);
+  if (fs::is_directory(m_place.path, code))
+    return input_error(fmt::format("{} is a mounted file, but a folder was written; write a file, or mount a folder", m_place.target.string()));
+  const Fd from(::open(m_place.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!from) return cannot("read", m_place.path, errno);
+  const Fd to(::open(m_place.target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!to) return cannot("write", m_place.target, errno);
   constexpr std::size_t at_once = std::size_t{1} << 30U;
   ssize_t count = 0;
   do count = ::sendfile(to.get(), from.get(), nullptr, at_once);
   while (count > 0 || (count < 0 && errno == EINTR));
-  if (count < 0 || (::fsync(to.get()) != 0 && errno != EINVAL)) return cannot("write", m_target, errno);
-  fs::remove(m_path, code);
+  if (count < 0 || (::fsync(to.get()) != 0 && errno != EINVAL)) return cannot("write", m_place.target, errno);
+  fs::remove(m_place.path, code);
   return std::optional<fs::path>();
-}
-
-// On the folder itself, where the file system keeps attributes; else in a file beside it.
-std::string PendingOutput::noted(std::string_view what) const {
-  std::string text(65'536, '\0');
-  const auto length = ::getxattr(m_target.c_str(), fmt::format("user.trainstep.{}", what).c_str(), text.data(), text.size());
-  if (length <= 0) return read_regular_file(m_folder / what, longest_note).value_or("");
-  text.resize(static_cast<std::size_t>(length));
-  return text;
-}
-
-Result<void> PendingOutput::note(std::string_view what, const std::string& text) {
-  forget(what);
-  if (::setxattr(m_target.c_str(), fmt::format("user.trainstep.{}", what).c_str(), text.data(), text.size(), 0) == 0) return {};
-  return write_file_atomically(m_folder / what, text);
-}
-
-void PendingOutput::forget(std::string_view what) {
-  std::error_code code;
-  fs::remove(m_folder / what, code);
-  ::removexattr(m_target.c_str(), fmt::format("user.trainstep.{}", what).c_str());
 }
 
 // It holds exactly what the last commit has put there.
 bool PendingOutput::known() const {
-  const auto digest = noted(digest_note);
-  return !digest.empty() && digest == Footprint(m_target, false, inside_name).digest();
+  const auto digest = m_place.noted(digest_note);
+  return !digest.empty() && digest == Footprint(m_place.target, false, OutputPlace::inside_name).digest();
 }
 
 void PendingOutput::remember() {
   std::error_code code;
-  forget(digest_note);
-  if (fs::is_directory(m_target, code))
-    static_cast<void>(note(digest_note, Footprint(m_target, false, inside_name).digest()));  // without it the next run keeps the folder
+  m_place.forget(digest_note);
+  if (fs::is_directory(m_place.target, code))
+    static_cast<void>(
+        m_place.note(digest_note, Footprint(m_place.target, false, OutputPlace::inside_name).digest()));  // without it the next run keeps the folder
 }
 
 }  // namespace trainstep

@@ -46,7 +46,7 @@ Json addresses(const Plan& plan) {
   }
   for (const auto& output : data.task.outputs) {
     if (!output.folder_is.empty())
-      add("output", output.name, on_claim(data, (fs::path(output.folder_is) / fs::path(output.path).filename()).string()));
+      add("output", output.name, on_claim(data, place_on_claim(output).string()));
     else if (output.to.in_store() && !is_carried(data.downloads, output.name))
       add("output", output.name, in_store(data, output.to));
   }

@@ -29,7 +29,7 @@ std::vector<Place> places_in_pods(const Plan& plan) {
   for (const auto& output : plan.data.task.outputs) {
     const auto name = shown_name(plan.binding.outputs, output.name);
     add(name, output.path);
-    if (!output.folder_is.empty()) add(name, (std::filesystem::path(output.folder_is) / std::filesystem::path(output.path).filename()).string());
+    if (!output.folder_is.empty()) add(name, place_on_claim(output).string());
   }
   places.push_back({"this program's own folder", std::string(agent_folder), std::string(agent_folder), false});
   return places;

@@ -135,6 +135,10 @@ Result<void> check_stores(const Task& task) {
 
 }  // namespace
 
+std::filesystem::path place_on_claim(const TaskOutput& output) {
+  return std::filesystem::path(output.folder_is) / std::filesystem::path(output.path).filename();
+}
+
 Json to_json(const Task& task) {
   Json json = {{"job", task.job}, {"attempt", task.attempt}, {"stores", Json::array()}, {"inputs", Json::array()}, {"outputs", Json::array()}};
   for (const auto& store : task.stores) json["stores"].push_back(to_json(store));

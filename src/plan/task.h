@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ struct TaskOutput {
   std::string folder_is;  // the primary's folder of `path` is a link to this one, on a claim; empty: it is a folder of the pod
   TaskPlace to;           // in a store; none: it stays at `path` (on a claim), or is a value, which goes into the record
 };
+
+// In the primary's pod: where it appears on its claim.
+std::filesystem::path place_on_claim(const TaskOutput& output);
 
 // A folder of the pod that is kept at a place while the program runs.
 struct TaskCheckpoints {

@@ -20,7 +20,8 @@ bool registers(const OutputTarget& target, std::string_view address);
 
 // ExecutorOutput in the launcher's strict reading: {"parameterValues": {…}, "artifacts": {NAME: {"artifacts": [{"metadata": {…}, "uri": …}]}}}, no
 // other key, no null, nothing that is not finite. Metrics stand in the metadata of metrics and mlpipeline_metrics; model_dir says which job made it,
-// and where it is when the program has named an address that registers(); metadata that the program set on an artifact goes with it and counts more. `parameters`: by output name.
+// and where it is when the program has named an address that registers(); metadata that the program set on an artifact goes with it and counts more.
+// `parameters`: by output name.
 Json executor_output(const Story& story, const std::map<std::string, Json>& parameters);
 
 }  // namespace trainstep::step

@@ -165,9 +165,10 @@ Result<void> check_registered(const Story& story) {
     if (target.kind != OutputTarget::Kind::artifact || target.name != "model_dir") continue;
     const auto address = own_address(story.outcome, target);
     if (address.empty() || registers(target, address)) continue;
-    return input_error(fmt::format("model_dir: the program says that its model is at {}, which Kubeflow Pipelines cannot register: it takes no place "
-                                   "outside of the run's folder; let the program write the model to its path, or return the address as a text",
-                                   address));
+    return input_error(
+        fmt::format("model_dir: the program says that its model is at {}, which Kubeflow Pipelines cannot register: it takes no place "
+                    "outside of the run's folder; let the program write the model to its path, or return the address as a text",
+                    address));
   }
   return {};
 }

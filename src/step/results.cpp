@@ -45,9 +45,7 @@ bool is_plain_text(std::string_view bytes) {
          std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
 }
 
-bool has_metrics(const run::OutputFound& output) {
-  return output.metrics || names_metrics(output.name) || names_metrics(output.step_path);
-}
+bool has_metrics(const run::OutputFound& output) { return output.metrics || names_metrics(output.name) || names_metrics(output.step_path); }
 
 // The program may have named another.
 std::string address_of(const run::OutputFound& output, const Inputs& inputs) {

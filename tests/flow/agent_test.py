@@ -14,7 +14,7 @@ from conftest import PROGRAM, until
 
 
 class Store(http.server.ThreadingHTTPServer):
-    """Keeps what is put. A request whose line begins with `silent_at` gets no answer; `meets` is called with each line."""
+    """Keeps what is put. A request in whose line `silent_at` stands ($ is the line's end) gets no answer; `meets` is called with each line."""
 
     daemon_threads = True
 
@@ -48,7 +48,7 @@ class Request(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         store.meets(f"{self.command} {self.path}")
-        if store.silent_at in f"{self.command} {self.path}":
+        if store.silent_at in f"{self.command} {self.path}$":
             store.silent.set()
             store.over.wait()
             self.close_connection = True
@@ -144,6 +144,16 @@ def test_a_signal_while_outputs_are_delivered_leaves_neither_uploads_nor_half_a_
     assert store.uploads == set()
     assert not [key for key in store.objects if key.startswith("/bkt/run/model")]
     assert "/bkt/run/.trainstep/train/finished.json" not in store.objects
+    assert json.loads(message.read_text())["class"] == "cancelled"
+
+
+def test_a_signal_while_only_the_record_is_to_be_written_leaves_no_model_where_others_look(before):
+    script = 'mkdir -p "$MODEL" && echo w >"$MODEL/weights"'
+    store, process, message = before("PUT /bkt/run/.trainstep/train/finished.json$", script)
+    assert "/bkt/run/model/weights" in store.objects
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=29) == 143
+    assert not [key for key in store.objects if key.startswith("/bkt/run/model")]
     assert json.loads(message.read_text())["class"] == "cancelled"
 
 

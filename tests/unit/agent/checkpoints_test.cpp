@@ -525,6 +525,18 @@ TEST_CASE_METHOD(Checkpoints, "a folder that cannot be read is told") {
   CHECK_THAT(told[0], Contains("checkpoints: cannot read"));
 }
 
+TEST_CASE_METHOD(Checkpoints, "a file in the folder's place is told, once, and nothing is saved that could not come back") {
+  checkpoints.path = in_pod("saved/model.pt");
+  save("model.pt", "x");
+  objects["jobs/job/checkpoints/others"] = "x";
+  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(46s);
+  sync.finish(60s);
+  CHECK(objects.size() == 1);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("saved/model.pt is a file; what is saved is kept only in a folder of this name"));
+}
+
 TEST_CASE_METHOD(Checkpoints, "the last look does not wait for its time, and ends when all is there") {
   CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   save("1", "one");

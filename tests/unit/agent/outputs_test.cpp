@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "data/signature.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -139,6 +140,37 @@ TEST_CASE("a container that starts again in the same pod goes on from what the o
   pod.task.attempt = "a2";
   pod.prepare();
   CHECK_FALSE(fs::exists(model));
+}
+
+TEST_CASE(
+    "what a container has put on a claim without telling of it is taken back by the next one, and the older model is there until that has trained") {
+  Pod pod;
+  const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+  const auto there = pod.on_claim("run/final/weights");
+  Pod::write(there, "older");
+  for (const auto* text : {"first", "second"}) {
+    pod.prepare();
+    CHECK(contents(there) == "older");
+    Pod::write(model + "/weights", text);
+    pod.commit();
+    CHECK(contents(there) == text);
+    CHECK(signed_by(pod.on_claim("run/final"), "a1") == Signed::yes);
+  }
+}
+
+TEST_CASE("whoever stops the copy of what links lead to gets nothing on the claim") {
+  Pod pod;
+  const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+  pod.prepare();
+  Pod::write(pod.in_pod("volume/weights"), "w");
+  fs::create_directories(model);
+  fs::create_symlink(pod.in_pod("volume/weights"), model + "/weights");
+  const auto outputs = read_outputs(pod.task, pod.before);
+  REQUIRE(outputs);
+  const auto stopped = commit_outputs(pod.pending, *outputs, [] { return Result<void>(Error{ErrorKind::cancelled, "stopped"}); });
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().kind == ErrorKind::cancelled);
+  CHECK_FALSE(fs::exists(pod.on_claim("run/final")));
 }
 
 TEST_CASE("folders, empty files and links out of a model are no model") {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/poll_loop.h"
+#include "data/signature.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
 
@@ -101,6 +102,7 @@ TEST_CASE_METHOD(Pod, "a record is believed as long as something lies where it h
   SECTION("a tree on a claim") {
     model.folder_is = in_pod("claim/run");
     write(in_pod("claim/run/final/weights"), "w");
+    REQUIRE(trainstep::sign(OutputPlace::of(in_pod("claim/run/final")), task.attempt, std::nullopt).has_value());
   }
   task.outputs.push_back(model);
   task.outputs.push_back(
@@ -114,6 +116,22 @@ TEST_CASE_METHOD(Pod, "a record is believed as long as something lies where it h
   if (!model.to.in_store()) return;
   refuse("HEAD", 403, "AccessDenied");
   CHECK(find());  // who may not look believes it
+}
+
+TEST_CASE_METHOD(Pod, "a record is not believed where another job's output lies on the claim") {
+  auto made = report();
+  made.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});
+  task.outputs.push_back({.name = "model",
+                          .type = spec::Type::artifact,
+                          .declared = "",
+                          .path = in_pod("outputs/model/final"),
+                          .folder_is = in_pod("claim/run"),
+                          .to = {}});
+  write(in_pod("claim/run/final/weights"), "w");
+  write_it(made);
+  const std::string signer = GENERATE("00ff", "another");
+  REQUIRE(trainstep::sign(OutputPlace::of(in_pod("claim/run/final")), signer, std::nullopt).has_value());
+  CHECK(find().has_value() == (signer == task.attempt));
 }
 
 TEST_CASE_METHOD(Pod, "keys that may only write see no record; a store that cannot be asked is an error") {

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "cluster/session.h"
+#include "data/pending_output.h"
 #include "result/pod_report.h"
 #include "staging/delivered.h"
 #include "support/catch.h"
@@ -38,6 +39,7 @@ struct Attempts : FakeStore {
   bool held = false;
   bool shortened = false;
   bool pods_gone = false;
+  bool on_claim = false;
   Json job_options = Json::object();
   std::string prefix;
   std::optional<Reply> look, patch;       // instead of the server's answer
@@ -65,13 +67,14 @@ struct Attempts : FakeStore {
     };
   }
   // The model goes to a claim that the step has mounted, or to an address, and no input is brought.
-  void data_at_places(bool on_claim) {
+  void data_at_places(bool claim) {
+    on_claim = claim;
     if (on_claim) options.facts->mounts = {{"models", folder.path().string(), ""}};
     options.configuration_secret.clear();
     options.facts->stores =
         "minio:\n  default: {endpoint: \"store:9000\", region: minio, disableSSL: true, forcePathStyle: true, credentials: {fromEnv: true}}\n";
     options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
-    options.make_plan = [this, on_claim](const Facts&, const std::string&) {
+    options.make_plan = [this](const Facts&, const std::string&) {
       plan::Request request;
       request.train_specification =
           "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
@@ -86,7 +89,15 @@ struct Attempts : FakeStore {
     };
   }
   [[nodiscard]] std::string name() const { return (*job)["metadata"]["name"]; }
+  // What a job's pod puts on the claim.
+  void put(const std::string& text, const std::string& signer) const {
+    auto output = PendingOutput::open(folder.path() / "model", signer, signer);
+    REQUIRE(output.has_value());
+    REQUIRE(write_file_atomically(output->path() / "weights", text));
+    REQUIRE(output->commit().has_value());
+  }
   void train() {
+    if (on_claim) put("of run " + std::to_string(made), report().attempt);
     prefix = "jobs/" + name();
     objects[prefix + "/outputs/model/weights"] = "of run " + std::to_string(made);
     objects[prefix + "/outputs/model.objects.json"] =
@@ -185,10 +196,8 @@ TEST_CASE_METHOD(Attempts, "a retry of a step that was told to have succeeded, a
 }
 
 TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed does not succeed, and its next attempt trains again") {
-  const bool on_claim = GENERATE(true, false);
-  data_at_places(on_claim);
+  data_at_places(GENERATE(true, false));
   const auto lies = [&](const std::string& what) {
-    if (on_claim) REQUIRE(write_file_atomically(folder.path() / "model/weights", what));
     if (!on_claim) objects["models/m/weights"] = what;
   };
   lies("of run 1");
@@ -196,7 +205,6 @@ TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed 
   lies("still there");
   REQUIRE(attempt() == well);
   REQUIRE(made == 1);
-  if (on_claim) lies("");
   std::filesystem::remove(folder.path() / "model/weights");
   objects.erase("models/m/weights");
   CHECK(attempt() == result::VerdictClass::system);
@@ -207,17 +215,16 @@ TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed 
 }
 
 TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not succeed without its model, whether its end was told or not") {
-  const bool on_claim = GENERATE(true, false);
   const bool gone = GENERATE(true, false);
+  data_at_places(GENERATE(true, false));
   CAPTURE(on_claim, gone);
-  data_at_places(on_claim);
   held = true;
   begin();
   loop.run(10s);
   session.reset();  // killed
   train();
   held = false;
-  if (on_claim && !gone) REQUIRE(write_file_atomically(folder.path() / "model/weights", "of run 1"));
+  if (gone) std::filesystem::remove_all(folder.path() / "model");
   if (!on_claim && !gone) objects["models/m/weights"] = "of run 1";
   if (gone) {
     CHECK(attempt() == result::VerdictClass::system);
@@ -226,6 +233,60 @@ TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not
     CHECK(attempt() == well);
   }
   CHECK(made == 1);
+}
+
+TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not take for its model what others have put on the claim") {
+  const std::string others = GENERATE("another run's", "somebody's", "cut");
+  CAPTURE(others);
+  data_at_places(true);
+  held = true;
+  begin();
+  loop.run(10s);
+  session.reset();  // killed
+  train();
+  held = false;
+  if (others == "another run's") put("of run 1", "another");
+  if (others == "somebody's") REQUIRE(write_file_atomically(folder.path() / "model/more", "1"));
+  if (others == "cut") std::filesystem::resize_file(folder.path() / "model/weights", 3);
+  CHECK(attempt() == result::VerdictClass::system);
+  CHECK_THAT(outcome->verdict.message, Contains("model: what lies at") && Contains("is not what this run has put there"));
+  CHECK(std::filesystem::exists(folder.path() / "model"));
+}
+
+TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after the model came to the claim leaves there what was there before") {
+  const bool cancelled = GENERATE(true, false);
+  const std::string older = GENERATE("nothing", "somebody's", "an earlier run's");
+  CAPTURE(cancelled, older);
+  data_at_places(true);
+  if (older == "somebody's") REQUIRE(write_file_atomically(folder.path() / "model/weights", older));
+  if (older == "an earlier run's") put(older, "earlier");
+  held = true;
+  begin();
+  loop.run(10s);
+  put("of run 1", report().attempt);
+  if (cancelled) {
+    session->request_stop(SIGTERM);
+  } else {
+    (*job)["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}, {"reason", "DeadlineExceeded"}}});
+    pods_gone = true;
+    session.reset();  // killed: the next attempt finds it
+    begin();
+  }
+  loop.run(5min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class != well);
+  CHECK(model() == (older == "nothing" ? "(none)" : older));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "model.~1~"));
+  CHECK_THAT(story.text,
+             Contains("is taken back, " + std::string(older == "nothing" ? "nothing lies there now" : "what lay there before is there again")));
+}
+
+TEST_CASE_METHOD(Attempts, "what an earlier run has put on the claim goes once the step has succeeded") {
+  data_at_places(true);
+  put("of an earlier run", "earlier");
+  CHECK(attempt() == well);
+  CHECK(model() == "of run 1");
+  CHECK_FALSE(std::filesystem::exists(folder.path() / ".model.trainstep/old"));
 }
 
 TEST_CASE_METHOD(
@@ -247,7 +308,6 @@ TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tel
   CAPTURE(where, told);
   if (where == "a claim") {
     data_at_places(true);
-    REQUIRE(write_file_atomically(folder.path() / "model/weights", "of run 1"));
   }
   held = pods_gone = true;
   begin();

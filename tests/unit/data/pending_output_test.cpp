@@ -257,6 +257,7 @@ TEST_CASE("an output goes to no folder but the one that it was opened in, whoeve
       CHECK(output.left() == after / ".model.trainstep/new/model");
     }
     SECTION("it has written nothing") { fs::rename(before, after); }
+    CHECK_FALSE(output.check_kept());
     const auto placed = output.commit();
     REQUIRE_FALSE(placed);
     CHECK(placed.error().kind == ErrorKind::conflict);

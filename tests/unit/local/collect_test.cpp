@@ -243,8 +243,8 @@ TEST_CASE("an artifact takes its metadata, and a place of its own, from the exec
 }
 
 TEST_CASE("an artifact of a type of metrics is told to be one") {
-  const auto [type, metrics] = GENERATE(table<std::string, bool>(
-      {{"Metrics", true}, {"system.ClassificationMetrics", true}, {"SlicedClassificationMetrics", true}, {"Model", false}}));
+  const auto [type, metrics] = GENERATE(
+      table<std::string, bool>({{"Metrics", true}, {"system.ClassificationMetrics", true}, {"SlicedClassificationMetrics", true}, {"Model", false}}));
   CAPTURE(type);
   const auto plan = v1_plan("", "scores " + type);
   Run run(plan);

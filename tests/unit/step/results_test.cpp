@@ -26,8 +26,9 @@ TEST_CASE("metrics are read from an output of their type, whatever its name") {
     output.metadata = {{std::string(name) + "-accuracy", 0.5}};
     output.metrics = output.name == "scores";
   }
-  CHECK(metrics_object(final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); })) ==
-        Json{{"scores-accuracy", 0.5}});
+  CHECK(metrics_object(final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> {
+          return input_error("no file is read");
+        })) == Json{{"scores-accuracy", 0.5}});
 }
 
 TEST_CASE("metrics are read from the outputs that are named so, by any spelling, and from no other") {

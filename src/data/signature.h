@@ -1,0 +1,25 @@
+// Who has put an output in its place, noted there: whoever comes later can tell whether it is still theirs. For places that several runs share.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "data/output_place.h"
+
+namespace trainstep {
+
+// `aside`: where what gave way lies. Errors: those of OutputPlace::note().
+Result<void> sign(const OutputPlace& place, const std::string& signer, const std::optional<std::filesystem::path>& aside);
+
+// `unknown`: the file system would not show here what was noted elsewhere. Files count by name and size: their numbers and times may be others on
+// another machine.
+enum class Signed { yes, no, unknown };
+Signed signed_by(const std::filesystem::path& target, const std::string& signer);
+
+// What gave way for it, if it is there still.
+std::optional<std::filesystem::path> gave_way(const OutputPlace& place);
+
+}  // namespace trainstep

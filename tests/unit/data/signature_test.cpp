@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/signature.h"
+
+#include <fstream>
+#include <string>
+
+#include "data/output_folder.h"
+#include "data/pending_output.h"
+#include "support/apart.h"
+#include "support/catch.h"
+#include "support/temp_dir.h"
+
+using namespace trainstep;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+PendingOutput opened(const fs::path& target, const std::string& signer) {
+  auto output = PendingOutput::open(target, signer, signer);
+  if (!output) FAIL(output.error().message);
+  return std::move(*output);
+}
+
+// A run that puts a file, or a folder that holds one, at the target.
+void run(const fs::path& target, const std::string& signer, bool file = false) {
+  auto output = opened(target, signer);
+  write(file ? output.path() : output.path() / "weights", "of " + signer);
+  const auto committed = output.commit();
+  if (!committed) FAIL(committed.error().message);
+}
+
+std::string model_at(const fs::path& target) { return contents(fs::is_directory(target) ? target / "weights" : target); }
+
+}  // namespace
+
+TEST_CASE("an output is known by who has put it there, as long as exactly that lies there") {
+  const bool file = GENERATE(true, false);
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  CHECK(signed_by(model, "a") != Signed::yes);
+  run(model, "a", file);
+  CHECK(signed_by(model, "a") == Signed::yes);
+  CHECK(signed_by(model, "b") == Signed::no);
+  CHECK(signed_by(model, "") == Signed::no);
+  const auto weights = file ? model : model / "weights";
+  SECTION("others write into it") { write(weights, "cut"); }
+  SECTION("others put a file beside it") { file ? write(model, "longer than it was") : write(model / "more", "1"); }
+  SECTION("another run puts its own there") { run(model, "c", file); }
+  SECTION("it is emptied") { file ? fs::resize_file(model, 0) : static_cast<void>(fs::remove(weights)); }
+  SECTION("somebody puts the same there") {
+    const auto copy = folder.path() / "copy";
+    fs::copy(model, copy, fs::copy_options::recursive);
+    fs::remove_all(model);
+    fs::rename(copy, model);
+  }
+  SECTION("it is removed") { fs::remove_all(model); }
+  CHECK(signed_by(model, "a") != Signed::yes);
+}
+
+TEST_CASE("what a run has put somewhere is taken back, and what gave way for it lies there again") {
+  const auto [before, file] = GENERATE(table<std::string, bool>(
+      {{"nothing", true}, {"nothing", false}, {"an earlier run's", true}, {"an earlier run's", false}, {"somebody's", true}, {"somebody's", false}}));
+  CAPTURE(before, file);
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  if (before == "an earlier run's") {
+    run(model, "earlier", file);
+    REQUIRE(PendingOutput::confirm(model, "earlier").has_value());
+  }
+  if (before == "somebody's") write(file ? model : model / "weights", "somebody's");
+  const auto older = before == "nothing" ? std::string() : model_at(model);
+  run(model, "a", file);
+  CHECK(model_at(model) == "of a");
+  {
+    const auto others = opened(model.string() + "-other", "b");
+    CHECK_FALSE(others.taken_back());
+  }
+  const auto output = opened(model, "a");
+  REQUIRE(output.taken_back());
+  CHECK((*output.taken_back() == PendingOutput::Restored::yes) == (before != "nothing"));
+  CHECK(fs::exists(model) == (before != "nothing"));
+  if (fs::exists(model)) CHECK(model_at(model) == older);
+  CHECK(model_at(output.path()) == "of a");
+  CHECK(signed_by(model, "a") != Signed::yes);
+  if (before == "an earlier run's") CHECK(signed_by(model, "earlier") == Signed::yes);
+}
+
+TEST_CASE("a run takes nothing back that is not its own") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "a");
+  SECTION("but another's") {
+    run(model, "b");
+    CHECK_FALSE(opened(model, "a").taken_back());
+    CHECK(model_at(model) == "of b");
+  }
+  SECTION("but somebody has changed it") {
+    write(model / "weights", "somebody's own");
+    CHECK_FALSE(opened(model, "a").taken_back());
+    CHECK(model_at(model) == "somebody's own");
+  }
+}
+
+TEST_CASE("what is taken back is committed again, and the older one is in its place until then") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "earlier");
+  run(model, "a");
+  auto again = opened(model, "a");
+  CHECK(model_at(model) == "of earlier");
+  REQUIRE(again.commit().has_value());
+  CHECK(model_at(model) == "of a");
+  CHECK(signed_by(model, "a") == Signed::yes);
+}
+
+TEST_CASE("what gave way stays until the run is confirmed, and what was moved aside for it stays in any case") {
+  const bool known = GENERATE(true, false);
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  known ? run(model, "earlier") : write(model / "weights", "somebody's");
+  run(model, "a");
+  const auto aside = known ? folder.path() / ".model.trainstep/old" : folder.path() / "model.~1~";
+  CHECK(fs::exists(aside));
+  REQUIRE(PendingOutput::confirm(model, "b").has_value());
+  CHECK(fs::exists(aside));
+  REQUIRE(PendingOutput::confirm(model, "a").has_value());
+  CHECK(fs::exists(aside) == !known);
+  CHECK(model_at(model) == "of a");
+  CHECK(signed_by(model, "a") == Signed::yes);
+}
+
+TEST_CASE("nothing is removed that another run is about to need") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "earlier");
+  run(model, "a");
+  const auto held = lock_folder(folder.path() / ".model.trainstep", model);
+  REQUIRE(held.has_value());
+  CHECK(PendingOutput::confirm(model, "a").has_value());
+  CHECK(fs::exists(folder.path() / ".model.trainstep/old"));
+}
+
+TEST_CASE("what was put into a mounted folder is known, and taking it back is an error that leaves it there") {
+  const TempDir folder;
+  const auto model = folder.path() / "volume/model";
+  const auto said = with_own_mounts([&]() -> std::string {
+    fs::create_directories(folder.path() / "disk");
+    fs::create_directories(model);
+    if (!bind(folder.path() / "disk", model)) return "no mount";
+    {
+      auto output = PendingOutput::open(model, "a", "a");
+      if (!output) return output.error().message;
+      write(output->path() / "weights", "w");
+      if (const auto committed = output->commit(); !committed) return committed.error().message;
+    }
+    if (signed_by(model, "a") != Signed::yes) return "not known";
+    const auto again = PendingOutput::open(model, "a", "a");
+    return again ? "taken back" : contents(model / "weights") + ": " + again.error().message;
+  });
+  CHECK_THAT(said, Catch::Matchers::Contains("w: what this run has put at ") && Catch::Matchers::Contains("stays there"));
+}
