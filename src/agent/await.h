@@ -32,4 +32,10 @@ Result<T> await(RunningLoop& loop, const std::function<void(std::function<void(R
   return std::move(*waiting->answer);
 }
 
+// Lets the loop do what is due by now – a signal may have come –, and waits for nothing.
+inline void hear(RunningLoop& loop) {
+  loop.post([&loop] { loop.post([&loop] { loop.stop(); }); });  // between the two it looks at its descriptors and timers
+  loop.run();
+}
+
 }  // namespace trainstep::agent

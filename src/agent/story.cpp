@@ -228,7 +228,7 @@ class Story {
     delivery.reset();
     if (stopped) try_once_more();
     const auto go_on = [&]() -> Result<void> {
-      hear();
+      hear(m_loop);
       return last_moment.passed() ? Result<void>(incomplete) : Result<void>();
     };
     auto done = put_on_claims(report, go_on);
@@ -242,12 +242,6 @@ class Story {
     ASSIGN(const auto told, commit_outputs(m_pending, report.outputs, go_on));
     for (const auto& line : told) m_with.tell(line);
     return {};
-  }
-
-  // Whatever the loop has for us by now, a signal say.
-  void hear() {
-    m_loop.post([this] { m_loop.stop(); });
-    m_loop.run();
   }
 
   // Of a training that nobody learns of nothing is to stay where others look.

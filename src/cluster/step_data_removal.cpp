@@ -27,13 +27,15 @@ Result<void> StepData::take_back_from_claims() {
   for (const auto& [name, path] : on_claims()) {
     if (signed_by(path, attempt) != Signed::yes) continue;
     const auto output = PendingOutput::open(path, attempt, attempt);
-    if (!output)
-      all = in_context(fmt::format("{}: what the training has put at {} stays there", name, path), Result<void>(output.error()));
-    else if (output->taken_back())
-      m_surroundings.say(
-          fmt::format("{}: what the training had put at {} is taken back, {}; it is in {} until the next run", name, path,
-                      *output->taken_back() == PendingOutput::Restored::yes ? "what lay there before is there again" : "nothing lies there now",
-                      output->left().string()));
+    if (output && output->taken_back()) {
+      const bool restored = *output->taken_back() == PendingOutput::Restored::yes;
+      m_surroundings.say(fmt::format("{}: what the training had put at {} is taken back, {}; it is in {} until the next run", name, path,
+                                     restored ? "what lay there before is there again" : "nothing lies there now", output->left().string()));
+      continue;
+    }
+    all = Error{output ? ErrorKind::denied : output.error().kind,
+                fmt::format("{}: what the training has put at {} stays there: {}", name, path,
+                            output ? "it is a mount, or nothing can be made beside it" : output.error().message)};
   }
   return all;
 }

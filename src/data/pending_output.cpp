@@ -126,11 +126,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
 
 // What the same signer has put there waits for its commit again.
 Result<void> PendingOutput::take_back(const std::string& owner) {
-  if (m_signer.empty() || signed_by(m_place.target, m_signer) != Signed::yes) return {};
-  if (m_place.inside || m_place.over)
-    return Error{ErrorKind::denied,
-                 fmt::format("what this run has put at {} stays there: what is mounted, or nothing can be made beside, is not moved",
-                             m_place.target.string())};
+  if (m_signer.empty() || m_place.inside || m_place.over || signed_by(m_place.target, m_signer) != Signed::yes) return {};
   const auto before = gave_way(m_place);
   TRY(empty(m_place.path.parent_path(), m_place.target));
   TRY(make_directories(m_place.path.parent_path()));
@@ -211,6 +207,7 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, 
       m_place.path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }, go_on));
   if (go_on) TRY(go_on());
   auto aside = m_place.inside ? commit_inside() : m_place.over ? commit_over() : commit_beside();
+  if (aside && m_signer.empty()) unsign(m_place);
   if (aside && !m_signer.empty()) TRY(sign(m_place, m_signer, *aside ? **aside : m_place.folder / "old"));
   return aside;
 }

@@ -34,8 +34,8 @@ class PendingOutput {
   ~PendingOutput();
 
   // Where several runs may put their outputs, a `signer` signs what it commits (signature.h), and what that replaces is kept until it is confirmed,
-  // so that it can be taken back: what the same signer has put there waits in path() again, and what had given way is in its place. Errors: denied
-  // (it is a mount, or no right), those of open().
+  // so that it can be taken back: what the same signer has put there waits in path() again, and what had given way is in its place. Of a mount
+  // nothing is taken back. Errors: denied, those of open().
   static Result<PendingOutput> open(const std::filesystem::path& target, const std::string& owner, const std::string& signer);
   enum class Restored { nothing, yes };
   [[nodiscard]] const std::optional<Restored>& taken_back() const { return m_taken_back; }

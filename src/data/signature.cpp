@@ -43,6 +43,8 @@ Result<void> sign(const OutputPlace& place, const std::string& signer, const std
   return place.note(signature_note, fmt::format("{}\n{}\n{}", signer, content_of(place.target), beside));
 }
 
+void unsign(const OutputPlace& place) { place.forget(signature_note); }
+
 Signed signed_by(const fs::path& target, const std::string& signer) {
   const auto place = OutputPlace::of(target);
   const auto note = place.noted(signature_note);

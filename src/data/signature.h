@@ -14,6 +14,9 @@ namespace trainstep {
 // `aside`: where what gave way lies. Errors: those of OutputPlace::note().
 Result<void> sign(const OutputPlace& place, const std::string& signer, const std::optional<std::filesystem::path>& aside);
 
+// Somebody who does not sign has put something there.
+void unsign(const OutputPlace& place);
+
 // `unknown`: the file system would not show here what was noted elsewhere. Files count by name and size: their numbers and times may be others on
 // another machine.
 enum class Signed { yes, no, unknown };

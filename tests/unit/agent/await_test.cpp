@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/await.h"
 
+#include <unistd.h>
+
 #include <chrono>
 
+#include "base/fd.h"
 #include "base/poll_loop.h"
 #include "support/catch.h"
 
@@ -32,4 +35,19 @@ TEST_CASE("an answer that comes when the waiting was stopped is nobody's") {
   });
   loop.run();
   CHECK(went_on);
+}
+
+TEST_CASE("what has come by now is heard without waiting, descriptors and timers too") {
+  PollLoop loop;
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const Fd reader(ends[0]), writer(ends[1]);
+  int heard = 0;
+  loop.on_readable(reader.get(), [&] { ++heard; });
+  loop.after(1h, [&] { heard += 100; });
+  hear(loop);
+  CHECK(heard == 0);
+  REQUIRE(::write(writer.get(), "x", 1) == 1);
+  hear(loop);
+  CHECK(heard == 1);
 }
