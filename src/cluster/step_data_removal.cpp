@@ -29,8 +29,8 @@ Result<void> StepData::take_back_from_claims() {
     const auto output = PendingOutput::open(path, attempt, attempt);
     if (output && output->taken_back()) {
       const bool restored = *output->taken_back() == PendingOutput::Restored::yes;
-      m_surroundings.say(fmt::format("{}: what the training had put at {} is taken back, {}; it is in {} until the next run", name, path,
-                                     restored ? "what lay there before is there again" : "nothing lies there now", output->left().string()));
+      m_surroundings.say(fmt::format("{}: what the training had put at {} is taken back, and is in {} until the next run; {}", name, path,
+                                     output->left().string(), restored ? "what lay there before is there again" : "nothing lies there now"));
       continue;
     }
     all = Error{output ? ErrorKind::denied : output.error().kind,

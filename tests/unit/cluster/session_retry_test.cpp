@@ -277,8 +277,8 @@ TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after 
   CHECK(outcome->verdict.verdict_class != well);
   CHECK(model() == (older == "nothing" ? "(none)" : older));
   CHECK_FALSE(std::filesystem::exists(folder.path() / "model.~1~"));
-  CHECK_THAT(story.text,
-             Contains("is taken back, " + std::string(older == "nothing" ? "nothing lies there now" : "what lay there before is there again")));
+  CHECK_THAT(story.text, Contains("is taken back, and is in ") &&
+                             Contains(older == "nothing" ? "; nothing lies there now" : "; what lay there before is there again"));
 }
 
 TEST_CASE_METHOD(Attempts, "what an earlier run has put on the claim goes once the step has succeeded") {
