@@ -124,16 +124,20 @@ void CheckpointSync::next() {
   objectstore::SyncPlan one;
   one.travels.push_back({file, {m_key, file.size, ""}});
   m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, m_at,
-                                   {nullptr, [this, path = file.path](const Result<void>& result) { sent(path, result); }}, m_stores.limits());
+                                   {nullptr, [this, file](const Result<void>& result) { sent(file, result); }}, m_stores.limits());
 }
 
-void CheckpointSync::sent(const std::string& path, const Result<void>& result) {
+void CheckpointSync::sent(const LocalFile& file, const Result<void>& result) {
   m_there.insert(m_key);  // perhaps, whatever the answer was
-  for (const auto& [file, state] : m_transfer->settled()) m_saved[file] = {m_key, state.size, state.changed, state.etag};
-  if (!result && (result.error().kind == ErrorKind::input || result.error().kind == ErrorKind::not_found))
-    m_changed.insert(path);  // or it has gone
-  else if (!result)
-    m_problem = result.error().message;
+  for (const auto& [path, state] : m_transfer->settled()) m_saved[path] = {m_key, state.size, state.changed, state.etag};
+  if (!result) {
+    const auto now = objectstore::read_state(m_checkpoints.path, file.path);
+    const bool as_seen = now && *now == file && now->touched == file.touched;
+    if (as_seen)
+      m_problem = result.error().message;
+    else
+      m_changed.insert(file.path);  // or it has gone
+  }
   m_timer = m_loop.after(Duration(0), [this] { next(); });
 }
 

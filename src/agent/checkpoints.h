@@ -54,7 +54,7 @@ class CheckpointSync {
   void load();
   void begin_round();
   void next();
-  void sent(const std::string& path, const Result<void>& result);
+  void sent(const objectstore::LocalFile& file, const Result<void>& result);
   void end_round();
   void write_set(CheckpointSet set);
   void clean_up();

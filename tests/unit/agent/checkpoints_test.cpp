@@ -353,6 +353,22 @@ TEST_CASE_METHOD(Checkpoints, "a file that changes whenever it is read holds up 
   CHECK(std::ranges::any_of(told, [](const auto& line) { return line.find("log changes all the time") != std::string::npos; }));
 }
 
+TEST_CASE_METHOD(Checkpoints, "a store that refuses a state is named with its answer, and the state is kept once it takes it") {
+  const auto [status, code] =
+      GENERATE(table<int, std::string>({{507, "XMinioStorageFull"}, {400, "EntityTooLarge"}, {404, "NoSuchBucket"}, {413, ""}}));
+  CAPTURE(status);
+  save("w", "one");
+  refuse("PUT", status, code);
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(40s);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("checkpoints: ") && Contains(code.empty() ? std::to_string(status) : code) && !Contains("changed"));
+  fault = nullptr;
+  running.advance(20s);
+  CHECK(kept() == Files{{"w", "one"}});
+  CHECK(told.back() == "checkpoints: kept again");
+}
+
 TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what cannot travel is told once") {
   save("step-1/weights", "one");
   std::filesystem::create_directory_symlink("step-1", in_pod("saved/last"));
