@@ -90,7 +90,9 @@ void CheckpointSync::load() {
 
 bool CheckpointSync::is_saved(const LocalFile& file) const {
   const auto found = m_saved.find(file.path);
-  return found != m_saved.end() && found->second.size == file.size && found->second.changed == file.changed;
+  const auto status = m_touched.find(file.path);
+  const bool replaced = status != m_touched.end() && status->second != file.touched;  // by a file with the older one's time, as cp -p does
+  return found != m_saved.end() && found->second.size == file.size && found->second.changed == file.changed && !replaced;
 }
 
 void CheckpointSync::begin_round() {
@@ -129,7 +131,10 @@ void CheckpointSync::next() {
 
 void CheckpointSync::sent(const LocalFile& file, const Result<void>& result) {
   m_there.insert(m_key);  // perhaps, whatever the answer was
-  for (const auto& [path, state] : m_transfer->settled()) m_saved[path] = {m_key, state.size, state.changed, state.etag};
+  for (const auto& [path, state] : m_transfer->settled()) {
+    m_saved[path] = {m_key, state.size, state.changed, state.etag};
+    m_touched[path] = state.touched;
+  }
   if (!result) {
     const auto now = objectstore::read_state(m_checkpoints.path, file.path);
     const bool as_seen = now && *now == file && now->touched == file.touched;
@@ -288,7 +293,10 @@ void CheckpointSync::end_look() {
 
 void CheckpointSync::finish(Duration limit) {
   m_done = [this] { m_loop.stop(); };
-  const auto too_long = m_loop.after(limit, [this] { m_loop.stop(); });
+  const auto too_long = m_loop.after(limit, [this, limit] {
+    m_tell(fmt::format("checkpoints: the store has not answered within {}; what was saved last may not be kept", trainstep::describe(limit)));
+    m_loop.stop();
+  });
   m_loop.cancel(m_timer);
   for (const auto call : std::exchange(m_calls, {})) m_stores.of(m_checkpoints.to).cancel(call);
   m_newest.reset();

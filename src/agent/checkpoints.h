@@ -75,21 +75,22 @@ class CheckpointSync {
   Duration m_between_looks;
   objectstore::Address m_at;
   bool m_loaded = false;
-  int m_uploads_tries = 0;                     // of the look for uploads of attempts that were killed
-  std::set<std::string> m_there;               // keys that we know of at the place
-  std::set<std::string> m_before;              // writers of sets that were there when we began
-  bool m_shared = false;                       // a pod that has begun later saves there, too: it may go on from what is ours
-  CheckpointSet m_set;                         // the last one
-  std::uint64_t m_number = 0;                  // the highest of any
-  std::map<std::string, SavedFile> m_saved;    // by path: the last state of each that is there
-  std::uint64_t m_count = 0;                   // of files that were sent
-  objectstore::LocalTree m_seen;               // in this round
-  std::vector<objectstore::LocalFile> m_left;  // of them, to be sent; the next one last
-  std::string m_key;                           // of the one under way
-  std::map<std::string, int> m_restless;       // by path: looks in which it changed, or went, while it was read
-  std::set<std::string> m_changed;             // of this look
-  int m_rounds = 0;                            // of this look
-  std::string m_problem, m_told, m_left_out;   // of this look; what was told last
+  int m_uploads_tries = 0;                        // of the look for uploads of attempts that were killed
+  std::set<std::string> m_there;                  // keys that we know of at the place
+  std::set<std::string> m_before;                 // writers of sets that were there when we began
+  bool m_shared = false;                          // a pod that has begun later saves there, too: it may go on from what is ours
+  CheckpointSet m_set;                            // the last one
+  std::uint64_t m_number = 0;                     // the highest of any
+  std::map<std::string, SavedFile> m_saved;       // by path: the last state of each that is there
+  std::map<std::string, std::int64_t> m_touched;  // by path: of those that this process has sent, the times of their status
+  std::uint64_t m_count = 0;                      // of files that were sent
+  objectstore::LocalTree m_seen;                  // in this round
+  std::vector<objectstore::LocalFile> m_left;     // of them, to be sent; the next one last
+  std::string m_key;                              // of the one under way
+  std::map<std::string, int> m_restless;          // by path: looks in which it changed, or went, while it was read
+  std::set<std::string> m_changed;                // of this look
+  int m_rounds = 0;                               // of this look
+  std::string m_problem, m_told, m_left_out;      // of this look; what was told last
   std::unique_ptr<NewestSet> m_newest;
   std::unique_ptr<objectstore::Transfer> m_transfer;
   std::unique_ptr<objectstore::Listing> m_listing;

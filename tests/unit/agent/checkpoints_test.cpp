@@ -200,6 +200,24 @@ TEST_CASE_METHOD(Checkpoints, "a set that tells no ETags, as of an earlier versi
   CHECK(kept() == Files{{"1", "one"}});
 }
 
+TEST_CASE_METHOD(Checkpoints, "a file that another one of its size and time of change replaces is kept anew") {
+  const bool in_place = GENERATE(true, false);
+  save("w", "one");
+  const fs::path file = in_pod("saved/w");
+  const auto time = fs::last_write_time(file);
+  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  running.advance(16s);
+  CHECK(kept() == Files{{"w", "one"}});
+  const fs::path other = in_pod("other");
+  write(in_place ? file : other, "two");
+  fs::last_write_time(in_place ? file : other, time);
+  if (!in_place) fs::rename(other, file);
+  running.advance(16s);
+  CHECK(kept() == Files{{"w", "two"}});
+  running.advance(60s);
+  CHECK(sent().size() == 2);
+}
+
 TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and nothing twice") {
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(14s);
@@ -582,6 +600,8 @@ TEST_CASE_METHOD(Checkpoints, "a store that is silent takes the limit of the las
   sync.finish(60s);
   CHECK(running.now() - began >= 60s);
   CHECK(running.now() - began < 61s);
+  REQUIRE_FALSE(told.empty());
+  CHECK_THAT(told.back(), Contains("has not answered within") && Contains("what was saved last may not be kept"));
 }
 
 TEST_CASE_METHOD(Checkpoints, "with the sync its looking ends") {
