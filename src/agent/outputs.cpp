@@ -106,8 +106,10 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
   for (const auto& output : outputs) {
     const auto found = pending.find(output.name);
     if (found == pending.end() || !output.present) continue;
-    if (const auto tree = objectstore::read_tree(found->second.path()); tree && !tree->left_out.empty())
-      told.push_back(fmt::format("{}: {}", output.name, objectstore::describe_left_out(tree->left_out)));
+    if (auto tree = objectstore::read_tree(found->second.path())) {
+      std::erase_if(tree->left_out, [](const std::string& what) { return what.find(": a link that ") == std::string::npos; });
+      if (!tree->left_out.empty()) told.push_back(fmt::format("{}: delivered as they are: {}", output.name, fmt::join(tree->left_out, "; ")));
+    }
     ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }, go_on));  // others of the claim may go, too
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", output.name, found->second.target().string(), aside->string()));
     if (!found->second.unremoved().empty())

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/printable.h"
 #include "cluster/objects.h"
+#include "data/place.h"
 #include "objectstore/provider.h"
 #include "spec/returned.h"
 
@@ -46,6 +48,12 @@ void add_real_path(plan::DataFacts& data, const std::optional<plan::StepPath>& p
   if (auto real = real_path(path->path); real != path->path) data.real_paths.emplace(path->path, std::move(real));
 }
 
+// A path of a pod stands in its manifest, which is UTF-8.
+Result<void> check_portable(const std::string& name, const std::string& path) {
+  if (!find_invalid_utf8(path)) return {};
+  return input_error(fmt::format("{}: {} is no UTF-8, which a path that pods use must be; give another one", name, printable(path)));
+}
+
 }  // namespace
 
 Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts) {
@@ -64,7 +72,11 @@ Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts) {
 
 Result<void> route_data(plan::Plan& plan, const Facts& facts) {
   ASSIGN(const auto data, data_facts(plan, facts));
-  return plan::route_data(plan, data);
+  TRY(plan::route_data(plan, data));
+  for (const auto& input : plan.binding.inputs)
+    if (input.path) TRY(check_portable(input.path->name, plan.data.placement.inputs[input.name]));
+  for (const auto& output : plan.data.task.outputs) TRY(check_portable(output.name, plan::place_on_claim(output).string()));
+  return {};
 }
 
 Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const result::PodReport& report) {

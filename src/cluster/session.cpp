@@ -219,16 +219,17 @@ void Session::collect_data() {
     });
   };
   const auto look = [this, lost, read] {
-    if (m_backend->told() != result::VerdictClass::succeeded && !m_backend->was_over()) return read();
-    m_data->look_for(m_outcome.outputs, [this, lost, read](const Result<void>& there) {
-      if (there) return read();
-      const auto error = there.error();
-      if (error.kind == ErrorKind::not_found) {
-        m_lost = staging::Fetching::Lost::all;
-        m_outcome.outputs.clear();  // no place is named where nothing lies
-      }
-      lost(error);
-    });
+    const bool unseen = m_backend->told() == result::VerdictClass::succeeded || m_backend->was_over();
+    m_data->look_for(m_outcome.outputs, unseen ? StepData::Where::everywhere : StepData::Where::on_claims,
+                     [this, lost, read](const Result<void>& there) {
+                       if (there) return read();
+                       const auto error = there.error();
+                       if (error.kind == ErrorKind::not_found) {
+                         m_lost = staging::Fetching::Lost::all;
+                         m_outcome.outputs.clear();  // no place is named where nothing lies
+                       }
+                       lost(error);
+                     });
   };
   const auto download = [this, lost, look] {
     if (m_plan->data.downloads.empty()) return look();

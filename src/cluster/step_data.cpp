@@ -20,6 +20,7 @@ using objectstore::Address;
 
 constexpr Duration patience{300'000};
 constexpr Duration second{1'000};
+constexpr int looks_on_claims = 65;  // NFS may show a folder as it was a minute ago (acdirmax, nfs(5))
 
 template <typename T>
 Result<T> without_status(objectstore::Answer<T> answer) {
@@ -236,9 +237,11 @@ void StepData::read_next() {
   });
 }
 
-void StepData::look_for(const std::vector<run::OutputFound>& outputs, Done done) {
+void StepData::look_for(const std::vector<run::OutputFound>& outputs, Where where, Done done) {
+  const auto claims = on_claims();
   for (const auto& output : outputs)
-    if (output.artifact && output.present && !output.earlier) m_to_find.push_back(&output);
+    if (output.artifact && output.present && !output.earlier && (where == Where::everywhere || claims.contains(output.name)))
+      m_to_find.push_back(&output);
   later([this, done = std::move(done)] { look_for_next(done); });
 }
 
@@ -250,11 +253,7 @@ void StepData::look_for_next(const Done& done) {
     if (there) return look_for_next(done);
     done(Error{ErrorKind::not_found, fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
   };
-  if (const auto claims = on_claims(); claims.contains(output.name)) {
-    const auto ours = signed_by(output.path, m_surroundings.job_attempt());
-    if (ours != Signed::no || !may_hold_files(output.path)) return found(may_hold_files(output.path));
-    return done(Error{ErrorKind::not_found, fmt::format("{}: what lies at {} is not what this run has put there", output.name, output.path)});
-  }
+  if (on_claims().contains(output.name)) return look_on_claim(output, looks_on_claims, done);
   const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
   if (place == m_plan.data.task.outputs.end() || is_downloaded(m_plan, output.name)) return found(true);
   if (!place->to.in_store()) return found(true);
@@ -264,6 +263,24 @@ void StepData::look_for_next(const Done& done) {
     if (!address) return done(std::move(address.error()));
     m_listing = std::make_unique<objectstore::Listing>(
         m_stores->of(to), std::move(*address), [done, found](const auto& there) { there ? found(!there->empty()) : done(there.error().error); });
+  });
+}
+
+void StepData::look_on_claim(const run::OutputFound& output, int looks, const Done& done) {
+  const auto ours = signed_by(output.path, m_surroundings.job_attempt());
+  const bool there = may_hold_files(output.path);
+  if (there && ours == Signed::unknown)
+    m_surroundings.say(
+        fmt::format("{}: whether what lies at {} is this run's cannot be seen here: there is no right to read it, or there are no attributes",
+                    output.name, output.path));
+  if (there && ours != Signed::no) return look_for_next(done);
+  if (looks == 0)
+    return done(Error{ErrorKind::not_found, there ? fmt::format("{}: what lies at {} is not what this run has put there", output.name, output.path)
+                                                  : fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
+  if (looks == looks_on_claims - 5)
+    m_surroundings.say(fmt::format("{}: what the training has put at {} is not seen here; looking again for a minute", output.name, output.path));
+  m_surroundings.home.loop().after(second, [this, alive = m_alive, &output, looks, done] {
+    if (*alive) look_on_claim(output, looks - 1, done);
   });
 }
 

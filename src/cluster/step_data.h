@@ -63,9 +63,10 @@ class StepData {
   Result<std::vector<std::string>> commit();
   // What the program delivered to addresses where the step writes as well (its metrics, …), by address. What cannot be read is said, and no error.
   void read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done);
-  // Whether what `outputs` say that the run has put on a claim, or where others look, lies there still: on a claim exactly that. Errors: as above;
-  // not_found.
-  void look_for(const std::vector<run::OutputFound>& outputs, Done done);
+  // Whether what `outputs` say that the run has put on a claim, or, if asked, where others look, lies there still: on a claim exactly that. What a
+  // pod has put there is waited for: another node's file system may show it late. Errors: as above; not_found.
+  enum class Where { on_claims, everywhere };
+  void look_for(const std::vector<run::OutputFound>& outputs, Where where, Done done);
   // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
@@ -84,6 +85,7 @@ class StepData {
   void unless_replaced(const Done& done, std::function<void()> task);
   void read_next();
   void look_for_next(const Done& done);
+  void look_on_claim(const run::OutputFound& output, int looks, const Done& done);
   [[nodiscard]] std::map<std::string, std::string> on_claims() const;
   Result<void> take_back_from_claims();
   void retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/step_data.h"
+#include "data/footprint.h"
 #include "data/signature.h"
 
 namespace trainstep::cluster {
@@ -25,7 +26,10 @@ Result<void> StepData::take_back_from_claims() {
   Result<void> all;
   const auto attempt = m_surroundings.job_attempt();
   for (const auto& [name, path] : on_claims()) {
-    if (signed_by(path, attempt) != Signed::yes) continue;
+    const auto ours = signed_by(path, attempt);
+    if (ours == Signed::unknown && may_hold_files(path))
+      m_surroundings.say(fmt::format("{}: whether what lies at {} is this run's cannot be seen here; it stays as it is", name, path));
+    if (ours != Signed::yes) continue;
     const auto output = PendingOutput::open(path, attempt, attempt);
     if (output && output->taken_back()) {
       const bool restored = *output->taken_back() == PendingOutput::Restored::yes;

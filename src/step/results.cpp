@@ -99,11 +99,11 @@ Json results_object(const run::Outcome& outcome, const Inputs& inputs, const Fil
     auto& entry = object[output.name];
     if (output.value) {
       entry = *output.value;
+    } else if (output.present && output.artifact && output.earlier && output.step_path.empty()) {
+      entry = without_nulls(output.metadata);
     } else if (output.present && !output.path.empty()) {
       entry = address_of(output, inputs);
       if (!output.artifact || !output.step_path.empty()) continue;
-      if (output.earlier) entry = without_nulls(output.metadata);
-      if (output.earlier) continue;
       if (const auto text = read_file(output.path, longest_inline_text); text && is_plain_text(*text)) entry = *text;
     }
   }

@@ -158,6 +158,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("on a claim links that lead nowhere are delivered as they are, and named; what others lead to is copied") {
+  Pod pod;
+  const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
+  pod.prepare();
+  Pod::write(model + "/weights", "w");
+  Pod::write(pod.in_pod("volume/x"), "x");
+  fs::create_symlink("none", model + "/nowhere");
+  fs::create_symlink("round", model + "/round");
+  fs::create_directory_symlink(pod.in_pod("volume"), model + "/copied");
+  const auto outputs = read_outputs(pod.task, pod.before);
+  REQUIRE(outputs);
+  const auto told = commit_outputs(pod.pending, *outputs);
+  REQUIRE(told);
+  REQUIRE(told->size() == 1);
+  CHECK_THAT(told->front(), Catch::Contains("model: delivered as they are: ") && Catch::Contains("nowhere: a link that leads nowhere") &&
+                                Catch::Contains("round: a link that ") && !Catch::Contains("copied"));
+  CHECK(fs::is_symlink(pod.on_claim("run/final/nowhere")));
+  CHECK(contents(pod.on_claim("run/final/copied/x")) == "x");
+}
+
 TEST_CASE("whoever stops the copy of what links lead to gets nothing on the claim") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;

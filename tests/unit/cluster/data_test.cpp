@@ -259,6 +259,22 @@ TEST_CASE("NaN and infinity, which travel as text, are numbers again") {
   CHECK(found(artifacts(), made)[1].value->get<double>() == -HUGE_VAL);
 }
 
+TEST_CASE("a path on a claim that is no UTF-8 is refused: no manifest can hold it") {
+  const TempDir folder;
+  Facts facts;
+  facts.mounts = {{"datasets", folder.path().string(), ""}};
+  facts.image = "agent";
+  const bool output = GENERATE(true, false);
+  const auto odd = (folder.path() / "m\xff").string();
+  std::filesystem::create_directory(odd);
+  auto plan = plan_of(path("train_dataset_dir", output ? (folder.path() / "data").string() : odd, ""),
+                      path("model_dir", output ? odd : (folder.path() / "m").string(), ""));
+  const auto routed = route_data(plan, facts);
+  REQUIRE_FALSE(routed);
+  CHECK(routed.error().kind == ErrorKind::input);
+  CHECK_THAT(routed.error().message, Contains("is no UTF-8") && !Contains("\xff"));
+}
+
 TEST_CASE("an output on a claim has the step's own path, one that the program put elsewhere has its address") {
   const auto plan = plan_of(path("train_dataset_dir", "/data", ""), path("model_dir", "/data/model", ""));
   CHECK(found(plan, report())[0].path == "/data/model");

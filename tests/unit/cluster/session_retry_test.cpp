@@ -40,6 +40,7 @@ struct Attempts : FakeStore {
   bool shortened = false;
   bool pods_gone = false;
   bool on_claim = false;
+  std::function<void()> after_training = [] {};
   Json job_options = Json::object();
   std::string prefix;
   std::optional<Reply> look, patch;       // instead of the server's answer
@@ -104,6 +105,7 @@ struct Attempts : FakeStore {
         staging::list_of({{.key = "weights", .size = 8, .etag = etag("of run " + std::to_string(made))}});
     objects[prefix + "/finished.json"] = "{}";
     (*job)["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
+    after_training();
   }
   [[nodiscard]] result::PodReport report() const {
     result::PodReport report;
@@ -251,6 +253,25 @@ TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not
   CHECK(attempt() == result::VerdictClass::system);
   CHECK_THAT(outcome->verdict.message, Contains("model: what lies at") && Contains("is not what this run has put there"));
   CHECK(std::filesystem::exists(folder.path() / "model"));
+}
+
+TEST_CASE_METHOD(Attempts, "a step does not succeed where its model has gone from the claim, or is another's, by the end of its job") {
+  const std::string meanwhile = GENERATE("another run's", "removed", "cut", "it stays", "it is seen late");
+  CAPTURE(meanwhile);
+  data_at_places(true);
+  const auto model_dir = folder.path() / "model";
+  after_training = [&] {
+    if (meanwhile == "another run's") put("of run 1", "another");
+    if (meanwhile == "removed") std::filesystem::remove_all(model_dir);
+    if (meanwhile == "cut") std::filesystem::resize_file(model_dir / "weights", 3);
+    if (meanwhile != "it is seen late") return;
+    std::filesystem::rename(model_dir, folder.path() / "late");
+    loop.after(40s, [&] { std::filesystem::rename(folder.path() / "late", model_dir); });
+  };
+  const bool there = meanwhile == "it stays" || meanwhile == "it is seen late";
+  CHECK((attempt() == well) == there);
+  CHECK(made == 1);
+  CHECK((story.text.find("is not seen here; looking again") != std::string::npos) == (meanwhile != "it stays"));
 }
 
 TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after the model came to the claim leaves there what was there before") {
