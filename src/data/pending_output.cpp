@@ -95,12 +95,25 @@ fs::path kept_name(const fs::path& path) {
     if (auto name = fs::path(fmt::format("{}.~{}~", path.string(), number)); !fs::exists(fs::symlink_status(name, code))) return name;
 }
 
+// `path` itself, if it is free.
+fs::path free_name(const fs::path& path) {
+  std::error_code code;
+  return fs::exists(fs::symlink_status(path, code)) ? kept_name(path) : path;
+}
+
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(folder, code))
     if (entry.path().filename() != OutputPlace::inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
   return entries;
+}
+
+// What gave way to one run after another, as long as none of them is confirmed: old, old.~1~, ….
+std::vector<fs::path> olds_in(const fs::path& folder) {
+  auto olds = entries_of(folder);
+  std::erase_if(olds, [](const fs::path& path) { return path.filename() != "old" && !path.filename().string().starts_with("old.~"); });
+  return olds;
 }
 
 }  // namespace
@@ -141,12 +154,10 @@ Result<void> PendingOutput::take_back(const std::string& owner) {
 
 Result<void> PendingOutput::confirm(const fs::path& target, const std::string& signer) {
   const auto place = OutputPlace::of(target);
-  const auto old = place.folder / "old";
-  std::error_code code;
-  if (!fs::exists(fs::symlink_status(old, code)) || signed_by(target, signer) != Signed::yes) return {};
+  if (olds_in(place.folder).empty() || signed_by(target, signer) != Signed::yes) return {};
   const auto held = lock_folder(place.folder, place.target);
   if (!held) return held.error().kind == ErrorKind::conflict ? Result<void>() : Result<void>(held.error());  // the next run is here, and removes it
-  TRY(remove_tree(old));
+  for (const auto& old : olds_in(place.folder)) TRY(remove_tree(old));
   tidy_folder(place.folder);
   return {};
 }
@@ -157,7 +168,8 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
   const auto old = m_place.folder / "old";
   if (!m_place.inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_place.target, code)))
     TRY(move(old, m_place.target));
-  if (!m_place.inside) TRY(empty(old, m_place.target));
+  if (!m_place.inside && !gave_way(m_place))  // else another run is undecided, and may want it back
+    for (const auto& one : olds_in(m_place.folder)) TRY(empty(one, m_place.target));
   const auto note = m_place.folder / "owner";
   const auto before = read_regular_file(note, longest_owner);
   if (owner.empty() || !before || *before != owner) TRY(empty(m_place.path.parent_path(), m_place.target));
@@ -208,7 +220,7 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, 
   if (go_on) TRY(go_on());
   auto aside = m_place.inside ? commit_inside() : m_place.over ? commit_over() : commit_beside();
   if (aside && m_signer.empty()) unsign(m_place);
-  if (aside && !m_signer.empty()) TRY(sign(m_place, m_signer, *aside ? **aside : m_place.folder / "old"));
+  if (aside && !m_signer.empty()) TRY(sign(m_place, m_signer, *aside ? *aside : m_replaced));
   return aside;
 }
 
@@ -253,7 +265,7 @@ Result<void> PendingOutput::replace() {
     remove_replaced(m_place.path);
     return {};
   }
-  const auto old = m_place.folder / "old";
+  const auto old = free_name(m_place.folder / "old");
   TRY(move(m_place.target, old));
   if (auto placed = move(m_place.path, m_place.target); !placed) {
     TRY(move(old, m_place.target));
@@ -265,8 +277,12 @@ Result<void> PendingOutput::replace() {
 
 // What may be wanted again stays until somebody confirms.
 void PendingOutput::remove_replaced(const fs::path& path) {
-  const auto old = m_place.folder / "old";
-  if (!m_signer.empty() && !m_place.inside && (path == old || move(path, old))) return;
+  if (!m_signer.empty() && !m_place.inside) {
+    const bool is_kept = path.parent_path() == m_place.folder;
+    const auto old = is_kept ? path : free_name(m_place.folder / "old");
+    if (is_kept || move(path, old)) m_replaced = old;
+    if (m_replaced) return;
+  }
   const FolderRights above(path.parent_path());
   if (const auto removed = remove_tree(path); !removed) m_unremoved = removed.error().message;
 }

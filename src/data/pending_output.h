@@ -80,7 +80,8 @@ class PendingOutput {
   std::string m_unremoved;
   std::string m_signer;  // empty: nobody signs
   std::optional<Restored> m_taken_back;
-  Fd m_held;  // m_place.folder
+  std::optional<std::filesystem::path> m_replaced;  // what was replaced, and is kept
+  Fd m_held;                                        // m_place.folder
   FileLock m_lock;
 };
 

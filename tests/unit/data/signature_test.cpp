@@ -139,6 +139,37 @@ TEST_CASE("what gave way stays until the run is confirmed, and what was moved as
   CHECK(signed_by(model, "a") == Signed::yes);
 }
 
+TEST_CASE("what an undecided run may want back stays, whoever opens the place meanwhile, and whether that one delivers") {
+  const bool file = GENERATE(true, false);
+  const bool delivers = GENERATE(true, false);
+  CAPTURE(file, delivers);
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "earlier", file);
+  run(model, "a", file);
+  static_cast<void>(PendingOutput::open(model, "local"));  // refused before it began
+  if (delivers) {
+    run(model, "b", file);
+    const auto output = opened(model, "b");  // it has failed
+    REQUIRE(output.taken_back());
+    CHECK(model_at(model) == "of a");
+  }
+  const auto output = opened(model, "a");
+  REQUIRE(output.taken_back());
+  CHECK(model_at(model) == "of earlier");
+}
+
+TEST_CASE("a run that is confirmed leaves nothing of those before it") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  for (const auto* signer : {"earlier", "a", "b"}) run(model, signer);
+  CHECK(fs::exists(folder.path() / ".model.trainstep/old.~1~"));
+  REQUIRE(PendingOutput::confirm(model, "b").has_value());
+  CHECK_FALSE(fs::exists(folder.path() / ".model.trainstep/old"));
+  CHECK_FALSE(fs::exists(folder.path() / ".model.trainstep/old.~1~"));
+  CHECK(model_at(model) == "of b");
+}
+
 TEST_CASE("nothing is removed that another run is about to need") {
   const TempDir folder;
   const auto model = folder.path() / "model";
