@@ -1,6 +1,7 @@
 # Plants each bug of tests/mutants/*.patch into a copy of the sources and demands that the test which its head names fails there; see README.md.
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import filecmp
@@ -21,6 +22,7 @@ COPIES = ROOT / "build/mutants"
 LOGS = ROOT / "build/log"
 SEEDS = 10_000
 LIMIT = 300  # seconds for a test; one that hangs has found the bug
+WORTH_A_COPY = 20  # bugs that wait; for fewer another copy is not built
 # What tests use of this folder's build/ and no planted bug changes.
 SHARED = ("venv", "cluster", "s3", "argo")
 
@@ -114,8 +116,8 @@ def check(mutant):
 class Copy:
     """A copy of the sources with a build of its own. It is kept: the next run compiles what has changed."""
 
-    def __init__(self, preset):
-        self.preset, self.folder = preset, COPIES / preset
+    def __init__(self, preset, number=1):
+        self.preset, self.folder = preset, COPIES / (preset if number == 1 else f"{preset}-{number}")
 
     def refresh(self):
         """Makes it the same as the sources; files that are the same keep their time."""
@@ -208,20 +210,45 @@ def say(line):
         print(line, flush=True)
 
 
-def baselines(copy, tests):
-    """The tests that pass where nothing is planted: only their failure says something."""
-    log = LOGS / f"mutants_{copy.preset}.log"
-    copy.refresh()
-    if not copy.make(sorted({test.target for test in tests}), log):
-        raise Wrong(f"the copy without a bug does not compile: {log}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-20:]))
-    passed = set()
-    for test in tests:
-        log = LOGS / "mutants_{}.log".format(re.sub(r"\W+", "_", test.text)[:80])
-        if copy.run(test, log):
-            passed.add(test)
-        else:
-            say(f"{test.text}: fails where nothing is planted: {first_failure(log)} ({log})")
-    return passed
+class Queue:
+    """The bugs of one preset. Each copy that is made takes one after another of them."""
+
+    def __init__(self, preset, mutants):
+        self.preset, self.mutants, self.copies = preset, mutants, 0
+        self.waiting = collections.deque(mutants)
+        self.tests = list(dict.fromkeys(mutant.test for mutant in mutants))
+        self.passed = set()
+        self.ready = threading.Event()  # the baselines have been run, or could not be
+
+    def copy(self):
+        """A copy that is built, without a bug."""
+        self.copies += 1
+        copy = Copy(self.preset, self.copies)
+        log = LOGS / f"{copy.folder.name}_copy.log"
+        copy.refresh()
+        if not copy.make(sorted({test.target for test in self.tests}), log):
+            raise Wrong(f"the copy without a bug does not compile: {log}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-20:]))
+        return copy
+
+    def run_baselines(self, copy):
+        """Notes the tests that pass where nothing is planted: only their failure says something."""
+        for test in self.tests:
+            log = LOGS / "mutants_{}.log".format(re.sub(r"\W+", "_", test.text)[:80])
+            if copy.run(test, log):
+                self.passed.add(test)
+            else:
+                say(f"{test.text}: fails where nothing is planted: {first_failure(log)} ({log})")
+
+    def work(self, copy):
+        """The names of the bugs that were not found, of those that this copy took."""
+        lost = []
+        while True:
+            try:
+                mutant = self.waiting.popleft()
+            except IndexError:
+                return lost
+            if mutant.test not in self.passed or not find(copy, mutant):
+                lost.append(mutant.name)
 
 
 def find(copy, mutant):
@@ -244,17 +271,26 @@ def find(copy, mutant):
     return True
 
 
-def find_all(preset, mutants):
-    """The names of those that were not found, of one preset: a copy, a build, one bug after another."""
-    copy = Copy(preset)
-    passed = baselines(copy, list(dict.fromkeys(mutant.test for mutant in mutants)))
-    return [mutant.name for mutant in mutants if mutant.test not in passed or not find(copy, mutant)]
+def work_all(first, queues):
+    """One worker: its own queue to the end, then what waits elsewhere, in a copy of its own."""
+    try:
+        copy = first.copy()
+        first.run_baselines(copy)
+    finally:
+        first.ready.set()
+    lost = first.work(copy)
+    for queue in queues:
+        if queue.copies:  # else it is this worker's next one, where there is but one
+            queue.ready.wait()
+            if len(queue.waiting) >= WORTH_A_COPY:
+                lost += queue.work(queue.copy())
+    return lost
 
 
 def main():
     parser = argparse.ArgumentParser(prog="tests/mutants/run")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("-j", type=int, default=2, help="copies at a time: one for the simulators, one for all others")
+    parser.add_argument("-j", type=int, default=2, help="bugs at a time: one for a simulator, one for another test, then both for what is left")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     mutants, wrong = [], 0
@@ -270,12 +306,13 @@ def main():
     LOGS.mkdir(parents=True, exist_ok=True)
     if any(PYTEST.fullmatch(mutant.test.text) for mutant in mutants) and not (ROOT / "build/venv/e2e/bin/python").exists():
         subprocess.run([ROOT / "tools/prepare_tests.sh"], check=True)
-    lanes = {}
+    presets = {}
     for mutant in mutants:
-        lanes.setdefault(mutant.test.preset, []).append(mutant)
+        presets.setdefault(mutant.test.preset, []).append(mutant)
+    queues = [Queue(preset, of_preset) for preset, of_preset in presets.items()]
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, options.j)) as pool:
-        lost = [name for names in pool.map(lambda lane: find_all(*lane), lanes.items()) for name in names]
+        lost = [name for names in pool.map(lambda queue: work_all(queue, queues), queues) for name in names]
     print(f"{len(mutants)} bugs planted, {len(mutants) - len(lost)} found, {time.monotonic() - begin:.0f} s" + (f"; not found: {' '.join(lost)}" if lost else ""))
     return 1 if lost else 0
 
