@@ -82,6 +82,7 @@ void LogStream::State::done(const Result<http::Response>& response) {
   if (response && response->status / 100 == 2) return at_end();
   const auto error = client.error_of("read the log of pods/" + source.pod, response);
   if (error.status != 0) return refused(error);
+  if (refusals > 0) hopeless.set(refusals_end);  // the time without an answer is no refusal
   if (tries > 0) client.failing(this, error);
   again(Duration(0), Duration::max());
 }

@@ -515,6 +515,23 @@ TEST_CASE("a log that cannot be read when its container ends is given up after t
   CHECK(r.told.back() == "complete");
 }
 
+TEST_CASE("minutes without an answer do not count as refusals of the rest of a log") {
+  Reader r;
+  int asked = 0;
+  r.h.server.serve([&](const FakeTransport::Asked&) -> Reply {
+    ++asked;
+    if (asked == 1) return log("10:a\n", Reply::End::whole);
+    if (asked == 4 || asked == 5) return Reply::silent();
+    if (asked <= 10) return refusal(500, "InternalError", "no agent available");
+    return log("10:a\n11:b\n", Reply::End::whole);
+  });
+  r.begin();
+  r.h.loop.run(100ms);
+  r.stream->ended();
+  r.h.loop.run(5min);
+  CHECK(r.told == Words{"a\n", "b\n", "complete"});
+}
+
 TEST_CASE("a token that has expired while a connection was silent loses no line") {
   Reader r;
   int asked = 0;
