@@ -86,8 +86,12 @@ class Request(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
 
 
-def start(tmp_path, store, script, inputs=(), words=(), task=(), environment=()):
-    """The agent, whose program is `script`; its one output is a folder that belongs to s3://bkt/run/model. `task`: more of it."""
+# A process in a namespace of its own, where it is number 1: as in a container.
+AS_A_CONTAINER = ["unshare", *([] if os.getuid() == 0 else ["--user", "--map-root-user"]), "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+def start(tmp_path, store, script, inputs=(), words=(), task=(), environment=(), beneath=()):
+    """The agent, whose program is `script`; its one output is a folder that belongs to s3://bkt/run/model. `task`: more of it. `beneath`: what starts it."""
     place = {"uri": "s3://bkt/run/.trainstep/train/finished.json", "store": 0}
     model = tmp_path / "outputs/model/data"
     task = {"job": "train", "attempt": "a", "stores": [{"endpoint": f"http://127.0.0.1:{store.server_address[1]}", "region": "r"}], "record": place, "inputs": list(inputs),
@@ -97,7 +101,7 @@ def start(tmp_path, store, script, inputs=(), words=(), task=(), environment=())
     message.touch()
     environment = {**os.environ, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "TRAINSTEP_TERMINATION_LOG": str(message),
                    "MODEL": str(model), "DATA": str(tmp_path / "inputs/data"), "no_proxy": "*", **dict(environment)}
-    words = [PROGRAM, "exec", "--role", "indexed" if "JOB_COMPLETION_INDEX" in environment else "primary", "--task", tmp_path / "task.json", *words, "--", "sh", "-c", script]
+    words = [*beneath, PROGRAM, "exec", "--role", "indexed" if "JOB_COMPLETION_INDEX" in environment else "primary", "--task", tmp_path / "task.json", *words, "--", "sh", "-c", script]
     return subprocess.Popen(words, env=environment), message
 
 
@@ -106,10 +110,10 @@ def before(tmp_path):
     """The agent before a store that is silent at a request; all of it is gone afterwards."""
     made = []
 
-    def begin(silent_at, script="exit 1"):
+    def begin(silent_at, script="exit 1", beneath=()):
         store = Store(silent_at)
         made.append(store)
-        process, message = start(tmp_path, store, script)
+        process, message = start(tmp_path, store, script, beneath=beneath)
         made.append(process)
         until(store.silent.is_set, f"the request {silent_at}", 30)
         return store, process, message
@@ -145,6 +149,16 @@ def test_a_signal_while_outputs_are_delivered_leaves_neither_uploads_nor_half_a_
     assert not [key for key in store.objects if key.startswith("/bkt/run/model")]
     assert "/bkt/run/.trainstep/train/finished.json" not in store.objects
     assert json.loads(message.read_text())["class"] == "cancelled"
+
+
+def test_an_agent_that_is_its_containers_first_process_hears_a_signal_while_it_delivers(before):
+    """The kernel gives process 1 no signal that it neither handles nor blocks."""
+    script = 'mkdir -p "$MODEL" && head -c 20000000 /dev/zero >"$MODEL/large"'
+    store, process, _ = before("PUT /bkt/run/model/large?partNumber=2", script, AS_A_CONTAINER)
+    (agent,) = children(process.pid)
+    os.kill(agent, signal.SIGTERM)
+    assert process.wait(timeout=29) == 143
+    assert store.uploads == set()
 
 
 def test_a_signal_while_only_the_record_is_to_be_written_leaves_no_model_where_others_look(before):
@@ -233,7 +247,7 @@ def test_a_killed_agent_leaves_nothing_running(tmp_path, role, killed):
     (tmp_path / "task.json").write_text(json.dumps({"job": "train"}))
     pids = tmp_path / "pids"
     script = f"setsid sleep 300 & daemon=$!; sleep 300 & echo $$ $daemon $! >{pids}.new; mv {pids}.new {pids}; wait"
-    words = [PROGRAM, "exec", "--role", role, "--task", tmp_path / "task.json", "--", "sh", "-c", script]
+    words = [*beneath, PROGRAM, "exec", "--role", role, "--task", tmp_path / "task.json", "--", "sh", "-c", script]
     agent = subprocess.Popen(words, env={**os.environ, "TRAINSTEP_TERMINATION_LOG": "/dev/null"}, stdin=subprocess.DEVNULL, start_new_session=True)
     until(pids.exists, "the program", 30)
     left = [int(pid) for pid in pids.read_text().split()]

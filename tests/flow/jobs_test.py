@@ -333,3 +333,11 @@ def test_python_lists_a_job_without_a_run(api, environment, tmp_path):
     words = ["/usr/bin/python3", "-B", "-c", "import trainstep\nfor job in trainstep.list_jobs(): print([job.run_id, job.name])"]
     done = subprocess.run(words, env=environment | paths, cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     assert done.stdout == "['', 'digits-1']\n", done.stderr
+
+
+def test_check_refuses_a_word_that_no_program_can_be_given(api, environment, tmp_path):
+    (tmp_path / "specification").write_text(json.dumps({"image": "a", "command": ["x", "y" * 200_000]}))
+    ended = trainstep(environment, "check", "--context", "c", "--train-specification", f"@{tmp_path / 'specification'}")
+    assert ended.returncode == 2
+    assert "train_specification: a word of the program's command line has 200000 bytes" in ended.stderr
+    assert api.written() == []
