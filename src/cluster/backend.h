@@ -114,6 +114,7 @@ class ClusterBackend : public run::Backend {
   void find_job();
   void try_to_find(int tries);
   void found(std::optional<JobSearch::Found> job);
+  [[nodiscard]] bool is_another_steps(const Json& job) const;
   [[nodiscard]] bool create_may_come() const;
   void go_on_with_found();
   [[nodiscard]] Duration time_left() const;

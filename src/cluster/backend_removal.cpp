@@ -84,8 +84,23 @@ bool ClusterBackend::create_may_come() const {
   return !settled && (m_facts.pod.empty() || !m_removal_ends.passed());
 }
 
+// A job of this run's id, but of other inputs: no attempt of this step has made it, unless it is our own Workflow's. One that says nothing of its
+// inputs may have been made by our create, and have lost our marks on the way.
+bool ClusterBackend::is_another_steps(const Json& job) const {
+  const auto existing = judge_existing(job, m_plan, kinds::find(m_plan.kind), m_attempt, m_order->began());
+  if (existing == Existing::unknown_spec) return !m_settled.is_set();
+  const bool of_our_workflow = m_facts.workflow && is_of_workflow(job, *m_facts.workflow);
+  return existing == Existing::other_spec && !of_our_workflow;
+}
+
 void ClusterBackend::found(std::optional<JobSearch::Found> job) {
   m_client.works(this);
+  if (job && is_another_steps(job->object)) {
+    tell(
+        fmt::format("{}/{} exists for this run, but it is not known to be of these inputs: it is left alone", job->resource.plural, m_plan.job_name));
+    m_gone = true;
+    return m_keep_wanted ? kept() : emit(follow::JobGone{});
+  }
   const bool going = job && at(metadata_of(job->object), "deletionTimestamp") != nullptr;
   if (job && !(going && uid_of(job->object) == m_uid)) {
     m_submitted = Submitted{job->resource, std::move(job->object), true};

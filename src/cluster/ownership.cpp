@@ -47,7 +47,7 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
   metadata["annotations"][version_annotation] = TRAINSTEP_VERSION;
   for_each_metadata(object, [&](Json& of) {
     if (!facts.pipeline_run.empty()) of["labels"]["pipeline/runid"] = facts.pipeline_run;
-    if (facts.workflow) of["labels"]["trainstep.dev/workflow"] = label_value(facts.workflow->name);
+    if (facts.workflow) of["labels"][workflow_label] = label_value(facts.workflow->name);
   });
   own(object, facts);
 }
@@ -58,6 +58,8 @@ void own(Json& object, const Facts& facts) {
   object["metadata"]["ownerReferences"] = Json::array(
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
 }
+
+bool is_of_workflow(const Json& job, const Workflow& workflow) { return entry(job, "labels", workflow_label) == label_value(workflow.name); }
 
 std::optional<result::VerdictClass> outcome_of(const Json& job) {
   using enum result::VerdictClass;

@@ -16,7 +16,8 @@ namespace trainstep::cluster {
 // Labels and annotations of the job; the run's label and the spec hash's annotation are the plan's (kinds/object.h).
 inline constexpr std::string_view run_label = "trainstep.dev/run";
 inline constexpr std::string_view attempt_annotation =
-    "trainstep.dev/created-by";  // random for each process: tells our own lost reply from another's
+    "trainstep.dev/created-by";                                               // random for each process: tells our own lost reply from another's
+inline constexpr std::string_view workflow_label = "trainstep.dev/workflow";  // the Workflow's name, as a label's value
 // When the pod of the attempt that has made the job, or follows it, was created (RFC 3339), where a Workflow has made that pod.
 inline constexpr std::string_view began_annotation = "trainstep.dev/attempt-began";
 inline constexpr std::string_view outcome_annotation = "trainstep.dev/outcome";  // "succeeded", "user", …: the step has told its pipeline
@@ -45,6 +46,8 @@ enum class Existing {
 // `object` has the name that we wanted.
 Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt,
                         std::optional<Time> began = std::nullopt);
+// By its workflow_label.
+bool is_of_workflow(const Json& job, const Workflow& workflow);
 // Its outcome_annotation, one that this release does not know as `system`; unset: no step has told how it ended.
 std::optional<result::VerdictClass> outcome_of(const Json& job);
 // Its began_annotation; unset: it has none.

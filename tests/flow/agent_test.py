@@ -247,7 +247,7 @@ def test_a_killed_agent_leaves_nothing_running(tmp_path, role, killed):
     (tmp_path / "task.json").write_text(json.dumps({"job": "train"}))
     pids = tmp_path / "pids"
     script = f"setsid sleep 300 & daemon=$!; sleep 300 & echo $$ $daemon $! >{pids}.new; mv {pids}.new {pids}; wait"
-    words = [*beneath, PROGRAM, "exec", "--role", role, "--task", tmp_path / "task.json", "--", "sh", "-c", script]
+    words = [PROGRAM, "exec", "--role", role, "--task", tmp_path / "task.json", "--", "sh", "-c", script]
     agent = subprocess.Popen(words, env={**os.environ, "TRAINSTEP_TERMINATION_LOG": "/dev/null"}, stdin=subprocess.DEVNULL, start_new_session=True)
     until(pids.exists, "the program", 30)
     left = [int(pid) for pid in pids.read_text().split()]

@@ -249,6 +249,48 @@ TEST_CASE_METHOD(Removal, "an attempt that finds the job of a later one follows 
   CHECK_FALSE(kept);
 }
 
+TEST_CASE_METHOD(Removal, "a cancel before a job is known leaves alone what another step has made for this run") {
+  found["metadata"]["labels"]["trainstep.dev/run"] = plan.run_id;
+  found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = plan.spec_hash;
+  bool is_ours = false, is_served = true;
+  SECTION("of the same inputs") { is_ours = true; }
+  SECTION("of other inputs") { found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "another"; }
+  SECTION("of other inputs, in our own Workflow: a Secret has changed between two attempts") {
+    belongs_to_a_workflow();
+    found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "another";
+    found["metadata"]["labels"]["trainstep.dev/workflow"] = "wf";
+    is_ours = true;
+  }
+  SECTION("of other inputs, in another Workflow") {
+    belongs_to_a_workflow();
+    found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "another";
+    found["metadata"]["labels"]["trainstep.dev/workflow"] = "other";
+  }
+  SECTION("of unknown inputs") { found["metadata"].erase("annotations"); }
+  SECTION("of another run") {
+    found["metadata"]["labels"]["trainstep.dev/run"] = "other";
+    is_served = false;
+  }
+  h.server.serve([this](const FakeTransport::Asked& request) {
+    asked.push_back(request.request.method);
+    return ok(found);
+  });
+  backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt");
+  backend->only_end();
+  backend->prepare([&](const follow::Event& event) {
+    if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
+    if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
+  });
+  backend->remove_job({true});
+  h.loop.run(2min);
+  CHECK(asked == (is_ours ? Words{"GET", "DELETE"} : Words{"GET"}));
+  CHECK(gone == 1);
+  const auto* expected = is_ours     ? "the job is deleted"
+                         : is_served ? "jobs/digits-0123456789 exists for this run, but it is not known to be of these inputs: it is left alone"
+                                     : "there is no job of this run";
+  CHECK(told.back() == expected);
+}
+
 TEST_CASE_METHOD(Removal, "a job of this attempt that is found again with another's mark has been taken up") {
   found = followed_by("another", "5", "attempt");
   remove(false);
