@@ -23,6 +23,16 @@ constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
 
+// An object of that name, or – a DELETE's answer, when it is gone at once – a Status that names it.
+bool speaks_of(const Json& answer, const std::string& name) {
+  if (name.empty()) return true;
+  if (!answer.is_object()) return false;
+  const auto* kind = find(answer, "kind");
+  const auto* about = find(answer, kind != nullptr && *kind == "Status" ? "details" : "metadata");
+  const auto* its = about != nullptr && about->is_object() ? find(*about, "name") : nullptr;
+  return its != nullptr && *its == name;
+}
+
 }  // namespace
 
 Client::Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed)
@@ -102,13 +112,13 @@ ApiError Client::error_of(const std::string& what, const Result<http::Response>&
   return error;
 }
 
-Answer Client::read(const std::string& what, const Result<http::Response>& response) const {
-  if (!response || !is_success(response->status)) return tl::unexpected(error_of(what, response));
-  if (response->body.empty()) return Json();
-  auto value = read_answer(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
-  if (value) return std::move(*value);
-  // Whatever wrote this, it was no API server: as good as no answer.
-  auto error = in_context(what, std::move(value.error()));
+Answer Client::read(const Call& call, const Result<http::Response>& response) const {
+  if (!response || !is_success(response->status)) return tl::unexpected(error_of(call.what, response));
+  auto value = response->body.empty() ? Result<Json>(Json()) : read_answer(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
+  if (value && speaks_of(*value, call.names)) return std::move(*value);
+  // Whatever wrote this, it was no API server.
+  if (value) return tl::unexpected(ApiError{{ErrorKind::unavailable, call.what + ": the answer does not speak of it"}, 502, {}, {}, {}});
+  auto error = in_context(call.what, std::move(value.error()));  // as good as no answer
   error.kind = ErrorKind::unavailable;
   return tl::unexpected(ApiError{std::move(error), 0, {}, {}, {}});
 }
@@ -117,7 +127,7 @@ void Client::answered(CallId id, const Result<http::Response>& response) {
   auto& call = *m_calls.at(id);
   call.exchange = 0;
   if (const auto time = response ? http::server_time(*response) : std::nullopt) m_clock.told(*time, m_loop.now());
-  auto answer = read(call.what, response);
+  auto answer = read(call, response);
   const auto status = answer ? 200 : answer.error().status;
   const auto again = status == 401 && !call.refused;
   call.refused = status == 401;  // no answer: by the next try the token may have expired again

@@ -69,6 +69,8 @@ class Client {
   ~Client();  // cancels everything
   void on_trouble(Trouble trouble) { m_troubles.on_change(std::move(trouble)); }
 
+  // A 2xx that does not speak of the object which the path names is no API server's: it is tried again, and told as status 502. So it is for
+  // patches and DELETEs.
   CallId get(const Path& path, const http::Query& query, Retry retry, Done done);
   // All pages, 50 objects each, as one List: {"metadata": {"resourceVersion": …}, "items": […]}, each item with apiVersion and kind. An expired
   // continue token begins anew.
@@ -116,7 +118,7 @@ class Client {
   void succeeded(CallId id, Json value);
   Answer next_page(Call& call, Json page);
   void finish(CallId id, Answer answer);
-  [[nodiscard]] Answer read(const std::string& what, const Result<http::Response>& response) const;
+  [[nodiscard]] Answer read(const Call& call, const Result<http::Response>& response) const;
 
   Loop& m_loop;
   http::Transport& m_transport;

@@ -26,6 +26,7 @@ struct Client::Call {
   int tries = 0;
   bool refused = false;                      // the last answer was 401
   int unauthorized = 0;                      // such answers, also with a token that was read anew
+  std::string names;                         // the object that a 2xx must speak of; empty: whatever it says
   std::string changes;                       // the object that a patch is for: what may be of the moment is tried again, too …
   bool versioned = false;                    // … but no conflict: it is for one version
   int moments = 0;                           // such answers

@@ -48,7 +48,9 @@ void name_kind(Json& item, const std::string& version, const std::string& list_k
 }  // namespace
 
 Client::CallId Client::get(const Path& path, const http::Query& query, Retry retry, Done done) {
-  return begin(request("GET", path, query), "get " + path.describe(), retry, std::move(done));
+  const auto id = begin(request("GET", path, query), "get " + path.describe(), retry, std::move(done));
+  if (path.subresource.empty()) m_calls.at(id)->names = path.name;
+  return id;
 }
 
 Client::CallId Client::list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape) {
@@ -74,7 +76,7 @@ Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry re
   set_body(sent, "application/merge-patch+json", patch);
   const auto id = begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
   auto& call = *m_calls.at(id);
-  call.changes = path.name;
+  call.changes = call.names = path.name;
   const auto* metadata = find(patch, "metadata");
   call.versioned = metadata != nullptr && metadata->is_object() && find(*metadata, "resourceVersion") != nullptr;
   return id;
@@ -83,7 +85,9 @@ Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry re
 Client::CallId Client::apply(const Path& path, const Json& object, Retry retry, Done done) {
   auto sent = request("PATCH", path, {{"fieldManager", "trainstep"}, {"force", "true"}});
   set_body(sent, "application/apply-patch+yaml", object);  // JSON is YAML
-  return begin(std::move(sent), "apply " + path.describe(), retry, std::move(done));
+  const auto id = begin(std::move(sent), "apply " + path.describe(), retry, std::move(done));
+  m_calls.at(id)->names = path.name;
+  return id;
 }
 
 Client::CallId Client::remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done) {
@@ -95,7 +99,9 @@ Client::CallId Client::remove(const Path& path, Propagation propagation, const P
     return refuse(internal_error(fmt::format("delete {}: it is not known which object", path.describe())), std::move(done));
   auto sent = request("DELETE", path, {});
   set_body(sent, "application/json", options);
-  return begin(std::move(sent), "delete " + path.describe(), retry, std::move(done));
+  const auto id = begin(std::move(sent), "delete " + path.describe(), retry, std::move(done));
+  m_calls.at(id)->names = path.name;
+  return id;
 }
 
 Answer Client::next_page(Call& call, Json page) {

@@ -23,6 +23,12 @@ constexpr int few_tries = 6;               // … where it could not be read for
 constexpr Duration refusals_end{120'000};  // … and so long
 constexpr Duration refusal_is_told{5'000};
 
+// A proxy's, or a login's, in place of a log: the kubelet sends text/plain.
+bool is_page(const http::Response& head) {
+  const auto type = head.header("Content-Type").value_or("");
+  return type.starts_with("text/html") || type.starts_with("application/json") || type.starts_with("application/xml");
+}
+
 bool holds(const ApiError& error, std::string_view part) { return error.error.message.find(part) != std::string::npos; }
 
 enum class Refusal { wait, again, gone, hopeless };
@@ -42,6 +48,7 @@ Refusal judge(const ApiError& error) {
 
 void LogStream::State::open() {
   reading_rest = ended;
+  page = false;
   note.clear();
   stamp.reset();
   lines.reset();
@@ -68,6 +75,8 @@ void LogStream::State::reopen() {
 
 void LogStream::State::head(const http::Response& response) {
   if (response.status / 100 != 2) return;
+  page = is_page(response);
+  if (page) return;
   opened = true;
   refusals = absences = 0;
   refusal_told = false;
@@ -79,8 +88,10 @@ void LogStream::State::done(const Result<http::Response>& response) {
   stream = 0;
   client.loop().cancel(steady_timer);
   if (retired) return;
-  if (response && response->status / 100 == 2) return at_end();
-  const auto error = client.error_of("read the log of pods/" + source.pod, response);
+  const auto what = "read the log of pods/" + source.pod;
+  if (response && response->status / 100 == 2)
+    return page ? refused({{ErrorKind::unavailable, what + ": what came is a page, no log"}, 502, {}, {}, {}}) : at_end();
+  const auto error = client.error_of(what, response);
   if (error.status != 0) return refused(error);
   if (refusals > 0) hopeless.set(refusals_end);  // the time without an answer is no refusal
   if (tries > 0) client.failing(this, error);

@@ -23,6 +23,7 @@ std::size_t agents_line(std::string_view text) {
 }  // namespace
 
 void LogStream::State::data(std::string_view bytes) {
+  if (page) return;
   batch.reserve(bytes.size());
   const auto all = lines.feed(bytes, [this](const auto& line) { return take(line); });
   if (closed || !flush() || all) return;

@@ -84,6 +84,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool abandoned = false;
   bool retired = false;       // a later attempt's stream reads on
   bool reading_rest = false;  // this connection reads what is left
+  bool page = false;          // this connection has brought something else with a 2xx
   bool opened = false;        // a log was served once
   bool cut_short = false;     // the rest ended before what is known
   int tries = 0;              // connections since there was progress

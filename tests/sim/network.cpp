@@ -118,8 +118,18 @@ bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
   return misanswered(exchange);
 }
 
+// Whoever stands in between has answered, and has passed nothing on.
+bool Network::answered_for(const std::shared_ptr<Exchange>& exchange) {
+  if (exchange->request().method == "POST" || !m_random.chance(m_faults.hollow)) return false;
+  const auto* body = m_random.pick({"", "{}", "null", R"({"kind": "Status", "status": "Success"})", "<html><body>maintenance loss=7</body></html>"});
+  m_story.tell("network", "{}: 200 from who does not speak of it: {}", exchange->describe(), body);
+  ApiServer::reply(exchange, {200, body, *body == '<' ? "text/html" : "application/json", {}});
+  return true;
+}
+
 // Answers to a change that say nothing of its object.
 bool Network::misanswered(const std::shared_ptr<Exchange>& exchange) {
+  if (answered_for(exchange)) return true;
   const auto& method = exchange->request().method;
   if (method != "PATCH" && method != "DELETE") return false;
   const auto odd = [&](double chance, const Reply& reply) {

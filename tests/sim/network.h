@@ -41,6 +41,7 @@ struct Faults {
   double astray = 0;        // 404 of a gateway, or of an API server that does not know the path just now
   double just_started = 0;  // 403 of an API server that has not read its roles yet
   double begs_off = 0;      // 429 or 503 with a Retry-After that is longer than a pod's grace
+  double hollow = 0;        // of any request but a POST: a 200 whose body is nobody's word
   double unanswered = 0;    // a DELETE: effect or not, half and half, and nothing comes back
   double twice = 0;         // per watch event: comes again
   double split = 0.1;       // per piece: comes in two
@@ -96,6 +97,7 @@ class Network : public http::Transport {
   void arrive(const std::shared_ptr<Exchange>& exchange);
   void note(const Exchange& exchange);
   bool injected(const std::shared_ptr<Exchange>& exchange);
+  bool answered_for(const std::shared_ptr<Exchange>& exchange);
   bool misanswered(const std::shared_ptr<Exchange>& exchange);
   bool hit(const std::shared_ptr<Exchange>& exchange);
   void finish(Id id) { m_exchanges.erase(id); }

@@ -194,6 +194,7 @@ void draw_misanswers(Scenario& scenario, Random random, const Wishes& wishes) {
     if (random.chance(0.3)) *chance = random.pick({0.02, 0.1, 0.3});
   if (random.chance(0.3)) faults.begs_off = random.pick({0.02, 0.05});  // each costs a quarter of the patience
   if (random.chance(0.3)) faults.just_started = 0.02;                   // a refusal that lasts for seconds is one
+  if (random.chance(0.2)) faults.hollow = random.pick({0.01, 0.05, 0.2});
 }
 
 // Of what an account that is no step's may often not do; jobs it may see.

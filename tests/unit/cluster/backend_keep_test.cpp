@@ -22,7 +22,7 @@ struct Kept {
   Harness h;
   plan::Plan plan = kinds::test::example("Job", 1);
   Facts facts;
-  std::function<Reply()> patched = [] { return Reply::text("{}"); };
+  std::function<Reply()> patched = [this] { return named(plan.job_name); };
   std::optional<Error> left;  // that it could not be taken up for good
   std::vector<std::string> told, sent;
   std::optional<Time> kept, failed, gone;
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(Kept, "a job that gets its deadline is kept") {
   int tries = 0;
   SECTION("at once") {}
   SECTION("after some odd answers") {
-    patched = [&] { return ++tries < 3 ? refusal(GENERATE(410, 422, 500), "Gone", "no") : Reply::text("{}"); };
+    patched = [&] { return ++tries < 3 ? refusal(GENERATE(410, 422, 500), "Gone", "no") : named(plan.job_name); };
   }
   keep();
   REQUIRE(kept);
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(Kept, "a job that ends while it is left needs no deadline") {
 
 TEST_CASE_METHOD(Kept, "a job is left with its deadline although one answer does not know it") {
   int tries = 0;
-  patched = [&] { return ++tries == 1 ? refusal(500, "InternalError", "no") : Reply::text("{}"); };
+  patched = [&] { return ++tries == 1 ? refusal(500, "InternalError", "no") : named(plan.job_name); };
   unknown = true;
   keep();
   REQUIRE(kept);
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(Kept, "the deadline of a job that is followed is taken away as 
   left = Error{ErrorKind::unavailable, "patch jobs/x: no"};
   annotations = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}};
   int tries = 0;
-  patched = [&] { return ++tries < 3 ? refusal(500, "InternalError", "no") : Reply::text("{}"); };
+  patched = [&] { return ++tries < 3 ? refusal(500, "InternalError", "no") : named(plan.job_name); };
   follow();
   CHECK_THAT(told.back(), Contains("trying again every minute: patch jobs/x: no"));
   h.loop.run(10min);
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(Kept, "a job that changes while it is left gets its deadline al
   follow();
   version = "6";
   annotations = {{"trainstep.dev/followed-by", "attempt"}};
-  patched = [&] { return bodies.size() < 2 ? refusal(409, "Conflict", "the object has been modified") : Reply::text("{}"); };
+  patched = [&] { return bodies.size() < 2 ? refusal(409, "Conflict", "the object has been modified") : named(plan.job_name); };
   keep_on();
   REQUIRE(bodies.size() == 2);
   CHECK(bodies[1]["metadata"]["resourceVersion"] == "6");

@@ -55,9 +55,9 @@ struct Making {
 
 Reply made() { return Reply::text("{}", 201); }
 Reply absent() { return refusal(404, "NotFound", "not found"); }
-Reply owned_by(const std::string& uid) {
+Reply owned_by(const std::string& uid, const std::string& name = "scratch") {
   const auto owners = Json::array({{{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"name", "digits-1"}, {"uid", uid}}});
-  return Reply::text(to_text(Json{{"metadata", {{"ownerReferences", owners}}}}));
+  return Reply::text(to_text(Json{{"metadata", {{"name", name}, {"ownerReferences", owners}}}}));
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(Making, "a claim that is not there is made, and is the job's") 
 }
 
 TEST_CASE_METHOD(Making, "a claim that is there stays somebody else's; who may not look leaves it to the pods to tell") {
-  const auto answer = GENERATE(Reply::text("{}", 200), refusal(403, "Forbidden", "no"));
+  const auto answer = GENERATE(named("scratch"), refusal(403, "Forbidden", "no"));
   make({claim("scratch", "20Gi", "")}, answer, made());
   REQUIRE((result && *result));
   CHECK(created.empty());
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(Making, "a claim that is there stays somebody else's; who may n
 
 TEST_CASE_METHOD(Making, "keys are made without looking first, and found again by the next attempt") {
   const bool there = GENERATE(false, true);
-  make({secret("digits-1-keys", {{"minio-accesskey", "a"}, {"minio-secretkey", "s"}})}, owned_by("u"),
+  make({secret("digits-1-keys", {{"minio-accesskey", "a"}, {"minio-secretkey", "s"}})}, owned_by("u", "digits-1-keys"),
        there ? refusal(409, "AlreadyExists", "exists") : made());
   REQUIRE((result && *result));
   CHECK(asked.front() == "POST /base/api/v1/namespaces/ns/secrets");
@@ -97,9 +97,12 @@ TEST_CASE_METHOD(Making, "what may not be made is named, and no key is shown") {
 }
 
 TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goes with that one, and is made anew") {
-  looks = {owned_by("before"), owned_by("before"), absent()};
-  SECTION("a claim") { make({claim("scratch", "20Gi", "")}, owned_by("u"), made()); }
+  SECTION("a claim") {
+    looks = {owned_by("before"), owned_by("before"), absent()};
+    make({claim("scratch", "20Gi", "")}, owned_by("u"), made());
+  }
   SECTION("keys") {
+    looks = {owned_by("before", "digits-1-keys"), owned_by("before", "digits-1-keys"), absent()};
     int posts = 0;
     h.server.serve([&](const FakeTransport::Asked& request) {
       if (request.request.method == "POST") created.push_back(Json::parse(request.request.body));

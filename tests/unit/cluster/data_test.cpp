@@ -333,12 +333,12 @@ TEST_CASE("the launcher's ConfigMap is read; that it is not there or may not be 
     kube.loop.run();
     REQUIRE(stores);
   };
-  find(Reply::text(R"({"data": {"providers": "minio: {}", "defaultPipelineRoot": "minio://x"}})"));
+  find(Reply::text(R"({"metadata": {"name": "kfp-launcher"}, "data": {"providers": "minio: {}", "defaultPipelineRoot": "minio://x"}})"));
   CHECK(**stores == "minio: {}");
   CHECK_THAT(kube.server.asked().front().line(), Contains("GET /base/api/v1/namespaces/team-a/configmaps/kfp-launcher"));
-  find(Reply::text(R"({"data": {"defaultPipelineRoot": "minio://x"}})"));
+  find(Reply::text(R"({"metadata": {"name": "kfp-launcher"}, "data": {"defaultPipelineRoot": "minio://x"}})"));
   CHECK(stores->value().empty());
-  find(Reply::text("{}"));
+  find(kube::test::named("kfp-launcher"));
   CHECK(stores->value().empty());
   find(refusal(404, "NotFound", "no"));
   CHECK(stores->value().empty());

@@ -18,15 +18,17 @@ const auto now = *from_rfc3339("2026-11-21T08:00:00Z");
 struct Kept {
   Harness h;
   std::vector<std::string> asked;
-  Json launcher = {{"metadata", {{"uid", "l"}, {"ownerReferences", Json::array({{{"uid", "u"}}})}}}};
+  Json launcher = {{"metadata", {{"name", "train-1-launcher"}, {"uid", "l"}, {"ownerReferences", Json::array({{{"uid", "u"}}})}}}};
   std::optional<std::optional<kube::ApiError>> done;
 
   Lease::Done take() {
     h.server.serve([this](const FakeTransport::Asked& request) {
       const auto& path = request.request.url.path;
       asked.push_back(request.request.method + " " + path.substr(path.rfind('/') + 1) + " " + request.request.body);
-      if (request.request.method == "GET" && launcher.is_null()) return absent("train-1-launcher");
-      return Reply::text(to_text(launcher.is_null() ? Json::object() : launcher));
+      if (launcher.is_null()) return request.request.method == "GET" ? absent("train-1-launcher") : named("train-1");
+      auto shown = launcher;
+      const auto name = shown["metadata"].emplace("name", "train-1-launcher").first->get<std::string>();
+      return path.ends_with("/" + name) ? Reply::text(to_text(shown)) : named("train-1");
     });
     return [this](const std::optional<kube::ApiError>& problem) { done = problem; };
   }
@@ -114,7 +116,7 @@ TEST_CASE_METHOD(Kept, "a deadline that does not stay, or whose annotation does 
   SECTION("the annotation") { annotations = {{"example.com/other", "x"}}; }
   SECTION("the deadline") { spec = Json::object(); }
   SECTION("another one stands there, which is later") { spec = {{"activeDeadlineSeconds", 86'400}}; }
-  launcher = {{"metadata", {{"uid", "u"}, {"annotations", annotations}}}, {"spec", spec}};
+  launcher = {{"metadata", {{"name", "train-1"}, {"uid", "u"}, {"annotations", annotations}}}, {"spec", spec}};
   Lease lease(*h.client, job("batch/v1", "jobs"), own);
   lease.set(now, std::nullopt, 1h, "7", {}, take());
   h.loop.run(1s);

@@ -146,7 +146,7 @@ TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and w
     Reply answer;
     std::vector<std::string> begin;
   };
-  const auto row = GENERATE_COPY(Row{Reply::text(R"({"metadata": {}})"), {"good: the namespace asks for no level"}},
+  const auto row = GENERATE_COPY(Row{Reply::text(R"({"metadata": {"name": "ns"}})"), {"good: the namespace asks for no level"}},
                                  Row{level("privileged"), {"good: the namespace asks for no level"}},
                                  Row{level("baseline"), {"doubt: the namespace enforces Pod Security's level baseline"}},
                                  Row{level("restricted"), {"doubt: the namespace enforces", "doubt: the operator's own container init-pytorch"}},

@@ -23,7 +23,7 @@ Reply ok(const Json& object) { return Reply::text(to_text(object)); }
 
 struct Deleted {
   Harness h;
-  std::function<Reply()> deletes = [] { return Reply::text("{}"); };
+  std::function<Reply()> deletes = [] { return named("train-1"); };
   std::function<Reply()> looks = [] { return absent("train-1"); };
   std::vector<Time> sent;
   std::vector<std::string> failing, remains;
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(Deleted, "one odd answer to a DELETE is no last word: it is sen
   CAPTURE(status);
   const auto worded = GENERATE(true, false);
   deletes = [&] {
-    if (sent.size() > 1) return Reply::text("{}");
+    if (sent.size() > 1) return named("train-1");
     return worded ? refusal(status, "Gone", "no") : Reply::text("<html>", status);
   };
   looks = [this] { return sent.size() < 2 ? ok(object()) : absent("train-1"); };
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(Deleted, "an answer that is due for seconds is told of, before 
 
 TEST_CASE_METHOD(Deleted, "that it is absent says a DELETE: a server that is behind may not know it yet") {
   int looked = 0;
-  deletes = [this] { return sent.size() < 2 ? Reply::text("slow down", 429) : sent.size() < 3 ? Reply::text("{}") : absent("train-1"); };
+  deletes = [this] { return sent.size() < 2 ? Reply::text("slow down", 429) : sent.size() < 3 ? named("train-1") : absent("train-1"); };
   SECTION("it is there") {
     looks = [&] { return ++looked == 1 ? absent("train-1") : looked < 4 ? ok(object(true)) : absent("train-1"); };
     run(5min);
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(Deleted, "that it is absent says a DELETE: a server that is beh
 }
 
 TEST_CASE_METHOD(Deleted, "somebody else's DELETE, which leaves the pods for later, is not taken for the one that was lost") {
-  deletes = [this] { return sent.size() < 2 ? Reply::lost() : Reply::text("{}"); };
+  deletes = [this] { return sent.size() < 2 ? Reply::lost() : named("train-1"); };
   SECTION("another's") {
     looks = [this] { return sent.size() < 2 ? ok(object(true, {"example.com/a"})) : absent("train-1"); };
     run(5min);

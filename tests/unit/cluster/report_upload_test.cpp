@@ -69,7 +69,8 @@ TEST_CASE_METHOD(Failed, "a report is put at its address by the keys of the name
 }
 
 TEST_CASE_METHOD(Failed, "a report's store is the one that KFP's configuration names") {
-  configuration = Reply::text(to_text({{"data", {{"providers", "minio: {default: {endpoint: other:9001, disableSSL: true}}"}}}}));
+  configuration = Reply::text(
+      to_text({{"metadata", {{"name", "kfp-launcher"}}}, {"data", {{"providers", "minio: {default: {endpoint: other:9001, disableSSL: true}}"}}}}));
   environment = {{"AWS_ACCESS_KEY_ID", "key-here"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
   REQUIRE(put());
   CHECK(transport.asked()[0].request.url.host == "other");

@@ -113,7 +113,8 @@ TEST_CASE_METHOD(Step, "inputs that were brought before a failure go again, unle
 
 TEST_CASE_METHOD(Step, "inputs that the job of an earlier attempt may need stay") {
   const bool there = GENERATE(true, false);
-  job = there ? Reply::text(R"({"metadata": {"name": "my-model-run-1", "uid": "u", "labels": {"trainstep.dev/run": "run-1"}}})")
+  const auto name = options.make_plan(Facts(), "")->job_name;
+  job = there ? Reply::text(to_text({{"metadata", {{"name", name}, {"uid", "u"}, {"labels", {{"trainstep.dev/run", "run-1"}}}}}}))
               : refusal(403, "Forbidden");
   refuse_second();
   begin();

@@ -32,7 +32,7 @@ struct Server {
   Submission::Depth depth = Submission::Depth::create;
   Words asked, told;
   std::optional<Result<Submitted>> result;
-  Json own_pod = {{"metadata", {{"uid", "p-1"}}}, {"status", {{"phase", "Running"}}}};
+  Json own_pod = {{"metadata", {{"name", "step-1"}, {"uid", "p-1"}}}, {"status", {{"phase", "Running"}}}};
   std::optional<AttemptOrder> order;
   std::unique_ptr<Submission> submission;
 
@@ -64,7 +64,7 @@ struct Server {
     if (request.request.method == "DELETE") {
       deleted = path;
       job = nullptr;
-      return Reply::text("{}");
+      return named(plan.job_name);
     }
     if (request.request.method == "PATCH") {
       patches.push_back(Json::parse(request.request.body));

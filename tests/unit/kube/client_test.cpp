@@ -17,6 +17,8 @@ const Path jobs{"kubeflow.org/v1", "pytorchjobs", "ns", "", ""};
 const Path train{"kubeflow.org/v1", "pytorchjobs", "ns", "train-1", ""};
 const std::string jobs_path = "/base/apis/kubeflow.org/v1/namespaces/ns/pytorchjobs";
 
+Reply there() { return Reply::text(R"({"kind": "Pod", "metadata": {"name": "train-1"}})"); }
+
 struct Caller {
   std::optional<Answer> answer;
   int count = 0;
@@ -56,7 +58,7 @@ std::string names(const Json& list) {
 
 TEST_CASE("nothing is deleted by its name alone") {
   Harness h;
-  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  h.server.serve([](const auto&) { return there(); });
   std::optional<Answer> answer;
   h.client->remove(train, Propagation::foreground, {"", "7"}, {}, [&](Answer its) { answer = std::move(its); });
   CHECK_FALSE(answer);
@@ -69,7 +71,7 @@ TEST_CASE("nothing is deleted by its name alone") {
 
 TEST_CASE("each verb sends what the API server expects") {
   Harness h;
-  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  h.server.serve([](const auto&) { return there(); });
   const Json object{{"metadata", {{"name", "train-1"}}}};
   h.client->get(train, {{"a", "b c"}}, {}, [](const Answer&) {});
   h.client->create(jobs, object, false, {}, [](const Answer&) {});
@@ -104,7 +106,7 @@ TEST_CASE("each verb sends what the API server expects") {
 TEST_CASE("the answer is the caller's, once, and never from within the asking call") {
   Harness h;
   Caller caller;
-  h.server.reply(Reply::text(R"({"kind": "Pod"})"));
+  h.server.reply(there());
   h.client->get(train, {}, {}, caller.done(h.loop));
   CHECK(caller.count == 0);
   h.loop.run();
@@ -125,6 +127,29 @@ TEST_CASE("without a token nothing is sent, and that is told later") {
   CHECK(h.server.asked().empty());
 }
 
+TEST_CASE("a 2xx that does not speak of the object is no answer: it is asked again") {
+  const auto* odd = GENERATE("", "{}", "null", "[]", "7", R"({"metadata": {"name": "other"}})", R"({"metadata": []})",
+                             R"({"kind": "Status", "status": "Success"})", R"({"kind": "Status", "metadata": {"name": "train-1"}})");
+  const auto ask = GENERATE(0, 1, 2, 3);
+  Harness h;
+  Caller caller;
+  h.server.reply(Reply::text(odd));
+  h.server.reply(ask == 3 ? Reply::text(R"({"kind": "Status", "status": "Success", "details": {"name": "train-1"}})") : there());
+  if (ask == 0) h.client->get(train, {}, {}, caller.done(h.loop));
+  if (ask == 1) h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop));
+  if (ask == 2) h.client->apply(train, Json::object(), {}, caller.done(h.loop));
+  if (ask == 3) h.client->remove(train, Propagation::foreground, {"u-1"}, {}, caller.done(h.loop));
+  h.loop.run(1min);
+  CHECK(h.server.asked().size() == 2);
+  CHECK(caller.value().is_object());
+  Caller given_up;
+  h.server.serve([&](const auto&) { return Reply::text(odd); });
+  h.client->get(train, {}, {Duration(0)}, given_up.done(h.loop));
+  h.loop.run(1min);
+  CHECK(given_up.error().status == 502);
+  CHECK(given_up.error().error.message == "get pytorchjobs/train-1: the answer does not speak of it");
+}
+
 TEST_CASE("while a token is made others go on, and what waits for it is sent when it is there") {
   struct AtWork : SlowTokenSource {
     bool at_work = true;
@@ -133,7 +158,7 @@ TEST_CASE("while a token is made others go on, and what waits for it is sent whe
     void refused() override {}
   };
   Harness h;
-  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  h.server.serve([](const auto&) { return there(); });
   auto source = std::make_unique<AtWork>();
   auto& tokens = *source;
   auto credentials = std::make_shared<Credentials>();
@@ -150,7 +175,7 @@ TEST_CASE("while a token is made others go on, and what waits for it is sent whe
   });
   h.loop.run();
   CHECK(h.server.asked().size() == 1);
-  CHECK(waiting.value() == Json::object());
+  CHECK(waiting.answer->has_value());
   CHECK(given_up.count == 0);
 }
 
@@ -179,7 +204,7 @@ TEST_CASE("what may pass is tried again, what may not is told") {
     Harness h;
     Caller caller;
     h.server.reply(row.reply);
-    h.server.reply(Reply::text("{}"));
+    h.server.reply(there());
     h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
     CHECK(caller.count == 1);
@@ -191,7 +216,7 @@ TEST_CASE("what may pass is tried again, what may not is told") {
 TEST_CASE("what is surely there is asked for again, for some seconds") {
   Harness h;
   int asked = 0;
-  h.server.serve([&](const auto&) { return ++asked < 3 ? Reply::text("{}", asked == 1 ? 404 : 403) : Reply::text(R"({"kind": "Pod"})"); });
+  h.server.serve([&](const auto&) { return ++asked < 3 ? Reply::text("{}", asked == 1 ? 404 : 403) : there(); });
   Caller sure, unsure;
   Retry retry;
   retry.surely_there = true;
@@ -223,7 +248,9 @@ TEST_CASE("a limit of nothing is one try, which is awaited") {
   Harness h;
   Caller caller;
   SECTION("answered") {
-    h.server.reply({.pieces = {{0ms, "{}"}}, .delay = 10s});
+    auto late = there();
+    late.delay = 10s;
+    h.server.reply(late);
     h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
     h.loop.run();
     CHECK(caller.answer->has_value());
@@ -242,7 +269,7 @@ TEST_CASE("a day without the API server is waited for when the caller has all ti
   Harness h;
   Caller caller;
   const auto begin = h.loop.now();
-  h.server.serve([&](const auto& asked) { return asked.at - begin < 24h ? Reply::lost() : Reply::text("{}"); });
+  h.server.serve([&](const auto& asked) { return asked.at - begin < 24h ? Reply::lost() : there(); });
   h.client->get(train, {}, {}, caller.done(h.loop));
   h.loop.run();
   CHECK(caller.answer->has_value());
@@ -254,7 +281,7 @@ TEST_CASE("Retry-After is a floor, and no try is made that would undercut it") {
   Harness h;
   Caller caller;
   h.server.reply({.status = 429, .headers = {{"retry-after", "20"}}});
-  h.server.reply(Reply::text("{}"));
+  h.server.reply(there());
   SECTION("enough time") {
     h.client->get(train, {}, {Duration(60s)}, caller.done(h.loop));
     h.loop.run();
@@ -276,7 +303,7 @@ TEST_CASE("a server that wishes for a day is asked again within a minute, and it
   h.client->on_trouble([&](const std::string& reason) { told.push_back(reason); });
   const auto code = GENERATE(429, 503);
   h.server.reply({.status = code, .headers = {{"retry-after", "86400"}}});
-  h.server.reply(Reply::text("{}"));
+  h.server.reply(there());
   h.client->get(train, {}, {Duration(300s)}, caller.done(h.loop));
   h.loop.run(1s);
   CHECK(told.size() == 1);
@@ -292,7 +319,7 @@ TEST_CASE("a server that wishes for a longer pause than there is patience does n
   Harness h;
   Caller caller;
   h.server.reply({.status = 429, .headers = {{"retry-after", "99999"}}});
-  h.server.reply(Reply::text("{}"));
+  h.server.reply(there());
   h.client->merge_patch(train, Json::object(), {Duration(60s)}, caller.done(h.loop));
   h.loop.run();
   CHECK(caller.answer->has_value());
@@ -304,7 +331,7 @@ TEST_CASE("a refused token is read anew, once") {
   Caller caller;
   h.server.reply(Reply::text("Unauthorized", 401));
   SECTION("that helps") {
-    h.server.reply(Reply::text("{}"));
+    h.server.reply(there());
     h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
     h.loop.run();
     CHECK(caller.answer->has_value());
@@ -324,7 +351,7 @@ TEST_CASE("a refused token is read anew, once") {
       h.server.reply(Reply::text("", 503));
       h.server.reply(Reply::text("Unauthorized", 401));
     }
-    h.server.reply(Reply::text("{}"));
+    h.server.reply(there());
     h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
     CHECK(caller.answer->has_value());
@@ -362,7 +389,7 @@ TEST_CASE("a cancelled call is never answered") {
 TEST_CASE("the client may be destroyed in the answer, and takes all other calls with it") {
   Harness h;
   int answers = 0;
-  h.server.serve([](const auto&) { return Reply::text("{}"); });
+  h.server.serve([](const auto&) { return there(); });
   for (int i = 0; i < 3; ++i)
     h.client->get(train, {}, {Duration(10s)}, [&](const Answer&) {
       ++answers;
@@ -430,11 +457,11 @@ TEST_CASE("trouble tells whether the server answers") {
   h.client->on_trouble([&](const std::string& reason) { told.push_back(reason.substr(0, reason.find(" ("))); });
   h.server.reply(Reply::lost());
   h.server.reply(Reply::lost());
-  h.server.reply(Reply::text("{}"));
+  h.server.reply(there());
   for (int i = 0; i < 2; ++i) h.server.reply(refusal(500, "InternalError", "admission webhook denied the request"));
-  h.server.reply(Reply::text("{}"));
+  h.server.reply(there());
   for (int i = 0; i < 2; ++i) {
-    h.client->get({"v1", "pods", "ns", "a", ""}, {}, {}, [](const Answer&) {});
+    h.client->get(train, {}, {}, [](const Answer&) {});
     h.loop.run(1min);
   }
   CHECK(told == std::vector<std::string>{"the API server cannot be reached", "", "the API server answers 500", ""});
@@ -480,14 +507,14 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
   h.client->on_trouble([&](const std::string& reason) { told.push_back(reason); });
   SECTION("a first failure is nothing to tell") {
     h.server.reply(Reply::lost());
-    h.server.reply(Reply::text("{}"));
+    h.server.reply(there());
     h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
     CHECK(told.empty());
   }
   SECTION("once for all who have it") {
     const auto begin = h.loop.now();
-    h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : Reply::text("{}"); });
+    h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : there(); });
     for (int i = 0; i < 5; ++i) h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
     CHECK(told == std::vector<std::string>{"the API server cannot be reached (get pytorchjobs/train-1: the connection was cut)", ""});
@@ -496,7 +523,7 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
     const auto silent = GENERATE(true, false);
     h.server.serve([&](const auto& asked) {
       if (asked.request.method == "POST") return silent ? Reply::lost() : Reply::text("", 500);
-      return Reply::text("{}");
+      return there();
     });
     const auto call = h.client->create(jobs, Json::object(), false, {}, caller.done(h.loop));
     h.loop.run(400ms);
@@ -572,7 +599,7 @@ TEST_CASE("a merge patch is tried again after a refusal that may be of the momen
   Caller caller;
   SECTION("once") {
     h.server.reply(odd);
-    h.server.reply(Reply::text("{}"));
+    h.server.reply(there());
     h.client->merge_patch(train, Json::object(), {Duration(120'000)}, caller.done(h.loop));
     h.loop.run(1min);
     CHECK(h.server.asked().size() == 2);

@@ -56,6 +56,9 @@ inline Reply refusal(int code, const std::string& reason, const std::string& mes
   return Reply::text(status_text(code, reason, message, std::move(details)), code);
 }
 
+// An object of which only its name matters.
+inline Reply named(const std::string& name) { return Reply::text(to_text({{"metadata", {{"name", name}}}})); }
+
 // As the API server tells that there is no such object; a gateway in front of it; the API server, of a path that it does not serve.
 inline Reply absent(const std::string& name) {
   return refusal(404, "NotFound", "jobs.batch \"" + name + "\" not found", {{"name", name}, {"group", "batch"}, {"kind", "jobs"}});

@@ -125,6 +125,19 @@ TEST_CASE("what the agent says stands on a line of its own, also where the progr
                         "100%\ntrainstep: d\n"});
 }
 
+TEST_CASE("a page in place of a log is none of its lines: the log is asked for again") {
+  Reader r;
+  const auto* type = GENERATE("text/html", "text/html; charset=utf-8", "application/json");
+  auto page = Reply::text("maintenance loss=7\n");
+  page.headers = {{"Content-Type", type}};
+  r.h.server.reply(page);
+  r.h.server.reply(log("10:a\n", Reply::End::whole));
+  r.begin();
+  r.h.loop.run(10s);
+  CHECK(r.told == Words{"a\n"});
+  CHECK(r.asked().front() == "follow");
+}
+
 TEST_CASE("a container that has not started is waited for; that it is said never to have started is told") {
   Reader r;
   for (int i = 0; i < 20; ++i) r.h.server.reply(i % 3 == 0 ? refusal(404, "NotFound", "no such container", {{"kind", "pods/log"}}) : waiting());
