@@ -276,3 +276,23 @@ mkdir {saved}/step-$STEP; echo "$JOB_COMPLETION_INDEX $STEP" >{saved}/step-$STEP
     finally:
         store.shutdown()
     assert (tmp_path / "seen").read_text().splitlines() == ["none", "none", "0 1", "1 1", "1 2"]  # the third one of index 0 has nothing left to do
+
+
+def test_a_file_that_came_with_the_image_does_not_stand_in_for_the_saved_checkpoints(tmp_path):
+    store = Store("no request")
+    saved = tmp_path / "saved"
+    script = f'cat {saved}/step >>{tmp_path}/seen 2>/dev/null; echo "$STEP" >{saved}/step; mkdir -p "$MODEL"; echo m >"$MODEL/m"; exit $CODE'
+    try:
+        for step, code in (1, 1), (2, 0):
+            shutil.rmtree(saved, ignore_errors=True)  # another pod, with a folder of its own beside the checkpoints
+            saved.mkdir()
+            (saved / ".keep").touch()
+            scratch = tmp_path / f"scratch-{step}"
+            scratch.mkdir()
+            process, _ = start(tmp_path, store, script, words=["--scratch", scratch], environment={"STEP": str(step), "CODE": str(code)},
+                               task={"checkpoints": {"folder": str(saved), "uri": "s3://bkt/run/.trainstep/train/checkpoints", "store": 0}})
+            assert process.wait(timeout=30) == code
+            shutil.rmtree(tmp_path / "outputs", ignore_errors=True)
+    finally:
+        store.shutdown()
+    assert (tmp_path / "seen").read_text() == "1\n"
