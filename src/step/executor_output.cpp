@@ -10,9 +10,11 @@
 namespace trainstep::step {
 namespace {
 
+// A property that is null itself fails the step; inside a list or an object null is a value as any other (converter.go, 2.17).
 void put_all(Json& metadata, const Json& members) {
   if (!members.is_object()) return;
-  for (const auto& [key, value] : members.items()) metadata[key] = value;
+  for (const auto& [key, value] : members.items())
+    if (!value.is_null()) metadata[key] = value;
 }
 
 Json metadata_of(const Story& story, const std::string& name) {
@@ -25,7 +27,7 @@ Json metadata_of(const Story& story, const std::string& name) {
     if (output.artifact && output.step_path == name) put_all(metadata, output.metadata);
   // The launcher's own properties.
   for (const auto* reserved : {"display_name", "store_session_info"}) metadata.erase(reserved);
-  return without_nulls(metadata);
+  return metadata;
 }
 
 // MINIO://…/RUN/TASK/UUID/NAME, or without the UUID: the folder of the task, or of the run.
@@ -54,8 +56,7 @@ bool registers(const OutputTarget& target, std::string_view address) {
 
 Json executor_output(const Story& story, const std::map<std::string, Json>& parameters) {
   auto output = Json::object();
-  for (const auto& [name, value] : parameters)
-    if (!value.is_null()) output["parameterValues"][name] = without_nulls(value);
+  for (const auto& [name, value] : parameters) output["parameterValues"][name] = value;
   for (const auto& target : story.inputs.targets) {
     if (target.kind != OutputTarget::Kind::artifact) continue;
     auto artifact = Json::object();

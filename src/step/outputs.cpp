@@ -124,7 +124,7 @@ class Renderer {
 
   [[nodiscard]] std::optional<Json> returned(const std::string& name) const {
     for (const auto& output : m_story.outcome.outputs)
-      if (output.name == name && output.value) return output.value;
+      if (output.name == name && output.value && !output.value->is_null()) return output.value;
     const auto metrics = metrics_object(m_story.metrics);
     if (const auto* metric = find(metrics, name)) return *metric;
     return std::nullopt;
@@ -191,7 +191,7 @@ Result<void> check_written(const Story& story) {
 Error missing_error(const Story& story, const std::vector<std::string>& missing) {
   std::vector<std::string> known;
   for (const auto& output : story.outcome.outputs)
-    if (output.value) known.push_back(output.name);
+    if (output.value && !output.value->is_null()) known.push_back(output.name);
   return input_error(fmt::format("output {}: neither a value that the program returned nor a metric has this name; it returned {}",
                                  join(missing, ", "), known.empty() ? "no values" : join(known, ", ")));
 }

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/text.h"
-#include "data/finite.h"
 #include "spec/returned.h"
 #include "step/given.h"
 
@@ -100,27 +99,13 @@ Json results_object(const run::Outcome& outcome, const Inputs& inputs, const Fil
     if (output.value) {
       entry = *output.value;
     } else if (output.present && output.artifact && output.earlier && output.step_path.empty()) {
-      entry = without_nulls(output.metadata);
+      entry = output.metadata;
     } else if (output.present && !output.path.empty()) {
       entry = address_of(output, inputs);
       if (!output.artifact || !output.step_path.empty()) continue;
       if (const auto text = read_file(output.path, longest_inline_text); text && is_plain_text(*text)) entry = *text;
     }
   }
-  return object;
-}
-
-Json without_nulls(const Json& value) {
-  if (value.is_array()) {
-    auto list = Json::array();
-    for (const auto& item : value)
-      if (!item.is_null()) list.push_back(without_nulls(item));
-    return list;
-  }
-  if (!value.is_object()) return portable(value);
-  auto object = Json::object();
-  for (const auto& [key, member] : value.items())
-    if (!member.is_null()) object[key] = without_nulls(member);
   return object;
 }
 

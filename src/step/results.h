@@ -38,7 +38,4 @@ Json metrics_object(const std::vector<result::Metric>& metrics);
 // their address; an output that is not there is null.
 Json results_object(const run::Outcome& outcome, const Inputs& inputs, const FileReader& read_file);
 
-// The same value without what KFP and JSON cannot bear: null members go, NaN and infinity become text.
-Json without_nulls(const Json& value);
-
 }  // namespace trainstep::step

@@ -35,11 +35,12 @@ def pipeline(specification) -> dict:
 
 
 class Step:
-    """`delivered`: output → what the program's pod puts at its address; `log`: what it prints."""
+    """`delivered`: output → what the program's pod puts at its address; `returned`: value → what it is; `log`: what it prints."""
 
     def __init__(self, folder):
         self.backend = v2.Backend(folder / "kfp", "2.17.1", {"/usr/local/bin/trainstep": [str(PROGRAM)]})
         self.delivered, self.metadata, self.log, self.code, self.specification = {}, {}, "", 0, PROGRAM_TEXT
+        self.returned = {}
         self.cluster = SmallCluster(self.backend.store, self.train)
         self.termination_log = folder / "termination-log"
         self.termination_log.touch()
@@ -57,10 +58,12 @@ class Step:
                     self.backend.store[self.place(name) + path] = content.encode()
         names = [name for name in PATHS if name in self.delivered or name in self.metadata]
         outputs = [{"name": n, "artifact": True, "present": n in self.delivered, "metadata": self.metadata.get(n, {})} for n in names]
+        outputs += [{"name": n, "artifact": False, "present": True, "value": value} for n, value in self.returned.items()]
         return Ended({"outputs": outputs} if not self.code else None, self.code, self.log)
 
     def run(self):
-        return self.backend.run(pipeline(json.dumps(self.specification))).tasks["train"]
+        text = self.specification if isinstance(self.specification, str) else json.dumps(self.specification)
+        return self.backend.run(pipeline(text)).tasks["train"]
 
     def fails(self):
         with pytest.raises(v2.StepFailed) as failed:
@@ -88,6 +91,19 @@ def test_what_the_program_wrote_and_what_it_printed_are_metrics_together(step):
     assert json.loads(step.stored("metrics")) == {"score": 0.75, "loss": 0.1, "accuracy": 0.9}
     assert task.artifacts["metrics"]["metadata"] == {"score": 0.75, "loss": 0.1, "accuracy": 0.9}
     assert {m["name"] for m in json.loads(step.stored("mlpipeline_metrics"))["metrics"]} == {"score", "loss", "accuracy"}
+
+
+def returning(**types) -> str:
+    """The specification of a function of the SDK 1.8 that returns these."""
+    outputs = "".join(f"- {{name: {name}, type: {kind}}}\n" for name, kind in types.items())
+    paths = ", ".join(f"{{outputPath: {name}}}" for name in types)
+    return f"outputs:\n{outputs}implementation: {{container: {{image: none, command: [train], args: [----output-paths, {paths}]}}}}\n"
+
+
+def test_what_the_program_returned_arrives_as_it_is(step):
+    step.specification = returning(history="JsonArray", best="JsonObject")
+    step.returned = {"history": [1, None, 3, [], [None]], "best": {"epoch": None, "losses": [None, 0.5], "none": {}}}
+    assert step.run().parameters["results"] == step.returned
 
 
 OTHER = {

@@ -108,7 +108,6 @@ TEST_CASE("Values that are not finite stand in no file that machines read") {
   const auto rendered = render_outputs(a.story(), files({}), "");
   CHECK(json(rendered, "m") == Json{{"fine", 2.0}});
   CHECK(json(rendered, "v1")["metrics"].size() == 1);
-  CHECK(without_nulls(Json{{"a", not_a_number}, {"b", {1, nullptr, -infinite}}, {"c", nullptr}}) == Json{{"a", "NaN"}, {"b", {1, "-Infinity"}}});
 }
 
 TEST_CASE("In results that Python reads they are numbers, and texts of the same words stay texts") {
@@ -300,8 +299,10 @@ TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
   const auto rendered = render_outputs(a.story(), files({}), "<html>");
   CHECK(rendered.files.back().path == "out.json");
   const auto output = json(rendered, "out.json");
-  CHECK(output["parameterValues"] ==
-        Json{{"accuracy", 0.9}, {"flag", true}, {"job_name", "digits-0f3a9c1e22"}, {"results", {{"flag", true}, {"model", "minio://b/model"}}}});
+  CHECK(output["parameterValues"] == Json{{"accuracy", 0.9},
+                                          {"flag", true},
+                                          {"job_name", "digits-0f3a9c1e22"},
+                                          {"results", {{"flag", true}, {"nothing", nullptr}, {"model", "minio://b/model"}}}});
   CHECK(output["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"accuracy", 0.9}});
   CHECK(output["artifacts"]["model_dir"]["artifacts"][0]["metadata"] ==
         Json{{"job_name", "digits-0f3a9c1e22"}, {"distribution_type", "PyTorch"}, {"number_of_workers", 2}, {"framework", "pytorch"}});
@@ -312,6 +313,33 @@ TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
   CHECK(content(rendered, "flag") == "true");
   CHECK(content(rendered, "job_name") == "digits-0f3a9c1e22");
   CHECK(json(rendered, "results").is_object());
+}
+
+TEST_CASE("What the program returned reaches KFP v2 as it is, with its nulls") {
+  AStory a;
+  a.inputs.executor_output_file = "out.json";
+  a.target("results", "results", parameter);
+  a.target("history", "history", parameter);
+  const Json history{1, nullptr, Json::array(), {{"best", nullptr}, {"losses", {nullptr, 0.5, nullptr}}}, -infinite};
+  const Json written{1, nullptr, Json::array(), {{"best", nullptr}, {"losses", {nullptr, 0.5, nullptr}}}, "-Infinity"};
+  a.value("history", history);
+  a.value("none", nullptr);
+  const auto rendered = render_outputs(a.story(), files({}), "");
+  const Json wanted{{"history", written}, {"results", {{"history", written}, {"none", nullptr}}}};
+  CHECK(json(rendered, "out.json")["parameterValues"] == wanted);
+  CHECK(json(rendered, "history") == wanted["history"]);
+  CHECK(json(rendered, "results") == wanted["results"]);
+}
+
+TEST_CASE("Of an artifact's metadata only what is null itself stays away from KFP v2, which takes no such property") {
+  AStory a;
+  a.inputs.executor_output_file = "out.json";
+  a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
+  a.artifact("model", "/minio/b/model", "model_dir", {{"note", nullptr}, {"losses", {nullptr, 0.5}}, {"best", {{"epoch", nullptr}}}});
+  const auto metadata = json(render_outputs(a.story(), files({}), ""), "out.json")["artifacts"]["model_dir"]["artifacts"][0]["metadata"];
+  CHECK(metadata["losses"] == Json{nullptr, 0.5});
+  CHECK(metadata["best"] == Json{{"epoch", nullptr}});
+  CHECK_FALSE(metadata.contains("note"));
 }
 
 TEST_CASE("After a failure what is true is written, but no results and no executor output") {
@@ -531,11 +559,11 @@ TEST_CASE("Outside of KFP the program may name any address for its model") {
 
 TEST_CASE("What an output holds besides a file stands in the results, where the step has no path for it") {
   AStory a;
-  a.artifact("confusion", GENERATE("/w/confusion", ""), "", {{"matrix", {1, 2}}, {"none", nullptr}});  // without a place: in a pod
+  a.artifact("confusion", GENERATE("/w/confusion", ""), "", {{"matrix", {1, nullptr, 2}}, {"none", nullptr}});  // without a place: in a pod
   a.outcome.outputs.back().earlier = true;
   a.artifact("metrics", "/o/m", "metrics", {{"accuracy", 0.5}});
   a.outcome.outputs.back().earlier = true;
-  CHECK(results_object(a.outcome, a.inputs, files({})) == Json{{"confusion", {{"matrix", {1, 2}}}}, {"metrics", "/o/m"}});
+  CHECK(results_object(a.outcome, a.inputs, files({})) == Json{{"confusion", {{"matrix", {1, nullptr, 2}}, {"none", nullptr}}}, {"metrics", "/o/m"}});
 }
 
 TEST_CASE("Of a program that has no model KFP is told nothing but where one would be") {
