@@ -10,6 +10,7 @@
 #include "base/regular_file.h"
 #include "objectstore/local_tree.h"
 #include "process/held_files.h"
+#include "spec/named_place.h"
 #include "spec/returned.h"
 
 namespace trainstep::agent {
@@ -54,9 +55,15 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
   auto returned = spec::returned_artifact(executor_output, output.name);
   found.metadata = std::move(returned.metadata);
   const bool stays = !output.to.in_store() && output.folder_is.empty();  // the step has no place for it
-  for (const auto& place : returned.places)
-    if (place != output.path && place.find("://") != std::string::npos && (stays || !before.written())) found.uri = place;
-  found.present = before.written() || !found.uri.empty();
+  bool elsewhere = false;
+  for (const auto& text : returned.places) {
+    const auto place = spec::named_place(text);
+    const bool complete = place.fault.empty();
+    if (!place.address || place.text == output.path || (!complete && elsewhere) || (before.written() && !(stays && complete))) continue;
+    found.uri = place.text;  // one that is not complete, too: the step says so
+    elsewhere = complete;
+  }
+  found.present = before.written() || elsewhere;
   std::error_code ignored;
   const bool a_text = spec::is_text_at_path(declared(output)) && found.uri.empty() && (stays || !found.present) && before.touched();
   if (!a_text || !fs::is_regular_file(output.path, ignored)) return found;

@@ -10,6 +10,7 @@
 #include "base/regular_file.h"
 #include "base/walk_tree.h"
 #include "data/json.h"
+#include "spec/named_place.h"
 #include "spec/returned.h"
 
 namespace trainstep::local {
@@ -33,10 +34,13 @@ void read_artifact(run::OutputFound& found, const spec::Output& output, const Js
   auto returned = spec::returned_artifact(executor_output, found.name);
   found.metadata = std::move(returned.metadata);
   const bool delivered = before.written() && !found.step_path.empty();  // to where the step wants it
-  for (const auto& place : returned.places) {
-    if (place == found.path || delivered) continue;
-    found.path = place;
-    found.present = place.find("://") != std::string::npos || holds_files(place);
+  for (const auto& text : returned.places) {
+    const auto place = spec::named_place(text);
+    if (place.text == found.path || delivered) continue;
+    const bool there = place.address ? place.fault.empty() : holds_files(place.text);
+    if (!there && found.present) continue;
+    found.path = place.text;
+    found.present = there;
   }
   const bool elsewhere = found.present;
   const bool written = before.written();

@@ -368,6 +368,24 @@ TEST_CASE("the executor output counts more than files, and brings metadata and p
     CHECK(pod.only().present);
     CHECK(pod.only().uri == (wanted ? "" : "s3://b/k"));
   }
+  SECTION("an address that can be none is told, and no artifact; a path of the pod is neither") {
+    const auto [place, uri, present] = GENERATE(table<std::string, std::string, bool>({
+        {"models:/digits@champion", "models:/digits@champion", true},
+        {"S3://b/k", "s3://b/k", true},
+        {"hf://", "hf://", false},
+        {"file:///etc/passwd", "", false},
+        {"/etc/passwd", "", false},
+    }));
+    CAPTURE(place);
+    const auto path = pod.output("model", spec::Type::artifact).path;
+    pod.prepare();
+    Pod::write(pod.task.executor_output_file, R"({"artifacts": {"model": {"artifacts": [{"uri": ")" + place + R"("}]}}})");
+    CHECK(pod.only().uri == uri);
+    CHECK(pod.only().present == present);
+    Pod::write(path, "w");
+    CHECK(pod.only().uri == (present ? uri : ""));
+    CHECK(pod.only().present);
+  }
   SECTION("metadata alone are no artifact") {
     pod.output("metrics", spec::Type::artifact);
     pod.prepare();

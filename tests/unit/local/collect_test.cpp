@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "plans.h"
 #include "support/catch.h"
@@ -240,6 +242,42 @@ TEST_CASE("an artifact takes its metadata, and a place of its own, from the exec
   CHECK(found.present);
   CHECK(found.path == "s3://b/k");
   CHECK(to_text(found.metadata) == R"({"accuracy":0.9})");
+}
+
+TEST_CASE("an artifact is where the program says that it lies: a file that is there, or a complete address") {
+  const auto plan = v1_plan("", "model Model");
+  Run run(plan);
+  const TempDir folder;
+  const auto there = (folder.path() / "my model").string(), escaped = (folder.path() / "my%20model").string();
+  std::ofstream(there) << "w";
+  std::ofstream(folder.path() / "empty");
+  const std::vector<std::tuple<std::string, std::string, bool>> rows{
+      {there, there, true},
+      {"file://" + escaped, there, true},
+      {"FILE:" + escaped, there, true},
+      {"file://" + (folder.path() / "empty").string(), folder.path() / "empty", false},
+      {"file://" + there + "2", there + "2", false},
+      {"file://other" + there, "file://other" + there, false},
+      {"models:/digits/3", "models:/digits/3", true},
+      {"S3://b/k", "s3://b/k", true},
+      {"s3://", "s3://", false},
+      {"hf://", "hf://", false},
+  };
+  for (const auto& [place, path, present] : rows) {
+    CAPTURE(place);
+    run.write_executor_output(R"({"artifacts": {"model": {"artifacts": [{"uri": ")" + place + R"("}]}}})");
+    CHECK(run.only().path == path);
+    CHECK(run.only().present == present);
+  }
+}
+
+TEST_CASE("of two places that a program names the one counts at which there can be something") {
+  const auto plan = v1_plan("", "model Model");
+  Run run(plan);
+  const auto [uri, path] = GENERATE(table<std::string, std::string>({{"s3://b/k", "/nowhere"}, {"/nowhere", "s3://b/k"}, {"hf://", "s3://b/k"}}));
+  run.write_executor_output(R"({"artifacts": {"model": {"artifacts": [{"uri": ")" + uri + R"(", "customPath": ")" + path + R"("}]}}})");
+  CHECK(run.only().path == "s3://b/k");
+  CHECK(run.only().present);
 }
 
 TEST_CASE("an artifact of a type of metrics is told to be one") {
