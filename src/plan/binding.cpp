@@ -146,6 +146,15 @@ Result<std::optional<BoundInput>> bind_input(const spec::Program& program, const
   return std::optional<BoundInput>();
 }
 
+// A value stands in results. What it says may be metrics, but a model is a file or folder.
+bool may_take(const spec::Output& output, const StepPath& path) { return output.type == Type::artifact || path.name != "model_dir"; }
+
+Error no_file(const spec::Output& output, const StepPath& path) {
+  return input_error(
+      fmt::format("train_parameters.{0}: {1} takes a file or folder; {0} is a value that the program returns{2}, and stands in results", output.name,
+                  path.name, output.declared.empty() ? "" : " (" + output.declared + ")"));
+}
+
 // Outputs that are given come first: none takes, by its own name alone, the path that another was given.
 Result<std::vector<BoundOutput>> bind_outputs(const spec::Program& program, const Request& request) {
   std::map<std::string, std::string> taken;  // step path → formal output
@@ -157,13 +166,15 @@ Result<std::vector<BoundOutput>> bind_outputs(const spec::Program& program, cons
     if (value == nullptr) continue;
     ASSIGN(auto path, choose_path(output.name, value, request.outputs, "output"));
     if (!path) continue;
+    if (!may_take(output, *path)) return no_file(output, *path);
     const auto [other, first] = taken.emplace(path->name, output.name);
     if (!first) return input_error(fmt::format("train_parameters.{}: output \"{}\" goes to {} already", output.name, other->second, path->name));
     bound.path = std::move(path);
   }
-  for (auto& bound : outputs) {
-    if (bound.path || taken.contains(bound.name)) continue;
-    ASSIGN(bound.path, choose_path(bound.name, nullptr, request.outputs, "output"));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].path || taken.contains(outputs[i].name)) continue;
+    ASSIGN(auto path, choose_path(outputs[i].name, nullptr, request.outputs, "output"));
+    if (path && may_take(program.outputs[i], *path)) outputs[i].path = std::move(path);
   }
   return outputs;
 }

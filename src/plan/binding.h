@@ -30,12 +30,12 @@ struct Binding {
 };
 
 // A path parameter's actual value is the name of one of the step's paths. A path parameter (input or output) that train_parameters does not mention
-// is bound to the step's path of the same name, if there is one and no other output was given it. null counts as not mentioned, as does an
-// empty text of what is no text; a name that is both
-// an input and an output is the input's. Values are converted to the declared type when nothing is lost ("3" → 3 for Integer, 2.0 → 2, "true" → true,
-// JSON text → list or object; spec/values.h); v2 makes whole numbers integers at any depth, as its backend does. Errors (input): unknown parameter
-// (names the nearest, lists the formals), a required one missing, a value that does not fit or is not one of the allowed, a path parameter that names
-// no path of the step (lists them), two outputs to one path.
+// is bound to the step's path of the same name, if there is one and no other output was given it; model_dir takes no value. null counts as not
+// mentioned, as does an empty text of what is no text; a name that is both an input and an output is the input's. Values are converted to the
+// declared type when nothing is lost ("3" → 3 for Integer, 2.0 → 2, "true" → true, JSON text → list or object; spec/values.h); v2 makes whole numbers
+// integers at any depth, as its backend does. Errors (input): unknown parameter (names the nearest, lists the formals), a required one missing, a
+// value that does not fit or is not one of the allowed, a path parameter that names no path of the step (lists them), two outputs to one path, a
+// value to model_dir.
 Result<Binding> bind(const spec::Program& program, const Request& request);
 
 }  // namespace trainstep::plan

@@ -274,7 +274,13 @@ std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan&
     return std::nullopt;
   if (outputs.empty()) return "model_dir: the program has no outputs, so the step brings no model; give it one of this name";
   std::vector<std::string> names;
-  for (const auto& output : outputs) names.push_back(output.name);
+  for (const auto& output : plan.program.outputs)
+    if (output.type == spec::Type::artifact) names.push_back(output.name);
+  const auto* same = spec::find_output(plan.program, "model_dir");
+  if (same != nullptr && same->type != spec::Type::artifact)
+    return "model_dir: the program returns a value of this name, which stands in results and is no model, so the step brings no model; a model is a "
+           "file or folder that the program writes to a path";
+  if (names.empty()) return "model_dir: the program has no output that is a file or folder, so the step brings no model; give it one of this name";
   return fmt::format(
       "model_dir: the program has no output of this name (it has {}), so the step brings no model; to use another output, write "
       "{{\"OUTPUT\": \"model_dir\"}} into train_parameters",

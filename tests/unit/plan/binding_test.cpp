@@ -21,10 +21,11 @@ inputs:
 outputs:
 - {name: model_dir, type: Model}
 - {name: accuracy, type: Float}
+- {name: best}
 implementation:
   container:
     image: i
-    command: [run, {inputPath: train_dataset_dir}, {inputPath: validation}, {inputValue: epochs}, {inputValue: name}, {outputPath: model_dir}, {outputPath: accuracy}]
+    command: [run, {inputPath: train_dataset_dir}, {inputPath: validation}, {inputValue: epochs}, {inputValue: name}, {outputPath: model_dir}, {outputPath: accuracy}, {outputPath: best}]
 )";
 
 Request request(const char* parameters) {
@@ -74,24 +75,35 @@ TEST_CASE("parameters are bound: paths by name, values by type, defaults where n
   };
   for (
       const auto& row : std::vector<Row>{
-          {R"({"name": "x"})", "train_dataset_dir@/step/train_dataset_dir epochs=100 name=\"x\"* -> model_dir@/step/model_dir accuracy"},
+          {R"({"name": "x"})", "train_dataset_dir@/step/train_dataset_dir epochs=100 name=\"x\"* -> model_dir@/step/model_dir accuracy best"},
           {R"({"train_dataset_dir": "train_dataset_dir", "validation": "validation_dataset_dir", "model_dir": "model_dir", "epochs": "5", "name": "x"})",
            "train_dataset_dir@/step/train_dataset_dir* validation@/step/validation_dataset_dir* epochs=5* name=\"x\"* -> model_dir@/step/model_dir "
-           "accuracy"},
+           "accuracy best"},
           {R"({"train_dataset_dir": "validation_dataset_dir", "epochs": 2.0, "name": 7, "flag": "true", "sizes": "[1, 2]", "accuracy": "metrics"})",
            "train_dataset_dir@/step/validation_dataset_dir* epochs=2* name=\"7\"* flag=true* sizes=[1,2]* -> model_dir@/step/model_dir "
-           "accuracy@/step/metrics"},
+           "accuracy@/step/metrics best"},
           {R"({"name": "x", "epochs": null, "flag": null, "model_dir": null})",
-           "train_dataset_dir@/step/train_dataset_dir epochs=100 name=\"x\"* -> model_dir@/step/model_dir accuracy"},
+           "train_dataset_dir@/step/train_dataset_dir epochs=100 name=\"x\"* -> model_dir@/step/model_dir accuracy best"},
           // Given to another output, model_dir is no longer free for the output of its own name.
-          {R"({"name": "x", "accuracy": "model_dir"})",
-           "train_dataset_dir@/step/train_dataset_dir epochs=100 name=\"x\"* -> model_dir accuracy@/step/model_dir"},
+          {R"({"name": "x", "best": "model_dir"})",
+           "train_dataset_dir@/step/train_dataset_dir epochs=100 name=\"x\"* -> model_dir accuracy best@/step/model_dir"},
       }) {
     INFO(row.parameters);
     const auto bound = bind(program(v1), request(row.parameters));
     REQUIRE(bound);
     CHECK(show(*bound) == row.bound);
   }
+}
+
+TEST_CASE("a value takes no path of the step for a model, whatever its name, but one for metrics") {
+  const auto returning = program(
+      "outputs: [{name: model_dir, type: String}, {name: metrics, type: JsonObject}]\n"
+      "implementation: {container: {image: i, command: [run], args: [----output-paths, {outputPath: model_dir}, {outputPath: metrics}]}}");
+  const auto bound = bind(returning, request("{}"));
+  REQUIRE(bound);
+  CHECK(show(*bound) == "-> model_dir metrics@/step/metrics");
+  CHECK_THAT(bind(returning, request(R"({"model_dir": "model_dir"})")).error().message,
+             Contains("train_parameters.model_dir: model_dir takes a file or folder; model_dir is a value that the program returns (String)"));
 }
 
 TEST_CASE("an input path may be an address in an object store") {
@@ -128,6 +140,9 @@ TEST_CASE("parameters that do not fit are refused with the remedy") {
             "metrics"},
            {R"({"name": "x", "model_dir": "metrics", "accuracy": "metrics"})",
             "train_parameters.accuracy: output \"model_dir\" goes to metrics already"},
+           {R"({"name": "x", "accuracy": "model_dir"})",
+            "train_parameters.accuracy: model_dir takes a file or folder; accuracy is a value that the program returns (Float), and stands in "
+            "results"},
        }) {
     INFO(row.parameters);
     const auto bound = bind(program(v1), request(row.parameters));

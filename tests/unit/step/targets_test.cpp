@@ -123,10 +123,19 @@ TEST_CASE("A model that no output of the program is bound to is told before the 
   CHECK_FALSE(unbound_model(inputs, plan));
   inputs.targets = {file("model_dir", "model")};
   CHECK_THAT(unbound_model(inputs, plan).value(), Contains("model_dir: the program has no outputs, so the step brings no model"));
-  plan.binding.outputs = {{"weights", std::nullopt}};
+  plan.program.outputs = {{"weights", spec::Type::artifact, ""}, {"loss", spec::Type::number, "Float"}};
+  plan.binding.outputs = {{"weights", std::nullopt}, {"loss", std::nullopt}};
   CHECK_THAT(unbound_model(inputs, plan).value(), Contains("model_dir: the program has no output of this name (it has weights)"));
   plan.binding.outputs[0].path = plan::StepPath{"model_dir", "model", "", "", {}};
   CHECK_FALSE(unbound_model(inputs, plan));
+  plan.program.outputs = {{"loss", spec::Type::number, "Float"}};
+  plan.binding.outputs = {{"loss", std::nullopt}};
+  CHECK(unbound_model(inputs, plan) ==
+        "model_dir: the program has no output that is a file or folder, so the step brings no model; give it one of this name");
+  plan.program.outputs = {{"model_dir", spec::Type::string, "String"}};
+  plan.binding.outputs = {{"model_dir", std::nullopt}};
+  CHECK_THAT(unbound_model(inputs, plan).value(),
+             Contains("model_dir: the program returns a value of this name, which stands in results and is no model, so the step brings no model"));
 }
 
 TEST_CASE("A value that may be None is refused as a parameter of a pipeline, which always has one") {
