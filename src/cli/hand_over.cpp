@@ -91,6 +91,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
   const auto story = std::make_shared<step::Story>(
       step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
                   step::final_metrics(outcome, reader), report == nullptr ? std::string() : report->path});
+  if (const auto line = step::left_out_metrics(*story)) log.say(loop.now(), log::Level::warning, *line);
   auto written = step::write_outputs(*story, reader, commit);
   if (!written && written.error().kind == ErrorKind::cancelled) {
     outcome.verdict.verdict_class = result::VerdictClass::cancelled;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "spec/named_place.h"
 #include "step/given.h"
 #include "step/results.h"
 
@@ -19,7 +20,7 @@ void put_all(Json& metadata, const Json& members) {
 
 Json metadata_of(const Story& story, const std::string& name) {
   auto metadata = Json::object();
-  if (name == "metrics" || name == "mlpipeline_metrics") put_all(metadata, metrics_object(story.metrics));
+  if (name == "metrics" || name == "mlpipeline_metrics") put_all(metadata, all_metrics(story.metrics));
   if (name == "model_dir" && story.plan != nullptr && has_model(story.outcome))
     put_all(metadata,
             {{"job_name", story.plan->job_name}, {"distribution_type", story.plan->kind}, {"number_of_workers", story.plan->distribution.workers}});
@@ -48,7 +49,7 @@ std::string own_address(const run::Outcome& outcome, const OutputTarget& target)
 
 bool registers(const OutputTarget& target, std::string_view address) {
   constexpr std::array uploaded_from{"gs://", "minio://", "s3://"};
-  if (!is_address(address)) return false;
+  if (!spec::named_place(address).address) return false;
   if (std::ranges::none_of(uploaded_from, [&](const char* scheme) { return address.starts_with(scheme); })) return true;
   const auto folder = folder_of(target.uri);
   return is_address(folder) && address.starts_with(folder) && address.substr(folder.size()).starts_with('/');

@@ -19,9 +19,10 @@ std::string own_address(const run::Outcome& outcome, const OutputTarget& target)
 bool registers(const OutputTarget& target, std::string_view address);
 
 // ExecutorOutput in the launcher's strict reading: {"parameterValues": {…}, "artifacts": {NAME: {"artifacts": [{"metadata": {…}, "uri": …}]}}}, no
-// other key, no property that is null. NaN and infinity are texts when it is written (data/finite.h). Metrics stand in the metadata of metrics and
-// mlpipeline_metrics; model_dir says which job made it, and where it is when the program has named an address that registers(); metadata that the
-// program set on an artifact goes with it and counts more. `parameters`: by output name, none of them null; what is null inside of them stays so.
+// other key, no property that is null. NaN and infinity are texts when it is written (data/finite.h), metrics too. Metrics stand in the metadata of
+// metrics and mlpipeline_metrics; model_dir says which job made it, and where it is when the program has named an address that registers(); metadata
+// that the program set on an artifact goes with it and counts more. `parameters`: by output name, none of them null; what is null inside of them
+// stays so.
 Json executor_output(const Story& story, const std::map<std::string, Json>& parameters);
 
 }  // namespace trainstep::step

@@ -14,6 +14,7 @@
 #include "data/finite.h"
 #include "data/python_json.h"
 #include "result/metrics_output.h"
+#include "spec/named_place.h"
 #include "spec/returned.h"
 #include "step/executor_output.h"
 #include "step/given.h"
@@ -36,10 +37,34 @@ struct OwnFile {
   std::optional<std::string> text;  // none: it cannot be read
 };
 
+// A value as the launcher reads it from a parameter's file.
+std::string parameter_text(const Json& value) {
+  const auto written = portable(value);
+  return written.is_string() ? written.get<std::string>() : to_text(written);
+}
+
+// The entries of UI metadata; none: it is something else.
+std::optional<Json> ui_entries(std::string_view text) {
+  const auto json = parse_json(text, "mlpipeline_ui_metadata");
+  const auto* list = json && json->is_object() ? find(*json, "outputs") : nullptr;
+  return list != nullptr && list->is_array() ? std::optional(*list) : std::nullopt;
+}
+
+// A value stands in results in any case; here it counts if it is of the target's sort.
+OwnFile own_value(const run::OutputFound& output, const OutputTarget& target) {
+  if (target.name != "mlpipeline_ui_metadata") {
+    auto text = metrics_text(output);
+    return {text.has_value(), std::move(text)};
+  }
+  auto text = parameter_text(output.value.value_or(Json()));
+  return ui_entries(text) ? OwnFile{true, std::move(text)} : OwnFile{};
+}
+
 OwnFile own_file(const Story& story, const OutputTarget& target, const FileReader& read_file) {
   const auto* output = mapped_to(story.outcome, target.name);
   if (output == nullptr || output->earlier || !output->present) return {};
-  if (is_address(output->path) && output->path != target.uri) return {};  // it says that it wrote elsewhere
+  if (!output->artifact) return own_value(*output, target);
+  if (spec::named_place(output->path).address && output->path != target.uri) return {};  // it says that it wrote elsewhere
   const auto text = read_file(output->path, longest_metrics_file);
   if (text) return {true, *text};
   return {text.error().kind != ErrorKind::not_found, std::nullopt};
@@ -50,8 +75,7 @@ bool is_to_stay(const OwnFile& own, const OutputTarget& target) {
   return own.there && (!own.text || (!trim(*own.text).empty() && !result::read_metrics(*own.text, target.name)));
 }
 
-Json merged_metrics(const OwnFile& own, const std::vector<result::Metric>& metrics) {
-  auto object = metrics_object(metrics);
+Json merged_metrics(const OwnFile& own, Json object) {
   if (own.text) object.update(result::members_besides_metrics(*own.text));
   return object;
 }
@@ -61,18 +85,11 @@ std::optional<Json> merged_ui_metadata(const OwnFile& own, const Story& story, s
   if (own.there && !own.text) return std::nullopt;
   Json entries;
   if (own.text && !trim(*own.text).empty()) {
-    const auto json = parse_json(*own.text, "mlpipeline_ui_metadata");
-    const auto* list = json && json->is_object() ? find(*json, "outputs") : nullptr;
-    if (list == nullptr || !list->is_array()) return std::nullopt;
-    entries = *list;
+    auto list = ui_entries(*own.text);
+    if (!list) return std::nullopt;
+    entries = std::move(*list);
   }
   return v1_ui_metadata(entries, story.metrics, report);
-}
-
-// A value as the launcher reads it from a parameter's file.
-std::string parameter_text(const Json& value) {
-  const auto written = portable(value);
-  return written.is_string() ? written.get<std::string>() : to_text(written);
 }
 
 class Renderer {
@@ -102,7 +119,7 @@ class Renderer {
   }
 
   [[nodiscard]] std::string file_text(const OutputTarget& target, const Json& value) const {
-    const bool words = m_story.inputs.python_json && target.name == "results" && !all_finite(value);
+    const bool words = m_story.inputs.python_json && (target.name == "results" || target.name == "metrics") && !all_finite(value);
     return words ? to_python_text(value) : to_pretty_text(value);
   }
 
@@ -113,7 +130,8 @@ class Renderer {
     const auto own = shared && artifact ? own_file(m_story, target, m_read_file) : OwnFile{};
     if (target.name == "mlpipeline_ui_metadata") return merged_ui_metadata(own, m_story, m_report);
     if (shared && is_to_stay(own, target)) return std::nullopt;
-    if (target.name == "metrics") return merged_metrics(own, m_story.metrics);
+    if (target.name == "metrics")
+      return merged_metrics(own, m_story.inputs.python_json ? all_metrics(m_story.metrics) : metrics_object(m_story.metrics));
     if (target.name == "mlpipeline_metrics") return v1_metrics(m_story.metrics);
     if (target.name == "report") return Json(std::string(m_report));
     if (target.name == "job_name") return m_story.plan == nullptr ? std::optional<Json>() : Json(m_story.plan->job_name);
@@ -125,7 +143,7 @@ class Renderer {
   [[nodiscard]] std::optional<Json> returned(const std::string& name) const {
     for (const auto& output : m_story.outcome.outputs)
       if (output.name == name && output.value && !output.value->is_null()) return output.value;
-    const auto metrics = metrics_object(m_story.metrics);
+    const auto metrics = all_metrics(m_story.metrics);
     if (const auto* metric = find(metrics, name)) return *metric;
     return std::nullopt;
   }
@@ -155,6 +173,8 @@ Result<void> make_model_folder(const Story& story) {
 Result<void> check_model(const Story& story) {
   const auto* model = story.succeeded() ? mapped_to(story.outcome, "model_dir") : nullptr;
   if (model == nullptr || has_model(story.outcome)) return {};
+  if (const auto place = spec::named_place(model->path); !place.fault.empty())
+    return input_error(fmt::format("model_dir: the program says that its model is at {}, which {}", place.text, place.fault));
   return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
 
@@ -182,8 +202,11 @@ Result<void> check_written(const Story& story) {
   for (const auto& found : story.outcome.outputs) {
     const auto* output = spec::find_output(story.plan->program, found.name);
     const bool absent = (!found.present || found.earlier) && !found.value && found.step_path.empty();
-    if (output != nullptr && absent && found.artifact && !is_of_metrics(*output))
-      return input_error(fmt::format("output {}: the program ended well but wrote nothing for it (expected in {})", found.name, found.path));
+    if (output == nullptr || !absent || !found.artifact || is_of_metrics(*output)) continue;
+    const auto place = spec::named_place(found.path);
+    if (!place.fault.empty())
+      return input_error(fmt::format("output {}: the program says that it lies at {}, which {}", found.name, place.text, place.fault));
+    return input_error(fmt::format("output {}: the program ended well but wrote nothing for it (expected in {})", found.name, found.path));
   }
   return {};
 }

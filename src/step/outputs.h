@@ -16,7 +16,7 @@ namespace trainstep::step {
 // What both the program and the step write (metrics, mlpipeline_metrics, mlpipeline_ui_metadata) is merged, wherever the program's file lies; what
 // cannot be read, or is of another sort (a table, say), stays as it is, and nothing is written: KFP's launcher uploads what lies at a path over what
 // was delivered to its address.
-//   metrics                  {"accuracy": 0.93}, finite values only, and what else stands in the program's own object
+//   metrics                  {"accuracy": 0.93}, finite values only unless Python reads it, and what else stands in the program's own object
 //   results                  everything the program returned; after a success only
 //   report                   `report`, one HTML page
 //   job_name                 unless there is no plan

@@ -8,6 +8,7 @@
 #include "step/html.h"
 #include "step/number_text.h"
 #include "step/report_parts.h"
+#include "step/results.h"
 
 namespace trainstep::step {
 namespace {
@@ -66,6 +67,7 @@ std::string metrics_part(const Story& story) {
   if (!cards.empty()) part += "<div class=\"cards\">\n" + cards + "</div>\n";
   if (count > most_rows) rows += fmt::format("<tr><td class=\"soft\">and {} more</td><td></td></tr>\n", count - most_rows);
   if (!rows.empty()) part += "<table>\n<tr><th>metric</th><th class=\"num\">final value</th></tr>\n" + rows + "</table>\n";
+  if (const auto sentence = left_out_metrics(story)) part += fmt::format("<p class=\"soft\">{}</p>\n", escaped(*sentence));
   return part + "</section>\n";
 }
 

@@ -8,8 +8,11 @@
 #include <string>
 
 #include "base/text.h"
+#include "data/python_json.h"
+#include "spec/named_place.h"
 #include "spec/returned.h"
 #include "step/given.h"
+#include "step/number_text.h"
 
 namespace trainstep::step {
 namespace {
@@ -28,9 +31,10 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
   if (output.metadata.is_object())
     for (const auto& [name, value] : output.metadata.items())
       if (value.is_number()) put(metrics, {.name = name, .value = value.get<double>(), .percentage = false});
-  if (output.value && output.value->is_object())
-    for (const auto& [name, value] : output.value->items())
-      if (value.is_number()) put(metrics, {.name = name, .value = value.get<double>(), .percentage = false});
+  if (!output.artifact)
+    if (const auto text = metrics_text(output))
+      if (auto read = result::read_metrics(*text, output.name))
+        for (auto& metric : *read) put(metrics, std::move(metric));
   if (!output.artifact || output.path.empty() || output.earlier) return;
   const auto text = read_file(output.path, longest_metrics_file);
   if (!text) return;
@@ -48,13 +52,19 @@ bool has_metrics(const run::OutputFound& output) { return output.metrics || name
 
 // The program may have named another.
 std::string address_of(const run::OutputFound& output, const Inputs& inputs) {
-  if (is_address(output.path)) return output.path;
+  if (spec::named_place(output.path).address) return output.path;
   for (const auto& target : inputs.targets)
     if (target.name == output.step_path && !target.uri.empty()) return target.uri;
   return output.path;
 }
 
 }  // namespace
+
+std::optional<std::string> metrics_text(const run::OutputFound& value) {
+  if (!value.value) return std::nullopt;
+  auto text = value.value->is_string() ? value.value->get<std::string>() : to_python_text(*value.value);
+  return result::read_metrics(text, value.name) ? std::optional(std::move(text)) : std::nullopt;
+}
 
 bool names_metrics(std::string_view output) { return lower(output).ends_with("metrics"); }
 
@@ -82,7 +92,8 @@ std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileR
 }
 
 bool has_model(const run::Outcome& outcome) {
-  return std::ranges::any_of(outcome.outputs, [](const run::OutputFound& o) { return o.step_path == "model_dir" && o.present && !o.earlier; });
+  return std::ranges::any_of(outcome.outputs,
+                             [](const run::OutputFound& o) { return o.artifact && o.step_path == "model_dir" && o.present && !o.earlier; });
 }
 
 Json metrics_object(const std::vector<result::Metric>& metrics) {
@@ -90,6 +101,27 @@ Json metrics_object(const std::vector<result::Metric>& metrics) {
   for (const auto& metric : metrics)
     if (std::isfinite(metric.value)) object[metric.name] = metric.value;
   return object;
+}
+
+Json all_metrics(const std::vector<result::Metric>& metrics) {
+  auto object = Json::object();
+  for (const auto& metric : metrics) object[metric.name] = metric.value;
+  return object;
+}
+
+std::optional<std::string> left_out_metrics(const Story& story) {
+  constexpr std::size_t most = 12;
+  const auto leaves_out = [&](const OutputTarget& target) {
+    return !target.path.empty() && (target.name == "mlpipeline_metrics" || (target.name == "metrics" && !story.inputs.python_json));
+  };
+  std::vector<std::string> names;
+  for (const auto& metric : story.metrics)
+    if (!std::isfinite(metric.value)) names.push_back(fmt::format("{}={}", metric.name, number_text(metric.value)));
+  if (names.empty() || std::ranges::none_of(story.inputs.targets, leaves_out)) return std::nullopt;
+  const auto count = names.size();
+  names.resize(std::min(count, most));
+  return fmt::format("metrics: {}{} {} left out of the file, since JSON has no such number{}", join(names, ", "),
+                     count > most ? fmt::format(" and {} more", count - most) : "", count == 1 ? "is" : "are", count == 1 ? "" : "s");
 }
 
 Json results_object(const run::Outcome& outcome, const Inputs& inputs, const FileReader& read_file) {

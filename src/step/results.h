@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "result/metrics.h"
 #include "run/outcome.h"
 #include "step/inputs.h"
+#include "step/story.h"
 
 namespace trainstep::step {
 
@@ -28,11 +30,19 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
 // Of these files, those that cannot be read: why, a sentence each.
 std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileReader& read_file);
 
-// Whether the program left a model, or said where it is. Metadata alone are none.
+// Whether the program left a model, or said where it is. Metadata alone are none, nor is a value of that name.
 bool has_model(const run::Outcome& outcome);
 
 // name → number; what is not finite is left out: JSON has no word for it.
 Json metrics_object(const std::vector<result::Metric>& metrics);
+// name → number, NaN and infinity too: for who reads or writes words or texts for them.
+Json all_metrics(const std::vector<result::Metric>& metrics);
+
+// Those that metrics_object() leaves out of a file of metrics, a sentence; none: there are none, or no such file.
+std::optional<std::string> left_out_metrics(const Story& story);
+
+// A value in a shape that read_metrics() knows, as its text.
+std::optional<std::string> metrics_text(const run::OutputFound& value);
 
 // Every output of the program by name: values typed, text files of at most 4 KiB as text when no path of the step was mapped to them, all others by
 // their address; an output that is not there is null.

@@ -35,12 +35,13 @@ def pipeline(specification) -> dict:
 
 
 class Step:
-    """`delivered`: output → what the program's pod puts at its address; `returned`: value → what it is; `log`: what it prints."""
+    """`delivered`: output → what the program's pod puts at its address; `returned`: value → what it is; `named`: output → the address that the
+    program names, and whether it can be one; `log`: what it prints."""
 
     def __init__(self, folder):
         self.backend = v2.Backend(folder / "kfp", "2.17.1", {"/usr/local/bin/trainstep": [str(PROGRAM)]})
         self.delivered, self.metadata, self.log, self.code, self.specification = {}, {}, "", 0, PROGRAM_TEXT
-        self.returned = {}
+        self.returned, self.named = {}, {}
         self.cluster = SmallCluster(self.backend.store, self.train)
         self.termination_log = folder / "termination-log"
         self.termination_log.touch()
@@ -58,6 +59,7 @@ class Step:
                     self.backend.store[self.place(name) + path] = content.encode()
         names = [name for name in PATHS if name in self.delivered or name in self.metadata]
         outputs = [{"name": n, "artifact": True, "present": n in self.delivered, "metadata": self.metadata.get(n, {})} for n in names]
+        outputs += [{"name": n, "artifact": True, "present": present, "uri": uri} for n, (uri, present) in self.named.items()]
         outputs += [{"name": n, "artifact": False, "present": True, "value": value} for n, value in self.returned.items()]
         return Ended({"outputs": outputs} if not self.code else None, self.code, self.log)
 
@@ -104,6 +106,38 @@ def test_what_the_program_returned_arrives_as_it_is(step):
     step.specification = returning(history="JsonArray", best="JsonObject")
     step.returned = {"history": [1, None, 3, [], [None]], "best": {"epoch": None, "losses": [None, 0.5], "none": {}}}
     assert step.run().parameters["results"] == step.returned
+
+
+def test_a_returned_value_is_no_model_whatever_its_name(step):
+    step.specification = returning(model_dir="String", metrics="Float")
+    step.returned = {"model_dir": "s3://bucket/model", "metrics": 0.5}
+    step.log = "loss=0.5\n"
+    task = step.run()
+    assert task.parameters["results"] == step.returned
+    assert task.artifacts["model_dir"]["metadata"] == {} and task.artifacts["model_dir"]["uri"] == f"minio://{step.place('model_dir')}"
+    assert json.loads(step.stored("metrics")) == {"loss": 0.5}
+    assert "model_dir: the program returns a value of this name, which stands in results and is no model" in task.log
+
+
+def test_an_address_of_a_registered_model_is_handed_on(step):
+    step.named = {"model_dir": ("models:/digits/3", True)}
+    task = step.run()
+    assert task.artifacts["model_dir"]["uri"] == "models:/digits/3" and task.parameters["results"]["model_dir"] == "models:/digits/3"
+
+
+def test_an_address_that_is_not_complete_is_no_model(step):
+    step.named = {"model_dir": ("hf://", False)}
+    assert "model_dir: the program says that its model is at hf://, which has no name behind hf://" in step.fails().log
+
+
+def test_a_metric_that_is_no_number_is_told_and_shown(step):
+    step.delivered = {"model_dir": MODEL}
+    step.log = "loss=0.5 accuracy=0.9\nloss=nan\n"
+    task = step.run()
+    assert json.loads(step.stored("metrics")) == {"accuracy": 0.9}
+    assert task.artifacts["metrics"]["metadata"] == {"loss": "NaN", "accuracy": 0.9}
+    sentence = "metrics: loss=NaN is left out of the file, since JSON has no such number"
+    assert sentence in task.log and sentence in step.stored("report")
 
 
 OTHER = {

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "step/kfp_v1.h"
+#include "step/report.h"
 
 namespace trainstep::step {
 namespace {
@@ -108,6 +109,40 @@ TEST_CASE("Values that are not finite stand in no file that machines read") {
   const auto rendered = render_outputs(a.story(), files({}), "");
   CHECK(json(rendered, "m") == Json{{"fine", 2.0}});
   CHECK(json(rendered, "v1")["metrics"].size() == 1);
+  CHECK(left_out_metrics(a.story()) == "metrics: loss=NaN, peak=∞ are left out of the file, since JSON has no such numbers");
+}
+
+TEST_CASE("A metric that JSON cannot say is told where a file leaves it out, in the report too") {
+  AStory a;
+  a.curve("fine", {2});
+  a.target("metrics", "m");
+  CHECK_FALSE(left_out_metrics(a.story()));
+  a.curve("loss", {1, not_a_number});
+  const std::string sentence = "metrics: loss=NaN is left out of the file, since JSON has no such number";
+  CHECK(left_out_metrics(a.story()) == sentence);
+  CHECK_THAT(render_report(a.story()), Contains(sentence));
+  a.inputs.python_json = true;
+  CHECK_FALSE(left_out_metrics(a.story()));
+  CHECK_THAT(render_report(a.story()), !Contains("left out"));
+  a.target("mlpipeline_metrics", "v1");
+  CHECK(left_out_metrics(a.story()) == sentence);
+  a.inputs.targets.clear();
+  CHECK_FALSE(left_out_metrics(a.story()));
+  a.target("metrics", "m");
+  a.inputs.python_json = false;
+  for (int i = 0; i < 13; ++i) a.curve("x" + std::to_string(i), {infinite});
+  CHECK_THAT(left_out_metrics(a.story()).value(), Contains("x10=∞ and 2 more are left out"));
+}
+
+TEST_CASE("A parameter that bears the name of a metric which is no number gets it as a text, as a returned one") {
+  AStory a;
+  a.inputs.executor_output_file = "out.json";
+  a.target("loss", "p", parameter);
+  a.curve("loss", {not_a_number});
+  const auto rendered = render_outputs(a.story(), files({}), "");
+  CHECK(rendered.missing.empty());
+  CHECK(json(rendered, "out.json")["parameterValues"] == Json{{"loss", "NaN"}});
+  CHECK(content(rendered, "p") == "NaN");
 }
 
 TEST_CASE("In results that Python reads they are numbers, and texts of the same words stay texts") {
@@ -122,6 +157,15 @@ TEST_CASE("In results that Python reads they are numbers, and texts of the same 
   CHECK(content(rendered, "r") == R"({"best":NaN,"history":[1,-Infinity,"NaN",{"x":Infinity}]})"
                                   "\n");
   CHECK(content(rendered, "p") == "NaN");
+}
+
+TEST_CASE("In metrics that Python reads they are numbers, too") {
+  AStory a;
+  a.target("metrics", "m");
+  a.curve("loss", {not_a_number});
+  a.curve("fine", {2});
+  a.inputs.python_json = true;
+  CHECK(content(render_outputs(a.story(), files({}), ""), "m") == "{\"loss\":NaN,\"fine\":2.0}\n");
 }
 
 TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most 50") {
@@ -203,7 +247,7 @@ TEST_CASE_METHOD(Delivered, "Metrics that the program delivered to their address
   const auto strange = rendered();
   CHECK(json(strange, "/minio/b/metrics") == Json{{"score", 0.75}, {"split", "test"}});
   CHECK(json(strange, "/minio/b/v1")["metrics"].size() == 1);
-  CHECK(json(strange, "out.json")["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"score", 0.75}});
+  CHECK(json(strange, "out.json")["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"score", 0.75}, {"loss", "NaN"}});
   contents["minio://b/metrics"] = R"({"score": 0.75})";
   CHECK(json(rendered(), "/minio/b/metrics") == Json{{"score", 0.75}, {"loss", 0.25}});
 }
@@ -303,7 +347,7 @@ TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
                                           {"flag", true},
                                           {"job_name", "digits-0f3a9c1e22"},
                                           {"results", {{"flag", true}, {"nothing", nullptr}, {"model", "minio://b/model"}}}});
-  CHECK(output["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"accuracy", 0.9}});
+  CHECK(output["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"accuracy", 0.9}, {"loss", "NaN"}});
   CHECK(output["artifacts"]["model_dir"]["artifacts"][0]["metadata"] ==
         Json{{"job_name", "digits-0f3a9c1e22"}, {"distribution_type", "PyTorch"}, {"number_of_workers", 2}, {"framework", "pytorch"}});
   CHECK_FALSE(output["artifacts"].contains("report"));
@@ -518,6 +562,7 @@ TEST_CASE("A model whose address the program names is handed on where KFP regist
   const auto [wanted, named, registered] = GENERATE(table<std::string, std::string, bool>({
       {"minio://b/v2/p/run/task/1d2e/model_dir", "hf://models/digits", true},
       {"minio://b/v2/p/run/task/1d2e/model_dir", "https://host/model", true},
+      {"minio://b/v2/p/run/task/1d2e/model_dir", "models:/digits/3", true},
       {"minio://b/v2/p/run/task/1d2e/model_dir", "oci://registry/model:1", true},
       {"minio://b/v2/p/run/task/1d2e/model_dir", "minio://b/v2/p/run/task/1d2e/model_dir/best", true},
       {"minio://b/v2/p/run/task/1d2e/model_dir", "minio://b/v2/p/run/task/best", true},
@@ -548,6 +593,21 @@ TEST_CASE("A model whose address the program names is handed on where KFP regist
   CHECK(told["parameterValues"]["results"]["model"] == named);
 }
 
+TEST_CASE("An address that can be none is no model, and what it lacks is told") {
+  AStory a;
+  a.target("model_dir", "model");
+  a.artifact("model", "hf://", "model_dir");
+  a.outcome.outputs.back().present = false;
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK(written.error().kind == ErrorKind::input);
+  CHECK(written.error().message == "model_dir: the program says that its model is at hf://, which has no name behind hf://");
+  a.plan.program.outputs = {{"data", spec::Type::artifact, "Dataset"}};
+  a.outcome.outputs.back().name = "data";
+  a.outcome.outputs.back().step_path.clear();
+  CHECK(write_outputs(a.story(), from_disk).error().message == "output data: the program says that it lies at hf://, which has no name behind hf://");
+}
+
 TEST_CASE("Outside of KFP the program may name any address for its model") {
   const Folder folder;
   AStory a;
@@ -571,6 +631,39 @@ TEST_CASE("Of a program that has no model KFP is told nothing but where one woul
   a.inputs.executor_output_file = "out.json";
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
   CHECK_FALSE(json(render_outputs(a.story(), files({}), ""), "out.json").contains("artifacts"));
+}
+
+TEST_CASE("A value is no artifact, whatever its name: it stands in the results") {
+  const Folder folder;
+  const auto* const name = GENERATE("model_dir", "metrics", "mlpipeline_metrics", "mlpipeline_ui_metadata", "report");
+  CAPTURE(name);
+  AStory a;
+  a.inputs.executor_output_file = folder / "out.json";
+  a.target(name, folder / name, artifact, std::string("minio://b/") + name);
+  a.target("results", folder / "results", parameter);
+  a.value(name, 0.5);
+  if (a.outcome.outputs.back().name != "model_dir") {
+    a.outcome.outputs.back().step_path = name;
+    a.outcome.outputs.back().path = folder / name;
+    std::ofstream(folder / name) << "0.5";
+  }
+  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  const auto told = parse_json(*read_file(folder / "out.json", 1U << 20U), "out").value();
+  CHECK(told == Json{{"parameterValues", {{"results", {{name, 0.5}}}}}});
+  const std::string what = std::filesystem::is_directory(folder / name) ? "" : *read_file(folder / name, 1U << 20U);
+  CHECK(what != "0.5");
+}
+
+TEST_CASE("A value that is metrics is merged with the log's, in any of their shapes, wherever it was read from") {
+  AStory a;
+  a.target("metrics", "m");
+  a.curve("loss", {0.25});
+  a.value("metrics", GENERATE(Json{{"accuracy", 0.5}, {"split", "test"}}, Json(R"({"accuracy": 0.5, "split": "test"})")));
+  a.outcome.outputs.back().step_path = "metrics";
+  CHECK(json(render_outputs(a.story(), files({}), ""), "m") == Json{{"accuracy", 0.5}, {"loss", 0.25}, {"split", "test"}});
+  a.outcome.outputs.clear();
+  a.value("eval_metrics", Json{{"metrics", {{{"name", "f1"}, {"numberValue", 0.7}}}}});
+  CHECK(json(render_outputs(a.story(), files({}), ""), "m") == Json{{"f1", 0.7}, {"loss", 0.25}});
 }
 
 TEST_CASE("The path of a model that was delivered to its address is an empty folder, of which a launcher uploads nothing") {
