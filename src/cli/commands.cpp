@@ -122,7 +122,7 @@ Commands::Commands() {
   run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name(value::file);
   run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name(value::folder);
   run->add_flag("--python-json", command.python_json,
-                "NaN and Infinity in --results and --metrics as numbers, as Python's json has them; JSON itself has only texts for them")
+                "NaN and Infinity in --results and --metrics as numbers, as Python's json has them; JSON has no such numbers")
       ->group("Run");
   run->add_option("--record", command.record, "write the run's events to this file, without secrets; trainstep replay tells its story again")
       ->group("Run")
