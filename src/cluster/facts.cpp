@@ -281,10 +281,10 @@ Facts facts_for_job_elsewhere(Facts facts) {
   return facts;
 }
 
-void find_facts(kube::Client& client, const std::string& jobs, const OwnPod& pod, std::function<void(Result<Facts>)> done) {
+void find_facts(kube::Client& client, const std::string& jobs, const OwnPod& pod, std::function<void(Result<Facts>)> done, kube::Retry retry) {
   const auto& name_space = pod.name_space.empty() ? jobs : pod.name_space;
   const kube::Path path{"v1", "pods", name_space, pod.name, ""};
-  client.get(path, {}, {}, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
+  client.get(path, {}, retry, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer, pod.argo_template));
     const auto& problem = answer.error();
     // A token that is not accepted says nothing of what may be read: with another identity, a second job would be made.

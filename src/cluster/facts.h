@@ -68,7 +68,8 @@ Facts facts_for_job_elsewhere(Facts facts);
 // Asks for our own pod, in its namespace, or in `name_space` if that is not known; where no pod has that name, or it may not be read by it, it is
 // looked for among the pods of the namespace: by its node's id, else by the beginning of its name, then once more by its name for some seconds. That
 // it may not be read is a notice, not an error, as is that it cannot be found; but where Argo has named its node, there is such a pod as long as
-// nobody has taken it away. Errors: unavailable; not_found, it was taken away.
-void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done);
+// nobody has taken it away. `retry`: of the first question. Errors: unavailable; not_found, it was taken away.
+void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done,
+                kube::Retry retry = {});
 
 }  // namespace trainstep::cluster

@@ -23,6 +23,9 @@ constexpr Duration launchers_grace{1'000};
 // A step's word on its job's end is waited for so often and so long.
 constexpr int most_looks = 120;
 constexpr Duration next_look{1'000};
+// Once we are to end, our own pod is asked for so often, and what is not known by then is said so long before a SIGKILL.
+constexpr Duration hasty_look{2'000};
+constexpr Duration last_word{1'000};
 
 }  // namespace
 
@@ -44,13 +47,31 @@ void Session::say(const std::string& text) {
 void Session::begin(std::function<void(Done)> done) {
   m_done = std::move(done);
   m_began = m_loop.now();
-  const auto know_it = [this, alive = m_alive](Result<Facts> facts) {
-    if (*alive) know(std::move(facts));
-  };
-  if (!m_options.pod.name.empty()) return find_facts(m_home, m_options.name_space, m_options.pod, know_it);
+  m_home.on_trouble([this](const std::string& reason) { say(reason.empty() ? "the API server answers again" : reason + "; trying again"); });
+  if (!m_options.pod.name.empty()) return look_for_own_pod({});
   auto facts = m_options.facts.value_or(Facts{});
   facts.name_space = m_options.name_space;
-  m_loop.post([know_it, facts]() mutable { know_it(std::move(facts)); });
+  m_loop.post([this, alive = m_alive, facts]() mutable {
+    if (*alive) know(std::move(facts));
+  });
+}
+
+void Session::look_for_own_pod(kube::Retry retry) {
+  const auto know_it = [this, alive = m_alive](Result<Facts> facts) {
+    if (!*alive || m_known) return;
+    if (!facts && facts.error().kind == ErrorKind::unavailable && m_early) return;  // there is another look, or no time for one
+    know(std::move(facts));
+  };
+  find_facts(m_home, m_options.name_space, m_options.pod, know_it, retry);
+}
+
+// After a stop: the answer to a question that is under way may never come, and the pause before the next one be longer than our grace.
+void Session::look_in_haste() {
+  if (m_known || m_over) return;
+  look_for_own_pod({Duration(0)});
+  m_loop.after(hasty_look, [this, alive = m_alive] {
+    if (*alive) look_in_haste();
+  });
 }
 
 void Session::know(Result<Facts> facts) {
@@ -310,11 +331,7 @@ void Session::request_stop(int signal) {
   if (hurry && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
   if (m_collecting) return stop_collecting(signal);
   if (m_over) return;
-  if (hurry && m_early && !m_runner)
-    return finish_early({result::VerdictClass::cancelled,
-                         m_plan ? fmt::format("a job of an earlier attempt may still be there: trainstep stop {}", m_plan->run_id)
-                                : "a job of an earlier attempt may still be there",
-                         std::nullopt, false, signal});
+  if (hurry && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
   if (m_early && !m_runner) return;  // it is on its way
   const auto go_on = [this, signal](std::optional<OwnLife::Eviction> eviction) {
     if (m_runner) return stop_runner(signal, std::move(eviction));
@@ -353,11 +370,28 @@ void Session::seen_cancel(const std::string& what) {
   stop_early(0, std::nullopt, what);
 }
 
+std::string Session::what_may_be_left() const {
+  const std::string left = "a job of an earlier attempt may still be there";
+  if (m_plan) return left + ": trainstep stop " + m_plan->run_id;
+  return left + "; of which run is not known: trainstep list shows them";
+}
+
+// A pod's time ends, whatever has not been answered by then.
+void Session::limit_early_stop() {
+  if (m_options.pod.name.empty()) return;
+  const auto time = std::chrono::duration_cast<Duration>(killed_at() - m_loop.now()) - last_word;
+  m_loop.after(std::max(Duration(0), time), [this, alive = m_alive] {
+    if (!*alive || m_over || m_runner) return;
+    finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, m_early->signal});
+  });
+}
+
 // An earlier attempt may have made a job: what is needed to know its name goes on, an upload does not.
 void Session::stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what) {
   if (m_early || m_over) return;
   m_early = EarlyStop{signal, std::move(eviction), what, signal == SIGTERM && !m_own_life};
-  if (!m_known) return;
+  limit_early_stop();
+  if (!m_known) return look_in_haste();
   if (const auto plan = m_options.make_plan(m_facts, m_job_name_space); plan && plan->fresh_run)
     return finish_early(
         {result::VerdictClass::cancelled, what.empty() ? "before there was a job" : what + " before there was a job", std::nullopt, false, signal});

@@ -65,6 +65,8 @@ class Session {
   void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
 
  private:
+  void look_for_own_pod(kube::Retry retry);
+  void look_in_haste();
   void know(Result<Facts> facts);
   void look_for_stores();
   void configure();
@@ -91,6 +93,8 @@ class Session {
   void run();
   void begin_to_follow();
   void seen_cancel(const std::string& what);
+  [[nodiscard]] std::string what_may_be_left() const;
+  void limit_early_stop();
   void stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what);
   void wind_down();
   [[nodiscard]] Time killed_at() const;

@@ -39,7 +39,7 @@ bool serves(const Json& list, std::string_view plural) {
 }
 
 // Answered well, but with nothing that an API server would say. A create may have been done.
-kube::ApiError no_object(const std::string& what) { return {{ErrorKind::unavailable, what + ": the answer is no object"}, 502, {}, {}, {}}; }
+kube::ApiError no_object(const std::string& what) { return kube::not_the_servers(what + ": the answer is no object"); }
 
 std::string candidates(const kinds::Kind& kind) {
   std::string text;
@@ -60,9 +60,21 @@ bool is_odd(const kube::Answer& answer) {
   return status == 403 || status == 409 || status == 410 || (kube::says_nothing(problem) && !kube::tells_not_served(problem));
 }
 
-// Of a gateway, or of an API server that has just begun and knows nobody's rights yet. Of the job it says nothing.
+// A 404 that names nothing, not the namespace either: the resource was served a moment ago.
+bool names_nothing(const kube::ApiError& problem) { return problem.status == 404 && text(&problem.details, "name").empty(); }
+
+bool is_of_another_writer(const kube::ApiError& problem) { return problem.status == 409 && problem.reason != "AlreadyExists"; }
+
+// Of a gateway, of an API server that has just begun and knows nobody's rights yet, of one whose store is contended. Of the job it says nothing.
 bool is_odd_refusal(const kube::ApiError& problem) {
-  return kube::says_nothing(problem) || (problem.status == 403 && problem.error.kind == ErrorKind::denied);
+  const bool no_right = problem.status == 403 && problem.error.kind == ErrorKind::denied;
+  return kube::says_nothing(problem) || no_right || names_nothing(problem) || is_of_another_writer(problem);
+}
+
+// What is no fault of the inputs is none after several tries either.
+Error last_word(kube::ApiError problem) {
+  if (names_nothing(problem) || is_of_another_writer(problem)) problem.error.kind = ErrorKind::unavailable;
+  return std::move(problem.error);
 }
 
 Error unmarked(const std::string& lost) {
@@ -214,7 +226,7 @@ void Submission::check() {
     if (answer.error().error.kind == ErrorKind::unavailable) return fail(std::move(answer.error().error));
     if (answer.error().reason == "AlreadyExists") return taken();
     if (waits_for_quota(answer.error())) return;
-    refused(std::move(answer.error().error));
+    refused(last_word(std::move(answer.error())));
   });
 }
 
@@ -274,7 +286,7 @@ void Submission::create_failed(kube::ApiError problem) {
   if (!again) {
     if (waits_for_quota(problem)) return;
     if (m_creates > 1 && kube::retryable(problem)) problem.error.message += fmt::format(" (the last of {} tries)", m_creates);
-    return refused(std::move(problem.error));
+    return refused(last_word(std::move(problem)));
   }
   const auto pause = m_client.pause(m_creates, problem.retry_after);
   if (m_creates > 1 || pause > longest_pause) m_client.failing(this, problem);

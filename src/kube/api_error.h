@@ -42,6 +42,10 @@ bool tells_absent(const ApiError& error, std::string_view name);
 // The API server says that it has no such path: the resource is not served here.
 bool tells_not_served(const ApiError& error);
 
+// A 2xx that no API server has written, but whoever stands before it: as good as a gateway's 502.
+ApiError not_the_servers(std::string message);
+inline constexpr std::string_view not_the_servers_reason = "NotTheServers";
+
 // A response that is no 2xx. `what`: "create pytorchjobs/train-1", for the message.
 ApiError api_error(const std::string& what, int status, const std::string& body, std::optional<Duration> retry_after);
 

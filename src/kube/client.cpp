@@ -116,11 +116,7 @@ Answer Client::read(const Call& call, const Result<http::Response>& response) co
   if (!response || !is_success(response->status)) return tl::unexpected(error_of(call.what, response));
   auto value = response->body.empty() ? Result<Json>(Json()) : read_answer(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
   if (value && speaks_of(*value, call.names)) return std::move(*value);
-  // Whatever wrote this, it was no API server.
-  if (value) return tl::unexpected(ApiError{{ErrorKind::unavailable, call.what + ": the answer does not speak of it"}, 502, {}, {}, {}});
-  auto error = in_context(call.what, std::move(value.error()));  // as good as no answer
-  error.kind = ErrorKind::unavailable;
-  return tl::unexpected(ApiError{std::move(error), 0, {}, {}, {}});
+  return tl::unexpected(not_the_servers(call.what + ": " + (value ? "the answer does not speak of it" : value.error().message)));
 }
 
 void Client::answered(CallId id, const Result<http::Response>& response) {

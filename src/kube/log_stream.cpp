@@ -89,8 +89,7 @@ void LogStream::State::done(const Result<http::Response>& response) {
   client.loop().cancel(steady_timer);
   if (retired) return;
   const auto what = "read the log of pods/" + source.pod;
-  if (response && response->status / 100 == 2)
-    return page ? refused({{ErrorKind::unavailable, what + ": what came is a page, no log"}, 502, {}, {}, {}}) : at_end();
+  if (response && response->status / 100 == 2) return page ? refused(not_the_servers(what + ": what came is a page, no log")) : at_end();
   const auto error = client.error_of(what, response);
   if (error.status != 0) return refused(error);
   if (refusals > 0) hopeless.set(refusals_end);  // the time without an answer is no refusal

@@ -9,7 +9,9 @@ Troubles::~Troubles() { m_loop.cancel(m_timer); }
 
 void Troubles::failing(const void* who, const ApiError& error) {
   m_failing[who] = error.status != 0;
-  const auto* form = error.status == 0 ? "the API server cannot be reached ({})" : "the API server answers {1} ({0})";
+  const auto* form = error.status == 0                        ? "the API server cannot be reached ({})"
+                     : error.reason == not_the_servers_reason ? "what answers is no API server ({})"
+                                                              : "the API server answers {1} ({0})";
   m_reason = fmt::format(fmt::runtime(form), error.error.message, error.status);
   if (!m_told) tell_soon();
 }

@@ -329,7 +329,9 @@ TEST_CASE_METHOD(Server,
 TEST_CASE_METHOD(Server, "one answer of a gateway, or of an API server that has just begun, is no refusal") {
   const auto odd = GENERATE(Reply::text("<html>not found</html>", 404), Reply::text("no", 400), Reply::text("no", 405), Reply::text("gone", 410),
                             Reply::text("misdirected", 421), Reply::text("", 302), Reply::text("<html>forbidden</html>", 403),
-                            refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot create resource "jobs")"));
+                            refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot create resource "jobs")"),
+                            refusal(404, "NotFound", "the server could not find the requested resource", {{"group", "batch"}, {"kind", "jobs"}}),
+                            refusal(409, "Conflict", "Operation cannot be fulfilled: the object has been modified"));
   CAPTURE(odd.status);
   takes_effect = false;
   SECTION("discovery") { discoveries = {odd, odd}; }
@@ -364,6 +366,40 @@ TEST_CASE_METHOD(Server, "what a gateway refuses again and again is a refusal, f
   REQUIRE(result);
   REQUIRE_FALSE(*result);
   CHECK_THAT(result->error().message, Contains(gateway ? "HTTP 404" : "cannot create"));
+}
+
+TEST_CASE_METHOD(Server, "what is refused again and again, and is no fault of the inputs, is not told as one") {
+  takes_effect = false;
+  const auto reply = GENERATE(refusal(404, "NotFound", "the server could not find the requested resource"),
+                              refusal(409, "Conflict", "Operation cannot be fulfilled: the object has been modified"));
+  (GENERATE(true, false) ? creates : odd_dry_runs).assign(100, reply);
+  submit(2min);
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::unavailable);
+}
+
+TEST_CASE_METHOD(Server, "a namespace that is not there is a fault of the inputs, and told at once") {
+  takes_effect = false;
+  creates.assign(100, refusal(404, "NotFound", "namespaces \"ns\" not found", {{"name", "ns"}, {"kind", "namespaces"}}));
+  submit(10s);
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::not_found);
+  CHECK(std::ranges::count(asked, "POST") == 1);
+}
+
+TEST_CASE_METHOD(Server, "a login page in answer to each create is given up as other refusals of a gateway are, and told once") {
+  takes_effect = false;
+  creates.assign(1'000, Reply::text("<html>log in</html>"));
+  Words trouble;
+  h.client->on_trouble([&](const std::string& reason) { trouble.push_back(reason); });
+  submit(7min);
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::unavailable);
+  REQUIRE(trouble.size() <= 2);
+  CHECK_THAT(trouble.front(), Contains("what answers is no API server (create jobs/"));
 }
 
 TEST_CASE_METHOD(Server, "once the step is to end no create is sent, however it was answered before") {

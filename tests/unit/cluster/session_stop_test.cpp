@@ -1,0 +1,126 @@
+// A step that is told to end before it knows anything.
+// SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/session.h"
+#include "support/catch.h"
+#include "unit/cluster/session_support.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace std::chrono_literals;
+using trainstep::kube::test::refusal;
+using trainstep::test::FakeTransport;
+using trainstep::test::Reply;
+using trainstep::test::VirtualLoop;
+
+namespace {
+
+// A step in a pod of a Workflow; an earlier attempt's job runs. The API server is `troubled` for a while, and answers as it should afterwards.
+struct Starting {
+  VirtualLoop loop;
+  FakeTransport server{loop};
+  test::Told told;
+  std::unique_ptr<Session> session;
+  std::optional<result::Verdict> verdict;
+  std::optional<Time> ended;
+  Reply trouble = Reply::silent();
+  Duration until{0};
+  Time began = loop.now();
+  bool deleted = false;
+
+  Starting() {
+    server.serve([this](const FakeTransport::Asked& asked) {
+      if (asked.at - began < until) return trouble;
+      return answer(asked);
+    });
+  }
+  Reply answer(const FakeTransport::Asked& asked) {
+    const auto& path = asked.request.url.path;
+    const auto name = path.substr(path.rfind('/') + 1);
+    if (path.ends_with("/pods/step-1"))
+      return Reply::text(to_text(
+          Json{{"metadata",
+                {{"name", "step-1"},
+                 {"namespace", "team"},
+                 {"uid", "p-1"},
+                 {"creationTimestamp", "2026-03-01T10:00:00Z"},
+                 {"annotations", {{"workflows.argoproj.io/node-name", "wf(0)"}}},
+                 {"ownerReferences", Json::array({{{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}}})}}},
+               {"status", {{"phase", "Running"}}}}));
+    if (path.find("/jobs/") != std::string::npos && asked.request.method == "DELETE") deleted = true;
+    if (path.find("/jobs/") != std::string::npos)
+      return Reply::text(to_text(Json{{"metadata",
+                                       {{"name", name},
+                                        {"uid", "u"},
+                                        {"labels", {{"trainstep.dev/run", "run-1"}}},
+                                        {"annotations", {{"trainstep.dev/spec-hash", plan()->spec_hash}}}}}}));
+    if (path.ends_with("/workflows/wf"))
+      return Reply::text(
+          to_text(Json{{"metadata", {{"name", "wf"}, {"uid", "w"}}}, {"spec", {{"shutdown", "Terminate"}}}, {"status", {{"phase", "Running"}}}}));
+    return refusal(403, "Forbidden", "no");
+  }
+  static Result<plan::Plan> plan() {
+    plan::Request request;
+    request.run_id = "run-1";
+    request.train_specification = "implementation: {container: {image: i, command: [train]}}";
+    return plan::make_plan(request, kinds::names());
+  }
+  void begin() {
+    SessionOptions options;
+    options.name_space = "team";
+    options.seed = 1;
+    options.pod.name = "step-1";
+    options.make_plan = [](const Facts&, const std::string&) { return plan(); };
+    session = std::make_unique<Session>(loop, server, test::credentials(), std::move(options), std::vector<run::Listener*>{&told});
+    session->begin([this](const Session::Done& done) {
+      verdict = done.outcome.verdict;
+      ended = loop.now();
+    });
+  }
+  void stop_at(Duration time, int signal) {
+    loop.after(time, [this, signal] { session->request_stop(signal); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Starting, "a signal is heard while the step asks for its own pod: the job goes once the API server answers") {
+  trouble = GENERATE(Reply::silent(), Reply::lost(), refusal(500, "InternalError", "etcdserver: request timed out"), Reply::text("not ready", 503));
+  until = 14s;
+  begin();
+  stop_at(6s, GENERATE(SIGTERM, SIGINT));
+  loop.run(25s);
+  CHECK(deleted);
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+  CHECK(*ended - began < 25s);
+}
+
+TEST_CASE_METHOD(Starting, "what cannot be known is said a second before the end of the grace") {
+  trouble = GENERATE(Reply::silent(), Reply::lost(), refusal(500, "InternalError", "etcdserver: request timed out"), Reply::text("not ready", 503));
+  until = 1h;
+  begin();
+  stop_at(6s, SIGTERM);
+  loop.run(40s);
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+  CHECK(verdict->signal == SIGTERM);
+  CHECK(verdict->message == "a job of an earlier attempt may still be there; of which run is not known: trainstep list shows them");
+  CHECK(*ended - began == 35s);
+}
+
+TEST_CASE_METHOD(Starting, "an API server that refuses the first question is named within seconds, and once") {
+  trouble = refusal(500, "InternalError", "etcdserver: request timed out");
+  until = 40s;
+  begin();
+  loop.run(5s);
+  CHECK(told.count("the API server answers 500 (get pods/step-1: etcdserver: request timed out") == 1);
+  loop.run(100s);
+  CHECK(told.count("the API server answers 500") == 1);
+  CHECK(told.count("the API server answers again") == 1);
+}
