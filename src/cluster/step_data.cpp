@@ -11,6 +11,7 @@
 #include "cluster/objects.h"
 #include "data/footprint.h"
 #include "data/signature.h"
+#include "data/taking_back.h"
 #include "objectstore/remote_keys.h"
 
 namespace trainstep::cluster {
@@ -188,7 +189,7 @@ Result<std::vector<std::string>> StepData::commit() {
     if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
   }
   for (const auto& [name, path] : on_claims())
-    if (const auto confirmed = PendingOutput::confirm(path, m_surroundings.job_attempt()); !confirmed)
+    if (const auto confirmed = confirm_output(path, m_surroundings.job_attempt()); !confirmed)
       told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, confirmed.error().message));
   return told;
 }

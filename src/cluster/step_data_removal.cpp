@@ -7,6 +7,7 @@
 #include "cluster/step_data.h"
 #include "data/footprint.h"
 #include "data/signature.h"
+#include "data/taking_back.h"
 
 namespace trainstep::cluster {
 
@@ -32,7 +33,7 @@ Result<void> StepData::take_back_from_claims() {
     if (ours != Signed::yes) continue;
     const auto output = PendingOutput::open(path, attempt, attempt);
     if (output && output->taken_back()) {
-      const bool restored = *output->taken_back() == PendingOutput::Restored::yes;
+      const bool restored = *output->taken_back() == Restored::yes;
       m_surroundings.say(fmt::format("{}: what the training had put at {} is taken back, and is in {} until the next run; {}", name, path,
                                      output->left().string(), restored ? "what lay there before is there again" : "nothing lies there now"));
       continue;

@@ -8,20 +8,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include "base/files.h"
 #include "base/folder_rights.h"
-#include "base/links.h"
-#include "base/mount.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
-#include "base/sticky.h"
-#include "base/text.h"
 #include "data/footprint.h"
 #include "data/output_folder.h"
+#include "data/output_moves.h"
 #include "data/signature.h"
 
 namespace trainstep {
@@ -33,43 +28,6 @@ namespace fs = std::filesystem;
 // and after it.
 constexpr std::string_view digest_note = "content", entries_note = "entries";
 constexpr std::size_t longest_owner = 4096;
-
-Error cannot(std::string_view verb, const fs::path& path, int code) {
-  auto error = file_error(verb, path, code);
-  if (error.kind == ErrorKind::input || error.kind == ErrorKind::not_found) error.kind = ErrorKind::internal;  // no input of anybody
-  return error;
-}
-
-// Folders of a container's image cannot be renamed (EXDEV of overlayfs), though they lie in the same place.
-Result<void> move_by_copy(const fs::path& from, const fs::path& to) {
-  std::error_code code;
-  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, code);
-  if (!code) return remove_tree(from);
-  static_cast<void>(remove_tree(to));
-  return cannot("write", to, code.value());
-}
-
-// A folder is only moved by who may write to it: its entry ".." changes.
-Result<void> move(const fs::path& from, const fs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  const FolderRights above(from.parent_path()), self(from);
-  if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  return errno == EXDEV ? move_by_copy(from, to) : cannot("write", to, errno);
-}
-
-bool exchange(const fs::path& one, const fs::path& other) {
-  const FolderRights above(one.parent_path()), first(one), second(other);
-  return ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
-}
-
-// What cannot be emptied would be found by the program, and be delivered with what it writes.
-Result<void> empty(const fs::path& place, const fs::path& target) {
-  auto removed = remove_tree(place);
-  if (removed) return removed;
-  return Error{
-      removed.error().kind == ErrorKind::denied ? ErrorKind::denied : ErrorKind::input,
-      fmt::format("what an earlier run has left beside {} is in the way: {}; unmount or remove it", target.string(), removed.error().message)};
-}
 
 bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
@@ -101,21 +59,6 @@ fs::path free_name(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, code)) ? kept_name(path) : path;
 }
 
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().filename() != OutputPlace::inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
-  return entries;
-}
-
-// What gave way to one run after another, as long as none of them is confirmed: old, old.~1~, ….
-std::vector<fs::path> olds_in(const fs::path& folder) {
-  auto olds = entries_of(folder);
-  std::erase_if(olds, [](const fs::path& path) { return path.filename() != "old" && !path.filename().string().starts_with("old.~"); });
-  return olds;
-}
-
 }  // namespace
 
 bool PendingOutput::possible(const fs::path& target) {
@@ -132,34 +75,10 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   output.m_made = missing(beside);
   TRY(make_directories(beside));
   ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_place.folder, output.m_place.target));
-  TRY(output.take_back(owner));
+  ASSIGN(output.m_taken_back, take_back(output.m_place, signer));
+  if (output.m_taken_back) TRY(write_file_atomically(output.m_place.folder / "owner", owner));
   TRY(output.settle_accounts(owner));
   return output;
-}
-
-// What the same signer has put there waits for its commit again.
-Result<void> PendingOutput::take_back(const std::string& owner) {
-  if (m_signer.empty() || m_place.inside || m_place.over || signed_by(m_place.target, m_signer) != Signed::yes) return {};
-  const auto before = gave_way(m_place);
-  TRY(empty(m_place.path.parent_path(), m_place.target));
-  TRY(make_directories(m_place.path.parent_path()));
-  TRY(move(m_place.target, m_place.path));
-  if (auto restored = before ? move(*before, m_place.target) : Result<void>(); !restored) {
-    TRY(move(m_place.path, m_place.target));
-    return restored;
-  }
-  m_taken_back = before ? Restored::yes : Restored::nothing;
-  return write_file_atomically(m_place.folder / "owner", owner);
-}
-
-Result<void> PendingOutput::confirm(const fs::path& target, const std::string& signer) {
-  const auto place = OutputPlace::of(target);
-  if (olds_in(place.folder).empty() || signed_by(target, signer) != Signed::yes) return {};
-  const auto held = lock_folder(place.folder, place.target);
-  if (!held) return held.error().kind == ErrorKind::conflict ? Result<void>() : Result<void>(held.error());  // the next run is here, and removes it
-  for (const auto& old : olds_in(place.folder)) TRY(remove_tree(old));
-  tidy_folder(place.folder);
-  return {};
 }
 
 // After whoever was here before: puts back what was killed between two renames, removes what is not this owner's.
@@ -167,12 +86,12 @@ Result<void> PendingOutput::settle_accounts(const std::string& owner) {
   std::error_code code;
   const auto old = m_place.folder / "old";
   if (!m_place.inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_place.target, code)))
-    TRY(move(old, m_place.target));
+    TRY(move_output(old, m_place.target));
   if (!m_place.inside && !gave_way(m_place))  // else another run is undecided, and may want it back
-    for (const auto& one : olds_in(m_place.folder)) TRY(empty(one, m_place.target));
+    for (const auto& one : olds_in(m_place.folder)) TRY(empty_place(one, m_place.target));
   const auto note = m_place.folder / "owner";
   const auto before = read_regular_file(note, longest_owner);
-  if (owner.empty() || !before || *before != owner) TRY(empty(m_place.path.parent_path(), m_place.target));
+  if (owner.empty() || !before || *before != owner) TRY(empty_place(m_place.path.parent_path(), m_place.target));
   TRY(make_directories(m_place.path.parent_path()));
   return write_file_atomically(note, owner);
 }
@@ -227,8 +146,8 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, 
 Result<std::optional<fs::path>> PendingOutput::commit_beside() {
   ASSIGN(auto aside, make_way());
   const bool gone = aside.has_value();
-  auto placed = gone ? move(m_place.path, m_place.target) : replace();
-  if (!placed && gone) TRY(move(*aside, m_place.target));
+  auto placed = gone ? move_output(m_place.path, m_place.target) : replace();
+  if (!placed && gone) TRY(move_output(*aside, m_place.target));
   TRY(std::move(placed));
   remember();
   return aside;
@@ -238,10 +157,10 @@ Result<std::optional<fs::path>> PendingOutput::commit_beside() {
 Result<void> PendingOutput::settle_link(const GoOn& go_on) {
   std::error_code code;
   const auto to = fs::canonical(m_place.path, code);
-  if (code) return cannot("read", m_place.path, code.value());
+  if (code) return output_error("read", m_place.path, code.value());
   if (to.parent_path() != fs::canonical(m_place.path.parent_path(), code)) return replace_by_copy(m_place.path, go_on);
   fs::remove(m_place.path, code);
-  return move(to, m_place.path);
+  return move_output(to, m_place.path);
 }
 
 // A folder that is not known is moved aside, and a file for which a folder comes. A file is replaced by another, as with cp.
@@ -251,7 +170,7 @@ Result<std::optional<fs::path>> PendingOutput::make_way() {
   if (file && !fs::is_directory(m_place.path, code)) return std::optional<fs::path>();
   if (!file && (!fs::is_directory(m_place.target, code) || is_empty_folder(m_place.target) || known())) return std::optional<fs::path>();
   auto aside = kept_name(m_place.target);
-  TRY(move(m_place.target, aside));
+  TRY(move_output(m_place.target, aside));
   return std::optional(std::move(aside));
 }
 
@@ -259,16 +178,16 @@ Result<std::optional<fs::path>> PendingOutput::make_way() {
 // and settle_accounts() looks after who is killed in it.
 Result<void> PendingOutput::replace() {
   struct stat there{};
-  if (::lstat(m_place.target.c_str(), &there) != 0) return move(m_place.path, m_place.target);
+  if (::lstat(m_place.target.c_str(), &there) != 0) return move_output(m_place.path, m_place.target);
   std::error_code code;
-  if (exchange(m_place.path, m_place.target)) {
+  if (exchange_outputs(m_place.path, m_place.target)) {
     remove_replaced(m_place.path);
     return {};
   }
   const auto old = free_name(m_place.folder / "old");
-  TRY(move(m_place.target, old));
-  if (auto placed = move(m_place.path, m_place.target); !placed) {
-    TRY(move(old, m_place.target));
+  TRY(move_output(m_place.target, old));
+  if (auto placed = move_output(m_place.path, m_place.target); !placed) {
+    TRY(move_output(old, m_place.target));
     return placed;
   }
   remove_replaced(old);
@@ -280,7 +199,7 @@ void PendingOutput::remove_replaced(const fs::path& path) {
   if (!m_signer.empty() && !m_place.inside) {
     const bool is_kept = path.parent_path() == m_place.folder;
     const auto old = is_kept ? path : free_name(m_place.folder / "old");
-    if (is_kept || move(path, old)) m_replaced = old;
+    if (is_kept || move_output(path, old)) m_replaced = old;
     if (m_replaced) return;
   }
   const FolderRights above(path.parent_path());
@@ -306,9 +225,9 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   for (const auto& entry : before) {
     if (!replaced(entry)) continue;
     TRY(make_directories(aside));
-    TRY(move(entry, aside / entry.filename()));
+    TRY(move_output(entry, aside / entry.filename()));
   }
-  for (const auto& entry : entries_of(m_place.path)) TRY(move(entry, m_place.target / entry.filename()));
+  for (const auto& entry : entries_of(m_place.path)) TRY(move_output(entry, m_place.target / entry.filename()));
   TRY(m_place.note(entries_note, later));
   if (may_go) remove_replaced(aside);
   if (may_go || before.empty())
@@ -324,14 +243,14 @@ Result<std::optional<fs::path>> PendingOutput::commit_over() {
   if (fs::is_directory(m_place.path, code))
     return input_error(fmt::format("{} is a mounted file, but a folder was written; write a file, or mount a folder", m_place.target.string()));
   const Fd from(::open(m_place.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!from) return cannot("read", m_place.path, errno);
+  if (!from) return output_error("read", m_place.path, errno);
   const Fd to(::open(m_place.target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  if (!to) return cannot("write", m_place.target, errno);
+  if (!to) return output_error("write", m_place.target, errno);
   constexpr std::size_t at_once = std::size_t{1} << 30U;
   ssize_t count = 0;
   do count = ::sendfile(to.get(), from.get(), nullptr, at_once);
   while (count > 0 || (count < 0 && errno == EINTR));
-  if (count < 0 || (::fsync(to.get()) != 0 && errno != EINVAL)) return cannot("write", m_place.target, errno);
+  if (count < 0 || (::fsync(to.get()) != 0 && errno != EINVAL)) return output_error("write", m_place.target, errno);
   fs::remove(m_place.path, code);
   return std::optional<fs::path>();
 }

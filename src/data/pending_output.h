@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "data/output_links.h"
 #include "data/output_place.h"
+#include "data/taking_back.h"
 
 namespace trainstep {
 
@@ -37,10 +38,7 @@ class PendingOutput {
   // so that it can be taken back: what the same signer has put there waits in path() again, and what had given way is in its place. Of a mount
   // nothing is taken back. Errors: denied, those of open().
   static Result<PendingOutput> open(const std::filesystem::path& target, const std::string& owner, const std::string& signer);
-  enum class Restored { nothing, yes };
   [[nodiscard]] const std::optional<Restored>& taken_back() const { return m_taken_back; }
-  // The run has succeeded: what gave way for its output, and was an earlier run's, goes. Errors: those of remove_tree().
-  static Result<void> confirm(const std::filesystem::path& target, const std::string& signer);
 
   // Where to write. Its parent exists, it does not, unless an earlier attempt has left it.
   [[nodiscard]] const std::filesystem::path& path() const { return m_place.path; }
@@ -63,7 +61,6 @@ class PendingOutput {
 
  private:
   PendingOutput() = default;
-  Result<void> take_back(const std::string& owner);
   Result<void> settle_accounts(const std::string& owner);
   Result<void> settle_link(const GoOn& go_on);
   [[nodiscard]] bool known() const;

@@ -6,6 +6,7 @@
 
 #include "data/output_folder.h"
 #include "data/pending_output.h"
+#include "data/taking_back.h"
 #include "support/apart.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
@@ -75,7 +76,7 @@ TEST_CASE("what a run has put somewhere is taken back, and what gave way for it 
   const auto model = folder.path() / "model";
   if (before == "an earlier run's") {
     run(model, "earlier", file);
-    REQUIRE(PendingOutput::confirm(model, "earlier").has_value());
+    REQUIRE(confirm_output(model, "earlier").has_value());
   }
   if (before == "somebody's") write(file ? model : model / "weights", "somebody's");
   const auto older = before == "nothing" ? std::string() : model_at(model);
@@ -87,7 +88,7 @@ TEST_CASE("what a run has put somewhere is taken back, and what gave way for it 
   }
   const auto output = opened(model, "a");
   REQUIRE(output.taken_back());
-  CHECK((*output.taken_back() == PendingOutput::Restored::yes) == (before != "nothing"));
+  CHECK((*output.taken_back() == Restored::yes) == (before != "nothing"));
   CHECK(fs::exists(model) == (before != "nothing"));
   if (fs::exists(model)) CHECK(model_at(model) == older);
   CHECK(model_at(output.path()) == "of a");
@@ -131,9 +132,9 @@ TEST_CASE("what gave way stays until the run is confirmed, and what was moved as
   run(model, "a");
   const auto aside = known ? folder.path() / ".model.trainstep/old" : folder.path() / "model.~1~";
   CHECK(fs::exists(aside));
-  REQUIRE(PendingOutput::confirm(model, "b").has_value());
+  REQUIRE(confirm_output(model, "b").has_value());
   CHECK(fs::exists(aside));
-  REQUIRE(PendingOutput::confirm(model, "a").has_value());
+  REQUIRE(confirm_output(model, "a").has_value());
   CHECK(fs::exists(aside) == !known);
   CHECK(model_at(model) == "of a");
   CHECK(signed_by(model, "a") == Signed::yes);
@@ -164,7 +165,7 @@ TEST_CASE("a run that is confirmed leaves nothing of those before it") {
   const auto model = folder.path() / "model";
   for (const auto* signer : {"earlier", "a", "b"}) run(model, signer);
   CHECK(fs::exists(folder.path() / ".model.trainstep/old.~1~"));
-  REQUIRE(PendingOutput::confirm(model, "b").has_value());
+  REQUIRE(confirm_output(model, "b").has_value());
   CHECK_FALSE(fs::exists(folder.path() / ".model.trainstep/old"));
   CHECK_FALSE(fs::exists(folder.path() / ".model.trainstep/old.~1~"));
   CHECK(model_at(model) == "of b");
@@ -177,7 +178,7 @@ TEST_CASE("nothing is removed that another run is about to need") {
   run(model, "a");
   const auto held = lock_folder(folder.path() / ".model.trainstep", model);
   REQUIRE(held.has_value());
-  CHECK(PendingOutput::confirm(model, "a").has_value());
+  CHECK(confirm_output(model, "a").has_value());
   CHECK(fs::exists(folder.path() / ".model.trainstep/old"));
 }
 
