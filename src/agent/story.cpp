@@ -125,6 +125,7 @@ class Story {
     if (finished) {
       m_with.tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");
       finished->primary = m_primary;
+      finished->repeated = true;
       report = std::move(*finished);
       return std::optional<Footprints>();
     }

@@ -44,7 +44,9 @@ void take_termination(Ending& ending, const Termination& termination) {
     ending.vanished = true;
     ending.signal.reset();
   }
-  if (const auto report = result::read_pod_report(termination.message); report && !report->message.empty()) {
+  const auto report = result::read_pod_report(termination.message);
+  ending.repeated = report && report->repeated;
+  if (report && !report->message.empty()) {
     ending.told = report->verdict_class;
     ending.reason = report->message;
     return;

@@ -27,6 +27,7 @@ struct Ending {
   bool vanished = false;                       // there is no code: its pod was evicted or deleted, its node is lost
   bool disrupted = false;                      // not the program's doing: capacity
   std::optional<result::VerdictClass> told{};  // the agent's own word for it, where it was not the program that failed
+  bool repeated = false;                       // it did nothing: by the agent's word the training had finished in an earlier attempt
   [[nodiscard]] bool succeeded() const { return exit_code == 0 && !signal && !vanished; }
 };
 

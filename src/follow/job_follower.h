@@ -139,6 +139,7 @@ class JobFollower : public Machine {
   void tell_failure(MemberIndex member);
   void count_failures(MemberIndex member);
   void replaced(MemberIndex member);
+  void go_back_to_metrics(MemberIndex member);
   void leave_pod(MemberIndex member, bool gone);
   void look_at_left_pod(const PodSeen& seen);
   void end_left_log(MemberIndex member, const std::string& uid, bool gone);

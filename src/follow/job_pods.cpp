@@ -197,6 +197,7 @@ void JobFollower::attempt_ends(MemberIndex member, Ending ending, Time at) {
   m_last_sign_of_life = at;
   if (state.life == Life::failed) tell_failure(member);
   end_log(member, false);
+  if (state.ending->repeated && m_rules.members[member].primary) go_back_to_metrics(member);
   start_timer(waits_beside, beside_is_told);
 }
 
@@ -248,6 +249,16 @@ void JobFollower::open_init_log(MemberIndex member) {
   if (!m_logs.try_emplace({member, slot.attempt}).second) return;
   say(fmt::format("{}: the log of its init container {} follows", m_rules.members[member].name, container->name));
   m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container->name, false});
+}
+
+// A pod was lost between its delivery and its end: what it has printed is the training's, and what the one after it prints is not.
+void JobFollower::go_back_to_metrics(MemberIndex member) {
+  const auto resumed = resume_metrics();
+  if (resumed == Resumed::well) return;
+  const auto logs = m_logs.size();
+  if (resumed == Resumed::unseen) open_previous_log(member);
+  if (m_logs.size() > logs) return begin_metrics(member, m_slots[member].earlier_attempt);
+  warn(fmt::format("{}: the training finished in an attempt of which no metrics are known; they may be missing", m_rules.members[member].name));
 }
 
 // Of an attempt that nobody followed, in a container that has been started again since.

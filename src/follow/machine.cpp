@@ -26,16 +26,26 @@ Machine::Machine(Rules rules)
 
 void Machine::begin_metrics(MemberIndex member, std::string_view attempt) {
   if (!m_rules.members[member].primary && !(m_rank_inside && m_rules.members[member].awaited)) return;
-  m_metrics_of = attempt;
-  m_metrics = {};
+  m_metrics_dropped = m_metrics_dropped || !m_metrics_before.latest().empty();
+  m_metrics_before_of = std::exchange(m_metrics_of, attempt);
+  m_metrics_before = std::exchange(m_metrics, {});
+}
+
+Machine::Resumed Machine::resume_metrics() {
+  if (m_metrics_before_of.empty()) return Resumed::unseen;
+  m_metrics_of = std::exchange(m_metrics_before_of, {});
+  m_metrics = std::exchange(m_metrics_before, {});
+  return m_metrics_dropped && m_metrics.latest().empty() ? Resumed::doubtful : Resumed::well;
 }
 
 void Machine::take_output(const MemberOutput& output, Time at, result::Tail& tail) {
   m_last_sign_of_life = at;
   if (m_shown[output.member]) m_actions.emplace_back(ShowOutput{output.member, output.lines});
   const bool primary = m_rules.members[output.member].primary && (output.attempt.empty() || output.attempt == m_metrics_of);
+  const bool before = !primary && !output.attempt.empty() && output.attempt == m_metrics_before_of;
   for_each_line(output.lines, [&](std::string_view line, bool near_end) {
     if (primary) m_metrics.feed(line, at);
+    if (before) m_metrics_before.feed(line, at);
     if (near_end) tail.push(line);
   });
   if (primary && m_metrics.full() && !std::exchange(m_told_full, true))

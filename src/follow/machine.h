@@ -60,6 +60,10 @@ class Machine {
   // An attempt of this member begins. If it runs the primary, metrics are its own alone: those of the attempt before are of no model that is there.
   // `attempt`: whose output counts from now on, as MemberOutput names it.
   void begin_metrics(MemberIndex member, std::string_view attempt);
+  // The latest attempt did nothing: those of the one before it count again. `unseen`: nobody has followed one before it; `doubtful`: that has none,
+  // and may not be the one that has trained to the end.
+  enum class Resumed { unseen, doubtful, well };
+  Resumed resume_metrics();
   void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
   void warn(std::string text) { m_actions.emplace_back(Say{std::move(text), true}); }
   void start_timer(int timer, const std::optional<Duration>& delay) {
@@ -81,6 +85,9 @@ class Machine {
   bool m_rank_inside;        // the primary is a rank that another member starts (a local mpirun), whose own words then belong to it
   std::string m_metrics_of;  // the attempt; empty: there is but one at a time
   result::MetricReader m_metrics;
+  std::string m_metrics_before_of;  // the attempt before it; empty: none was followed
+  result::MetricReader m_metrics_before;
+  bool m_metrics_dropped = false;  // of an attempt before both
   result::Progress m_progress;
   bool m_told_full = false;
   bool m_told_nul = false;

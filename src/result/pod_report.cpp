@@ -58,6 +58,7 @@ std::string to_text(const PodReport& report) {
   if (!report.message.empty()) json["message"] = report.message;
   if (!report.attempt.empty()) json["attempt"] = report.attempt;
   if (report.primary) json["primary"] = true;
+  if (report.repeated) json["repeated"] = true;
   if (report.shortened) json["shortened"] = true;
   for (const auto& output : report.outputs) json["outputs"].push_back(to_json(output));
   if (report.bytes_in > 0 || report.seconds_in > 0) json["in"] = {{"bytes", report.bytes_in}, {"seconds", report.seconds_in}};
@@ -77,6 +78,7 @@ std::optional<PodReport> read_pod_report(std::string_view text) {
   report.message = fields.text("message").value_or("");
   report.attempt = fields.text("attempt").value_or("");
   report.primary = fields.boolean("primary").value_or(false);
+  report.repeated = fields.boolean("repeated").value_or(false);
   report.shortened = fields.boolean("shortened").value_or(false);
   for (const auto& item : fields.list("outputs").value_or(Json::array())) {
     auto output = read_output(item);

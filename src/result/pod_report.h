@@ -30,6 +30,7 @@ struct PodReport {
   VerdictClass verdict_class{};  // succeeded: the program did, and its outputs are delivered
   std::string message;           // of a failure that is the agent's own: "input data: …"
   bool primary = false;          // outputs and bytes are those of the job
+  bool repeated = false;         // this attempt did nothing: the training had finished in an earlier one
   std::vector<ReportedOutput> outputs;
   bool shortened = false;  // values and metadata did not fit into a termination message: the whole report is the record of the finished training
   std::int64_t bytes_in = 0, bytes_out = 0;

@@ -74,7 +74,9 @@ TEST_CASE("a training ends with its outputs where they belong, its report and it
 TEST_CASE("who starts again after the training has finished does not train again, and tells the same") {
   Pod pod;
   REQUIRE(pod.start(pod.training()) == 0);
+  CHECK_FALSE(pod.report().repeated);
   CHECK(pod.start(pod.training()) == 0);
+  CHECK(pod.report().repeated);
   CHECK(pod.text("runs") == "trained\n");
   CHECK(pod.report().outputs[0].value == Json(0.5));
   CHECK(pod.report().primary);
@@ -88,6 +90,7 @@ TEST_CASE("who starts again after the training has finished does not train again
     pod.task.attempt = "0100";
     CHECK(pod.start(pod.training()) == 0);
     CHECK(pod.text("runs") == "trained\ntrained\n");
+    CHECK_FALSE(pod.report().repeated);
   }
 }
 

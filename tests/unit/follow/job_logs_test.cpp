@@ -1,5 +1,6 @@
 // Which logs are read, when they end, and what becomes of attempts.
 #include "job_story.h"
+#include "result/pod_report.h"
 
 using namespace trainstep;
 using namespace trainstep::follow;
@@ -263,6 +264,64 @@ TEST_CASE("metrics are those of the primary's last attempt, however late the log
   CHECK(metrics[0].name == "loss");
   CHECK(metrics[0].value == 0.5);
   CHECK_FALSE(story.follower.metrics().progress().epoch);
+}
+
+namespace {
+
+// The pod's agent has found the record of a training that had finished.
+Json repeats(int restarts = 0) {
+  result::PodReport report;
+  report.verdict_class = VerdictClass::succeeded;
+  report.primary = report.repeated = true;
+  auto ended = terminated(0);
+  ended["terminated"]["message"] = to_text(report);
+  return status("Succeeded", Json::array({container(ended, restarts, restarts > 0 ? terminated(137) : Json::object())}));
+}
+
+}  // namespace
+
+TEST_CASE("a pod that was lost after its delivery keeps its metrics, also those that come late, when the next one finds nothing left to do") {
+  const bool in_place = GENERATE(true, false);
+  Story story(on_failure(single(), 5));
+  story.found();
+  story.pod(0, runs(), "a");
+  story.output(0, "loss=0.5\n");
+  const auto first = story.all<FollowLog>().back().attempt;
+  in_place ? story.pod(0, runs(1, terminated(137)), "a") : story.pod(0, runs(), "b");
+  REQUIRE(story.all<FollowLog>().back().attempt != first);
+  CHECK(story.follower.metrics().latest().empty());
+  story.event(MemberOutput{0, "accuracy=0.9\n", first});
+  story.pod(0, repeats(in_place ? 1 : 0), in_place ? "a" : "b");
+  story.event(MemberOutput{0, "f1=0.8\n", first});
+  CHECK(story.follower.metrics().latest().size() == 3);
+  CHECK_FALSE(story.said("they may be missing"));
+}
+
+TEST_CASE("the log of a container that was lost after its delivery is read for its metrics, though nobody followed it") {
+  Story story(on_failure(single(), 5));
+  story.found(true);
+  story.pod(0, runs(1, terminated(137)), "a");
+  story.pod(0, repeats(1), "a");
+  CHECK(opened(story).back() == "digits-main a/0 train previous");
+  story.event(MemberOutput{0, "loss=0.5\n", "a/0"});
+  CHECK(story.follower.metrics().latest().size() == 1);
+  CHECK_FALSE(story.said("they may be missing"));
+}
+
+TEST_CASE("where nobody has read the log of the pod that was lost after its delivery, it is said that its metrics are missing") {
+  const std::string missed = GENERATE("it", "that it was it", "nothing");
+  CAPTURE(missed);
+  Story story(on_failure(single(), 5));
+  story.found(missed == "it");
+  if (missed != "it") story.pod(0, runs(), "a");
+  if (missed == "that it was it") {
+    story.output(0, "loss=0.5\n");
+    story.pod(0, runs(), "b");  // lost before it could tell
+  }
+  story.pod(0, runs(), "c");
+  story.pod(0, repeats(), "c");
+  CHECK(story.said("main: the training finished in an attempt of which no metrics are known; they may be missing") == (missed != "nothing"));
+  CHECK(story.follower.metrics().latest().empty());
 }
 
 TEST_CASE("metrics in what comes of the log when its pod has gone count") {

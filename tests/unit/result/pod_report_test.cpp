@@ -17,7 +17,7 @@ PodReport example() {
   report.attempt = "00ff";
   report.exit_code = 0;
   report.verdict_class = VerdictClass::succeeded;
-  report.primary = true;
+  report.primary = report.repeated = true;
   report.outputs.push_back(
       {.name = "model", .artifact = true, .present = true, .value = {}, .uri = "s3://b/elsewhere", .metadata = {{"accuracy", 0.9}}});
   report.outputs.push_back({.name = "accuracy", .artifact = false, .present = true, .value = 0.5, .uri = {}});
@@ -44,6 +44,7 @@ TEST_CASE("a report comes through its text unchanged") {
   CHECK(read.exit_code == 0);
   CHECK(read.verdict_class == VerdictClass::succeeded);
   CHECK(read.primary);
+  CHECK(read.repeated);
   CHECK_FALSE(read.shortened);
   CHECK(read.message.empty());
   REQUIRE(read.outputs.size() == 3);
