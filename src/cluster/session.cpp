@@ -231,7 +231,10 @@ void Session::collect_data() {
   m_trained = true;
   m_collecting = true;
   limit_collecting();
-  const auto lost = [this](const Error& error) { lose_outputs(result::lost_outputs(error)); };
+  const auto lost = [this](Error error) {
+    if (error.kind == ErrorKind::input) error.kind = ErrorKind::conflict;  // of the store, or a place of the step's: no program has done it
+    lose_outputs(result::lost_outputs(error));
+  };
   const auto read = [this] {
     m_data->read(m_outcome.outputs, [this](std::map<std::string, std::string> contents) {
       m_fetched = true;
@@ -267,7 +270,7 @@ void Session::collect_data() {
     if (!report && report.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
     if (!report) return lost(where.empty() ? report.error() : in_context(where, report.error()));
     auto outputs = outputs_of(*m_plan, *report);
-    if (!outputs) return lost(outputs.error());
+    if (!outputs) return lose_outputs(result::lost_outputs(outputs.error()));
     m_outcome.outputs = std::move(*outputs);
     download();
   });

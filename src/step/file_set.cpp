@@ -37,6 +37,14 @@ Error cannot_write(const std::string& path, int code) {
   return {kind, fmt::format("cannot write {}: {}", path, std::strerror(code))};
 }
 
+// What lay there when the step began was checked: whoever has changed that is not the program.
+Result<void> make_parents(const std::filesystem::path& path) {
+  if (!path.has_parent_path()) return {};
+  auto made = make_directories(path.parent_path());
+  if (!made && made.error().kind == ErrorKind::input) made.error().kind = ErrorKind::conflict;
+  return in_context("cannot write " + path.string(), std::move(made));
+}
+
 Result<void> write_all(int fd, const std::string& path, std::string_view content) {
   while (!content.empty()) {
     const auto count = ::write(fd, content.data(), content.size());
@@ -146,7 +154,7 @@ class Pending {
       m_mounted.push_back(&file);
       return {};
     }
-    if (path.has_parent_path()) TRY(make_directories(path.parent_path()));
+    TRY(make_parents(path));
     if (is_frozen(path)) return cannot_write(file.path, EPERM);  // before a file is made there that could not be removed
     remove_left(path);
     auto temporary = fmt::format("{}.{}{}", path.string(), ::getpid(), ending);

@@ -164,7 +164,9 @@ Result<void> make_model_folder(const Story& story) {
     if (target.name != "model_dir" || target.path.empty() || std::filesystem::exists(target.path, unknown)) continue;
     const bool optional = target.kind == OutputTarget::Kind::artifact;
     if (!optional && mapped_to(story.outcome, target.name) != nullptr) continue;
-    if (auto made = make_directories(target.path); !made && !optional) return made;
+    auto made = make_directories(target.path);
+    if (!made && made.error().kind == ErrorKind::input) made.error().kind = ErrorKind::conflict;  // no program has done it
+    if (!made && !optional) return made;
   }
   return {};
 }

@@ -699,6 +699,21 @@ TEST_CASE("A place that has become a folder is no fault of the program, and the 
   CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("it has become a folder"));
 }
 
+TEST_CASE("A folder above a file's place that has become a file is no fault of the program, whatever was to be written there") {
+  const std::string target = GENERATE("results", "model_dir");
+  CAPTURE(target);
+  const Folder folder;
+  std::ofstream(folder / "sub") << "somebody's";
+  AStory a;
+  a.target(target, folder / "sub/deep/place");
+  a.target("report", folder / "report.html");
+  const auto written = write_outputs(a.story(), from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK(result::lost_outputs(written.error()).verdict_class == result::VerdictClass::system);
+  CHECK_THAT(written.error().message, Contains(folder / "sub/deep"));
+  if (target == "results") CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("Not a directory"));
+}
+
 TEST_CASE("When one file cannot be written none appears") {
   const Folder folder;
   std::filesystem::create_directory(folder / "folder");
