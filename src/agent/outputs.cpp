@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/regular_file.h"
+#include "data/taking_back.h"
 #include "objectstore/local_tree.h"
 #include "process/held_files.h"
 #include "spec/named_place.h"
@@ -106,6 +107,10 @@ Result<Pending> open_outputs(const plan::Task& task) {
     pending.emplace(output.name, std::move(opened));
   }
   return pending;
+}
+
+std::string what_stays(const plan::Task& task, const plan::TaskOutput& output) {
+  return output.folder_is.empty() ? "" : describe_staying(output.name, plan::place_on_claim(output), task.attempt, Why::told);
 }
 
 Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const GoOn& go_on) {

@@ -24,6 +24,8 @@ Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pendin
 // Of the primary, what is to appear on a claim: it is written beside its place there until commit_outputs(). Errors: conflict (another pod writes to
 // one of them), denied, internal. What this job has put there before is taken back (PendingOutput): it is not known to be whole.
 Result<Pending> open_outputs(const plan::Task& task);
+// What this job has put on a claim, and was not taken back, for people; empty: nothing.
+std::string what_stays(const plan::Task& task, const plan::TaskOutput& output);
 // Those of `outputs` that are present, signed by the job's attempt. → what people should know, a sentence each. Errors: denied, internal, that of
 // `go_on`, which is asked as long as links' targets are copied.
 Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const GoOn& go_on = {});

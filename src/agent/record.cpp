@@ -42,7 +42,7 @@ Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::Tas
     if (output.folder_is.empty()) return true;
     const auto place = plan::place_on_claim(output);
     const auto ours = signed_by(place, task.attempt);
-    return ours == Signed::yes || (ours == Signed::unknown && may_hold_files(place));
+    return ours == Signed::yes || ours == Signed::touched || (ours == Signed::unknown && may_hold_files(place));
   }
   ASSIGN(const auto address, Address::parse(output.to.uri));
   auto& client = stores.of(output.to);

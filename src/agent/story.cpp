@@ -249,7 +249,10 @@ class Story {
   void take_back(std::vector<plan::TaskOutput> sent) {
     if (!m_pending.empty()) {
       m_pending.clear();
-      if (const auto opened = open_outputs(m_task); !opened) m_with.tell(opened.error().message);
+      const auto opened = open_outputs(m_task);
+      if (!opened) m_with.tell(opened.error().message);
+      for (const auto& output : m_task.outputs)
+        if (const auto stays = what_stays(m_task, output); !stays.empty()) m_with.tell(stays);
     }
     if (sent.empty()) return;
     auto options = delivery_options();

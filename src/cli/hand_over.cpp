@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "base/regular_file.h"
 #include "cli/termination_log.h"
@@ -74,6 +75,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
                const ToPipeline& pipeline, std::function<void()> done) {
   auto& log = listeners.own_log();
   bool committed = false;
+  std::vector<std::string> placed;
   const step::FileReader reader = [&, read = reader_of(pipeline.contents)](const std::string& path, std::size_t limit) {
     return read(committed ? path : place_of(inputs, outcome, path), limit);
   };
@@ -81,7 +83,9 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
     if (!pipeline.commit) return {};
     ASSIGN(const auto told, pipeline.commit());
     committed = true;
-    for (auto& output : outcome.outputs) output.pending.clear();
+    for (auto& output : outcome.outputs)
+      if (!std::exchange(output.pending, "").empty())
+        placed.push_back(fmt::format("{}: what the training has written lies at {}", output.name, output.path));
     for (const auto& line : told) log.say(loop.now(), log::Level::warning, line);
     return {};
   };
@@ -103,6 +107,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
       outcome.verdict = result::lost_outputs(written.error());
     else
       log.say(loop.now(), log::Level::warning, written.error().message + "; what lies at the outputs' paths is not of this run");
+    for (const auto& line : placed) log.say(loop.now(), log::Level::warning, line);
     if (written.error().kind != ErrorKind::input && written.error().kind != ErrorKind::conflict)
       story->report_place.clear();  // it could not be written either
   }

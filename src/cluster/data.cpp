@@ -124,13 +124,24 @@ void find_stores(kube::Client& client, const std::string& name_space, std::funct
              });
 }
 
+std::map<std::string, std::string> on_claims(const plan::Plan& plan) {
+  std::map<std::string, std::string> paths;
+  for (const auto& bound : plan.binding.outputs) {
+    const auto output = std::ranges::find(plan.data.task.outputs, bound.name, &plan::TaskOutput::name);
+    const bool downloaded = std::ranges::find(plan.data.downloads, bound.name, &plan::Carried::name) != plan.data.downloads.end();
+    if (bound.path && output != plan.data.task.outputs.end() && !output->folder_is.empty() && !downloaded) paths[bound.name] = bound.path->path;
+  }
+  return paths;
+}
+
 std::string delivered_to(const plan::Plan& plan) {
   const auto& prefix = plan.data.prefix.uri;
-  std::string places;
+  std::vector<std::string> places;
   for (const auto& output : plan.data.task.outputs)
-    if (output.to.in_store() && !output.to.uri.starts_with(prefix + '/')) places += (places.empty() ? "" : ", ") + output.to.uri;
-  if (places.empty() || !plan.data.downloads.empty()) places += (places.empty() ? "" : ", ") + prefix;
-  return places;
+    if (output.to.in_store() && !output.to.uri.starts_with(prefix + '/')) places.push_back(output.to.uri);
+  for (const auto& [name, path] : on_claims(plan)) places.push_back(path);
+  if (places.empty() || !plan.data.downloads.empty()) places.push_back(prefix);
+  return fmt::format("{}", fmt::join(places, ", "));
 }
 
 }  // namespace trainstep::cluster

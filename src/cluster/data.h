@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,11 @@ inline constexpr std::string_view launcher_config = "kfp-launcher";
 // nothing, too: KFP's defaults count. Errors: unavailable.
 void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done);
 
-// Where what a training has delivered lies, for messages: the addresses of its outputs, and the job's own prefix, where what the step fetches lies,
-// or nothing else.
+// Outputs that pods put on claims which the step has mounted, by name: where the step finds them.
+std::map<std::string, std::string> on_claims(const plan::Plan& plan);
+
+// Where what a training has delivered lies, for messages: the addresses of its outputs, their places on claims, and the job's own prefix, where what
+// the step fetches lies, or nothing else.
 std::string delivered_to(const plan::Plan& plan);
 
 }  // namespace trainstep::cluster

@@ -70,25 +70,32 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   const bool keep = !m_data || unfetched || verdict.verdict_class == interrupted || m_plan->options.cleanup == "never";
   if (!m_backend->exists()) return leave_data(verdict, !keep && !resumes);
   const auto* report = m_backend->report();
-  const bool needed = !m_plan->data.downloads.empty() || report == nullptr || report->shortened;  // by whoever takes the job up
+  const bool taken_back = verdict.verdict_class != succeeded && !on_claims(*m_plan).empty();
+  const bool needed = taken_back || !m_plan->data.downloads.empty() || report == nullptr || report->shortened;  // by whoever takes the job up
   if (m_lost != nothing || (!keep && m_trained && needed)) m_backend->data_goes();
   const auto tell = [this](const std::string& text) {
     for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);
   };
+  if (verdict.verdict_class == succeeded && m_data)
+    for (const auto& line : m_data->confirm()) tell(line);
   if (m_signalled || cancelled_now) m_backend->dies_at(killed_at());
   if (!keep) m_backend->await_pods();
   const bool stays = unfetched && verdict.verdict_class != interrupted && m_plan->data.prefix.in_store();
-  m_backend->conclude(verdict, tell, [this, keep, resumes, stays, cancelled_now, good = verdict.verdict_class == succeeded](std::string problem) {
-    m_pods_gone = true;
-    if (stays)
-      problem = join(std::move(problem),
-                     fmt::format("{}what the training has delivered stays at {}", m_lost == some ? "what is left of " : "", delivered_to(*m_plan)));
-    if (keep) return concluded(std::move(problem));
-    const auto& kept = m_plan->distribution.indexed ? m_plan->data.prefix.uri : m_plan->data.task.checkpoints.to.uri;
-    if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", kept));
-    const auto removed = [this, problem](const Result<void>& data) { concluded(data ? problem : data_stays(problem, data.error())); };
-    good ? m_data->remove_prefix(removed) : m_data->remove_unfinished(resumes, time_to_clean() / 2, removed);
-  });
+  const bool left = m_data && verdict.verdict_class != succeeded && verdict.verdict_class != interrupted;
+  m_backend->conclude(
+      verdict, tell, [this, keep, left, resumes, stays, cancelled_now, good = verdict.verdict_class == succeeded](std::string problem) {
+        m_pods_gone = true;
+        if (stays)
+          problem = join(std::move(problem), fmt::format("{}what the training has delivered stays at {}", m_lost == some ? "what is left of " : "",
+                                                         delivered_to(*m_plan)));
+        if (keep && left)
+          for (const auto& line : m_data->left_on_claims()) problem = join(std::move(problem), line);
+        if (keep) return concluded(std::move(problem));
+        const auto& kept = m_plan->distribution.indexed ? m_plan->data.prefix.uri : m_plan->data.task.checkpoints.to.uri;
+        if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", kept));
+        const auto removed = [this, problem](const Result<void>& data) { concluded(data ? problem : data_stays(problem, data.error())); };
+        good ? m_data->remove_prefix(removed) : m_data->remove_unfinished(resumes, time_to_clean() / 2, removed);
+      });
 }
 
 // Whoever has sent a signal ends us soon, whatever a store or an API server is doing.

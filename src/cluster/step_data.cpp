@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/regular_file.h"
+#include "cluster/data.h"
 #include "cluster/objects.h"
 #include "data/footprint.h"
 #include "data/signature.h"
@@ -188,21 +189,15 @@ Result<std::vector<std::string>> StepData::commit() {
     if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
     if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
   }
-  for (const auto& [name, path] : on_claims())
-    if (const auto confirmed = confirm_output(path, m_surroundings.job_attempt()); !confirmed)
-      told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, confirmed.error().message));
   return told;
 }
 
-// By output: where the step finds it.
-std::map<std::string, std::string> StepData::on_claims() const {
-  std::map<std::string, std::string> paths;
-  for (const auto& bound : m_plan.binding.outputs) {
-    const auto output = std::ranges::find(m_plan.data.task.outputs, bound.name, &plan::TaskOutput::name);
-    if (bound.path && output != m_plan.data.task.outputs.end() && !output->folder_is.empty() && !is_downloaded(m_plan, bound.name))
-      paths[bound.name] = bound.path->path;
-  }
-  return paths;
+std::vector<std::string> StepData::confirm() {
+  std::vector<std::string> told;
+  for (const auto& [name, path] : on_claims(m_plan))
+    if (const auto confirmed = confirm_output(path, m_surroundings.job_attempt()); !confirmed)
+      told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, confirmed.error().message));
+  return told;
 }
 
 // A model is never written over, and may be large.
@@ -239,7 +234,7 @@ void StepData::read_next() {
 }
 
 void StepData::look_for(const std::vector<run::OutputFound>& outputs, Where where, Done done) {
-  const auto claims = on_claims();
+  const auto claims = on_claims(m_plan);
   for (const auto& output : outputs)
     if (output.artifact && output.present && !output.earlier && (where == Where::everywhere || claims.contains(output.name)))
       m_to_find.push_back(&output);
@@ -254,7 +249,7 @@ void StepData::look_for_next(const Done& done) {
     if (there) return look_for_next(done);
     done(Error{ErrorKind::not_found, fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
   };
-  if (on_claims().contains(output.name)) return look_on_claim(output, looks_on_claims, done);
+  if (on_claims(m_plan).contains(output.name)) return look_on_claim(output, looks_on_claims, done);
   const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
   if (place == m_plan.data.task.outputs.end() || is_downloaded(m_plan, output.name)) return found(true);
   if (!place->to.in_store()) return found(true);
@@ -274,7 +269,7 @@ void StepData::look_on_claim(const run::OutputFound& output, int looks, const Do
     m_surroundings.say(
         fmt::format("{}: whether what lies at {} is this run's cannot be seen here: there is no right to read it, or there are no attributes",
                     output.name, output.path));
-  if (there && ours != Signed::no) return look_for_next(done);
+  if (there && ours != Signed::no && ours != Signed::changed) return look_for_next(done);
   if (looks == 0)
     return done(Error{ErrorKind::not_found, there ? fmt::format("{}: what lies at {} is not what this run has put there", output.name, output.path)
                                                   : fmt::format("{}: nothing lies at {} any more", output.name, output.path)});

@@ -59,8 +59,12 @@ class StepData {
   void download(std::vector<run::OutputFound>& outputs, Done done);
   // After it has failed: what of them is gone for good.
   [[nodiscard]] staging::Fetching::Lost lost() const { return m_fetching ? m_fetching->lost() : staging::Fetching::Lost::nothing; }
-  // As run::Backend::commit(), of what was downloaded. What gave way on a claim for what the job has put there is not wanted any more.
+  // As run::Backend::commit(), of what was downloaded.
   Result<std::vector<std::string>> commit();
+  // The step has succeeded: what gave way on a claim for what the job has put there is not wanted any more. → what could not be removed.
+  std::vector<std::string> confirm();
+  // What the job has put on claims, and lies there: a sentence each.
+  [[nodiscard]] std::vector<std::string> left_on_claims() const;
   // What the program delivered to addresses where the step writes as well (its metrics, …), by address. What cannot be read is said, and no error.
   void read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done);
   // Whether what `outputs` say that the run has put on a claim, or, if asked, where others look, lies there still: on a claim exactly that. What a
@@ -86,7 +90,6 @@ class StepData {
   void read_next();
   void look_for_next(const Done& done);
   void look_on_claim(const run::OutputFound& output, int looks, const Done& done);
-  [[nodiscard]] std::map<std::string, std::string> on_claims() const;
   Result<void> take_back_from_claims();
   void retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done);
   void remove_rest(bool checkpoints_stay, const Done& done);

@@ -4,18 +4,18 @@
 
 #include <utility>
 
+#include "cluster/data.h"
 #include "cluster/step_data.h"
 #include "data/footprint.h"
 #include "data/signature.h"
 #include "data/taking_back.h"
 
 namespace trainstep::cluster {
-
 void StepData::remove_unfinished(bool checkpoints_stay, Duration limit, Done done) {
   std::vector<plan::TaskOutput> seen;  // by others
   for (const auto& output : m_plan.data.task.outputs)
     if (output.to.in_store() && !output.to.uri.starts_with(m_plan.data.prefix.uri + '/')) seen.push_back(output);
-  if (seen.empty() && on_claims().empty()) return remove_rest(checkpoints_stay, done);
+  if (seen.empty() && on_claims(m_plan).empty()) return remove_rest(checkpoints_stay, done);
   unless_replaced(done, [this, checkpoints_stay, limit, seen, done] {
     const auto taken = take_back_from_claims();
     const auto removed = [taken, done](const Result<void>& rest) { done(rest ? taken : rest); };
@@ -26,23 +26,30 @@ void StepData::remove_unfinished(bool checkpoints_stay, Duration limit, Done don
 Result<void> StepData::take_back_from_claims() {
   Result<void> all;
   const auto attempt = m_surroundings.job_attempt();
-  for (const auto& [name, path] : on_claims()) {
+  for (const auto& [name, path] : on_claims(m_plan)) {
     const auto ours = signed_by(path, attempt);
     if (ours == Signed::unknown && may_hold_files(path))
       m_surroundings.say(fmt::format("{}: whether what lies at {} is this run's cannot be seen here; it stays as it is", name, path));
+    if (ours == Signed::touched || ours == Signed::changed) m_surroundings.say(describe_staying(name, path, attempt, Why::told));
     if (ours != Signed::yes) continue;
-    const auto output = PendingOutput::open(path, attempt, attempt);
-    if (output && output->taken_back()) {
-      const bool restored = *output->taken_back() == Restored::yes;
+    const auto taken = take_back(path, attempt);
+    if (taken && *taken) {
+      const bool restored = (*taken)->restored == Restored::yes;
       m_surroundings.say(fmt::format("{}: what the training had put at {} is taken back, and is in {} until the next run; {}", name, path,
-                                     output->left().string(), restored ? "what lay there before is there again" : "nothing lies there now"));
+                                     (*taken)->where.string(), restored ? "what lay there before is there again" : "nothing lies there now"));
       continue;
     }
-    all = Error{output ? ErrorKind::denied : output.error().kind,
-                fmt::format("{}: what the training has put at {} stays there: {}", name, path,
-                            output ? "it is a mount, or nothing can be made beside it" : output.error().message)};
+    all = taken ? Error{ErrorKind::denied, describe_staying(name, path, attempt, Why::told)}
+                : Error{taken.error().kind, fmt::format("{}: {}", describe_staying(name, path, attempt, Why::untold), taken.error().message)};
   }
   return all;
+}
+
+std::vector<std::string> StepData::left_on_claims() const {
+  std::vector<std::string> left;
+  for (const auto& [name, path] : on_claims(m_plan))
+    if (auto line = describe_staying(name, path, m_surroundings.job_attempt(), Why::untold); !line.empty()) left.push_back(std::move(line));
+  return left;
 }
 
 void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done) {

@@ -75,8 +75,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   output.m_made = missing(beside);
   TRY(make_directories(beside));
   ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_place.folder, output.m_place.target));
-  ASSIGN(output.m_taken_back, take_back(output.m_place, signer));
-  if (output.m_taken_back) TRY(write_file_atomically(output.m_place.folder / "owner", owner));
+  ASSIGN(output.m_taken_back, take_back(output.m_place, signer, owner));
   TRY(output.settle_accounts(owner));
   return output;
 }

@@ -16,42 +16,64 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// SIGNER, a digest of what was put there, and where what gave way is, from the target's folder; a line each.
+// A line each: SIGNER, Contents::files, Contents::state, and where what gave way is, from the target's folder.
 constexpr std::string_view signature_note = "signature";
 
-// Empty: not all of it can be looked at.
-std::string content_of(const fs::path& target) {
-  std::vector<std::string> files;
+// Digests of what lies there. Empty: not all of it can be looked at.
+struct Contents {
+  std::string files;  // their names and sizes
+  std::string state;  // when they were written last, too, and where links lead
+};
+
+std::string digest_of(std::vector<std::string> lines) {
+  std::ranges::sort(lines);
+  std::string all;
+  for (const auto& line : lines) all += line;
+  return sha256_hex(all);
+}
+
+Contents contents_of(const fs::path& target) {
+  std::vector<std::string> files, state;
   const auto see = [&](const std::string& name, const struct stat& found) {
-    if (S_ISREG(found.st_mode)) files.push_back(fmt::format("{} {}\n", found.st_size, name));
+    if (S_ISREG(found.st_mode)) {
+      files.push_back(fmt::format("{} {}\n", found.st_size, name));
+      state.push_back(fmt::format("{} {}.{} {}\n", found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec, name));
+    }
+    std::error_code gone;
+    if (S_ISLNK(found.st_mode)) state.push_back(fmt::format("{}\n{}\n", name, fs::read_symlink(target.string() + name, gone).string()));
     return name.substr(name.starts_with('/') ? 1 : 0) == OutputPlace::inside_name ? Walk::past : Walk::on;
   };
   struct stat self{};
   if (::stat(target.c_str(), &self) != 0) return {};
   if (S_ISREG(self.st_mode)) see("", self);
   if (S_ISDIR(self.st_mode) && walk_tree(target, see) != 0) return {};
-  std::ranges::sort(files);
-  std::string all;
-  for (const auto& file : files) all += file;
-  return sha256_hex(all);
+  return {digest_of(std::move(files)), digest_of(std::move(state))};
 }
 
 }  // namespace
 
 Result<void> sign(const OutputPlace& place, const std::string& signer, const std::optional<fs::path>& aside) {
   const auto beside = aside ? aside->lexically_relative(place.target.parent_path()).string() : std::string();
-  return place.note(signature_note, fmt::format("{}\n{}\n{}", signer, content_of(place.target), beside));
+  const auto contents = contents_of(place.target);
+  return place.note(signature_note, fmt::format("{}\n{}\n{}\n{}", signer, contents.files, contents.state, beside));
 }
 
 void unsign(const OutputPlace& place) { place.forget(signature_note); }
+
+void forget_signature_beside(const OutputPlace& place) {
+  std::error_code code;
+  fs::remove(place.folder / signature_note, code);
+}
 
 Signed signed_by(const fs::path& target, const std::string& signer) {
   const auto place = OutputPlace::of(target);
   const auto note = place.noted(signature_note);
   if (note.empty()) return place.shows_notes() ? Signed::no : Signed::unknown;
   if (!note.starts_with(signer + '\n')) return Signed::no;
-  const auto content = content_of(place.target);
-  return content.empty() || note.substr(signer.size() + 1).starts_with(content + '\n') ? Signed::yes : Signed::no;
+  const auto contents = contents_of(place.target);
+  const auto noted = note.substr(signer.size() + 1);
+  if (contents.files.empty() || noted.starts_with(fmt::format("{}\n{}\n", contents.files, contents.state))) return Signed::yes;
+  return noted.starts_with(contents.files + '\n') ? Signed::touched : Signed::changed;
 }
 
 std::optional<fs::path> gave_way(const OutputPlace& place) {

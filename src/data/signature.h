@@ -16,10 +16,12 @@ Result<void> sign(const OutputPlace& place, const std::string& signer, const std
 
 // Somebody who does not sign has put something there.
 void unsign(const OutputPlace& place);
+// What was signed has been moved away: what is noted beside it is not of what lies there now.
+void forget_signature_beside(const OutputPlace& place);
 
-// `unknown`: the file system would not show here what was noted elsewhere. Files count by name and size: their numbers and times may be others on
-// another machine.
-enum class Signed { yes, no, unknown };
+// `touched`: files of the same names and sizes, but written since, or links that lead elsewhere; on a file system that shows other times on another
+// machine, perhaps just that. `changed`: other files. `unknown`: the file system would not show here what was noted elsewhere.
+enum class Signed { yes, touched, changed, no, unknown };
 Signed signed_by(const std::filesystem::path& target, const std::string& signer);
 
 // What gave way for it, if it is there still.

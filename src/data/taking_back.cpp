@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/taking_back.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/files.h"
@@ -13,22 +15,59 @@ namespace trainstep {
 
 namespace fs = std::filesystem;
 
-Result<std::optional<Restored>> take_back(const OutputPlace& place, const std::string& signer) {
+namespace {
+
+// At once, where the file system can: whoever is killed in it leaves something there.
+Result<void> swap_back(const OutputPlace& place, const fs::path& before) {
+  if (exchange_outputs(before, place.target)) {
+    auto moved = move_output(before, place.path);
+    if (!moved) exchange_outputs(before, place.target);
+    return moved;
+  }
+  TRY(move_output(place.target, place.path));
+  auto restored = move_output(before, place.target);
+  if (restored) return {};
+  if (!move_output(place.path, place.target)) restored.error().message += fmt::format("; it is in {}", place.path.string());
+  return restored;
+}
+
+}  // namespace
+
+Result<std::optional<Restored>> take_back(const OutputPlace& place, const std::string& signer, const std::string& owner) {
   if (signer.empty() || place.inside || place.over || signed_by(place.target, signer) != Signed::yes) return std::optional<Restored>();
   const auto before = gave_way(place);
   TRY(empty_place(place.path.parent_path(), place.target));
   TRY(make_directories(place.path.parent_path()));
-  TRY(move_output(place.target, place.path));
-  if (auto restored = before ? move_output(*before, place.target) : Result<void>(); !restored) {
-    TRY(move_output(place.path, place.target));
-    return std::move(restored.error());
-  }
+  TRY(write_file_atomically(place.folder / "owner", owner));  // the disk may be full: after the move nothing may fail
+  TRY(before ? swap_back(place, *before) : move_output(place.target, place.path));
+  forget_signature_beside(place);
   return std::optional(before ? Restored::yes : Restored::nothing);
+}
+
+Result<std::optional<TakenBack>> take_back(const fs::path& target, const std::string& signer) {
+  const auto place = OutputPlace::of(target);
+  ASSIGN(const auto held, lock_folder(place.folder, place.target));
+  const auto taken = take_back(place, signer, signer);
+  tidy_folder(place.folder);
+  if (!taken) return taken.error();
+  if (!*taken) return std::optional<TakenBack>();
+  return std::optional(TakenBack{**taken, place.path});
+}
+
+std::string describe_staying(const std::string& output, const fs::path& target, const std::string& signer, Why why) {
+  const auto place = OutputPlace::of(target);
+  const auto ours = signed_by(target, signer);
+  if (ours == Signed::no || ours == Signed::unknown) return {};
+  auto text = fmt::format("{}: what the training has put at {} stays there", output, target.string());
+  if (const auto before = gave_way(place)) text += fmt::format(", and what lay there before in {}", before->string());
+  if (why == Why::told) text += ours == Signed::yes ? ": it is a mount, or nothing can be made beside it" : ": it was changed since";
+  return text;
 }
 
 Result<void> confirm_output(const fs::path& target, const std::string& signer) {
   const auto place = OutputPlace::of(target);
-  if (olds_in(place.folder).empty() || signed_by(target, signer) != Signed::yes) return {};
+  const auto ours = olds_in(place.folder).empty() ? Signed::no : signed_by(target, signer);
+  if (ours != Signed::yes && ours != Signed::touched) return {};
   const auto held = lock_folder(place.folder, place.target);
   if (!held) return held.error().kind == ErrorKind::conflict ? Result<void>() : Result<void>(held.error());  // the next run is here, and removes it
   for (const auto& old : olds_in(place.folder)) TRY(remove_tree(old));

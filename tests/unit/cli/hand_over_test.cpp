@@ -128,6 +128,24 @@ TEST_CASE_METHOD(End, "what was read at an address is as good as a file, and wha
   CHECK_FALSE(std::filesystem::exists(path("mlpipeline_metrics")));
 }
 
+TEST_CASE_METHOD(End, "where the model is in its place when a file of the step cannot be put in its own, the log says so") {
+  const bool committed = GENERATE(true, false);
+  CAPTURE(committed);
+  pipeline.publish = nullptr;
+  outcome.verdict.verdict_class = result::VerdictClass::succeeded;
+  outcome.outputs.push_back({.name = "model", .artifact = true, .path = path("model"), .present = true, .value = {}, .step_path = "model_dir"});
+  outcome.outputs.back().pending = path("pending");
+  pipeline.commit = [&]() -> Result<std::vector<std::string>> {
+    if (!committed) return Error{ErrorKind::internal, "the disk is full"};
+    std::filesystem::create_directories(path("report/somebody's"));
+    return std::vector<std::string>();
+  };
+  hand_over();
+  const auto text = said();
+  CHECK(outcome.verdict.verdict_class == result::VerdictClass::system);
+  CHECK((text.find("model: what the training has written lies at " + path("model")) != std::string::npos) == committed);
+}
+
 TEST_CASE_METHOD(End, "a success has no last word") {
   outcome.verdict.verdict_class = result::VerdictClass::succeeded;
   hand_over();

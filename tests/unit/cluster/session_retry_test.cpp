@@ -1,6 +1,9 @@
 // Attempts of one step, one after another, whose job stays: what the one before has told of, brought or taken away.
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <csignal>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -300,6 +303,70 @@ TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after 
   CHECK_FALSE(std::filesystem::exists(folder.path() / "model.~1~"));
   CHECK_THAT(story.text, Contains("is taken back, and is in ") &&
                              Contains(older == "nothing" ? "; nothing lies there now" : "; what lay there before is there again"));
+}
+
+TEST_CASE_METHOD(Attempts,
+                 "what somebody has changed since the model came to the claim stays when the step is cancelled, and it is said what lies where") {
+  const std::string change = GENERATE("the weights are edited in place", "a note is put beside them");
+  CAPTURE(change);
+  data_at_places(true);
+  put("of an earlier run", "earlier");
+  held = true;
+  begin();
+  loop.run(10s);
+  put("of run 1", report().attempt);
+  const auto weights = folder.path() / "model/weights";
+  if (change == "a note is put beside them") {
+    REQUIRE(write_file_atomically(folder.path() / "model/note", "the best one"));
+  } else {
+    std::ofstream(weights) << "edited 1";
+    std::filesystem::last_write_time(weights, std::filesystem::last_write_time(weights) + 1s);
+  }
+  session->request_stop(SIGTERM);
+  loop.run(5min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::cancelled);
+  CHECK(model() == (change == "a note is put beside them" ? "of run 1" : "edited 1"));
+  CHECK(std::filesystem::exists(folder.path() / "model/note") == (change == "a note is put beside them"));
+  CHECK_THAT(story.text, Contains(fmt::format("model: what the training has put at {0}/model stays there, and what lay there before in "
+                                              "{0}/.model.trainstep/old: it was changed since",
+                                              folder.path().string())));
+}
+
+TEST_CASE_METHOD(Attempts, "a step that cannot write its own files leaves the model on the claim to the next attempt, and says what lies where") {
+  data_at_places(true);
+  put("of an earlier run", "earlier");
+  judged = result::lost_outputs({ErrorKind::internal, "cannot write /out/results.json: No space left on device"});
+  REQUIRE(attempt() == well);
+  CHECK(model() == "of run 1");
+  CHECK(problem == fmt::format("model: what the training has put at {0}/model stays there, and what lay there before in {0}/.model.trainstep/old",
+                               folder.path().string()));
+  judged.reset();
+  CHECK(attempt() == well);
+  CHECK(made == 1);
+  CHECK(problem.empty());
+  CHECK_FALSE(std::filesystem::exists(folder.path() / ".model.trainstep/old"));
+}
+
+TEST_CASE_METHOD(Attempts, "a place for the model that has become a file's is no fault of the program") {
+  after_training = [this] {
+    std::filesystem::remove_all(folder.path() / ".model.trainstep");
+    std::ofstream(folder.path() / ".model.trainstep") << "somebody's";
+  };
+  CHECK(attempt() == result::VerdictClass::system);
+  CHECK_THAT(outcome->verdict.message, Contains(".model.trainstep"));
+}
+
+TEST_CASE_METHOD(Attempts, "a step that fails by its program's fault takes its model back, though it was delivered") {
+  data_at_places(true);
+  put("of an earlier run", "earlier");
+  judged = result::lost_outputs({ErrorKind::input, "output accuracy: no value has this name"});
+  REQUIRE(attempt() == well);
+  CHECK(model() == "of an earlier run");
+  CHECK_THAT(story.text, Contains("is taken back, and is in "));
+  judged.reset();
+  CHECK(attempt() == well);
+  CHECK(model() == "of run 2");
 }
 
 TEST_CASE_METHOD(Attempts, "what an earlier run has put on the claim goes once the step has succeeded") {

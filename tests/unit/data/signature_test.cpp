@@ -112,6 +112,75 @@ TEST_CASE("a run takes nothing back that is not its own") {
   }
 }
 
+TEST_CASE("what somebody has edited in place is still the run's, but is not taken back") {
+  const bool file = GENERATE(true, false);
+  const std::string edit = GENERATE("its content", "a link in it");
+  if (file && edit == "a link in it") return;
+  CAPTURE(file, edit);
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  run(model, "earlier", file);
+  {
+    auto output = opened(model, "a");
+    write(file ? output.path() : output.path() / "weights", "of a");
+    if (!file) fs::create_symlink("weights", output.path() / "best");
+    REQUIRE(output.commit().has_value());
+  }
+  const auto weights = file ? model : model / "weights";
+  if (edit == "its content") {
+    write(weights, "mine");
+    fs::last_write_time(weights, fs::last_write_time(weights) + std::chrono::seconds(1));
+  } else {
+    fs::remove(model / "best");
+    fs::create_symlink("other", model / "best");
+  }
+  CHECK(signed_by(model, "a") == Signed::touched);
+  CHECK_FALSE(opened(model, "a").taken_back());
+  const auto taken = take_back(model, "a");
+  REQUIRE(taken.has_value());
+  CHECK_FALSE(*taken);
+  CHECK(model_at(model) == (edit == "its content" ? "mine" : "of a"));
+  CHECK(gave_way(OutputPlace::of(model)) == folder.path() / ".model.trainstep/old");
+}
+
+TEST_CASE("whoever only takes an output back says where it is, and keeps nobody away afterwards") {
+  const bool file = GENERATE(true, false);
+  const bool earlier = GENERATE(true, false);
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  if (earlier) run(model, "earlier", file);
+  run(model, "a", file);
+  const auto taken = take_back(model, "a");
+  REQUIRE((taken.has_value() && *taken));
+  CHECK(model_at((*taken)->where) == "of a");
+  CHECK((earlier ? model_at(model) == "of earlier" : !fs::exists(model)));
+  CHECK(lock_folder(folder.path() / ".model.trainstep", model).has_value());
+  CHECK(take_back(model, "a")->has_value() == false);
+}
+
+TEST_CASE("where a full disk does not let an output be taken back, everything is where it was") {
+  const TempDir folder;
+  const auto said = with_own_mounts([&]() -> std::string {
+    const auto disk = folder.path() / "disk";
+    fs::create_directories(disk);
+    if (::mount("none", disk.c_str(), "tmpfs", 0, "nr_inodes=60") != 0) return "no mount";
+    const auto model = disk / "model";
+    run(model, "earlier");
+    run(model, "a");
+    int files = 0;
+    while (std::ofstream(disk / std::to_string(files))) ++files;
+    for (int refused = 0; files > 0; ++refused) {
+      const auto taken = take_back(model, "a");
+      if (taken) return refused > 0 && *taken ? model_at(model) : "not refused";
+      if (taken.error().message.find("No space left") == std::string::npos) return taken.error().message;
+      if (model_at(model) != "of a" || signed_by(model, "a") != Signed::yes) return "moved: " + taken.error().message;
+      fs::remove(disk / std::to_string(--files));
+    }
+    return "refused for ever";
+  });
+  CHECK(said == "of earlier");
+}
+
 TEST_CASE("what is taken back is committed again, and the older one is in its place until then") {
   const TempDir folder;
   const auto model = folder.path() / "model";
