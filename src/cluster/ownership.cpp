@@ -7,6 +7,7 @@
 #include "cluster/job_data.h"
 #include "cluster/lease.h"
 #include "cluster/marks.h"
+#include "kinds/conditions.h"
 #include "kinds/object.h"
 
 namespace trainstep::cluster {
@@ -36,6 +37,12 @@ void for_each_metadata(Json& object, Take take) {
   for (auto& [key, types] : spec.items())
     if (key.ends_with("ReplicaSpecs") && types.is_object())
       for (auto& type : types) take(type["template"]["metadata"]);
+}
+
+// A step takes no success from a status that counts none, if it has seen no pod.
+bool is_no_success(const kinds::Judgement& judged) {
+  using enum kinds::Judgement::State;
+  return judged.state == failed || (judged.state == succeeded && judged.reason == kinds::uncounted);
 }
 
 }  // namespace
@@ -88,7 +95,7 @@ Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds:
   if (wanted == "never" || (wanted == "unfinished" && !outcome.empty())) return Existing::unwanted;
   if (!entry(object, "annotations", data_annotation).empty()) return Existing::emptied;
   if (has_lapsed(object, kind, plan.options.run_policy.active_deadline)) return Existing::lapsed;
-  if (!outcome.empty() && outcome != "succeeded" && kind.judge(object).state == kinds::Judgement::State::failed) return Existing::reported_failure;
+  if (!outcome.empty() && outcome != "succeeded" && is_no_success(kind.judge(object))) return Existing::reported_failure;
   const auto hash = entry(object, "annotations", kinds::spec_hash_annotation);
   if (!hash.empty() && has_data_elsewhere(object, plan)) return Existing::other_spec;
   if (hash != plan.spec_hash) return hash.empty() ? Existing::unknown_spec : Existing::other_spec;

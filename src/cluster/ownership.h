@@ -34,7 +34,7 @@ enum class Existing {
   ours,              // this very process made it; the answer was lost
   later_attempt,     // the same step's, and one that has begun after this one has made it or follows it: this one was lost, and has lived on
   earlier_attempt,   // the same step's: adopt it
-  reported_failure,  // the same step's, failed, and its pipeline knows: a retry trains anew
+  reported_failure,  // the same step's, failed (or its status counts no success), and its pipeline knows: a retry trains anew
   emptied,           // the same step's, finished, but what it delivered is there no more: it can only be trained anew
   lapsed,            // the same step's, kept for the next attempt, and ended because none came in time
   unwanted,          // the same step's, but job_options.reattach does not want it

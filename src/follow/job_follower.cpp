@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "follow/reasons.h"
+#include "kinds/conditions.h"
 
 namespace trainstep::follow {
 
@@ -59,6 +60,7 @@ void JobFollower::on(const JobSeen& seen, Time at) {
     m_judgement = seen.judgement;
     return conclude_when_settled(at);
   }
+  if (m_over && seen.judgement.state == State::succeeded && m_judgement.reason == kinds::uncounted) m_judgement = seen.judgement;
   if (m_over) return;  // the first final word counts
   if (seen.judgement.reason == being_deleted && !m_verdict) going(seen.judgement.message);
   const bool was_suspended = m_judgement.state == State::suspended;
@@ -263,7 +265,8 @@ void JobFollower::on(const TimerFired& fired, Time at) {
     case settle_over:
       if (m_judgement.state == State::failed && !first_to_fail() && await_taken()) return;
       m_ends_awaited = false;
-      if ((m_judgement.state == State::failed ? !first_to_fail() : primary_is_unseen()) && !std::exchange(m_listed_twice, true)) {
+      if ((m_judgement.state == State::failed ? !first_to_fail() : primary_is_unseen() || success_is_unproved()) &&
+          !std::exchange(m_listed_twice, true)) {
         m_listed = false;  // as it was then, perhaps by a server that is behind, and the watch is silent
         return look_again();
       }

@@ -33,7 +33,8 @@ struct JobRules {
 
 // Decides by these rules:
 //   the job's own status, as its kind judges it, is the only thing that makes a success or a failure; a pod's end never is – but where the status
-//   says both, the exit codes of the awaited members decide, and without them the end is unknown (system)
+//   says both, the exit codes of the awaited members decide, and without them the end is unknown (system); nor is it a success if it counts no pod
+//   that succeeded, and none of the primary was ever seen (system)
 //   limits: each phase has its own clock, which counts all time in it, also that before an earlier attempt's job was adopted; passing queued or
 //   scheduling is a lack of capacity, all others are time-outs
 //   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
@@ -180,6 +181,7 @@ class JobFollower : public Machine {
   [[nodiscard]] bool end_is_known(MemberIndex member) const;
   [[nodiscard]] bool ends_may_come() const;
   [[nodiscard]] bool primary_is_unseen() const;
+  [[nodiscard]] bool success_is_unproved() const;
   [[nodiscard]] bool logs_may_come() const;
   [[nodiscard]] std::set<MemberIndex> logs_without_end() const;
   void warn_of_logs_without_end();
@@ -217,6 +219,7 @@ class JobFollower : public Machine {
   // Of a job that was adopted, by the cluster's clock: when it was made and when it was found, and from when to when its primary's attempts ran.
   std::optional<Time> m_created, m_adopted;
   std::map<std::string, std::pair<Time, std::optional<Time>>> m_runs;
+  bool m_primary_seen = false;   // a pod of it was
   bool m_unheeded_told = false;  // that nobody cares for it yet
   bool m_listed = false;         // the pods, after the job's end
   bool m_looking = false;        // LookAgain was ordered

@@ -46,6 +46,7 @@ int failures_in(const ContainerView& container) {
 
 void JobFollower::on(const PodSeen& seen, Time at) {
   auto& slot = m_slots.at(seen.member);
+  m_primary_seen = m_primary_seen || m_rules.members[seen.member].primary;
   remember_runs(seen, at);
   if (slot.pod && slot.pod->uid != seen.pod.uid) {
     if (seen.pod.created < slot.pod->created) return look_at_left_pod(seen);

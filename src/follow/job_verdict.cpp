@@ -81,7 +81,7 @@ void JobFollower::conclude_when_settled(Time at) {
   }
   end_all_logs();
   if (logs_may_come()) return;
-  if (m_judgement.state == State::succeeded) warn_of_missing_log();
+  if (m_judgement.state == State::succeeded && !success_is_unproved()) warn_of_missing_log();
   decide(end_verdict(), at, m_gave_up);
 }
 
@@ -97,11 +97,23 @@ void JobFollower::warn_of_missing_log() {
 result::Verdict JobFollower::end_verdict() {
   const result::Verdict success{VerdictClass::succeeded, "", std::nullopt, false, 0};
   if (m_judgement.state != State::succeeded) return failure_verdict();
+  if (success_is_unproved())
+    return {
+        VerdictClass::system,
+        fmt::format("{} is told to have succeeded, but its status counts no pod that has, and none of its primary replica was seen: nothing has been "
+                    "trained, as far as can be known",
+                    m_job_rules.job),
+        std::nullopt, false, 0};
   if (m_judgement.reason != kinds::contradicted || awaited_have_succeeded()) return success;
   bool failed = false;
   for (MemberIndex i = 0; i < m_members.size(); ++i) failed = failed || (m_rules.members[i].awaited && m_members[i].life == Life::failed);
   m_judgement = {State::failed, "", "its status says that it has succeeded, and that it has failed"};
   return failed ? failure_verdict() : unexplained_failure();
+}
+
+// As of a job that is to make no pod (completions: 0).
+bool JobFollower::success_is_unproved() const {
+  return m_judgement.state == State::succeeded && m_judgement.reason == kinds::uncounted && !m_primary_seen;
 }
 
 bool JobFollower::end_is_known(MemberIndex member) const {
@@ -113,6 +125,7 @@ bool JobFollower::ends_may_come() const {
   if (!m_ends_awaited) return false;
   const bool failed = m_judgement.state == State::failed;
   if (failed && first_to_fail()) return false;
+  if (success_is_unproved()) return true;  // who has listed them may be behind
   // All pods that there are have been listed: of those that are gone nothing more will be heard.
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_slots[i].pod && !end_is_known(i) && (failed || m_rules.members[i].awaited || m_rules.members[i].primary)) return true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/conditions.h"
 
+#include <algorithm>
+
 #include "base/time.h"
 
 namespace trainstep::kinds {
@@ -9,6 +11,19 @@ namespace {
 std::string member(const Json& condition, std::string_view key) {
   const auto* value = trainstep::find(condition, key);
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+bool counts_one(const Json& counts) {
+  const auto* succeeded = counts.is_object() ? trainstep::find(counts, "succeeded") : nullptr;
+  return succeeded != nullptr && succeeded->is_number_integer() && *succeeded > 0;
+}
+
+// A Job counts all, the operators those of each type.
+bool counts_a_success(const Json& object) {
+  const auto* status = status_of(object);
+  if (status == nullptr || counts_one(*status)) return status != nullptr;
+  const auto* types = trainstep::find(*status, "replicaStatuses");
+  return types != nullptr && types->is_object() && std::any_of(types->begin(), types->end(), counts_one);
 }
 
 }  // namespace
@@ -36,9 +51,10 @@ const Json* true_condition(const Json& object, std::string_view type) {
 
 Judgement judged(Judgement::State state, const Json& condition) { return {state, member(condition, "reason"), member(condition, "message")}; }
 
-std::optional<Judgement> judge_end(const Json* success, const Json* failure) {
+std::optional<Judgement> judge_end(const Json& object, const Json* success, const Json* failure) {
   if (success == nullptr) return failure == nullptr ? std::nullopt : std::optional(judged(Judgement::State::failed, *failure));
   auto result = judged(Judgement::State::succeeded, *success);
+  if (!counts_a_success(object)) result.reason = uncounted;
   if (failure != nullptr) result.reason = contradicted;
   return result;
 }

@@ -20,8 +20,12 @@ Judgement judged(Judgement::State state, const Json& condition);
 // Reason of a judgement that no operator writes: its status says that the job has succeeded, and that it has failed. The exit codes of its pods tell.
 inline constexpr std::string_view contradicted = "SucceededAndFailed";
 
+// The same: its status says that the job has succeeded, and counts no pod that has, as where none was to be made. Whether one was there tell the
+// pods.
+inline constexpr std::string_view uncounted = "NoneCounted";
+
 // What a finished job's conditions say, each null if it is not true; neither: nothing.
-std::optional<Judgement> judge_end(const Json* success, const Json* failure);
+std::optional<Judgement> judge_end(const Json& object, const Json* success, const Json* failure);
 
 // Created, Running, Restarting, Suspended of both operators, for a job that is not finished.
 Judgement judge_unfinished(const Json& object);

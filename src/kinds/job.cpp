@@ -88,7 +88,7 @@ Judgement judge(const Json& object) {
     const auto* condition = true_condition(object, last);
     return condition != nullptr ? condition : true_condition(object, before);
   };
-  if (const auto end = judge_end(either("Complete", "SuccessCriteriaMet"), either("Failed", "FailureTarget"))) return *end;
+  if (const auto end = judge_end(object, either("Complete", "SuccessCriteriaMet"), either("Failed", "FailureTarget"))) return *end;
   if (const auto* condition = true_condition(object, "Suspended")) return judged(suspended, *condition);
   const auto* status = status_of(object);
   if (status == nullptr || status->empty()) return {};

@@ -30,7 +30,7 @@ Judgement judge_v2beta1(const Json& object) {
   const bool over = status != nullptr && trainstep::find(*status, "completionTime") != nullptr;
   const auto* success = true_condition(object, "Succeeded");
   const auto* failure = true_condition(object, "Failed");
-  if (const auto end = over ? judge_end(success, failure) : std::nullopt) return *end;
+  if (const auto end = over ? judge_end(object, success, failure) : std::nullopt) return *end;
   if (success != nullptr) return judged(running, *success);
   if (failure != nullptr) return judged(restarting, *failure);
   return judge_unfinished(object);

@@ -58,6 +58,14 @@ Result<void> check_template(const Json& parent, const std::string& place) {
   return check_pod(*pod, place + "template.");
 }
 
+// The controller of a job that is to have no pods calls it complete at once.
+Result<void> check_counts(const Json& parent, const std::string& place) {
+  for (const auto* key : {"completions", "parallelism", "replicas"})
+    if (const auto* count = trainstep::find(parent, key); count != nullptr && count->is_number() && *count < 1)
+      return made(place + key, "at least 1", *count);
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_patched(const Json& object) {
@@ -66,6 +74,7 @@ Result<void> check_patched(const Json& object) {
   ASSIGN(const auto* spec, object_in(object, "spec", ""));
   if (spec == nullptr) return {};
   TRY(check_template(*spec, "spec."));
+  TRY(check_counts(*spec, "spec."));
   for (const auto& [key, types] : spec->items()) {
     if (!key.ends_with("ReplicaSpecs") || types.is_null()) continue;
     if (!types.is_object()) return made("spec." + key, "an object", types);
@@ -73,6 +82,7 @@ Result<void> check_patched(const Json& object) {
       const auto place = fmt::format("spec.{}.{}", key, type);
       if (!replica.is_object()) return made(place, "an object", replica);
       TRY(check_template(replica, place + "."));
+      TRY(check_counts(replica, place + "."));
     }
   }
   return {};

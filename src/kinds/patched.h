@@ -8,7 +8,8 @@
 namespace trainstep::kinds {
 
 // Whether the object still has the form in which labels, annotations and owners can be set, and its pods be found: metadata and spec are objects,
-// labels and annotations are objects of texts, the same of every pod template, whose containers are lists of objects. What is absent or null is let
+// labels and annotations are objects of texts, the same of every pod template, whose containers are lists of objects – and whether there are to be
+// any pods. What is absent or null is let
 // be: the API server knows what it needs. Error (input): the first that is not, by its place.
 Result<void> check_patched(const Json& object);
 

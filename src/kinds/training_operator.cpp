@@ -51,7 +51,7 @@ Result<std::string> v1_restart_policy(const plan::Plan& plan) {
 }
 
 Judgement judge_v1(const Json& object) {
-  const auto end = judge_end(true_condition(object, "Succeeded"), true_condition(object, "Failed"));
+  const auto end = judge_end(object, true_condition(object, "Succeeded"), true_condition(object, "Failed"));
   return end ? *end : judge_unfinished(object);
 }
 

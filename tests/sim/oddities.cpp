@@ -87,8 +87,12 @@ void make_strange(Json& job, Random random, bool both) {
   auto& status = job["status"];
   if (status.contains("startTime"))
     status["startTime"] = to_rfc3339(Time{std::chrono::seconds(seconds_of(text_at(status, {"startTime"})) - random.between(0, 600))});
-  if (random.chance(0.5))
-    for (const auto* count : {"active", "ready", "succeeded", "failed", "terminating", "replicaStatuses"}) status.erase(count);
+  if (random.chance(0.5)) {  // all but those that have succeeded: without them a success is none
+    for (const auto* count : {"active", "ready", "failed", "terminating"}) status.erase(count);
+    if (status.contains("replicaStatuses"))
+      for (auto& type : status["replicaStatuses"])
+        for (const auto* count : {"active", "failed"}) type.erase(count);
+  }
   if (!status.contains("conditions")) return;
   std::vector<Json> conditions;
   for (const auto& condition : std::as_const(status)["conditions"]) {

@@ -125,6 +125,10 @@ TEST_CASE("whose an existing job is") {
   CHECK(judge(with_condition(earlier, "Succeeded")) == Existing::earlier_attempt);  // a step that died after the end only collects
   CHECK(judge(with_condition(earlier, "Failed")) == Existing::earlier_attempt);     // nobody was told yet
   CHECK(judge(outcome(with_condition(earlier, "Failed"), "user")) == Existing::reported_failure);
+  CHECK(judge(outcome(with_condition(earlier, "Succeeded"), "system")) == Existing::reported_failure);  // its status counts no success
+  auto counted = outcome(with_condition(earlier, "Succeeded"), "system");                               // what it delivered could not be had
+  counted["status"]["replicaStatuses"] = {{"Master", {{"succeeded", 1}}}};
+  CHECK(judge(counted) == Existing::earlier_attempt);
   CHECK(judge(outcome(with_condition(other_spec, "Failed"), "user")) == Existing::reported_failure);  // tried again with other inputs
   CHECK(judge(outcome(with_condition(earlier, "Succeeded"), "succeeded")) == Existing::earlier_attempt);
   CHECK(judge(outcome(with_condition(earlier, "Running"), "timeout")) == Existing::earlier_attempt);

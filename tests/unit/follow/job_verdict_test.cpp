@@ -25,6 +25,58 @@ TEST_CASE("the job's own success is success, once its primary's end and log have
   CHECK_FALSE(story.removed());
 }
 
+TEST_CASE("a job that is told to have succeeded without any pod is no success") {
+  Story story(single());
+  story.found();
+  story.job(Judged::succeeded, std::string(kinds::uncounted));
+  CHECK_FALSE(story.verdict());  // whoever has listed the pods may be behind
+  story.pass(5s);
+  CHECK(story.all<LookAgain>().size() == 2);
+  REQUIRE(story.verdict());
+  check(*story.verdict(), VerdictClass::system, 3, "none of its primary replica was seen");
+  CHECK_FALSE(story.said("no pod of it is left"));
+}
+
+TEST_CASE("a success is one if a pod of the primary was seen, or the status counts one that succeeded") {
+  SECTION("the pod was seen before it went") {
+    Story story(single());
+    story.all_run();
+    story.gone(0);
+    story.job(Judged::succeeded, std::string(kinds::uncounted));
+    story.logs_complete();
+    REQUIRE(story.verdict());
+    check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
+  }
+  SECTION("a list that was behind did not hold it") {
+    Story story(single());
+    story.found();
+    story.job(Judged::succeeded, std::string(kinds::uncounted));
+    story.pod(0, succeeded());
+    story.logs_complete();
+    REQUIRE(story.verdict());
+    check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
+  }
+  SECTION("the pods had gone when the job was found, or are counted after the first word") {
+    Story story(single());
+    story.found(true);
+    if (GENERATE(true, false)) story.job(Judged::succeeded, std::string(kinds::uncounted));
+    story.job(Judged::succeeded, "CompletionsReached");
+    story.pass(5s);
+    REQUIRE(story.verdict());
+    check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
+    CHECK(story.said("no pod of it is left"));
+  }
+  SECTION("a worker's pod is none of the primary") {
+    Story story(gang(1));
+    story.found();
+    story.pod(1, succeeded());
+    story.job(Judged::succeeded, std::string(kinds::uncounted));
+    story.pass(5s);
+    REQUIRE(story.verdict());
+    check(*story.verdict(), VerdictClass::system, 3, "none of its primary replica was seen");
+  }
+}
+
 TEST_CASE("a pod's success is not the job's") {
   Story story(single());
   story.all_run();

@@ -77,6 +77,29 @@ TEST_CASE("of several conditions of one type the one that changed last counts, w
   CHECK(find("TF").judge({{"status", {{"conditions", {without, with}}}}}).state == State::failed);
 }
 
+TEST_CASE("a status that tells a success and counts no pod that succeeded says so") {
+  const auto reason = [](const std::string& kind, const std::string& version, const std::string& type, const std::string& more) {
+    Json object = {{"apiVersion", version}, {"status", Json::parse(conditions(kind, {type}, more))}};
+    const auto judged = find(kind).judge(object);
+    CHECK(judged.state == State::succeeded);
+    return judged.reason;
+  };
+  for (const auto* none : {"", R"("succeeded": 0)", R"("succeeded": null)", R"("failed": 1)"}) {
+    CAPTURE(none);
+    CHECK(reason("Job", "batch/v1", "Complete", none) == uncounted);
+    CHECK(reason("Job", "batch/v1", "SuccessCriteriaMet", none) == uncounted);
+  }
+  CHECK(reason("Job", "batch/v1", "Complete", R"("succeeded": 2)") == "JobComplete");
+  for (const auto& [kind, version] : {std::pair{"PyTorch", "kubeflow.org/v1"}, {"TF", "kubeflow.org/v1"}, {"MPI", "kubeflow.org/v2beta1"}}) {
+    CAPTURE(kind);
+    const std::string ended = R"("completionTime": "2026-11-21T08:15:00Z")";
+    for (const auto* none : {"", R"(, "replicaStatuses": null)", R"(, "replicaStatuses": {"Master": {"active": 1}, "Worker": 3})"})
+      CHECK(reason(kind, version, "Succeeded", ended + none) == uncounted);
+    CHECK(reason(kind, version, "Succeeded", ended + R"(, "replicaStatuses": {"Worker": {}, "Master": {"succeeded": 1}})") ==
+          kind + std::string("Succeeded"));
+  }
+}
+
 TEST_CASE("a status that says both ends is no word of success, whoever has written it") {
   const std::string over = R"("completionTime": "2026-11-21T08:15:30Z")";
   check(
@@ -100,7 +123,7 @@ TEST_CASE("the v1 operator's conditions") {
               {"suspended", list({"Created", "Running=False", "Suspended"}), State::suspended, "XSuspended"},
               {"resumed, not yet running", list({"Created", "Running=False", "Suspended=False"}), State::pending},
               {"resumed and running", list({"Created", "Suspended=False", "Running"}), State::running},
-              {"succeeded", list({"Created", "Running=False", "Succeeded"}), State::succeeded, "XSucceeded"},
+              {"succeeded", list({"Created", "Running=False", "Succeeded"}), State::succeeded, std::string(kinds::uncounted)},
               {"failed", list({"Created", "Running=False", "Failed"}), State::failed, "XFailed"},
               {"failed without a completionTime (ExitCode)", list({"Created", "Failed"}), State::failed},
               {"succeeded, then failed in the same pass", list({"Created", "Running=False", "Succeeded", "Failed"}), State::succeeded,
@@ -122,7 +145,8 @@ TEST_CASE("mpi-operator's conditions: final with a completionTime only") {
           {"accepted", list({"Created"}), State::pending},
           {"running", list({"Created", "Running"}), State::running},
           {"suspended", list({"Created", "Running=False", "Suspended"}), State::suspended},
-          {"succeeded", list({"Created", "Running=False", "Succeeded"}, over), State::succeeded, "MPIJobSucceeded"},
+          {"succeeded", list({"Created", "Running=False", "Succeeded"}, over + R"(, "replicaStatuses": {"Launcher": {"succeeded": 1}})"),
+           State::succeeded, "MPIJobSucceeded"},
           {"succeeded, but the status is not complete", list({"Created", "Running=False", "Succeeded"}), State::running},
           {"failed", list({"Created", "Running=False", "Failed"}, over), State::failed, "MPIJobFailed"},
           {"a worker evicted: the launcher may still succeed", list({"Created", "Running=False", "Failed"}), State::restarting},

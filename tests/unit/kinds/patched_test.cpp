@@ -40,6 +40,14 @@ TEST_CASE("a patch that takes a manifest its form is refused by the place") {
            {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": null}])", "may not be changed, the job is found by it"},
            {"Job", R"({"spec": {"template": {"metadata": {"labels": null}}}})", "may not be changed, the job is found by it"},
            {"Job", R"({"metadata": {"annotations": {"note": "x"}}, "spec": {"template": {"metadata": {"labels": {"team": "x"}}}}})", ""},
+           {"Job", R"({"spec": {"completions": 0}})", "job_options.patch: spec.completions must be at least 1, the patch makes it 0"},
+           {"Job", R"({"spec": {"parallelism": 0}})", "spec.parallelism must be at least 1"},
+           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 0}}}})",
+            "spec.pytorchReplicaSpecs.Worker.replicas must be at least 1"},
+           {"MPI", R"({"spec": {"mpiReplicaSpecs": {"Launcher": {"replicas": 0}}}})", "spec.mpiReplicaSpecs.Launcher.replicas must be at least 1"},
+           {"TF", R"([{"op": "replace", "path": "/spec/tfReplicaSpecs/Chief/replicas", "value": 0}])",
+            "spec.tfReplicaSpecs.Chief.replicas must be at least 1"},
+           {"Job", R"({"spec": {"completions": 1, "parallelism": null}})", ""},
        }) {
     CAPTURE(row.kind, row.patch);
     auto plan = example(row.kind, row.kind == std::string("Job") ? 1 : 2);
