@@ -132,7 +132,7 @@ void ClusterBackend::go_on_with_found() {
 
 // Whether what was refused may be granted later: a server that cannot be reached is waited for, one that answers only for so long.
 bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
-  if (problem.status == 0 && problem.error.kind == ErrorKind::cancelled) return false;  // nobody waits for a plug-in's token
+  if (kube::lacks_token(problem)) return !m_removal_ends.passed();
   if (problem.status == 0) m_removal_ends.set(removal_patience);
   const bool momentary = kube::is_of_the_moment(problem, m_plan.job_name) && tries <= most_moments;
   const bool later = momentary || problem.status == 0 || problem.status == 401 || kube::retryable(problem);
@@ -191,7 +191,7 @@ void ClusterBackend::left_to_follower(std::string_view why) {
 }
 
 void ClusterBackend::removal_fails(const kube::ApiError& problem) {
-  if (problem.status == 0) m_removal_ends.set(removal_patience);
+  if (problem.status == 0 && !kube::lacks_token(problem)) m_removal_ends.set(removal_patience);
   if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
   if (!std::exchange(m_refusal_told, true)) tell(fmt::format("{}; trying again", problem.error.message));
 }

@@ -97,7 +97,7 @@ void Removal::answered(const kube::Answer& answer, bool versioned) {
   if (!answer) {
     const auto& problem = answer.error();
     if (kube::tells_absent(problem, m_order.path.name)) return finish(End::gone);
-    m_lost = m_lost || problem.status == 0;
+    m_lost = m_lost || (problem.status == 0 && !kube::lacks_token(problem));
     if (problem.status != 409 || !versioned) return refused(problem);
     ++m_conflicts;
     m_conflict = true;
@@ -120,10 +120,11 @@ void Removal::refused(const kube::ApiError& problem) {
 // Whatever else is answered – a proxy's 400 or 410, a method that is not allowed – need not come from the API server, nor be its last word. A server
 // that is there again has its time anew.
 bool Removal::may_help(const kube::ApiError& problem) {
+  if (kube::lacks_token(problem)) return !m_late;
   if (problem.status == 0) {
     if (m_order.silence && !m_silence_ends) m_silence_ends.emplace(m_client.loop()).set(*m_order.silence);
     limit_tries();
-    const bool final = problem.error.kind == ErrorKind::internal || problem.error.kind == ErrorKind::cancelled;  // ours, no server's
+    const bool final = problem.error.kind == ErrorKind::internal;  // ours, no server's
     return !final && !(m_silence_ends && m_silence_ends->passed());
   }
   m_silence_ends.reset();

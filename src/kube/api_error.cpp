@@ -90,6 +90,8 @@ bool retryable(const ApiError& error) {
   return error.status == 408 || error.status == 429 || (error.status >= 500 && error.status != 501 && error.status != 505);
 }
 
+bool lacks_token(const ApiError& error) { return error.status == 0 && error.error.kind == ErrorKind::cancelled; }
+
 bool says_nothing(const ApiError& error) {
   return !error.is_status && error.status >= 300 && error.status < 500 && error.status != 401 && error.status != 413 && !retryable(error);
 }

@@ -28,6 +28,9 @@ using Answer = tl::expected<Json, ApiError>;
 // they start) but 501 and 505, and admission that has not come to a judgement, as of a quota whose count two have written at once; no other.
 bool retryable(const ApiError& error);
 
+// The request was not sent, as the exec plug-in gave no token to who is in a hurry (TokenSource::hurry): no server's word nor silence. The next may.
+bool lacks_token(const ApiError& error);
+
 // Whether a request about this object, which the API server has not carried out, may only have come at a bad moment: 409 of another writer, 403 of an
 // authorizer that has just been started, a 404 that is not the object's.
 bool is_of_the_moment(const ApiError& error, std::string_view name);

@@ -20,7 +20,7 @@ class ExecToken : public SlowTokenSource {
       : m_plugin(std::move(plugin)), m_base(std::move(endpoint)), m_limit(limit) {}
 
   bool ready(Time now) override {
-    if (fresh(now) || (m_failure && (m_hurried || lately(m_failure->since, now)))) return true;
+    if (fresh(now) || (m_failure && lately(m_failure->since, now))) return true;
     if (!m_run) m_run = std::make_unique<PluginRun>(m_plugin, m_limit);
     if (auto printed = m_run->look()) {
       ended(std::move(*printed), now);

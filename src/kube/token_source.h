@@ -16,8 +16,8 @@ class SlowTokenSource : public TokenSource {
  public:
   // Whether token() answers at once. False: it is at work; ask again soon.
   virtual bool ready(Time now) = 0;
-  // Somebody wants an end, for which a token may still be needed: what is at work is given up, another try gets 10 s, and its failure is final
-  // (cancelled).
+  // Somebody wants an end, for which a token may still be needed: what is at work is given up, further tries get 10 s each, and their failure
+  // (cancelled) is told to who asks: nothing waits for the next one of its own accord.
   virtual void hurry() {}
 };
 bool token_ready(TokenSource& source, Time now);

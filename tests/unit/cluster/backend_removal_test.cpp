@@ -516,3 +516,22 @@ TEST_CASE_METHOD(Ended, "where no Workflow owns the job, a step that is retried 
   CHECK(owners[0]["uid"] == "w");  // whoever else owns it
   CHECK(patches[0]["metadata"]["labels"]["trainstep.dev/run"] == plan.run_id);
 }
+
+TEST_CASE_METHOD(Removal, "a cancel tries for 25 s while the exec plug-in gives no token, which is told once") {
+  const bool again = GENERATE(true, false);
+  int troubles = 0;
+  meanwhile = [&] {
+    h.client->on_trouble([&](const std::string& reason) { troubles += reason.empty() ? 0 : 1; });
+    h.tokens->problem = Error{ErrorKind::cancelled, "the exec plug-in ended with exit code 1"};
+    if (again) h.loop.after(3s, [this] { h.tokens->problem.reset(); });
+  };
+  answers = {ok(job("u", "5")), ok(job("u", "5"))};
+  remove(true);
+  CHECK(troubles == 1);
+  CHECK(gone == (again ? 1 : 0));
+  if (again) return;
+  CHECK(asked.empty());
+  REQUIRE(failed);
+  CHECK(failed_at - begun >= 24s);
+  CHECK(failed_at - begun <= 32s);
+}

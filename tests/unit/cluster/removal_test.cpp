@@ -202,3 +202,26 @@ TEST_CASE_METHOD(Deleted, "who may not look trusts the DELETE that was taken") {
   REQUIRE(ended->problem);
   CHECK(ended->problem->error.kind == ErrorKind::denied);
 }
+
+TEST_CASE_METHOD(Deleted, "while a plug-in gives no token the DELETE is tried for the patience, and goes out once there is one") {
+  const Error none{ErrorKind::cancelled, "the exec plug-in ended with exit code 1"};
+  h.tokens->problem = none;
+  SECTION("it works again") {
+    h.loop.after(3s, [this] { h.tokens->problem.reset(); });
+    looks = [this] { return sent.empty() ? ok(object()) : absent("train-1"); };
+    run(5min);
+    REQUIRE(ended);
+    CHECK(ended->end == Removal::End::gone);
+    CHECK(sent.size() == 1);
+  }
+  SECTION("it does not") {
+    run(5min);
+    REQUIRE(ended);
+    CHECK(ended->end == Removal::End::failed);
+    REQUIRE(ended->problem);
+    CHECK(ended->problem->error.message.find("exit code 1") != std::string::npos);
+    CHECK(ended_at - begun >= 30s);
+    CHECK(ended_at - begun < 40s);
+    CHECK(sent.empty());
+  }
+}
