@@ -157,6 +157,7 @@ void JobFollower::on(const StopRequested& request, Time at) {
   m_hurried = true;
   if (m_last_lines) return finish();
   if (m_verdict) {
+    if (m_keeping) return;  // its deadline is under way, for some seconds of the grace; without it nobody would end the job
     // Argo sends SIGTERM again and again, which is no sign of impatience.
     if (request.signal == SIGINT || m_job_rules.at_shell) end_now();
     return;

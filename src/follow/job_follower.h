@@ -43,7 +43,7 @@ struct JobRules {
 //   pod is left running
 //   cancel: RemoveJob before anything else; eviction with a next attempt that may come: the job is left to it, for a while (interrupted)
 //   any other removal: a job that another attempt of the step has taken up is left to it (interrupted)
-//   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known
+//   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known; it does not end the keeping
 //   nothing is said of a job that is not known: what became of it is told by who has seen it
 //   looking on: no order but those for logs and events is ever given, whatever happens
 //   programs that are ended, but not by a cancel, are heard to the end of their grace

@@ -96,6 +96,29 @@ TEST_CASE("a second SIGINT, and at a shell any second signal, ends the waiting f
   }
 }
 
+TEST_CASE("no second signal ends the keeping of a job, which would have no end without its deadline") {
+  Story story(single());
+  story.all_run();
+  story.event(EvictionSeen{"this step's pod is deleted", true});
+  story.event(StopRequested{SIGTERM});
+  for (const int signal : {SIGINT, SIGTERM, SIGINT}) story.event(StopRequested{signal});
+  CHECK_FALSE(story.verdict());
+  SECTION("it is kept") {
+    story.event(JobKept{});
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == 75);
+  }
+  SECTION("it cannot be, and is deleted: that may be cut short, which is said") {
+    story.event(BackendFailed{{ErrorKind::unavailable, "no answer"}});
+    CHECK(story.removed());
+    CHECK_FALSE(story.verdict());
+    story.event(StopRequested{SIGINT});
+    REQUIRE(story.verdict());
+    CHECK(exit_code(*story.verdict()) == 143);
+    CHECK(story.said("the job may still be there"));
+  }
+}
+
 TEST_CASE("with cleanup: never a job is left by everything but a cancel") {
   auto job = job_rules();
   job.never_removed = true;
