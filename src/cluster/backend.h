@@ -115,6 +115,7 @@ class ClusterBackend : public run::Backend {
   void try_to_find(int tries);
   void found(std::optional<JobSearch::Found> job);
   [[nodiscard]] bool is_another_steps(const Json& job) const;
+  [[nodiscard]] bool create_is_out() const;
   [[nodiscard]] bool create_may_come() const;
   void go_on_with_found();
   [[nodiscard]] Duration time_left() const;
@@ -157,6 +158,7 @@ class ClusterBackend : public run::Backend {
   void removal_fails(const kube::ApiError& problem);
   void removal_ended(Removal::Outcome outcome);
   void removed();
+  void job_has_gone();
   void remove_when_settled(std::function<void(std::string)> done);
   void remove_to_the_end(bool taken, std::function<void(std::string)> done);
   [[nodiscard]] bool leaves_claim() const;
@@ -173,6 +175,7 @@ class ClusterBackend : public run::Backend {
 
   // How often it is tried to take away the deadline of a job that is followed already: at most 60 times in the hour that it has.
   static constexpr Duration next_lift{60'000};
+  static constexpr std::string_view may_appear = "a create was not answered: a job of this run may still appear";
   static constexpr std::string_view is_followed = "another attempt of this step follows the job: it is left as it is";
 
   kube::Client& m_client;
@@ -217,6 +220,9 @@ class ClusterBackend : public run::Backend {
   std::unique_ptr<Lease> m_lease;
   std::string m_lease_problem;                       // of the last try to give it a deadline
   Loop::TimerId m_keep_timer = 0, m_lift_timer = 0;  // the end of the keeping, or of all; the next try to lift
+  bool m_created_once = false;                       // one create at most was sent …
+  bool m_create_seen = false;                        // … and this is what it has made
+  bool m_deleted = false;                            // the server has taken a DELETE of the verdict
   bool m_looked_at_last = false;                     // for the job of such a create, after that
   Deadline m_settled;                                // by then a create whose answer is lost has taken effect or never will
   std::optional<Time> m_started, m_ends_since, m_dies_at;

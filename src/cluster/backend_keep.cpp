@@ -172,8 +172,8 @@ void ClusterBackend::cannot_keep(std::string why) {
   if (m_facts.retry == Retry::follows) {
     if (m_submitted)
       tell(fmt::format("the job has no deadline: {}", why));
-    else if (m_settled.is_set() && !m_settled.passed())
-      tell("a create was not answered: a job of this run may still appear, without a deadline");
+    else if (create_is_out())
+      tell(fmt::format("{}, without a deadline", may_appear));
     return kept();
   }
   m_keep_wanted = false;
@@ -187,6 +187,7 @@ void ClusterBackend::out_of_time() {
   m_removal.reset();
   m_search.reset();
   m_client.loop().cancel(m_timer);
+  if (m_deleted) return job_has_gone();
   emit(follow::BackendFailed{{ErrorKind::unavailable, "the API server has not taken its deletion in the time that was left"}});
 }
 

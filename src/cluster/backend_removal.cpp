@@ -58,6 +58,7 @@ void ClusterBackend::try_to_find(int tries) {
   if (m_submission) {
     served = m_submission->served();
     if (const auto unsettled = m_submission->unsettled(); unsettled > Duration(0)) m_settled.set(unsettled);
+    m_created_once = m_submission->created_once();
     m_resource = m_submission->resource();
     m_submission.reset();
   }
@@ -78,11 +79,11 @@ void ClusterBackend::try_to_find(int tries) {
   });
 }
 
+// It has no answer, and nothing shows what has become of it.
+bool ClusterBackend::create_is_out() const { return m_settled.is_set() && !m_settled.passed() && !m_create_seen; }
+
 // A step's pod has less time than a create may take in the worst case.
-bool ClusterBackend::create_may_come() const {
-  const bool settled = !m_settled.is_set() || m_settled.passed();
-  return !settled && (m_facts.pod.empty() || !m_removal_ends.passed());
-}
+bool ClusterBackend::create_may_come() const { return create_is_out() && (m_facts.pod.empty() || !m_removal_ends.passed()); }
 
 // A job of this run's id, but of other inputs: no attempt of this step has made it, unless it is our own Workflow's. One that says nothing of its
 // inputs may have been made by our create, and have lost our marks on the way.
@@ -106,6 +107,8 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     m_submitted = Submitted{job->resource, std::move(job->object), true};
     m_resource = job->resource;
     m_uid = uid_of(m_submitted->object);
+    m_create_seen = m_created_once && text(at(metadata_of(m_submitted->object), "annotations"), attempt_annotation) == m_attempt;
+    m_deleted = false;
     know_follower(m_submitted->object);
     look_at_keeping(m_submitted->object);
     return go_on_with_found();
@@ -115,12 +118,8 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     return;
   }
   if (m_keep_wanted) return kept();
-  if (m_settled.is_set() && !m_settled.passed())
-    tell("a create was not answered: a job of this run may still appear");
-  else if (m_uid.empty() && !m_plan.fresh_run)
-    tell("there is no job of this run");
-  m_gone = true;
-  emit(follow::JobGone{});
+  if (!create_is_out() && m_uid.empty() && !m_plan.fresh_run) tell("there is no job of this run");
+  job_has_gone();
 }
 
 void ClusterBackend::go_on_with_found() {
@@ -207,16 +206,22 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
     return spared(outcome.last);
   }
   if (outcome.end == Removal::End::taken) tell("the job is deleted");
+  m_deleted = m_deleted || outcome.end == Removal::End::taken;
   removed();
 }
 
 // A create whose answer was lost may come after the DELETE: then one look is the last, when that is past.
 void ClusterBackend::removed() {
   const bool in_time = m_facts.pod.empty() || !m_removal_ends.passed();
-  if (create_may_come() || (m_settled.is_set() && in_time && !std::exchange(m_looked_at_last, true))) {
+  if (create_may_come() || (m_settled.is_set() && !m_create_seen && in_time && !std::exchange(m_looked_at_last, true))) {
     m_timer = m_client.loop().after(look_for_create, [this] { try_to_find(1); });
     return;
   }
+  job_has_gone();
+}
+
+void ClusterBackend::job_has_gone() {
+  if (create_is_out()) tell(std::string(may_appear));
   m_gone = true;
   emit(follow::JobGone{});
 }

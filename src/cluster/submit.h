@@ -49,6 +49,8 @@ class Submission {
   [[nodiscard]] bool creating() const { return m_creating; }
   // So long from now on a create whose answer was lost, or that is under way, may still take effect; zero: none may.
   [[nodiscard]] Duration unsettled() const;
+  // One create at most has been sent: once the job that it has made was seen, none comes.
+  [[nodiscard]] bool created_once() const { return m_creates <= 1; }
   // It has failed because our own pod is gone: the job is the next attempt's to make.
   [[nodiscard]] bool is_replaced() const { return m_replaced; }
   // Known once discovery has found it.

@@ -32,6 +32,7 @@ struct Cancelled : FakeStore {
   Duration pod_lives = 4s;
   std::function<void()> pod_writes = [] {};                                    // in its last second
   std::function<std::optional<Reply>()> create = [] { return std::nullopt; };  // the answer to one that makes nothing
+  Duration takes_effect{};                                                     // so late, and without an answer
   std::function<void()> marked = [] {};                                        // a PATCH has come, which is never answered
   std::function<void()> end = [this] { stop(); };
   Reply own_pod = test::own_pod();
@@ -70,6 +71,10 @@ struct Cancelled : FakeStore {
       if (asked.query("dryRun").empty()) {
         last_create = loop.now();
         if (const auto reply = create()) return *reply;
+        if (takes_effect > Duration(0)) {
+          loop.after(takes_effect, [this, made] { job = made; });
+          return Reply::silent();
+        }
         job = made;
       }
       return Reply::text(to_text(made), 201);
@@ -260,4 +265,34 @@ TEST_CASE_METHOD(Cancelled, "that a create without an answer may still make a jo
   REQUIRE(ended);
   CHECK(*ended - stopped < 10s);
   CHECK_THAT(story.text, Contains("a create was not answered: a job of this run may still appear"));
+}
+
+TEST_CASE_METHOD(Cancelled, "a job that its create has made late is deleted, and nothing else is said of it") {
+  options.pod.name = "step-1";
+  options.pod.name_space = "team";
+  own_pod = Reply::text(to_text(Json{
+      {"metadata", {{"name", "step-1"}, {"uid", "p-1"}}}, {"spec", {{"terminationGracePeriodSeconds", 30}}}, {"status", {{"phase", "Running"}}}}));
+  has_data = false;
+  takes_effect = 6s;
+  const bool once = GENERATE(true, false);
+  int creates = 0;
+  create = [&]() -> std::optional<Reply> {
+    if (once || ++creates > 1) return std::nullopt;
+    return Reply::text("<html>gateway time-out</html>", 504);
+  };
+  test::Told story;
+  std::optional<Time> ended;
+  session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&story});
+  session->begin([&](const Session::Done&) { ended = loop.now(); });
+  loop.run(2s);
+  stop();
+  loop.run(1h);
+  REQUIRE(ended);
+  CAPTURE(story.text);
+  CHECK_FALSE(job);
+  CHECK_THAT(story.text, Contains("the job is deleted"));
+  CHECK_THAT(story.text, !Contains("may still be there"));
+  // Of two creates the other one may come as well.
+  CHECK((*ended - stopped < 20s) == once);
+  CHECK((story.text.find("a job of this run may still appear") == std::string::npos) == once);
 }
