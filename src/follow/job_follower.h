@@ -84,6 +84,7 @@ class JobFollower : public Machine {
     std::optional<Pending> pending;           // why the pod does not run
     PodTrouble trouble;                       // the same, as its events tell it
     bool going_told = false;                  // that the pod is deleted, and does not end
+    std::set<std::string> replaced;           // uids of pods that a newer one has taken the place of
     std::map<std::string, std::string> left;  // by the pod's uid: attempts in pods that go, while a newer one is there; their logs are read on
     std::string earlier_attempt;
     std::optional<MemberState> earlier;  // the last attempt that failed and was replaced by a newer one
@@ -141,6 +142,7 @@ class JobFollower : public Machine {
   void count_failures(MemberIndex member);
   void replaced(MemberIndex member);
   void go_back_to_metrics(MemberIndex member);
+  static bool is_older(const kinds::PodView& pod, const Slot& slot);
   void leave_pod(MemberIndex member, bool gone);
   void look_at_left_pod(const PodSeen& seen);
   void end_left_log(MemberIndex member, const std::string& uid, bool gone);

@@ -49,7 +49,7 @@ void JobFollower::on(const PodSeen& seen, Time at) {
   m_primary_seen = m_primary_seen || m_rules.members[seen.member].primary;
   remember_runs(seen, at);
   if (slot.pod && slot.pod->uid != seen.pod.uid) {
-    if (seen.pod.created < slot.pod->created) return look_at_left_pod(seen);
+    if (is_older(seen.pod, slot)) return look_at_left_pod(seen);
     leave_pod(seen.member, seen.pod.name == slot.pod->name);
   }
   slot.pod = std::make_unique<kinds::PodView>(seen.pod);
@@ -92,10 +92,21 @@ void JobFollower::on(const PodGone& gone, Time at) {
   evaluate(at);
 }
 
+// Times are in whole seconds: of two pods of one second, the older is the one that goes, then the one that has ended, then the one that was seen
+// first.
+bool JobFollower::is_older(const kinds::PodView& pod, const Slot& slot) {
+  const auto& newest = *slot.pod;
+  if (pod.created != newest.created) return pod.created < newest.created;
+  if (slot.replaced.contains(pod.uid)) return true;
+  if (pod.deleting != newest.deleting) return pod.deleting;
+  return pod.over() && !newest.over();
+}
+
 // What was said of it is kept; what comes next is another pod's. A program that is being stopped writes on for as long as its grace, while the pod
 // that takes its place is there already (a Job's podReplacementPolicy: TerminatingOrFailed).
 void JobFollower::leave_pod(MemberIndex member, bool gone) {
   auto& slot = m_slots[member];
+  slot.replaced.insert(slot.pod->uid);
   if (slot.began && !slot.ended && !gone)
     slot.left[slot.pod->uid] = slot.attempt;
   else

@@ -281,3 +281,50 @@ TEST_CASE("the events of a thousand replicas cost little", "[native]") {
   CHECK(story.all<FollowLog>().size() == 1);
   CHECK(took < 10s);  // with sanitizers, reading the JSON included; when each event looked at copies of all pods it was minutes
 }
+
+TEST_CASE("of two pods of one second the newer one is followed, in whatever order their events come") {
+  Story story(single());
+  auto drained = story.view(0, runs(), "z");
+  auto next = story.view(0, runs(), "a");
+  drained.created = next.created = start;
+  const auto see = [&](const kinds::PodView& pod) { story.event(PodSeen{0, pod}); };
+  const auto end_drained = [&] {
+    auto status = story.view(0, failed(143), "z");
+    drained.phase = status.phase;
+    drained.containers = status.containers;
+  };
+  story.found();
+  story.job(Judged::running);
+  SECTION("the drained one is seen first") {
+    see(drained);
+    drained.deleting = true;
+    see(drained);
+    see(next);
+    CHECK(story.said("main starts again (attempt 2)"));
+    see(drained);
+    if (GENERATE(true, false)) {  // it is taken away as well
+      next.deleting = true;
+      see(next);
+    }
+    end_drained();
+    see(drained);
+    CHECK_FALSE(story.said("attempt 3"));
+  }
+  SECTION("a list shows the next one first") {
+    see(next);
+    if (GENERATE(true, false))
+      drained.deleting = true;
+    else
+      end_drained();
+    see(drained);
+    CHECK_FALSE(story.said("starts again"));
+  }
+  story.event(PodGone{0, "z"});
+  CHECK(story.phase() == Phase::running);
+  CHECK_FALSE(story.said("queued (after"));
+  story.pod(0, succeeded(), "a");
+  story.job(Judged::succeeded);
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  check(*story.verdict(), VerdictClass::succeeded, 0, "");
+}
