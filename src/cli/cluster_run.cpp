@@ -46,7 +46,8 @@ class ClusterRun {
         m_reader(m_loop, m_listeners.own_log(), [this](Pressure pressure) { m_session.hold_output(pressure); }) {}
 
   int operator()() {
-    const process::Signals signals(m_loop, [this](int signal) {
+    const auto which = process::ending_signals();
+    const process::Signals signals(m_loop, which, [this](int signal) {
       if (m_over) return m_reader.hurry();
       kube::hurry_token(*m_credentials->token);
       m_session.request_stop(signal);
@@ -62,7 +63,7 @@ class ClusterRun {
     });
     m_loop.after(after_the_start, process::give_back_memory);
     m_loop.run();
-    process::ignore_stop_signals();
+    process::ignore_signals(which);
     return code;
   }
 

@@ -16,19 +16,33 @@ void begin_with_usual_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+namespace {
+
+void add_heard(sigset_t& set, int signal) {
+  struct sigaction current{};
+  ::sigaction(signal, nullptr, &current);
+  if (current.sa_handler != SIG_IGN) sigaddset(&set, signal);
+}
+
+}  // namespace
+
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    struct sigaction current{};
-    ::sigaction(signal, nullptr, &current);
-    if (current.sa_handler != SIG_IGN) sigaddset(&set, signal);
-  }
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) add_heard(set, signal);
   return set;
 }
 
-void ignore_stop_signals() {
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_IGN);
+sigset_t ending_signals() {
+  auto set = stop_signals();
+  for (const int signal : {SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGABRT, SIGPWR, SIGSTKFLT}) add_heard(set, signal);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) add_heard(set, signal);
+  return set;
+}
+
+void ignore_signals(const sigset_t& which) {
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigismember(&which, signal) == 1) ::signal(signal, SIG_IGN);
 }
 
 Signals::Signals(PollLoop& loop, const sigset_t& which, std::function<void(int signal)> received) : m_loop(loop) {

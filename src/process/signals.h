@@ -19,8 +19,13 @@ void begin_with_usual_signals();
 // Those of SIGTERM, SIGINT and SIGHUP that count: one that was ignored when this process began (nohup, a shell's background job) stays ignored.
 sigset_t stop_signals();
 
-// For the last moments of a process whose verdict stands: a stop signal changes nothing any more.
-void ignore_stop_signals();
+// For who has no guard (guard.h) and must not end with a word unsaid: stop_signals(), and whatever else would end this process from outside and can
+// be heard – SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGABRT, SIGPWR, SIGSTKFLT, those of real time. Not what tells a fault of its own (SIGSEGV,
+// …), nor SIGKILL.
+sigset_t ending_signals();
+
+// For the last moments of a process whose verdict stands: none of these changes anything any more.
+void ignore_signals(const sigset_t& which);
 
 // Blocks the stop signals while it lives and reports each by number. What was blocked before stays so. Several of one number that come together are
 // one. To be made before any thread.

@@ -53,9 +53,13 @@ VerdictClass class_of(ErrorKind kind) {
 
 std::string_view name(VerdictClass verdict_class) { return row(verdict_class).name; }
 
+// Any other signal than those by which programs are stopped is a mishap, as it is for a local run (process/guard.h).
 int exit_code(const Verdict& verdict) {
   const auto code = row(verdict.verdict_class).exit_code;
-  return verdict.verdict_class == VerdictClass::cancelled ? code + (verdict.signal == 0 ? SIGTERM : verdict.signal) : code;
+  if (verdict.verdict_class != VerdictClass::cancelled) return code;
+  const int signal = verdict.signal == 0 ? SIGTERM : verdict.signal;
+  const bool usual = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+  return usual ? code + signal : row(VerdictClass::system).exit_code;
 }
 
 Verdict from_error(const Error& error) {

@@ -24,6 +24,27 @@ TEST_CASE("stop signals arrive as events with their number") {
   CHECK(received == std::vector{SIGTERM, SIGINT});
 }
 
+TEST_CASE("who has no guard hears all that would end it, but what is ignored and faults of its own") {
+  const auto before = ::signal(SIGQUIT, SIG_IGN);
+  const auto ignoring = ending_signals();
+  ::signal(SIGQUIT, before);
+  CHECK(sigismember(&ignoring, SIGQUIT) == 0);
+  const auto which = ending_signals();
+  PollLoop loop;
+  std::vector<int> received,
+      sent{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGABRT, SIGPWR, SIGSTKFLT, SIGRTMIN, SIGRTMAX};
+  const Signals signals(loop, which, [&](int signal) { received.push_back(signal); });
+  for (const int signal : sent) {
+    CAPTURE(signal);
+    REQUIRE(sigismember(&which, signal) == 1);
+    ::raise(signal);
+    run_until(loop, [&] { return !received.empty(); });
+    CHECK(received == std::vector{signal});
+    received.clear();
+  }
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGCHLD, SIGPIPE, SIGTSTP, SIGCONT}) CHECK(sigismember(&which, signal) == 0);
+}
+
 TEST_CASE("who begins with usual signals learns of the end of its children, and hears what was blocked") {
   const auto pid = ::fork();
   if (pid == 0) {

@@ -19,6 +19,12 @@ TEST_CASE("exit codes are the documented contract") {
   verdict.verdict_class = VerdictClass::cancelled;
   verdict.signal = SIGINT;
   CHECK(exit_code(verdict) == 130);
+  verdict.signal = SIGHUP;
+  CHECK(exit_code(verdict) == 129);
+  for (const int mishap : {SIGQUIT, SIGALRM, SIGUSR1, SIGXCPU, SIGRTMAX}) {
+    verdict.signal = mishap;
+    CHECK(exit_code(verdict) == 3);
+  }
 }
 
 TEST_CASE("a verdict that nobody has made is no success") { CHECK(exit_code(Verdict{}) == 3); }
