@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "plan/command.h"
@@ -28,11 +29,28 @@ std::string np_source(const plan::Plan& plan) {
 // mpirun fills a host's slots before it goes to the next: with fewer processes than slots that would be uneven.
 bool spread_evenly(const plan::Plan& plan) { return plan.processes_per_worker < plan.slots_per_worker; }
 
+bool names(const std::vector<std::string>& arguments, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(arguments, [&](const std::string& argument) {
+    return std::ranges::any_of(parts, [&](std::string_view part) { return argument.find(part) != std::string::npos; });
+  });
+}
+
+// A rank has threads of its own, and its pod shares the node with others: bound to a core, as mpirun has it by default, they would all share that
+// one. mpirun refuses a second mapping.
+void add_placement(Words& words, const plan::Plan& plan) {
+  const auto& own = plan.distribution.mpirun_arguments;
+  if (!names(own, {"bind-to", "hwloc_base_binding_policy"}))
+    add(words, {"--bind-to", "none"}, "default: a rank and its threads are bound to no core");
+  if (spread_evenly(plan))
+    add(words, {"--map-by", fmt::format("ppr:{}:node", plan.processes_per_worker)}, "distribution_specification.slots_per_worker");
+  else if (!names(own, {"map-by", "pernode", "bynode", "byslot", "-N", "rankfile", "rmaps"}))
+    add(words, {"--map-by", "slot"}, "default: ranks that follow each other are neighbours");
+}
+
 void add_open_mpi(Words& words, const plan::Plan& plan, const MpiPlace& place) {
   add(words, {"--allow-run-as-root"}, "default: containers usually run as root, which mpirun refuses");
   add(words, {"--hostfile", place.hostfile}, "default: Open MPI 5 ignores the operator's OMPI_MCA_orte_default_hostfile");
-  if (spread_evenly(plan))
-    add(words, {"--map-by", fmt::format("ppr:{}:node", plan.processes_per_worker)}, "distribution_specification.slots_per_worker");
+  add_placement(words, plan);
   for (const auto& name : place.forwarded) add(words, {"-x", name}, "default: ranks on other hosts do not inherit mpirun's environment");
 }
 

@@ -95,9 +95,24 @@ TEST_CASE("mpirun gets its numbers as words of their own and the hostfile by nam
   plan.environment = {{"A", "1", ""}, {"POD", {{"field", "metadata.name"}}, ""}, {"KEY", {{"secret", "s"}, {"key", "k"}}, ""}};
   plan.distribution.mpirun_arguments = {"--mca", "btl", "^openib"};
   CHECK(launcher_words(plan) ==
-        "mpirun -np 6 --allow-run-as-root --hostfile /etc/mpi/hostfile -x PATH -x LD_LIBRARY_PATH -x A -x KEY --mca btl ^openib python3 train.py ");
+        "mpirun -np 6 --allow-run-as-root --hostfile /etc/mpi/hostfile --bind-to none --map-by slot -x PATH -x LD_LIBRARY_PATH -x A -x KEY --mca btl "
+        "^openib python3 train.py ");
   plan.distribution.mpi_implementation = "Intel";
   CHECK(launcher_words(plan) == "mpirun -np 6 -f /etc/mpi/hostfile -genvall --mca btl ^openib python3 train.py ");
+}
+
+TEST_CASE("mpirun binds no rank to a core and keeps neighbours together, unless its own arguments say where ranks go") {
+  auto plan = example("MPI", 3);
+  const auto has = [&](const std::string& words) { return launcher_words(plan).find(words) != std::string::npos; };
+  CHECK(has(" --bind-to none --map-by slot "));
+  plan.distribution.mpirun_arguments = {"--bind-to", "core"};
+  CHECK_FALSE(has("--bind-to none"));
+  CHECK(has("--map-by slot"));
+  for (const auto* own : {"--map-by", "-npernode", "-N", "rmaps_base_mapping_policy"}) {
+    plan.distribution.mpirun_arguments = {own, "2"};
+    CHECK(has("--bind-to none"));
+    CHECK_FALSE(has("--map-by slot"));
+  }
 }
 
 TEST_CASE("fewer processes than slots are spread evenly over the workers") {
@@ -165,7 +180,8 @@ TEST_CASE("an MPI launcher waits for its workers") {
   SECTION("nor does the operator of v1") {
     const auto command = launcher_words(plan, "kubeflow.org/v1");
     CHECK(command.find("until /etc/mpi/kubexec.sh ") != std::string::npos);
-    CHECK(command.find("mpirun -np 2 --allow-run-as-root --hostfile /etc/mpi/hostfile python3 train.py ") != std::string::npos);
+    CHECK(command.find("mpirun -np 2 --allow-run-as-root --hostfile /etc/mpi/hostfile --bind-to none --map-by slot python3 train.py ") !=
+          std::string::npos);
   }
   SECTION("whose hostfile Intel MPI cannot read") {
     plan.distribution.mpi_implementation = "Intel";
