@@ -12,6 +12,7 @@
 #include "cli/run_command.h"
 #include "cluster/checkup.h"
 #include "cluster/data.h"
+#include "cluster/kubeflow_store.h"
 #include "cluster/remote.h"
 #include "data/yaml.h"
 
@@ -62,6 +63,17 @@ Result<Json> configuration_of(Connection& connection, const std::string& name) {
   });
 }
 
+// Where the data of a job would go that have no other way.
+Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan, const cluster::Facts& facts, Connection& connection) {
+  const auto known = cluster::data_facts(plan, facts);
+  if (!known || !(plan.as_train_model_job || plan::lacks_folder(plan, *known))) return std::optional<plan::JobFolder>();
+  std::optional<cluster::KubeflowStore> store;
+  return await<std::optional<plan::JobFolder>>(connection, [&](auto done) {
+    const auto say = [](const std::string& line) { show({cluster::Finding::Grade::doubtful, line}); };
+    store.emplace(cluster::KubeflowStore::Surroundings{connection.client, connection.transport, connection.name_space, say}, std::move(done));
+  });
+}
+
 void show_role(const std::vector<cluster::Right>& missing, const std::string& name_space) {
   if (missing.empty()) return;
   static_cast<void>(
@@ -93,12 +105,16 @@ Result<int> check(const StepCommand& command) {
     if (cluster::names_a_cluster(secret))
       return input_error(
           "cluster_configuration_secret: check asks one cluster; name the one that the Secret leads to by --context, and leave it away");
-    ASSIGN(const auto store, cluster::job_store(secret));
+    const bool completed = inputs.request.as_train_model_job && cluster::names_a_store(secret);
+    ASSIGN(const auto store, cluster::job_store(secret, completed ? std::optional(cluster::usual_folder()) : std::nullopt));
     if (store) facts.folder = store->folder;
   }
   for (const auto& notice : facts.notices) show({cluster::Finding::Grade::doubtful, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
   conceal_all(inputs, plan);
+  if (!facts.folder && !connection.pod.name.empty()) {
+    ASSIGN(facts.folder, kubeflow_store_for(plan, facts, connection));
+  }
   TRY(cluster::route_data(plan, facts));
   for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Grade::doubtful, notice});
   std::optional<cluster::Checkup> checkup;

@@ -115,13 +115,20 @@ bool has_addresses(const plan::Request& request) {
   return has(request.inputs) || has(request.outputs) || among_parameters;
 }
 
-void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done) {
+void find_launcher_config(kube::Client& client, const std::string& name_space, std::function<void(Result<LauncherConfig>)> done) {
   client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, {patience, false},
              [done = std::move(done)](kube::Answer answer) {
-               if (answer) return done(text(at(&*answer, "data"), "providers"));
-               if (answer.error().status == 403 || answer.error().status == 404) return done(std::string());
+               if (answer) return done(LauncherConfig{text(at(&*answer, "data"), "providers"), text(at(&*answer, "data"), "defaultPipelineRoot")});
+               if (answer.error().status == 403 || answer.error().status == 404) return done(LauncherConfig{});
                done(std::move(answer.error().error));
              });
+}
+
+void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done) {
+  find_launcher_config(client, name_space, [done = std::move(done)](Result<LauncherConfig> config) {
+    if (!config) return done(std::move(config.error()));
+    done(std::move(config->providers));
+  });
 }
 
 std::map<std::string, std::string> on_claims(const plan::Plan& plan) {

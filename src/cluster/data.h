@@ -32,8 +32,14 @@ bool has_addresses(const plan::Request& request);
 // The ConfigMap in which KFP says, for each namespace, where object stores are.
 inline constexpr std::string_view launcher_config = "kfp-launcher";
 
-// What the ConfigMap kfp-launcher of the namespace says of object stores ("providers"; "": nothing). That it is not there, or may not be read, is
+// What the ConfigMap kfp-launcher of the namespace says of object stores ("": nothing). That it is not there, or may not be read, is
 // nothing, too: KFP's defaults count. Errors: unavailable.
+struct LauncherConfig {
+  std::string providers;
+  std::string root;  // "defaultPipelineRoot": where artifacts of the namespace go
+};
+void find_launcher_config(kube::Client& client, const std::string& name_space, std::function<void(Result<LauncherConfig>)> done);
+// Only "providers" of it.
 void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done);
 
 // Outputs that pods put on claims which the step has mounted, by name: where the step finds them.

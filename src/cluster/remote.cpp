@@ -7,6 +7,7 @@
 #include "data/digest.h"
 #include "kube/token_source.h"
 #include "objectstore/address.h"
+#include "objectstore/provider.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -55,6 +56,51 @@ Result<kube::Credentials> by_host(const Values& values, const std::string& host)
   return credentials;
 }
 
+Error missing(const Values& values, std::string_view key) { return input_error(values.what(key) + ": it is missing, but minio-url is there"); }
+
+Result<void> read_address(const Values& values, const std::string& url, plan::StoreAccess& store) {
+  ASSIGN(const auto region, values.get("minio-region"));
+  if (!url.empty()) {
+    ASSIGN(const auto endpoint, in_context(values.what("minio-url"), http::Url::parse(url.find("://") == std::string::npos ? "http://" + url : url)));
+    store.endpoint = endpoint.text();
+    store.path_style = true;
+    store.region = "us-east-1";
+  }
+  if (!region.empty()) store.region = region;
+  return {};
+}
+
+// The uri's bucket and folder, each if the Secret has it. `optional`: what is there already counts otherwise.
+Result<void> read_place(const Values& values, bool optional, std::string& uri) {
+  ASSIGN(const auto bucket, values.get("minio-bucket"));
+  ASSIGN(const auto folder, values.get("minio-job-folder"));
+  if (bucket.empty() && !optional) return missing(values, "minio-bucket");
+  if (bucket.empty() && folder.empty()) return {};
+  auto address = objectstore::Address{.scheme = "s3", .bucket = bucket, .key = optional && folder.empty() ? "jobs" : folder};
+  if (bucket.empty()) {
+    ASSIGN(const auto usual, objectstore::Address::parse(uri));
+    address.bucket = usual.bucket;
+  }
+  ASSIGN(address, in_context(values.what("minio-bucket"), objectstore::Address::parse(address.text())));
+  uri = address.text();
+  return {};
+}
+
+Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
+  objectstore::Keys keys;
+  ASSIGN(keys.access_key, values.get("minio-accesskey"));
+  ASSIGN(keys.secret_key, values.get("minio-secretkey"));
+  if (optional && keys.access_key.empty() && keys.secret_key.empty()) return {};
+  if (keys.access_key.empty()) return missing(values, "minio-accesskey");
+  if (keys.secret_key.empty()) return missing(values, "minio-secretkey");
+  auto& access = store.folder.store;
+  access.secret = values.name();
+  access.access_key_key = "minio-accesskey";
+  access.secret_key_key = "minio-secretkey";
+  store.keys = std::move(keys);
+  return {};
+}
+
 }  // namespace
 
 Result<kube::Credentials> remote_credentials(const Json& secret) {
@@ -74,23 +120,22 @@ bool names_a_cluster(const Json& secret) {
   return values.has("kubeconfig") || values.has("remote-host");
 }
 
-Result<std::optional<JobStore>> job_store(const Json& secret) {
+bool names_a_store(const Json& secret) { return Values(secret).has("minio-url"); }
+
+plan::JobFolder usual_folder() {
+  const auto& keys = objectstore::own_keys;
+  return {"s3://mlpipeline/jobs", {"", "us-east-1", true, keys.secret, keys.access_key_key, keys.secret_key_key}};
+}
+
+Result<std::optional<JobStore>> job_store(const Json& secret, const std::optional<plan::JobFolder>& otherwise) {
   const Values values(secret);
-  ASSIGN(auto url, values.get("minio-url"));
-  if (url.empty()) return std::optional<JobStore>();
-  ASSIGN(const auto bucket, values.get("minio-bucket"));
-  ASSIGN(const auto folder, values.get("minio-job-folder"));
+  ASSIGN(const auto url, values.get("minio-url"));
+  if (url.empty() && (!otherwise || otherwise->store.endpoint.empty())) return std::optional<JobStore>();
   JobStore store;
-  ASSIGN(store.keys.access_key, values.get("minio-accesskey"));
-  ASSIGN(store.keys.secret_key, values.get("minio-secretkey"));
-  for (const auto& [key, value] :
-       {std::pair("minio-bucket", &bucket), {"minio-accesskey", &store.keys.access_key}, {"minio-secretkey", &store.keys.secret_key}})
-    if (value->empty()) return input_error(values.what(key) + ": it is missing, but minio-url is there");
-  ASSIGN(const auto endpoint, in_context(values.what("minio-url"), http::Url::parse(url.find("://") == std::string::npos ? "http://" + url : url)));
-  ASSIGN(const auto address, in_context(values.what("minio-bucket"), objectstore::Address::parse("s3://" + bucket + "/" + folder)));
-  ASSIGN(const auto region, values.get("minio-region"));
-  store.folder = {address.text(),
-                  {endpoint.text(), region.empty() ? "us-east-1" : region, true, values.name(), "minio-accesskey", "minio-secretkey"}};
+  if (otherwise) store.folder = *otherwise;
+  TRY(read_address(values, url, store.folder.store));
+  TRY(read_place(values, otherwise.has_value(), store.folder.uri));
+  TRY(read_keys(values, otherwise.has_value(), store));
   return std::optional(std::move(store));
 }
 

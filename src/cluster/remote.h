@@ -19,12 +19,17 @@ Result<kube::Credentials> remote_credentials(const Json& secret);
 bool names_a_cluster(const Json& secret);
 
 struct JobStore {
-  plan::JobFolder folder;  // its keys are those of this Secret: minio-accesskey and minio-secretkey
-  objectstore::Keys keys;
+  plan::JobFolder folder;                 // its keys are those of this Secret, minio-accesskey and minio-secretkey, or of another one
+  std::optional<objectstore::Keys> keys;  // if they are this one's
 };
 // Keys `minio-url` ("minio.example.com:9000", "https://…"), `minio-bucket`, `minio-job-folder`, `minio-accesskey`, `minio-secretkey`, `minio-region`
-// (without: us-east-1, and what the store itself names). None: there is no minio-url. Errors as above.
-Result<std::optional<JobStore>> job_store(const Json& secret);
+// (without: us-east-1, and what the store itself names). None: there is no minio-url, and nothing else says where. `otherwise` counts for each that
+// is missing; for the two keys, if both are. Errors as above.
+Result<std::optional<JobStore>> job_store(const Json& secret, const std::optional<plan::JobFolder>& otherwise = {});
+// What counts of a store that is named by its address alone, as "Train model job" has it: bucket, folder, and the keys of Kubeflow Pipelines' own
+// store.
+plan::JobFolder usual_folder();
+bool names_a_store(const Json& secret);
 
 // `access-mode` of claims that are made for jobs ("ReadWriteOnce", …); empty: not given.
 Result<std::string> access_mode(const Json& secret);

@@ -104,6 +104,21 @@ void Session::configure() {
     if (!*alive || m_over) return;
     auto connected = answer ? connect(*answer) : Result<void>(std::move(answer.error().error));
     if (!connected) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(connected.error()))));
+    m_configuration = std::move(*answer);
+    if (m_remote && m_job_store && !m_job_store->keys) return find_remote_keys();
+    plan_and_run();
+  });
+}
+
+// Another cluster does not have the Secret of this one: the job takes its keys along.
+void Session::find_remote_keys() {
+  const auto& store = m_job_store->folder.store;
+  const objectstore::KeysAt at{store.secret, store.access_key_key, store.secret_key_key};
+  m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, {patience, false}, [this, at, alive = m_alive](kube::Answer answer) {
+    if (!*alive || m_over) return;
+    auto keys = answer ? keys_in(*answer, at) : Result<objectstore::Keys>(std::move(answer.error().error));
+    if (!keys) return finish_early(result::from_error(in_context("keys of the object store", std::move(keys.error()))));
+    m_job_store->keys = std::move(*keys);
     plan_and_run();
   });
 }
@@ -111,10 +126,11 @@ void Session::configure() {
 kube::Path Session::configuration_secret() const { return {"v1", "secrets", m_options.name_space, m_options.configuration_secret, ""}; }
 
 Result<void> Session::connect(const Json& secret) {
-  ASSIGN(m_job_store, job_store(secret));
+  const bool completed = m_options.as_train_model_job && names_a_store(secret);
+  ASSIGN(m_job_store, job_store(secret, completed ? std::optional(usual_folder()) : std::nullopt));
   ASSIGN(m_access_mode, access_mode(secret));
   if (m_job_store) m_job_facts.folder = m_job_store->folder;
-  if (m_job_store && !names_a_cluster(secret)) return {};
+  if ((m_job_store || m_options.as_train_model_job) && !names_a_cluster(secret)) return {};
   ASSIGN(auto credentials, remote_credentials(secret));
   credentials.token = std::make_unique<SecretToken>(m_home, configuration_secret(), credentials, [this](const std::string& line) { say(line); });
   // Of our own cluster nothing is known there.
@@ -128,7 +144,11 @@ Result<void> Session::connect(const Json& secret) {
 
 Result<void> Session::route(plan::Plan& plan) {
   // Another cluster does not know the Secret: the job takes the keys with it.
-  if (m_remote && m_job_facts.folder) m_job_facts.folder->store.secret = plan.job_name + "-keys";
+  if (auto& folder = m_job_facts.folder; m_remote && folder) {
+    folder->store.secret = plan.job_name + "-keys";
+    folder->store.access_key_key = "minio-accesskey";
+    folder->store.secret_key_key = "minio-secretkey";
+  }
   TRY(route_data(plan, m_job_facts));
   for (const auto& line : links_astray(plan)) say(line);
   plan.data.task.attempt = attempt();
@@ -138,6 +158,7 @@ Result<void> Session::route(plan::Plan& plan) {
 void Session::plan_and_run() {
   auto plan = m_options.make_plan(m_facts, m_job_name_space);
   if (!plan) return finish_early(result::from_error(plan.error()));
+  if (lacks_store(*plan)) return find_kubeflow_store();
   if (!m_options.existing)
     if (auto routed = route(*plan); !routed) return finish_early(result::from_error(routed.error()));
   m_plan = std::make_unique<plan::Plan>(std::move(*plan));
@@ -149,13 +170,42 @@ void Session::plan_and_run() {
   bring_inputs();
 }
 
+// In a pod, where such a server can be reached; those of another cluster do not reach it.
+bool Session::lacks_store(const plan::Plan& plan) const {
+  if (m_kubeflow_store || m_remote || m_early || m_options.existing || m_options.pod.name.empty() || m_job_facts.folder) return false;
+  if (plan.as_train_model_job) return true;
+  const auto facts = data_facts(plan, m_job_facts);
+  return facts && plan::lacks_folder(plan, *facts);
+}
+
+// What the Secret says of a store counts more.
+void Session::find_kubeflow_store() {
+  const auto done = [this](Result<std::optional<plan::JobFolder>> folder) {
+    if (m_over) return;
+    if (!folder) return finish_early(result::from_error(folder.error()));
+    m_job_facts.folder = *folder;
+    if (*folder && !m_configuration.is_null() && m_options.as_train_model_job) {
+      auto store = job_store(m_configuration, *folder);
+      if (!store) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(store.error()))));
+      m_job_store = std::move(*store);
+      m_job_facts.folder = m_job_store->folder;
+    }
+    plan_and_run();
+  };
+  m_kubeflow_store = std::make_unique<KubeflowStore>(
+      KubeflowStore::Surroundings{m_home, m_transport, m_options.name_space, [this](const auto& line) { say(line); }}, done);
+}
+
 void Session::make_data() {
   StepData::Surroundings surroundings{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
   surroundings.job_attempt = [this] { return m_backend ? m_backend->made_by() : attempt(); };
   surroundings.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
-  if (m_job_store && m_job_facts.folder) surroundings.keys[m_job_facts.folder->store.secret] = m_job_store->keys;
-  if (m_job_store) surroundings.keys_at = {m_options.configuration_secret, "minio-accesskey", "minio-secretkey"};
+  if (m_job_store && m_job_store->keys) {
+    const auto& found = m_job_store->folder.store;
+    surroundings.keys[m_job_facts.folder->store.secret] = *m_job_store->keys;
+    surroundings.keys_at = {found.secret, found.access_key_key, found.secret_key_key};
+  }
   m_data = std::make_unique<StepData>(*m_plan, std::move(surroundings));
 }
 
@@ -164,7 +214,7 @@ std::vector<Companion> Session::companions() const {
   if (!m_plan->pvc_name.empty()) companions.push_back(claim(m_plan->pvc_name, m_plan->pvc_size, m_access_mode));
   if (m_remote && m_job_store)
     companions.push_back(
-        secret(m_plan->job_name + "-keys", {{"minio-accesskey", m_job_store->keys.access_key}, {"minio-secretkey", m_job_store->keys.secret_key}}));
+        secret(m_plan->job_name + "-keys", {{"minio-accesskey", m_job_store->keys->access_key}, {"minio-secretkey", m_job_store->keys->secret_key}}));
   return companions;
 }
 

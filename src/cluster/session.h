@@ -13,6 +13,7 @@
 #include "cluster/backend.h"
 #include "cluster/facts.h"
 #include "cluster/job_search.h"
+#include "cluster/kubeflow_store.h"
 #include "cluster/own_life.h"
 #include "cluster/remote.h"
 #include "cluster/report_upload.h"
@@ -31,6 +32,7 @@ struct SessionOptions {
   std::optional<Facts> facts;         // attach: instead of what our own pod says
   bool wants_stores = false;          // an input or output has an address in an object store
   std::string configuration_secret;   // cluster_configuration_secret: another cluster for the job, a bucket for its data; empty: there is none
+  bool as_train_model_job = false;    // plan::Request::as_train_model_job
   std::map<std::string, std::string> environment;  // of this process: keys to object stores
   // What to run, once it is known who we are and where the job is to be. Errors: input.
   std::function<Result<plan::Plan>(const Facts& facts, const std::string& job_name_space)> make_plan;
@@ -72,6 +74,9 @@ class Session {
   void configure();
   [[nodiscard]] kube::Path configuration_secret() const;
   Result<void> connect(const Json& secret);
+  void find_remote_keys();
+  [[nodiscard]] bool lacks_store(const plan::Plan& plan) const;
+  void find_kubeflow_store();
   void plan_and_run();
   void bring_inputs();
   void decide_on_inputs(const Json& job);
@@ -120,8 +125,10 @@ class Session {
   Facts m_facts;
   Facts m_job_facts;  // what counts for the job: another cluster knows nothing of our Workflow
   std::string m_job_name_space;
+  Json m_configuration;  // the Secret of cluster_configuration_secret; null: there is none
   std::optional<JobStore> m_job_store;
-  std::string m_access_mode;  // of claims
+  std::unique_ptr<KubeflowStore> m_kubeflow_store;  // once it has been looked for
+  std::string m_access_mode;                        // of claims
   std::unique_ptr<const plan::Plan> m_plan;
   std::unique_ptr<JobSearch> m_search;  // of an earlier attempt's job, when there is none of our own
   std::unique_ptr<StepData> m_data;     // null: nothing of the job's data is the step's business

@@ -20,11 +20,8 @@ struct Settings {
   bool token = false;  // a service account's JSON, which only Google's own protocol takes
 };
 
-constexpr std::string_view own_endpoint = "seaweedfs.kubeflow:9000";
-const KeysAt own_keys{"mlpipeline-minio-artifact", "accesskey", "secretkey"};
-
 std::string usual_endpoint(const std::string& scheme, const std::string& region) {
-  if (scheme == "minio") return std::string(own_endpoint);
+  if (scheme == "minio") return std::string(own_endpoints.front());
   if (scheme == "gs") return "storage.googleapis.com";
   return region == "us-east-1" ? "s3.amazonaws.com" : fmt::format("s3.{}.amazonaws.com", region);
 }

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "data/json.h"
 #include "objectstore/address.h"
@@ -22,6 +24,11 @@ struct Provider {
   Store store;
   KeysAt keys;
 };
+
+// Where Kubeflow Pipelines has its own store, by its versions, the newest first: "HOST:PORT", without TLS.
+inline constexpr std::array<std::string_view, 2> own_endpoints{"seaweedfs.kubeflow:9000", "minio-service.kubeflow:9000"};
+// The keys to it, in every namespace of its users.
+inline const KeysAt own_keys{"mlpipeline-minio-artifact", "accesskey", "secretkey"};
 
 // An artifact's custom property `store_session_info`, as JSON text. Errors: input.
 // `usual_region`: what AWS_REGION says here, for an address of S3 where nothing else names a region.

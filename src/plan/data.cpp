@@ -83,7 +83,7 @@ class Router {
   // On a claim they survive by themselves.
   [[nodiscard]] bool keeps_checkpoints() const {
     const auto& folder = m_plan.options.checkpoint_dir;
-    const bool on_claim = !m_plan.pvc_name.empty() && lies_in(normal(folder), normal(m_plan.train_mount));
+    const bool on_claim = !m_plan.pvc_name.empty() && !m_plan.claim_is_jobs && lies_in(normal(folder), normal(m_plan.train_mount));
     return !folder.empty() && !on_claim;
   }
 
@@ -240,21 +240,23 @@ class Router {
   std::vector<Place> m_on_claims;  // "/CLAIM/FOLDER"
 };
 
-// What TensorFlow's S3 file system reads (tensorflow/io, core/filesystems/s3/s3_filesystem.cc), for who writes to TENSORBOARD_S3_ADDRESS. The user's
-// own variables count.
-void add_tensorboard_access(Plan& plan, const StoreAccess& store) {
+// What TensorFlow's S3 file system reads (tensorflow/io, core/filesystems/s3/s3_filesystem.cc), for who writes to TENSORBOARD_S3_ADDRESS; the calls
+// of "Train model job" expect the endpoint with its scheme, for boto3. The user's own variables count.
+void add_store_variables(Plan& plan, const StoreAccess& store) {
   const auto named = [&](std::string_view name) {
     return std::ranges::any_of(plan.environment, [&](const EnvironmentVariable& variable) { return variable.name == name; });
   };
   if (!named("TENSORBOARD_S3_ADDRESS")) return;
   const auto add = [&](const char* name, Json value) {
-    if (!named(name)) plan.environment.push_back({name, std::move(value), "tensorboard_s3_address"});
+    const auto* source = plan.as_train_model_job ? "defaults-of: train-model-job" : "tensorboard_s3_address";
+    if (!named(name)) plan.environment.push_back({name, std::move(value), source});
   };
   const bool encrypted = store.endpoint.starts_with("https://");
-  add("S3_ENDPOINT", store.endpoint.substr(store.endpoint.find("://") + 3));
+  add("S3_ENDPOINT", plan.as_train_model_job ? store.endpoint : store.endpoint.substr(store.endpoint.find("://") + 3));
   add("S3_USE_HTTPS", encrypted ? "1" : "0");
   add("S3_VERIFY_SSL", encrypted ? "1" : "0");
   add("AWS_REGION", store.region);
+  if (plan.as_train_model_job) add("AWS_S3_SIGNATURE_VERSION", "s3v4");
   if (store.secret.empty()) return;
   add("AWS_ACCESS_KEY_ID", {{"secret", store.secret}, {"key", store.access_key_key}});
   add("AWS_SECRET_ACCESS_KEY", {{"secret", store.secret}, {"key", store.secret_key_key}});
@@ -273,7 +275,7 @@ std::string wanted_paths(const Plan& plan) {
 
 Result<void> route(Plan& plan, const DataFacts& facts) {
   plan.data = {};
-  if (facts.folder) add_tensorboard_access(plan, facts.folder->store);
+  if (facts.folder) add_store_variables(plan, facts.folder->store);
   const auto paths = wanted_paths(plan);
   if (paths.empty() && plan.binding.outputs.empty() && plan.options.checkpoint_dir.empty()) return {};
   const bool image_known = !facts.agent_image.empty() || !plan.options.agent_image.empty();
@@ -294,10 +296,23 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
       paths));
 }
 
+bool goes_through_folder(const DataPlan& data) { return !data.uploads.empty() || !data.downloads.empty(); }
+
 }  // namespace
+
+bool lacks_folder(Plan plan, DataFacts facts) {
+  if (facts.folder) return false;
+  facts.folder = JobFolder{"s3://any/folder", {}};
+  return route(plan, facts) && (goes_through_folder(plan.data) || plan.data.task.checkpoints.to.in_store());
+}
 
 Result<void> route_data(Plan& plan, const DataFacts& facts) {
   TRY(route(plan, facts));
+  if (plan.as_train_model_job && plan.pvc_name.empty() && goes_through_folder(plan.data)) {
+    plan.pvc_name = plan.job_name + "-data";
+    plan.claim_is_jobs = true;
+    TRY(route(plan, facts));
+  }
   plan.spec_hash = hash_with_addresses(plan);
   return {};
 }

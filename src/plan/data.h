@@ -72,8 +72,12 @@ struct DataPlan {
 // In a pod: where the agent is, and what belongs to it.
 inline constexpr std::string_view agent_folder = "/trainstep";
 
-// Decides plan.data. Without a known image of this program there is no agent: then no path of the step may be asked for. Errors (input): a path of
-// the step that no way leads to; names the parameter and what would help.
+// Decides plan.data, and makes a claim of the job's own plan.pvc_name where one is to hold them (Plan::as_train_model_job). Without a known image of
+// this program there is no agent: then no path of the step may be asked for. Errors (input): a path of the step that no way leads to; names the
+// parameter and what would help.
 Result<void> route_data(Plan& plan, const DataFacts& facts);
+
+// Whether a file of the step, or the checkpoints, would go through the job's part of a bucket, and no bucket is known.
+bool lacks_folder(Plan plan, DataFacts facts);
 
 }  // namespace trainstep::plan

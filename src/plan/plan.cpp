@@ -103,7 +103,7 @@ Json merged_options(const Json& platform, const Json& job_options) {
 void collect_environment(const Request& request, Plan& plan) {
   for (const auto& [name, value] : plan.program.environment) plan.environment.push_back({name, value, "train_specification"});
   for (const auto& [name, value] : request.environment.items()) plan.environment.push_back({name, value, "environment of the step"});
-  if (!request.tensorboard_s3_address.empty())
+  if (!request.tensorboard_s3_address.empty() || request.as_train_model_job)
     plan.environment.push_back({"TENSORBOARD_S3_ADDRESS", request.tensorboard_s3_address, "tensorboard_s3_address"});
   for (const auto& [name, value] : plan.options.all.environment.items()) plan.environment.push_back({name, value, "job_options.environment"});
   // Of several with one name the last counts, at its own place.
@@ -200,6 +200,7 @@ Result<Plan> make_plan(const Request& request, const std::vector<std::string>& k
   plan.pvc_name = request.pvc_name;
   TRY(parse_memory(request.pvc_size, "pvc_size"));
   plan.pvc_size = request.pvc_size;
+  plan.as_train_model_job = request.as_train_model_job;
   plan.node_selector = request.node_selector;
   collect_environment(request, plan);
   TRY(check_environment(plan));

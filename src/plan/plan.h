@@ -56,6 +56,8 @@ struct Plan {
   std::string train_mount;
   std::string pvc_name;  // empty: none
   std::string pvc_size;
+  bool claim_is_jobs = false;       // pvc_name is of this job alone, and goes with it
+  bool as_train_model_job = false;  // Request::as_train_model_job
   Json node_selector = Json::object();
   std::vector<EnvironmentVariable> environment;             // for every replica, in order: program, passed on, tensorboard, job_options.environment
   std::vector<std::pair<std::string, std::string>> labels;  // of job and pods

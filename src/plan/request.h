@@ -34,6 +34,7 @@ struct Request {
   std::string cpus, memory, gpus;  // Kubernetes quantities; empty: not given
   std::string tensorboard_s3_address;
   std::string cluster_configuration_secret;
+  bool as_train_model_job = false;    // where nothing is said, the defaults of the component of that name count (step/train_model_job.h)
   std::string run_id;                 // empty: derived from `identity`, else random
   std::string identity;               // stable over the attempts of one step (DESIGN §5); empty without a workflow
   std::string name_space;             // Kubernetes namespace; empty: not known (render leaves it out)

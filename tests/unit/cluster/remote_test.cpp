@@ -34,11 +34,12 @@ TEST_CASE("a bucket for the data of jobs stands in the Secret, and its keys are 
   const auto store = job_store(secret(minio));
   REQUIRE((store && *store));
   const auto& [folder, keys] = **store;
+  REQUIRE(keys);
   CHECK(folder.uri == "s3://models/jobs");
   CHECK(folder.store.endpoint == "http://minio.example.com:9000");
   CHECK(folder.store.secret == "training");
   CHECK(folder.store.secret_key_key == "minio-secretkey");
-  CHECK(keys.secret_key == "secret-of-minio");
+  CHECK(keys->secret_key == "secret-of-minio");
   CHECK_FALSE(names_a_cluster(secret(minio)));
 }
 
@@ -76,4 +77,40 @@ TEST_CASE("what is missing beside minio-url is named, and no value is shown") {
     CHECK(store.error().message.starts_with(std::string("Secret training, ") + key));
     CHECK(store.error().message.find("secret-of-minio") == std::string::npos);
   }
+}
+
+TEST_CASE("what a half-filled Secret lacks of a store is completed key by key, the two keys together") {
+  const auto completed = [](Json texts) {
+    auto store = job_store(secret(texts), usual_folder());
+    REQUIRE((store && *store));
+    return std::move(**store);
+  };
+  const auto alone = completed({{"minio-url", "minio.example.com:9000"}});
+  CHECK(alone.folder.uri == "s3://mlpipeline/jobs");
+  CHECK(alone.folder.store.endpoint == "http://minio.example.com:9000");
+  CHECK(alone.folder.store.secret == "mlpipeline-minio-artifact");
+  CHECK(alone.folder.store.access_key_key == "accesskey");
+  CHECK_FALSE(alone.keys);
+  CHECK(completed(without("minio-bucket")).folder.uri == "s3://mlpipeline/jobs");
+  CHECK(completed({{"minio-url", "m:1"}, {"minio-job-folder", "mine"}}).folder.uri == "s3://mlpipeline/mine");
+  CHECK(completed(without("minio-job-folder")).folder.uri == "s3://models/jobs");
+  const auto whole = completed(minio);
+  CHECK(whole.folder.uri == "s3://models/jobs");
+  CHECK(whole.folder.store.secret == "training");
+  CHECK(whole.keys->access_key == "who");
+  const auto half = job_store(secret(without("minio-secretkey")), usual_folder());
+  REQUIRE_FALSE(half);
+  CHECK(half.error().message.starts_with("Secret training, minio-secretkey"));
+}
+
+TEST_CASE("a Secret without an address is completed by a store that was found, and by none if there is none") {
+  auto found = usual_folder();
+  found.uri = "minio://artifacts/team/jobs";
+  found.store.endpoint = "http://seaweedfs.kubeflow:9000";
+  const auto store = job_store(secret({{"minio-job-folder", "mine"}}), found);
+  REQUIRE((store && *store));
+  CHECK((*store)->folder.uri == "s3://artifacts/mine");
+  CHECK((*store)->folder.store.endpoint == "http://seaweedfs.kubeflow:9000");
+  CHECK((*job_store(secret(Json::object()), found))->folder.uri == "minio://artifacts/team/jobs");
+  CHECK_FALSE(*job_store(secret({{"minio-job-folder", "mine"}}), usual_folder()));
 }

@@ -1,0 +1,51 @@
+// Kubeflow Pipelines' own object store, as it is found in the cluster: for data of jobs that have no other place.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/data.h"
+#include "http/transport.h"
+#include "kube/client.h"
+#include "plan/data.h"
+
+namespace trainstep::cluster {
+
+// Bucket and folder are what the ConfigMap kfp-launcher says of the namespace's artifacts, with `jobs` below it; mlpipeline and `jobs` where there is
+// none. The server is the one that it names, else the first of objectstore::own_endpoints that answers whatever; the keys are those of the namespace.
+class KubeflowStore {
+ public:
+  using Done = std::function<void(Result<std::optional<plan::JobFolder>>)>;
+  struct Surroundings {
+    kube::Client& home;
+    http::Transport& transport;
+    std::string name_space;
+    std::function<void(const std::string& line)> say;  // what was found, or why nothing
+  };
+  // `done`: once, from the loop; none: no such server answers within 10 seconds. Errors: input (the ConfigMap), unavailable (the API server).
+  KubeflowStore(Surroundings surroundings, Done done);
+  KubeflowStore(const KubeflowStore&) = delete;
+  KubeflowStore& operator=(const KubeflowStore&) = delete;
+  ~KubeflowStore();
+
+ private:
+  Result<void> take(const LauncherConfig& config);
+  void ask(std::size_t which);
+  void failed(std::size_t which, const Error& error);
+  void found();
+
+  Surroundings m_surroundings;
+  Done m_done;
+  plan::JobFolder m_folder;
+  bool m_configured = false;  // the ConfigMap names the server
+  Time m_until;
+  std::string m_failures;  // of this round
+  http::Transport::Id m_exchange = 0;
+  Loop::TimerId m_timer = 0;
+  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+};
+
+}  // namespace trainstep::cluster

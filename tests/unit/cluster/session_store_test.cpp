@@ -1,0 +1,195 @@
+// Where the data of a step's job go when nothing names a bucket.
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "cluster/session.h"
+#include "support/temp_dir.h"
+#include "unit/cluster/session_support.h"
+#include "unit/kube/harness.h"
+#include "unit/objectstore/fake_store.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+using objectstore::test::FakeStore;
+using objectstore::test::FakeTransport;
+using objectstore::test::Reply;
+
+namespace {
+
+// A step in a pod, whose input is a file of its own. The store answers under any name.
+struct Step : FakeStore {
+  TempDir folder;
+  SessionOptions options;
+  std::optional<Session> session;
+  std::optional<result::Verdict> verdict;
+  test::Told told;
+  bool answers = true;
+  std::map<std::string, std::string> configuration;  // the Secret "training"
+  plan::Request request;
+  std::optional<Json> created;             // the job
+  std::map<std::string, Json> companions;  // by name
+  std::string mount;                       // of a claim of the step's pod
+
+  Step() {
+    REQUIRE(write_file_atomically(folder.path() / "data/a", "1"));
+    options.name_space = "team";
+    options.pod.name = "step-1";
+    request.train_specification =
+        "inputs: [{name: data, type: Dataset}]\nimplementation: {container: {image: i, command: [train, {inputPath: data}]}}";
+    request.inputs.push_back({.name = "train_dataset_dir", .path = folder.path() / "data", .uri = "", .type = ""});
+    request.train_parameters["data"] = "train_dataset_dir";
+    request.run_id = "run-1";
+    options.make_plan = [this](const Facts&, const std::string& name_space) {
+      auto asked = request;
+      asked.name_space = name_space;
+      return plan::make_plan(asked, test::all_kinds);
+    };
+    fault = [this](const FakeTransport::Asked& asked) { return scripted(asked); };
+  }
+  void as_train_model_job() { options.as_train_model_job = request.as_train_model_job = true; }
+  void configured(std::map<std::string, std::string> values) {
+    options.configuration_secret = "training";
+    configuration = std::move(values);
+  }
+  [[nodiscard]] Json own_pod() const {
+    Json spec = {{"containers", {{{"name", "main"}, {"image", "trainstep:1"}}}}};
+    if (!mount.empty()) {
+      spec["volumes"] = {{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", "disk"}}}}};
+      spec["containers"][0]["volumeMounts"] = {{{"name", "v"}, {"mountPath", mount}}};
+    }
+    return {{"metadata", {{"name", "step-1"}, {"namespace", "team"}, {"uid", "p-1"}}}, {"spec", spec}, {"status", {{"phase", "Running"}}}};
+  }
+  std::optional<Reply> scripted(const FakeTransport::Asked& asked) {
+    const auto& [method, url] = std::pair(asked.request.method, asked.request.url);
+    if (url.host != "api" && url.host != "remote") return answers ? std::nullopt : std::optional(Reply::lost());
+    if (url.path.ends_with("/pods/step-1")) return Reply::text(to_text(own_pod()));
+    if (url.path.ends_with("/secrets/training")) return test::secret("training", configuration);
+    if (url.path.ends_with("/secrets/mlpipeline-minio-artifact"))
+      return test::secret("mlpipeline-minio-artifact", {{"accesskey", "key"}, {"secretkey", "secret"}});
+    if (url.path == "/apis/batch/v1") return test::serves_jobs();
+    if (method == "POST" && asked.query("dryRun").empty()) {
+      auto object = test::made(asked.request.body, "u-" + std::to_string(companions.size()));
+      if (url.path.ends_with("/jobs")) created = object;
+      companions[object["metadata"]["name"]] = object;
+      return Reply::text(to_text(object), 201);
+    }
+    if (method == "POST") return Reply::text(asked.request.body, 201);
+    return kube::test::absent(url.path.substr(url.path.rfind('/') + 1));
+  }
+  void run() {
+    session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&told});
+    session->begin([this](const Session::Done& done) { verdict = done.outcome.verdict; });
+    loop.run(15s);
+  }
+  [[nodiscard]] Json container() const {
+    REQUIRE(created);
+    return created->at("spec").at("template").at("spec").at("containers").at(0);
+  }
+  [[nodiscard]] Json variable(const std::string& name) const {
+    const auto train = container();
+    for (const auto& entry : train.at("env"))
+      if (entry.at("name") == name) return entry.contains("value") ? entry.at("value") : entry.at("valueFrom").at("secretKeyRef");
+    return {};
+  }
+  [[nodiscard]] std::string brought() const { return objects.empty() ? "" : objects.begin()->first; }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Step, "data without a way of their own go through Kubeflow's store, where it is found, and the log says so") {
+  run();
+  CHECK(brought().starts_with("jobs/my-model-"));
+  CHECK_THAT(told.text, Contains("go through the object store of Kubeflow Pipelines: minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000"));
+  REQUIRE(created);
+  CHECK(variable("S3_ENDPOINT").is_null());
+  CHECK(companions.size() == 1);
+}
+
+TEST_CASE_METHOD(Step, "without such a store they are refused as before") {
+  answers = false;
+  run();
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::input);
+  CHECK_THAT(verdict->message, Contains("the pods of the job cannot reach"));
+  CHECK_FALSE(created);
+}
+
+TEST_CASE_METHOD(Step, "nobody looks for a store who needs none") {
+  mount = folder.path();
+  run();
+  REQUIRE(created);
+  CHECK(told.count("Kubeflow") == 0);
+}
+
+TEST_CASE_METHOD(Step, "a call of Train model job has the store's variables in its containers, also where its data need no store") {
+  as_train_model_job();
+  const bool needs = GENERATE(true, false);
+  if (!needs) mount = folder.path();
+  run();
+  CHECK(variable("S3_ENDPOINT") == "http://seaweedfs.kubeflow:9000");
+  CHECK(variable("AWS_S3_SIGNATURE_VERSION") == "s3v4");
+  CHECK(variable("TENSORBOARD_S3_ADDRESS") == "");
+  CHECK(variable("S3_USE_HTTPS") == "0");
+  CHECK(variable("AWS_ACCESS_KEY_ID") == Json{{"name", "mlpipeline-minio-artifact"}, {"key", "accesskey"}});
+  CHECK(variable("AWS_SECRET_ACCESS_KEY") == Json{{"name", "mlpipeline-minio-artifact"}, {"key", "secretkey"}});
+}
+
+TEST_CASE_METHOD(Step, "its data lie on a claim of pvc_size that the job owns") {
+  as_train_model_job();
+  request.pvc_size = "20Gi";
+  run();
+  REQUIRE(created);
+  const auto name = created->at("metadata").at("name").get<std::string>() + "-data";
+  REQUIRE(companions.contains(name));
+  const auto& claim = companions.at(name);
+  CHECK(claim.at("spec").at("resources").at("requests").at("storage") == "20Gi");
+  CHECK(claim.at("spec").at("accessModes") == Json{"ReadWriteMany"});
+  CHECK(claim.at("metadata").at("ownerReferences").at(0).at("uid") == created->at("metadata").at("uid"));
+  CHECK_THAT(to_text(*created), Contains(R"("persistentVolumeClaim":{"claimName":")" + name + "\"}"));
+}
+
+TEST_CASE_METHOD(Step, "data on the step's own claim, or a claim that is named, are not put on another one") {
+  as_train_model_job();
+  const bool named = GENERATE(true, false);
+  if (named)
+    request.pvc_name = "mine";
+  else
+    mount = folder.path();
+  run();
+  REQUIRE(created);
+  CHECK_FALSE(companions.contains(created->at("metadata").at("name").get<std::string>() + "-data"));
+}
+
+TEST_CASE_METHOD(Step, "what a half-filled Secret lacks is completed for its calls: in this cluster by the store that is found") {
+  as_train_model_job();
+  configured({{"minio-job-folder", "mine"}, {"access-mode", "ReadWriteOnce"}});
+  run();
+  CHECK(brought().starts_with("mine/my-model-"));
+  CHECK(variable("S3_ENDPOINT") == "http://seaweedfs.kubeflow:9000");
+  CHECK(companions.at(created->at("metadata").at("name").get<std::string>() + "-data").at("spec").at("accessModes") == Json{"ReadWriteOnce"});
+}
+
+TEST_CASE_METHOD(Step, "for another cluster by bucket, folder and keys of this one, which the job takes along") {
+  as_train_model_job();
+  configured({{"remote-host", "https://remote"}, {"remote-token", "t"}, {"minio-url", "https://store.example"}});
+  run();
+  CHECK(brought().starts_with("jobs/my-model-"));
+  REQUIRE(created);
+  const auto keys = created->at("metadata").at("name").get<std::string>() + "-keys";
+  REQUIRE(companions.contains(keys));
+  CHECK(companions.at(keys).at("stringData") == Json{{"minio-accesskey", "key"}, {"minio-secretkey", "secret"}});
+  CHECK(variable("S3_ENDPOINT") == "https://store.example");
+  CHECK(variable("AWS_ACCESS_KEY_ID") == Json{{"name", keys}, {"key", "minio-accesskey"}});
+  CHECK(created->at("metadata").at("namespace") == "default");
+}
+
+TEST_CASE_METHOD(Step, "a half-filled Secret of anybody else is an error, as before") {
+  configured({{"minio-url", "https://store.example"}});
+  run();
+  REQUIRE(verdict);
+  CHECK_THAT(verdict->message, Contains("minio-bucket: it is missing, but minio-url is there"));
+}
