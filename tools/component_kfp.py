@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/component.yaml out of specs/interface.json: one file that both SDKs load, call and compile.
+"""component/component.yaml out of specs/interface.json: one file that both SDKs load, call and compile; and component/train-model-job/component.yaml,
+what differs for the calls of another component (docs/adr/0027-a-component-file-for-the-calls-of-another.md).
 
 Every input is optional, also train_specification: the SDK 1.8 moves what is required in front of the rest, and calls with positional arguments – the
 two data sets first, as in published notebooks – would no longer fit. The program says what is missing. Each stands in an `if`, because backends differ in
@@ -43,6 +44,10 @@ def of_component(interface: dict) -> list:
     return [field for field in interface["inputs"] if field.get("component", True)]
 
 
+def is_optional(field: dict) -> bool:
+    return field.get("optional", True)
+
+
 def input_lines(field: dict) -> list:
     lines = [f"- name: {field['name']}"]
     kind = field.get("type", TYPES[field["shape"]])
@@ -51,7 +56,7 @@ def input_lines(field: dict) -> list:
     lines += folded("  ", "description", description(field))
     if "default" in field:
         lines.append(f"  default: {quoted(field['default'])}")
-    return [*lines, "  optional: true"]
+    return [*lines, "  optional: true"] if is_optional(field) else lines
 
 
 def output_lines(field: dict) -> list:
@@ -61,10 +66,29 @@ def output_lines(field: dict) -> list:
 
 def input_argument(field: dict) -> str:
     name, way = field["name"], "inputPath" if field["shape"] == "path" else "inputValue"
+    if not is_optional(field):
+        return f"    - --{flag_name(field)}\n    - {way}: {name}"
     return f"    - if: {{cond: {{isPresent: {name}}}, then: [--{flag_name(field)}, {{{way}: {name}}}]}}"
 
 
-def component(interface: dict, image: str) -> str:
+def changed(fields: list, changes: dict) -> list:
+    """The fields with what differs of them; a null takes a member away."""
+    assert set(changes) <= {field["name"] for field in fields}
+    merged = [field | changes.get(field["name"], {}) for field in fields]
+    return [{key: value for key, value in field.items() if value is not None} for field in merged]
+
+
+def train_model_job(interface: dict, image: str, base_image: str = "") -> str:
+    other = interface["train_model_job"]
+    inputs = changed(interface["inputs"], other["inputs"])
+    if base_image:
+        inputs = changed(inputs, {"base_image": {"default": base_image}})
+    outputs = changed(interface["outputs"], other["outputs"])
+    old = {"name": other["name"], "description": f"{interface['description']} {other['description']}", "inputs": inputs, "outputs": outputs}
+    return component(old, image, ("--defaults-of", "train-model-job"))
+
+
+def component(interface: dict, image: str, words: tuple = ()) -> str:
     note = (
         " KFP's cache skips a training whose inputs are the same as before; where it is to run nevertheless, say"
         ' task.set_caching_options(False) (SDK 2) or task.execution_options.caching_strategy.max_cache_staleness = "P0D" (SDK 1.8).'
@@ -83,6 +107,7 @@ def component(interface: dict, image: str) -> str:
         "    args:",
         "    - --executor-input",
         "    - executorInput: null",
+        *(f"    - {word}" for word in words),
         *(input_argument(field) for field in of_component(interface)),
         *(line for field in interface["outputs"] for line in (f"    - --{flag_name(field)}", f"    - outputPath: {field['name']}")),
     ]

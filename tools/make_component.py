@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from specs/interface.json, the one list of a step's inputs and outputs: make_component.py [--check | --image IMAGE FOLDER].
+"""Writes what follows from specs/interface.json, the one list of a step's inputs and outputs:
+make_component.py [--check | --image IMAGE [--base-image IMAGE] FOLDER].
 
   component/component.yaml            for the KFP SDKs 1.8 and 2
+  component/train-model-job/          the same for calls of the Python component, for the SDK 1.8
   component/argo/*.yaml               WorkflowTemplate and ClusterWorkflowTemplate
   src/step/fields.cpp                 the rows of the program's flags
   specs/executor_input.schema.json    the parameters of the executor input
   docs/reference.md                   every input and output, of the schemas too
 
 Without arguments, the files of this repository. --check only names those that are not current. --image writes the files for pipelines into FOLDER, with
-that image in them. Needs nothing but Python.
+that image in them; --base-image is the image that calls of the Python component train in unless they name another. Needs nothing but Python.
 """
 import json
 import pathlib
@@ -71,9 +73,10 @@ def in_ascii(text: str) -> str:
     return text.translate(STAND_INS).encode("ascii").decode("ascii")
 
 
-def files_for_pipelines(interface: dict, image: str) -> dict:
+def files_for_pipelines(interface: dict, image: str, base_image: str = "") -> dict:
     files = {
         "component.yaml": component_kfp.component(interface, image),
+        "train-model-job/component.yaml": component_kfp.train_model_job(interface, image, base_image),
         "argo/workflow-template.yaml": component_argo.template(interface, image, "WorkflowTemplate"),
         "argo/cluster-workflow-template.yaml": component_argo.template(interface, image, "ClusterWorkflowTemplate"),
     }
@@ -96,8 +99,9 @@ def write(folder: pathlib.Path, files: dict) -> None:
 
 def main(words: list) -> int:
     interface = json.loads((ROOT / "specs/interface.json").read_text(encoding="utf-8"))
-    if len(words) == 3 and words[0] == "--image":
-        write(pathlib.Path(words[2]), files_for_pipelines(interface, words[1]))
+    options = dict(zip(words[:-1:2], words[1::2]))
+    if len(words) % 2 and words[:1] == ["--image"] and set(options) <= {"--image", "--base-image"}:
+        write(pathlib.Path(words[-1]), files_for_pipelines(interface, options["--image"], options.get("--base-image", "")))
         return 0
     files = files_of_the_repository(interface)
     if words == ["--check"]:

@@ -27,6 +27,8 @@ std::string exit_codes_help() {
 void InterfaceFlags::add_to(CLI::App& app) {
   add(app, "executor-input", value::text, "KFP v2: the ExecutorInput ({{$}}); a JSON object here wins over all other flags", "Ways in");
   add(app, "files-in", value::folder, "for templates: only files below this folder are read for @FILE, every other value is itself", "Ways in");
+  add(app, "defaults-of", value::text, "for components: what counts where nothing is given; train-model-job: as in the component of this name",
+      "Ways in");
   for (const auto* fields : {&step::input_fields(), &step::output_fields()})
     for (const auto& field : *fields)
       add(app, step::flag_name(field), field.shape == step::Field::Shape::path ? value::path : value::text, std::string(field.help),

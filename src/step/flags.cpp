@@ -16,7 +16,7 @@ const Field* find_flag(const std::vector<Field>& fields, std::string_view flag) 
 }
 
 Error unknown_flag(const std::string& name) {
-  std::vector<std::string> known{"executor-input", "files-in", "run-id", "namespace"};
+  std::vector<std::string> known{"executor-input", "files-in", "defaults-of", "run-id", "namespace"};
   for (const auto* fields : {&input_fields(), &output_fields()})
     for (const auto& field : *fields) known.push_back(flag_name(field));
   auto near = nearest(name, known);

@@ -20,6 +20,7 @@
 #include "step/references.h"
 #include "step/secrets.h"
 #include "step/task_config.h"
+#include "step/train_model_job.h"
 
 namespace trainstep::step {
 namespace {
@@ -237,12 +238,21 @@ Result<NamedFiles> files_of(Flags& flags, bool component, const FileReader& read
   return NamedFiles(read_file, Files::folder, *folder);
 }
 
+// Whose defaults count (`defaults-of`), once all that was given is known.
+Result<void> apply_defaults(const std::optional<std::string>& of, plan::Request& request) {
+  if (!of || trim(*of).empty()) return {};
+  if (trim(*of) != "train-model-job") return input_error(fmt::format("defaults-of: \"{}\" is not known; write train-model-job", *of));
+  apply_train_model_job(request);
+  return {};
+}
+
 }  // namespace
 
 Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings) {
   auto others = flags;
   const auto& read_file = surroundings.read_file;
   const auto component = take(others, "executor-input");
+  const auto defaults_of = take(others, "defaults-of");
   const bool template_made = std::ranges::any_of(others, [](const Flag& flag) { return flag.name == "files-in" || flag.name == "files_in"; });
   ASSIGN(const auto files, files_of(others, component.has_value(), read_file));
   ASSIGN(const auto executor_input, component ? read_executor_input(*component, read_file) : Result<std::optional<Json>>(std::nullopt));
@@ -260,6 +270,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings)
   TRY(check_apart(request));
   ASSIGN(const auto task_config, reader.object("task_config"));
   TRY(apply_task_config(task_config, request));
+  TRY(apply_defaults(defaults_of, request));
   read_surroundings(surroundings, inputs);
   return inputs;
 }

@@ -96,7 +96,7 @@ def test_every_local_link_leads_somewhere():
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-FLAGS_OF_OTHERS = "--pytorch-init-container-template-file --prefix --mca --all --restart-successful"  # of the training-operator, mpirun, skopeo, argo
+FLAGS_OF_OTHERS = "--pytorch-init-container-template-file --prefix --mca --bind-to --map-by --all --restart-successful"  # of the training-operator, mpirun, skopeo, argo
 
 
 def test_every_flag_that_the_pages_name_exists():

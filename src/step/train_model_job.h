@@ -1,0 +1,13 @@
+// The defaults of the component "Train model job", whose calls component/train-model-job takes as they are (docs/migrate_component.md). Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plan/request.h"
+
+namespace trainstep::step {
+
+// A distributed training has 2 workers, one with TF no parameter servers, unless something else is given. What of them only a cluster has – the
+// object store of Kubeflow Pipelines, variables, a claim – is left to who plans it: Request::as_train_model_job.
+void apply_train_model_job(plan::Request& request);
+
+}  // namespace trainstep::step
