@@ -3,29 +3,19 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
 #include <string>
 
 #include "base/text.h"
+#include "result/boosting_rounds.h"
+#include "result/metric_table.h"
+#include "result/metric_text.h"
+#include "result/metric_words.h"
 #include "result/rank_prefix.h"
+#include "result/worded_metrics.h"
 
 namespace trainstep::result {
 namespace {
-
-constexpr std::size_t longest_name = 100;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
-bool belongs_to_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '-' || c == '/'; }
-
-bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= longest_name && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
-}
 
 template <std::size_t N>
 bool one_of(std::string_view word, const std::array<std::string_view, N>& words) {
@@ -36,14 +26,6 @@ std::optional<std::int64_t> whole(double value) {
   if (!std::isfinite(value) || std::abs(value) > 1e15) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
-
-// `word` is in lower case. Without a copy: this runs for each equals sign of a log.
-bool starts_ignoring_case(std::string_view text, std::string_view word) {
-  return text.size() >= word.size() &&
-         std::equal(word.begin(), word.end(), text.begin(), [](char w, char c) { return w == (is_upper(c) ? c - 'A' + 'a' : c); });
-}
-
-bool has(std::string_view text, char c) { return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr; }
 
 bool names_epoch(std::string_view text) { return text.find("poch") != std::string_view::npos || text.find("POCH") != std::string_view::npos; }
 
@@ -60,7 +42,7 @@ void add(MetricLine& line, std::string_view name, double value, std::optional<do
     line.step = value;
   } else if (one_of<5>(plain, totals)) {
     line.progress.epochs = whole(value);
-  } else if (!of) {
+  } else if (!of && plain != "v_num" && plain != "min_delta" && plain != "n_jobs") {  // of Lightning, its EarlyStopping, joblib
     line.metrics.push_back({std::string(name), value, false});
   }
 }
@@ -69,13 +51,6 @@ void add(MetricLine& line, std::string_view name, double value, std::optional<do
 bool is_environment(std::string_view name, double value, bool alone) {
   if (std::ranges::any_of(name, [](char c) { return is_letter(c) && !is_upper(c); })) return false;
   return name.find('_') != std::string_view::npos || (alone && std::trunc(value) == value);
-}
-
-bool ends_value(std::string_view rest) {
-  if (rest.starts_with('%')) rest.remove_prefix(1);
-  if (rest.starts_with('.')) rest.remove_prefix(1);                                 // the end of a sentence
-  if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // 1,234.5: not the number 1
-  return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;
 }
 
 // The name that ends at `end`; empty if what stands there is something else: an option, a path, part of a URL.
@@ -87,13 +62,19 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   return bounded && is_name(name) ? name : std::string_view();
 }
 
+// Before " = " a name stands for itself, or it is a metric's: not "depth" of "max depth = 7".
+bool names_value(std::string_view text, std::string_view name) {
+  const auto at = static_cast<std::size_t>(name.data() - text.data());
+  return at < 2 || text[at - 1] != ' ' || !is_letter(text[at - 2]) || metric_kind(name) != MetricKind::none || names_step(name);
+}
+
 // The pair around the equals sign at `at`. Returns where to look for the next one.
 std::size_t read_pair(std::string_view text, std::size_t at, MetricLine& line) {
   if (at + 1 < text.size() && text[at + 1] == '=') return at + 2;
   const bool spaced = at > 0 && text[at - 1] == ' ' && at + 1 < text.size() && text[at + 1] == ' ';
   if (spaced && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code, in a traceback
   const auto name = name_before(text, spaced ? at - 1 : at);
-  if (name.empty()) return at + 1;
+  if (name.empty() || (spaced && !names_value(text, name))) return at + 1;
   auto rest = text.substr(at + (spaced ? 2 : 1));
   const auto value = take_number(rest);
   if (!value) return at + 1;
@@ -106,6 +87,38 @@ std::size_t read_pair(std::string_view text, std::size_t at, MetricLine& line) {
   const bool alone = name.data() == text.data() && rest.empty();
   if (!is_environment(name, *value, alone)) add(line, name, *value, of);
   return text.size() - rest.size();
+}
+
+// "44/45 [==>..] - …", but not "05/01 12:00:00 - …"
+bool begins_with_count(std::string_view text) {
+  const auto count = text.substr(0, text.find(' '));
+  const auto slash = count.find('/');
+  if (text.size() > count.size() + 1 && is_digit(text[count.size() + 1])) return false;
+  return slash != 0 && slash != std::string_view::npos && count.find_first_not_of("0123456789/") == std::string_view::npos;
+}
+
+// A value of an object: 0.3, or "0.3", as the Trainer of transformers 5 prints it.
+std::optional<double> take_member(std::string_view& rest, bool& quoted) {
+  const char quote = rest.empty() ? ' ' : rest.front();
+  if (quote != '\'' && quote != '"') return take_number(rest);
+  rest.remove_prefix(1);
+  const auto value = take_number(rest);
+  if (!value || !rest.starts_with(quote)) return std::nullopt;
+  rest.remove_prefix(1);
+  quoted = true;
+  return value;
+}
+
+constexpr int fewest_settings = 2;
+
+// With another, it makes its line a dump of settings: "amp=True, batch=4, cache=False, …".
+bool is_setting(std::string_view value) { return value.starts_with("True") || value.starts_with("False") || value.starts_with("None"); }
+
+// A line of a dump over several: "adam_beta1=0.9,".
+bool is_argument(std::string_view text, const MetricLine& line) {
+  text = trim(text);
+  return line.metrics.size() == 1 && text.ends_with(',') && text.starts_with(line.metrics.front().name) && text.find(' ') == std::string_view::npos &&
+         text.find(',') == text.size() - 1;
 }
 
 // "INFO:root:", as Python's logging.basicConfig begins its lines.
@@ -147,31 +160,8 @@ std::string_view last_drawn(std::string_view text) {
 
 }  // namespace
 
-std::optional<double> take_number(std::string_view& text) {
-  auto rest = text;
-  const bool negative = rest.starts_with('-');
-  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
-  double value = 0;
-  if (!rest.empty() && (is_digit(rest.front()) || rest.front() == '.')) {
-    const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (code == std::errc::invalid_argument) return std::nullopt;
-    if (code == std::errc::result_out_of_range) value = std::strtod(std::string(rest.begin(), end).c_str(), nullptr);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-  } else if (starts_ignoring_case(rest, "nan")) {
-    value = std::numeric_limits<double>::quiet_NaN();
-    rest.remove_prefix(3);
-  } else if (starts_ignoring_case(rest, "inf")) {
-    value = std::numeric_limits<double>::infinity();
-    rest.remove_prefix(starts_ignoring_case(rest, "infinity") ? 8 : 3);
-  } else {
-    return std::nullopt;
-  }
-  text = rest;
-  return negative ? -value : value;
-}
-
 bool may_have_metrics(std::string_view line) {
-  if (has(line, '=') || names_epoch(line)) return true;
+  if (has(line, '=') || names_epoch(line) || may_have_rounds(line) || may_have_worded(line)) return true;
   // A flat object begins with its brace; a Keras line, whatever it is drawn with, has a count "45/45".
   return has(line, ':') && (has(line, '{') || (has(line, '/') && line.find(" - ") != std::string_view::npos));
 }
@@ -180,15 +170,20 @@ bool read_pairs(std::string_view text, MetricLine& line) {
   for (const std::string_view shell : {"export ", "declare ", "set "})
     if (text.starts_with(shell)) return false;
   const auto before = line.metrics.size();
-  for (auto at = text.find('='); at != std::string_view::npos; at = text.find('=', at)) at = read_pair(text, at, line);
+  int settings = 0;
+  for (auto at = text.find('='); at != std::string_view::npos; at = text.find('=', at)) {
+    if (is_setting(text.substr(at + 1))) ++settings;
+    at = read_pair(text, at, line);
+  }
+  if (settings >= fewest_settings || is_argument(text, line)) line = {};
   return line.metrics.size() > before || line.epoch || line.step;
 }
 
 bool read_keras(std::string_view text, MetricLine& line) {
   auto rest = trim(text);
+  if (!begins_with_count(rest)) return false;
   const auto count = rest.substr(0, rest.find(' '));
   const auto slash = count.find('/');
-  if (slash == 0 || slash == std::string_view::npos || count.find_first_not_of("0123456789/") != std::string_view::npos) return false;
   if (count.substr(0, slash) != count.substr(slash + 1)) return false;  // values in the middle of an epoch are not final
   for (auto at = rest.find(" - "); at != std::string_view::npos;) {
     rest.remove_prefix(at + 3);
@@ -208,6 +203,8 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
   if (!rest.starts_with('{') || !rest.ends_with('}')) return false;
   rest = rest.substr(1, rest.size() - 2);
   MetricLine found;
+  bool quoted = false;  // some are
+  bool metrics = false;
   const auto skip = [&] { rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size())); };
   for (skip(); !rest.empty(); skip()) {
     const char quote = rest.front();
@@ -220,23 +217,27 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
     if (!is_name(name) || !rest.starts_with(':')) return false;
     rest.remove_prefix(1);
     skip();
-    const auto value = take_number(rest);
+    const auto value = take_member(rest, quoted);
     if (!value) return false;
     add(found, name, *value);
+    metrics = metrics || metric_kind(name) != MetricKind::none;
     skip();
     if (!rest.empty() && rest.front() != ',') return false;
     if (!rest.empty()) rest.remove_prefix(1);
   }
+  if (quoted && !metrics) return false;  // {"version": "1", "port": "8080"}
   line = std::move(found);
   return true;
 }
 
-bool read_epoch(std::string_view text, MetricLine& line) {
+bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
   if (!names_epoch(text)) return false;
   const auto folded = lower(text);
   for (auto at = folded.find("epoch"); at != std::string::npos; at = folded.find("epoch", at + 1)) {
     if (at > 0 && (belongs_to_name(folded[at - 1]) || folded[at - 1] == '=')) continue;
     auto rest = text.substr(at + 5);
+    for (const std::string_view data : {"(train)", "(val)", "(test)"})  // MMEngine's "Epoch(train)  [1][ 50/391]"
+      if (rest.starts_with(data)) rest.remove_prefix(data.size());
     rest.remove_prefix(std::min(rest.find_first_not_of(" [(:#="), rest.size()));
     if (rest.empty() || !is_digit(rest.front()) || rest.data() == text.data() + at + 5) continue;
     const auto epoch = take_number(rest);
@@ -247,14 +248,18 @@ bool read_epoch(std::string_view text, MetricLine& line) {
       auto total = rest.substr(divider.size());
       if (!total.empty() && is_digit(total.front())) of = take_number(total);
     }
-    if (!of && trim(text.substr(0, at)).find(' ') != std::string_view::npos) continue;  // "saved after epoch 3"; but "Train Epoch: 3" counts
-    add(line, "epoch", *epoch, of);
+    const bool inside = !of && trim(text.substr(0, at)).find(' ') != std::string_view::npos;  // "saved after epoch 3"; but "Train Epoch: 3" counts
+    if (inside && !anywhere) continue;
+    if (inside)
+      line.epoch = epoch;  // "best accuracy: 0.97 at epoch 7": how far the training is, it does not say
+    else
+      add(line, "epoch", *epoch, of);
     return true;
   }
   return false;
 }
 
-MetricLine read_metric_line(std::string_view raw) {
+MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
   MetricLine line;
   auto text = last_drawn(raw);
   std::string clean;
@@ -263,10 +268,14 @@ MetricLine read_metric_line(std::string_view raw) {
     text = clean;
   }
   text = without_level(split_rank_prefix(text).text);
-  if (read_flat_object(text, line)) return line;
-  if (read_keras(text, line)) return line;
+  for (const auto form : {read_flat_object, read_keras, read_rounds})
+    if (form(text, line)) return line;
+  if (table.read(text, line)) return line;
   read_pairs(text, line);
-  if (!line.epoch) read_epoch(text, line);
+  const bool shown_half = begins_with_count(trim(text));  // of an epoch: values that are not final
+  const bool worded = !shown_half && (may_have_worded(text) || !line.metrics.empty()) && read_worded(text, line);
+  if (worded && line.epoch && !line.progress.epoch) line.progress.epoch = whole(*line.epoch);
+  if (!line.epoch) read_epoch(text, line, worded);
   return line;
 }
 

@@ -25,13 +25,13 @@ bool may_have_metrics(std::string_view line);
 bool read_pairs(std::string_view text, MetricLine& line);
 bool read_keras(std::string_view text, MetricLine& line);
 bool read_flat_object(std::string_view text, MetricLine& line);
-// "Epoch 3/10", "epoch [3/10]", and at the start of a line "Epoch 3"
-bool read_epoch(std::string_view text, MetricLine& line);
+// "Epoch 3/10", "epoch [3/10]", and at the start of a line "Epoch 3". `anywhere`: also elsewhere, where it is no progress.
+bool read_epoch(std::string_view text, MetricLine& line, bool anywhere);
 
-// All forms. Takes redrawn versions, colours and prefixes off first.
-MetricLine read_metric_line(std::string_view line);
+class MetricTable;
 
-// A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Takes it off the front of `text`.
-std::optional<double> take_number(std::string_view& text);
+// All forms: these, boosting_rounds.h, metric_table.h, worded_metrics.h. Takes redrawn versions, colours and prefixes off first. `table`: the one
+// that the log's earlier lines have begun.
+MetricLine read_metric_line(std::string_view line, MetricTable& table);
 
 }  // namespace trainstep::result

@@ -83,11 +83,13 @@ void MetricReader::take(const MetricLine& line, Time at) {
   }
 }
 
+bool MetricReader::may_say_something(std::string_view line) const { return may_have_metrics(line) || m_table.may_read(line); }
+
 void MetricReader::feed(std::string_view line, Time at) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   const bool goes_on = line.size() > longest_line;
   if (goes_on || !m_tail.empty()) return feed_piece(line, goes_on, at);
-  if (may_have_metrics(line)) take(read_metric_line(line), at);
+  if (may_say_something(line)) take(read_metric_line(line, m_table), at);
 }
 
 // No value is read that is cut: what stands at the end waits for the next piece, from its last drawn version on, or from a blank that is far enough
@@ -102,7 +104,7 @@ void MetricReader::feed(std::string_view line, Time at) {
     m_tail = text.size() - from > longest_tail ? std::string(longest_pair, 'x') : text.substr(from);
     text.resize(from);
   }
-  if (may_have_metrics(text)) take(read_metric_line(text), at);
+  if (may_say_something(text)) take(read_metric_line(text, m_table), at);
 }
 
 std::vector<MetricSeries> MetricReader::series() const {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "result/metric_table.h"
 
 namespace trainstep::result {
 
@@ -48,7 +49,9 @@ struct MetricLine;
 //   name=value pairs between blanks, commas, brackets (Katib's format): "epoch=3/10 loss=0.12, accuracy=93%"
 //   Keras: "Epoch 3/10", "45/45 [====] - 1s 2ms/step - loss: 0.12 - val_loss: 0.2", Keras 3's bars, colours, carriage returns
 //   a line that is one flat JSON object or Python dict of numbers: {"epoch": 1, "loss": 0.3}
-// Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them.
+//   rounds of gradient boosting (boosting_rounds.h), tables (metric_table.h), a metric's word and a number (worded_metrics.h)
+// Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them, lines of
+// settings (a=True, b=None, …).
 // Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 2000 names, of the first 200 a curve, of the others the last
 // value. A line of more than longest_line is read in the pieces in which it comes, as if each were a line.
 class MetricReader {
@@ -72,10 +75,12 @@ class MetricReader {
     bool last_only = false;
     void add(MetricPoint point);
   };
+  [[nodiscard]] bool may_say_something(std::string_view line) const;
   void take(const MetricLine& line, Time at);
   void feed_piece(std::string_view piece, bool goes_on, Time at);
 
   Progress m_progress;
+  MetricTable m_table;
   std::vector<Curve> m_curves;
   std::map<std::string, std::size_t, std::less<>> m_index;
   bool m_full = false;

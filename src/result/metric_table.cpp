@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/metric_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "result/metric_line.h"
+#include "result/metric_text.h"
+#include "result/metric_words.h"
+
+namespace trainstep::result {
+namespace {
+
+constexpr std::size_t most_columns = 40;
+constexpr std::size_t longest_row = 1000;
+
+// Takes a word off the front.
+std::string_view take_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  const auto word = text.substr(0, text.find_first_of(" \t"));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+// Columns are two blanks apart; a name may have single ones: "Train Loss".
+std::vector<std::string_view> columns_of(std::string_view text) {
+  std::vector<std::string_view> columns;
+  for (text = trim(text); !text.empty() && columns.size() <= most_columns; text = trim(text)) {
+    const auto end = std::min({text.find("  "), text.find('\t'), text.size()});
+    columns.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return columns;
+}
+
+enum class First { none, epoch, step, classes };
+
+First first_column(std::string_view name) {
+  if (name == "epoch" || name == "Epoch" || name == "E") return First::epoch;
+  if (name == "Class") return First::classes;
+  return names_step(name) ? First::step : First::none;
+}
+
+// "Train Loss" → Train_Loss, "Box(P" → P, "mAP50-95)" → "mAP50-95".
+std::string column_name(std::string_view label) {
+  if (label.ends_with("):")) label.remove_suffix(1);
+  if (label.ends_with(')')) label.remove_suffix(1);
+  if (label.starts_with("Box(")) label.remove_prefix(4);
+  std::string name(label);
+  std::ranges::replace(name, ' ', '_');
+  return is_name(name) ? name : std::string();
+}
+
+bool is_metric(std::string_view name, bool of_classes) {
+  if (of_classes && (name == "P" || name == "R")) return true;
+  const auto last = name.rfind('_');
+  return metric_kind(name) != MetricKind::none && (last == std::string_view::npos || !names_setting(name.substr(last + 1)));
+}
+
+// What the drawing of a bar has put behind the last column: "mAP50-95): 100% ━━━ 2/2", "64: 100%".
+std::string_view without_bar(std::string_view text) {
+  const auto bar = text.find(": ");
+  return bar == std::string_view::npos ? text : text.substr(0, bar);
+}
+
+}  // namespace
+
+bool MetricTable::may_read(std::string_view line) const {
+  if (line.starts_with('\r') || line.starts_with('\x1B')) return true;  // of what was drawn, the last state is yet to be found
+  const auto first = line.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return false;
+  const auto rest = line.substr(first);
+  if (!m_columns.empty() && (is_digit(rest.front()) || (m_of_classes && rest.starts_with("all ")))) return true;
+  if (!has("eEIiC", rest.front())) return false;
+  constexpr std::array<std::string_view, 6> headers{"epoch ", "Epoch ", "Iter ", "iter ", "E ", "Class "};
+  return std::ranges::any_of(headers, [&](std::string_view header) { return rest.starts_with(header); }) && rest.find("  ") != std::string_view::npos;
+}
+
+bool MetricTable::read(std::string_view text, MetricLine& line) {
+  return text.size() <= longest_row && may_read(text) && (read_row(text, line) || read_header(text));
+}
+
+bool MetricTable::read_header(std::string_view text) {
+  const auto labels = columns_of(without_bar(text));
+  if (labels.size() < 3 || labels.size() > most_columns) return false;
+  const auto first = first_column(labels.front());
+  if (first == First::none) return false;
+  std::vector<std::string> columns;
+  bool any = false;
+  for (const auto label : labels) {
+    if (!label.empty() && is_digit(label.front())) return false;
+    auto name = column_name(label);
+    if (!is_metric(name, first == First::classes)) name.clear();
+    any = any || !name.empty();
+    columns.push_back(std::move(name));
+  }
+  if (!any) return false;
+  m_columns = std::move(columns);
+  m_of_steps = first == First::step;
+  m_of_classes = first == First::classes;
+  m_step_column = labels[1] == "#" ? std::optional<std::size_t>(1) : std::nullopt;
+  return true;
+}
+
+bool MetricTable::read_row(std::string_view text, MetricLine& line) const {
+  if (m_columns.empty()) return false;
+  auto rest = without_bar(text);
+  MetricLine found;
+  auto first = take_word(rest);
+  if (const auto count = take_count(first); count && !m_of_classes) {
+    if (!m_of_steps) found.progress.epoch = static_cast<std::int64_t>(*count);
+    (m_of_steps ? found.step : found.epoch) = count;
+    if (first.starts_with('/') && !m_of_steps) {
+      first.remove_prefix(1);
+      if (const auto of = take_count(first)) found.progress.epochs = static_cast<std::int64_t>(*of);
+    }
+  } else if (!m_of_classes || first != "all") {
+    return false;
+  } else {
+    first = {};
+  }
+  if (!first.empty()) return false;
+  for (std::size_t at = 1; at < m_columns.size(); ++at) {
+    auto word = take_word(rest);
+    if (word.empty()) return false;
+    const auto number = take_number(word);
+    if (!number || !word.empty()) continue;
+    if (at == m_step_column) found.step = number;
+    if (!m_columns[at].empty()) found.metrics.push_back({m_columns[at], *number, false});
+  }
+  if (!take_word(rest).empty() || found.metrics.empty()) return false;
+  line = std::move(found);
+  return true;
+}
+
+}  // namespace trainstep::result

@@ -1,0 +1,39 @@
+// Metrics that a program prints as a table: a line of names, and below it a line of numbers for each epoch.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainstep::result {
+
+struct MetricLine;
+
+// fastai        epoch     train_loss  valid_loss  accuracy  time
+// scikit-learn        Iter       Train Loss   Remaining Time
+// spaCy         E    #       LOSS TEXTCAT  CATS_SCORE  SCORE
+// Ultralytics         Epoch    GPU_mem   box_loss   cls_loss  Instances       Size      and        Class     Images  Instances      Box(P          R
+// mAP50  mAP50-95)
+//
+// A header's first name is one of these, and at least one of the others is a metric's (metric_words.h). A row has as many words, the first of which
+// is a count, or "all" below Class; from it those are taken that are below a metric's name. Other lines may stand between.
+class MetricTable {
+ public:
+  // Whether the line is part of a table. `text` is clean. A header replaces the one before.
+  bool read(std::string_view text, MetricLine& line);
+  // Cheap: whether the line could be a header, or a row below the one that was read.
+  [[nodiscard]] bool may_read(std::string_view line) const;
+
+ private:
+  bool read_header(std::string_view text);
+  bool read_row(std::string_view text, MetricLine& line) const;
+
+  std::vector<std::string> m_columns;  // empty: no header yet; "": not a metric's
+  bool m_of_steps = false;
+  bool m_of_classes = false;
+  std::optional<std::size_t> m_step_column{};
+};
+
+}  // namespace trainstep::result

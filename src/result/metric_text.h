@@ -1,0 +1,46 @@
+// What the readers of metric lines share: letters, names, numbers.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace trainstep::result {
+
+inline constexpr std::size_t longest_name = 100;
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+inline bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
+inline bool belongs_to_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '-' || c == '/'; }
+inline char lower_letter(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+
+inline bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= longest_name && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
+}
+
+// memchr: lines are long, and most hold nothing.
+inline bool has(std::string_view text, char c) { return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr; }
+
+// `word` is in lower case. Without a copy: this runs for each equals sign of a log.
+inline bool starts_ignoring_case(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() && std::equal(word.begin(), word.end(), text.begin(), [](char w, char c) { return w == lower_letter(c); });
+}
+
+inline bool same_ignoring_case(std::string_view text, std::string_view word) {
+  return text.size() == word.size() && starts_ignoring_case(text, word);
+}
+
+// A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Takes it off the front of `text`.
+std::optional<double> take_number(std::string_view& text);
+
+// A whole number. Takes it off the front of `text`.
+std::optional<double> take_count(std::string_view& text);
+
+// What follows a value's number allows it to be one: not 1,234.5, 1.2.3, 10MB, 12:30.
+bool ends_value(std::string_view rest);
+
+}  // namespace trainstep::result

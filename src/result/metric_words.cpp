@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/metric_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "result/metric_text.h"
+
+namespace trainstep::result {
+namespace {
+
+// Words in lower case, found by their first letter.
+template <std::size_t N>
+class Words {
+ public:
+  explicit constexpr Words(std::array<std::string_view, N> words) : m_words(words) {
+    std::ranges::sort(m_words);
+    for (std::size_t letter = 0, at = 0; letter < m_from.size(); ++letter) {
+      while (at < N && static_cast<std::size_t>(m_words[at].front() - 'a') < letter) ++at;
+      m_from[letter] = at;
+    }
+  }
+  // `word` begins with a letter, in any case.
+  [[nodiscard]] bool have(std::string_view word) const {
+    if (word.empty() || !is_letter(word.front())) return false;
+    const auto letter = static_cast<std::size_t>(lower_letter(word.front()) - 'a');
+    for (auto at = m_from[letter]; at < m_from[letter + 1]; ++at)
+      if (same_ignoring_case(word, m_words[at])) return true;
+    return false;
+  }
+
+ private:
+  std::array<std::string_view, N> m_words;
+  std::array<std::size_t, 27> m_from{};
+};
+
+constexpr auto words(const auto&... word) { return Words(std::array<std::string_view, sizeof...(word)>{word...}); }
+
+constexpr auto results = words("acc", "accuracy", "ap", "aps", "auc", "aucpr", "auprc", "auroc", "bleu", "bpb", "bpc", "cer", "chrf", "cider", "dice",
+                               "elbo", "f", "fid", "inertia", "iou", "jaccard", "kappa", "logloss", "lpips", "mae", "map", "mape", "mcc", "merror",
+                               "meteor", "miou", "mlogloss", "mrr", "mse", "ndcg", "nll", "perplexity", "ppl", "prec", "psnr", "r", "rew", "reward",
+                               "rmse", "rmsle", "rouge", "rougel", "sacrebleu", "smape", "ssim", "top", "wer");
+constexpr auto usual =
+    words("cost", "entropy", "kl", "likelihood", "loss", "losses", "metric", "objective", "precision", "recall", "score", "scores");
+constexpr auto rates = words("err", "error", "gnorm", "lr");
+// Of these only with a number: f1, r2, top5, ap50; "map" is Python's and a thing of settings, mAP is not.
+constexpr auto numbered = words("ap", "f", "map", "r", "rouge", "top");
+constexpr auto settings = words("base", "bits", "budget", "coef", "coeff", "coefficient", "count", "decay", "desired", "early", "eps", "epsilon",
+                                "every", "expected", "factor", "fn", "format", "func", "function", "goal", "id", "index", "init", "initial",
+                                "interval", "level", "limit", "min", "minimum", "num", "patience", "per", "port", "ratio", "required", "scale",
+                                "scaler", "schedule", "scheduler", "sec", "second", "seconds", "size", "smoothing", "stop", "stopping", "target",
+                                "thr", "thresh", "threshold", "time", "tol", "tolerance", "type", "update", "version", "warmup", "weight", "weights");
+constexpr auto data = words("dev", "eval", "evaluation", "test", "testing", "train", "training", "val", "valid", "validate", "validation");
+constexpr auto outcomes = words("average", "avg", "best", "final", "max", "mean", "overall", "running", "total");
+constexpr auto steps = words("batch", "global_step", "iter", "iteration", "iterations", "iters", "step", "steps");
+constexpr auto of_errors = words("absolute", "percentage", "squared");  // "mean squared error"
+constexpr auto suffixes = words("avg", "average", "mean", "score", "total", "value");
+
+// A new word begins with a capital and a small letter: testAcc, but not in mAP or IoU.
+bool begins_word(std::string_view word, std::size_t at) {
+  return is_upper(word[at]) && !is_upper(word[at - 1]) && at + 1 < word.size() && is_letter(word[at + 1]) && !is_upper(word[at + 1]);
+}
+
+// Calls with each part of a word, its number taken off: "val", "Acc", "F", "mAP". Parts are divided by signs, by digits, and where a new word begins.
+template <class Call>
+void for_each_part(std::string_view word, const Call& call) {
+  std::size_t at = 0;
+  while (at < word.size()) {
+    if (!is_letter(word[at])) {
+      ++at;
+      continue;
+    }
+    auto end = at + 1;
+    while (end < word.size() && is_letter(word[end]) && !begins_word(word, end)) ++end;
+    const bool with_number = end < word.size() && (is_digit(word[end]) || (word[end] == '@' && end + 1 < word.size()));
+    call(word.substr(at, end - at), with_number);
+    at = end;
+  }
+}
+
+template <std::size_t N>
+bool has_part(std::string_view word, const Words<N>& all) {
+  bool found = false;
+  for_each_part(word, [&](std::string_view part, bool) { found = found || all.have(part); });
+  return found;
+}
+
+MetricKind kind_of_part(std::string_view part, bool with_number) {
+  if (part == "mAP") return MetricKind::result;
+  if (numbered.have(part)) return with_number ? MetricKind::result : MetricKind::none;
+  if (results.have(part)) return MetricKind::result;
+  if (usual.have(part)) return MetricKind::usual;
+  return rates.have(part) ? MetricKind::rate : MetricKind::none;
+}
+
+}  // namespace
+
+MetricKind metric_kind(std::string_view word) {
+  if (word.size() > longest_name) return MetricKind::none;
+  if (same_ignoring_case(word, "learning_rate") || same_ignoring_case(word, "grad_norm")) return MetricKind::rate;
+  auto kind = MetricKind::none;
+  bool setting = false;
+  for_each_part(word, [&](std::string_view part, bool with_number) {
+    kind = std::max(kind, kind_of_part(part, with_number));
+    setting = setting || settings.have(part);
+  });
+  return setting ? MetricKind::none : kind;
+}
+
+MetricKind metric_kind(std::string_view before, std::string_view last) {
+  if (same_ignoring_case(last, "error") && of_errors.have(before)) return MetricKind::result;
+  const bool rate = (same_ignoring_case(before, "learning") && same_ignoring_case(last, "rate")) ||
+                    ((same_ignoring_case(before, "grad") || same_ignoring_case(before, "gradient")) && same_ignoring_case(last, "norm"));
+  if (rate) return MetricKind::rate;
+  return std::max(metric_kind(last), suffixes.have(last) ? metric_kind(before) : MetricKind::none);
+}
+
+bool may_end_name(std::string_view word) {
+  return metric_kind(word) != MetricKind::none || suffixes.have(word) || word == "is" || same_ignoring_case(word, "rate") ||
+         same_ignoring_case(word, "norm");
+}
+
+bool names_data(std::string_view word) { return data.have(word); }
+
+bool holds_data(std::string_view word) { return has_part(word, data); }
+bool holds_outcome(std::string_view word) { return has_part(word, outcomes); }
+bool names_setting(std::string_view word) { return settings.have(word); }
+bool names_step(std::string_view word) { return steps.have(word); }
+
+}  // namespace trainstep::result

@@ -1,0 +1,198 @@
+// The forms of metric lines one by one: what is at their edges. What whole programs print: metric_logs_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <string>
+
+#include "result/boosting_rounds.h"
+#include "result/metric_line.h"
+#include "result/metric_table.h"
+#include "result/metric_words.h"
+#include "result/worded_metrics.h"
+#include "support/catch.h"
+
+using namespace trainstep;
+using namespace trainstep::result;
+
+namespace {
+
+std::string show(const MetricLine& line) {
+  std::string text;
+  for (const auto& metric : line.metrics) text += fmt::format("{}={:g} ", metric.name, metric.value);
+  if (line.epoch) text += fmt::format("e{:g} ", *line.epoch);
+  if (line.step) text += fmt::format("s{:g} ", *line.step);
+  return text;
+}
+
+std::string worded(std::string_view text) {
+  MetricLine line;
+  read_worded(text, line);
+  return show(line);
+}
+
+std::string rounds(std::string_view text) {
+  MetricLine line;
+  read_rounds(text, line);
+  return show(line);
+}
+
+std::string row(MetricTable& table, std::string_view text) {
+  MetricLine line;
+  table.read(text, line);
+  return show(line);
+}
+
+struct Case {
+  const char* text;
+  const char* said;
+};
+
+}  // namespace
+
+TEST_CASE("a metric's word says what a value is") {
+  using Kind = MetricKind;
+  const std::pair<const char*, Kind> cases[] = {
+      {"loss", Kind::usual},
+      {"val_loss", Kind::usual},
+      {"train/loss_cls", Kind::usual},
+      {"LOSS", Kind::usual},
+      {"valLoss", Kind::usual},
+      {"acc", Kind::result},
+      {"Acc@1", Kind::result},
+      {"acc1", Kind::result},
+      {"testAcc", Kind::result},
+      {"mAP50-95", Kind::result},
+      {"mAP", Kind::result},
+      {"val_mIoU", Kind::result},
+      {"f1", Kind::result},
+      {"eval/f1", Kind::result},
+      {"AUC", Kind::result},
+      {"lr", Kind::rate},
+      {"learning_rate", Kind::rate},
+      {"error", Kind::rate},
+      {"map", Kind::none},
+      {"f", Kind::none},
+      {"r", Kind::none},
+      {"top", Kind::none},
+      {"loss_scale", Kind::none},
+      {"accuracy_threshold", Kind::none},
+      {"glossary", Kind::none},
+      {"account", Kind::none},
+      {"time", Kind::none},
+      {"", Kind::none},
+      {"loss_weight", Kind::none},
+  };
+  for (const auto& [word, kind] : cases) {
+    CAPTURE(word);
+    CHECK(metric_kind(word) == kind);
+  }
+  CHECK(metric_kind(std::string(200, 'a') + "_loss") == Kind::none);
+  CHECK(metric_kind("learning", "rate") == Kind::rate);
+  CHECK(metric_kind("frame", "rate") == Kind::none);
+  CHECK(metric_kind("squared", "error") == Kind::result);
+  CHECK(metric_kind("f1", "score") == Kind::result);
+}
+
+TEST_CASE("values in words are read to their edges") {
+  const Case cases[] = {
+      {"accuracy: 91.2%", "accuracy=91.2 "},
+      {"accuracy: 54 %", "accuracy=54 "},
+      {"accuracy: 9825/10000", "accuracy=0.9825 "},
+      {"accuracy: 10001/10000", ""},
+      {"accuracy: 9825/0", ""},
+      {"accuracy: 0.9/1", ""},
+      {"accuracy: 1,234.5", ""},
+      {"accuracy: 0.9.1", ""},
+      {"accuracy: 0.9s", ""},
+      {"accuracy: 9:30", ""},
+      {"accuracy: 1e-3.", "accuracy=0.001 "},
+      {"accuracy: nan", "accuracy=nan "},
+      {"accuracy: -inf", "accuracy=-inf "},
+      {"accuracy: info", ""},
+      {"accuracy 1", ""},
+      {"accuracy 1.0", "accuracy=1 "},
+      {"accuracy: 1", "accuracy=1 "},
+      {"accuracy:: 1.0", ""},
+      {"accuracy of 0.9", ""},
+      {"accuracy (0.9)", ""},
+      {"accuracy after 3 epochs", ""},
+      {"a b c d accuracy: 0.9", ""},
+      {"the accuracy: 0.9", "accuracy=0.9 "},
+      {"target accuracy: 0.9", ""},
+      {"http://host/accuracy: 0.9", ""},
+      {"Loss: 0.3", "Loss=0.3 "},
+      {"Loss: 3", ""},
+      {"loss: 0.3", ""},
+      {"loss: 0.3, score: 0.4", "loss=0.3 score=0.4 "},
+      {"loss: 3, score: 4", ""},
+      {"step 7: loss 0.3", "loss=0.3 s7 "},
+      {"step 7: nothing", ""},
+      {"step 1.5: loss 0.3", ""},
+      {"Step [7/9], loss: 3", "loss=3 s7 "},
+      {"[3, 200] loss: 0.3", "loss=0.3 e3 s200 "},
+      {"[3/100] loss: 0.3", "loss=0.3 s3 "},
+      {"[3/100][5/60] loss: 0.3", "loss=0.3 e3 s5 "},
+      {"Test: [3/100] loss: 0.3", "Test_loss=0.3 "},
+      {"val loss: 0.3, acc: 0.9, lr: 0.1", "val_loss=0.3 val_acc=0.9 lr=0.1 "},
+      {"val_loss: 0.3, acc: 0.9", "val_loss=0.3 acc=0.9 "},
+      {"train loss 0.3 val loss 0.4 acc 0.5", "train_loss=0.3 val_loss=0.4 val_acc=0.5 "},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    CHECK(worded(c.text) == c.said);
+  }
+}
+
+TEST_CASE("of a line with many values the first hundred are read") {
+  std::string line;
+  for (int i = 0; i < 150; ++i) line += fmt::format("acc{}: 0.5, ", i);
+  MetricLine found;
+  CHECK(read_worded(line, found));
+  CHECK(found.metrics.size() == 100);
+}
+
+TEST_CASE("rounds of boosting are read to their edges") {
+  const Case cases[] = {
+      {"[3]\ttrain-rmse:0.5", "train-rmse=0.5 s3 "},
+      {"[12:00:01] [3]\ttrain-rmse:0.5+0.1", "train-rmse=0.5 s3 "},
+      {"3:\tlearn: 0.5\ttotal: 3ms", "learn=0.5 s3 "},
+      {"[3]\ttrain's auc: nan", "train_auc=nan s3 "},
+      {"[3] train-rmse:0.5", ""},
+      {"[3]\ttrain", ""},
+      {"[3]\t1:2", ""},
+      {"[3]\ttotal: 3ms", ""},
+      {"[x]\ttrain-rmse:0.5", ""},
+      {"3\ttrain-rmse:0.5", ""},
+      {"3:\tnothing", ""},
+      {"[3]\t", ""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    CHECK(rounds(c.text) == c.said);
+  }
+}
+
+TEST_CASE("a row is read below its header only") {
+  MetricTable table;
+  CHECK(row(table, "0  0.5  0.6  00:01").empty());
+  CHECK(row(table, "epoch  train_loss  valid_loss  time").empty());
+  CHECK(row(table, "0  0.5  0.6  00:01") == "train_loss=0.5 valid_loss=0.6 e0 ");
+  CHECK(row(table, "1  0.5  0.6").empty());
+  CHECK(row(table, "1  0.5  0.6  00:01  x").empty());
+  CHECK(row(table, "1.5  0.5  0.6  00:01").empty());
+  CHECK(row(table, "2  nan  -  00:01") == "train_loss=nan e2 ");
+  CHECK(row(table, "all  0.5  0.6  00:01").empty());
+  CHECK(row(table, "step  loss  lr").empty());
+  CHECK(row(table, "3  0.5  0.6  00:01") == "train_loss=0.5 valid_loss=0.6 e3 ");  // "step" begins no table that is known
+}
+
+TEST_CASE("a header names a count and metrics") {
+  for (const auto* header :
+       {"epoch  time  size", "epoch  loss", "name  train_loss  valid_loss", "epoch  3  train_loss  valid_loss", "epoch train_loss valid_loss"}) {
+    CAPTURE(header);
+    MetricTable table;
+    CHECK(row(table, header).empty());
+    CHECK(row(table, "1  0.5  0.6").empty());
+    CHECK(row(table, "1  0.5  0.6  0.7").empty());
+  }
+}
