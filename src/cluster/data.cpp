@@ -89,6 +89,7 @@ Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const r
     found.name = bound.name;
     found.artifact = told->artifact;
     found.metrics = spec::holds_metrics(*output);
+    found.floating = output->type == spec::Type::number;
     found.present = told->present || !told->metadata.empty();
     found.earlier = !told->present;
     found.metadata = told->metadata;

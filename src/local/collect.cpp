@@ -54,6 +54,7 @@ void read_artifact(run::OutputFound& found, const spec::Output& output, const Js
 
 Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
   const auto where = fmt::format("output {}", output.name);
+  found.floating = output.type == Type::number;
   if (auto value = spec::returned_value(output, executor_output)) {
     ASSIGN(found.value, in_context(where, std::move(*value)));
   } else {

@@ -26,6 +26,7 @@ struct OutputFound {
   std::string step_path{};         // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
   std::string pending{};           // where it lies until Backend::commit(); empty: at `path`
   bool metrics = false;            // it is declared to hold metrics, whatever its name
+  bool floating = false;           // it is declared as a Float; its value may be whole all the same
 };
 
 class Backend {

@@ -42,6 +42,12 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
     for (auto& metric : *read) put(metrics, std::move(metric));
 }
 
+// A Float that the program returned by a name of its own. An Integer counts something.
+bool is_returned_metric(const run::OutputFound& output) {
+  constexpr std::string_view unnamed = "Output";  // as both SDKs call the one value of a Python function
+  return output.present && !output.artifact && output.value && output.floating && output.value->is_number() && output.name != unnamed;
+}
+
 // Text that a person or a parameter could hold: UTF-8, no control characters but line breaks and tabs.
 bool is_plain_text(std::string_view bytes) {
   return spec::is_text(bytes) &&
@@ -72,11 +78,12 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
   std::vector<result::Metric> metrics;
   for (const auto& output : outcome.outputs)
     if (output.present && has_metrics(output)) put_written(metrics, output, read_file);
-  for (const auto written_ones = metrics.size(); const auto& series : outcome.series) {
-    const auto written = std::any_of(metrics.begin(), metrics.begin() + static_cast<std::ptrdiff_t>(written_ones),
-                                     [&](const result::Metric& metric) { return metric.name == series.name; });
-    if (!written && !series.points.empty()) metrics.push_back({.name = series.name, .value = series.points.back().value, .percentage = false});
-  }
+  const auto written = metrics;
+  for (const auto& series : outcome.series)
+    if (!series.points.empty()) put(metrics, {.name = series.name, .value = series.points.back().value, .percentage = false});
+  for (const auto& output : outcome.outputs)
+    if (is_returned_metric(output)) put(metrics, {.name = output.name, .value = output.value->get<double>(), .percentage = false});
+  for (const auto& metric : written) put(metrics, metric);
   return metrics;
 }
 

@@ -22,9 +22,10 @@ inline constexpr std::size_t longest_metrics_file = std::size_t{16} << 20U;
 // A name of an output that holds metrics: metrics, mlpipeline_metrics, eval-metrics, ….
 bool names_metrics(std::string_view output);
 
-// An output's own name counts, or that of the step's path that it was mapped to. First what the program wrote into its metrics outputs (KFP v2
-// metadata, then the file, in any shape that read_metrics() knows; other contents are left alone), then the last values of the log's curves that it
-// did not write. NaN and infinity are kept.
+// What the program wrote into its metrics outputs (KFP v2 metadata, then the file, in any shape that read_metrics() knows; other contents are left
+// alone), the last values of the log's curves, and the Floats that it returned by name; in this order, each name once. Where several have a
+// name, what was written into a metrics output counts before what was returned, and that before the log. An output's own name says that it holds
+// metrics, or that of the step's path that it was mapped to. NaN and infinity are kept.
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file);
 
 // Of these files, those that cannot be read: why, a sentence each.

@@ -240,6 +240,8 @@ TEST_CASE("links at the top of a folder on a claim that lead the pods elsewhere 
 TEST_CASE("outputs are found where they were asked for, values as their types") {
   const auto outputs = found(artifacts(), report());
   REQUIRE(outputs.size() == 3);
+  CHECK_FALSE(outputs[0].floating);
+  CHECK(outputs[1].floating);
   CHECK(outputs[0].name == "model");
   CHECK(outputs[0].artifact);
   CHECK(outputs[0].present);

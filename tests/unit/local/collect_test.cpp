@@ -289,6 +289,15 @@ TEST_CASE("an artifact of a type of metrics is told to be one") {
   CHECK(run.only().metrics == metrics);
 }
 
+TEST_CASE("a value that is declared as a Float is told to be one, also where it is whole") {
+  const auto [type, floating] = GENERATE(table<std::string, bool>({{"Float", true}, {"Integer", false}, {"String", false}}));
+  CAPTURE(type);
+  const auto plan = v1_plan("value " + type);
+  Run run(plan);
+  run.write("value", "1");
+  CHECK(run.only().floating == floating);
+}
+
 TEST_CASE("what the program wrote to the step's path is the artifact, also where it names a place of its own") {
   auto plan = v1_plan("", "model Model");
   const auto bound = GENERATE(true, false);

@@ -17,6 +17,35 @@ TEST_CASE("an output holds metrics if its name ends so, in whatever case") {
   }
 }
 
+TEST_CASE("a Float that a program returns by name is a metric, and counts before its log") {
+  run::Outcome outcome;
+  const auto add = [&](const std::string& name, Json value) -> auto& {
+    auto& output = outcome.outputs.emplace_back();
+    output.name = name;
+    output.present = true;
+    output.value = std::move(value);
+    output.floating = true;
+    return output;
+  };
+  add("accuracy", 0.75);
+  add("recall", 1);
+  add("epochs", 3).floating = false;  // counts something
+  add("Output", 0.5);                 // has no name of its own
+  add("good", true);
+  add("words", "0.5");
+  add("sizes", Json::array({1, 2}));
+  add("given up", 0.25).present = false;
+  add("f1", 0.1);
+  add("eval-metrics", Json{{"f1", 0.9}});
+  for (const auto* name : {"accuracy", "loss"}) {
+    auto& series = outcome.series.emplace_back();
+    series.name = name;
+    series.points.push_back({1, 0.125, Time{}});
+  }
+  const auto metrics = final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); });
+  CHECK(metrics_object(metrics) == Json{{"f1", 0.9}, {"accuracy", 0.75}, {"loss", 0.125}, {"recall", 1.0}});
+}
+
 TEST_CASE("metrics are read from an output of their type, whatever its name") {
   run::Outcome outcome;
   for (const auto* name : {"scores", "model"}) {
