@@ -102,6 +102,8 @@ def _check_sort(function: Any) -> None:
     name = function.__name__
     if name == "<lambda>":
         raise SpecificationError("a lambda has no source of its own; write `def train(…):`")
+    if hasattr(function, "__wrapped__"):
+        raise SpecificationError(f"{name} wraps another function, which would train in its place; give the plain function")
     if function.__closure__:
         names = ", ".join(function.__code__.co_freevars)
         raise SpecificationError(f"{name} uses {names} of the function around it, which will not be there where it trains; pass them as parameters")
@@ -228,6 +230,11 @@ def _foreign_names(code: types.CodeType, outside: dict[str, Any]) -> Iterator[st
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":  # computed by whoever asks for annotations
             yield from (name for name in _foreign_names(constant, outside) if name not in stored)
+
+
+def names_in(code: types.CodeType) -> frozenset[str]:
+    """All names that it looks up anywhere, those of attributes, too."""
+    return frozenset(name for inner in _with_inner(code) for name in inner.co_names)
 
 
 def loses_indentation(function: Function) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import builtins
 import inspect
 import json
 import os
@@ -15,7 +16,7 @@ from typing import Any, Optional, Union
 
 from . import _main
 from ._interface import InputPath, Interface, OutputPath, interface_of, is_of_kfp, resolved
-from ._source import annotations_are_texts, source_of, text_of_main
+from ._source import annotations_are_texts, names_in, source_of, text_of_main
 from ._values import plain_value, refused, type_name
 from .errors import SpecificationError
 
@@ -74,6 +75,7 @@ def function_text(
         return _kfp.specification(func, base_image or default_image(), packages, list(additional_funcs))
     texts = all(map(annotations_are_texts, (func, *additional_funcs)))
     source = "\n\n".join(source_of(function, helpers, texts) for function in (*additional_funcs, func))
+    _check_names((func, *additional_funcs))
     interface = interface_of(func, known)
     component = {
         "name": func.__name__.replace("_", " ").strip().capitalize(),
@@ -107,6 +109,14 @@ def _names_of(func: Function, helpers: Sequence[types.FunctionType]) -> frozense
             if name in getattr(getattr(caller, "__code__", None), "co_names", ()) and around.get(name, helper) is not helper:
                 raise SpecificationError(f"additional_funcs: the {name} that {caller.__name__} calls is another function")
     return frozenset(names)
+
+
+def _check_names(functions: Iterable[Function]) -> None:
+    """They stand beside what calls them, which would take them for Python's own."""
+    needed = names_in(_main._trainstep_main.__code__) & frozenset(dir(builtins))
+    for function in functions:
+        if function.__name__ in needed:
+            raise SpecificationError(f"{function.__name__} has the name of a function of Python's own, which the program around it calls; give it another name")
 
 
 def _members(name: str, given: Any, kind: type) -> list[Any]:

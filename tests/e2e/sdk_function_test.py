@@ -489,6 +489,9 @@ REFUSED = {
     "a generator": ("def train():\n    yield 1", "write a plain `def`"),
     "a coroutine": ("async def train():\n    pass", "write a plain `def`"),
     "a decorated function": ("def d(f):\n    return f\n@d\ndef train(): pass", "train has decorators"),
+    "a function that wraps another": ("def f(a: int): return a\n@functools.wraps(f)\ndef train(a: int): return -a", "f wraps another function"),
+    "a function that was made to wrap another": ("def f(): pass\ndef train(): pass\nfunctools.update_wrapper(train, f); train.__name__ = 'train'", "train wraps another function"),
+    "a name that the program around it needs": ("def isinstance(): pass\ntrain = isinstance", "isinstance has the name of a function of Python's own"),
     "a module from outside": ("def train():\n    print(math.pi)", "train uses math from outside of it.*import modules inside"),
     "a module used deep inside": ("def train():\n    def inner():\n        return [math.pi for _ in '1']", "train uses math"),
     "a value from outside": ("RATE = 1\ndef train():\n    print(RATE)", "train uses RATE"),
@@ -510,6 +513,13 @@ REFUSED = {
 def test_refused_with_a_reason(function, text, message):
     with pytest.raises(sdk.SpecificationError, match=message):
         sdk.train_specification(function(text))
+
+
+@pytest.mark.parametrize("name", ["int", "str", "open", "dict"])
+def test_helper_with_the_name_of_a_function_that_the_program_calls_is_refused(function, name):
+    helper = function(f"def {name}(x): return 99", name)
+    with pytest.raises(sdk.SpecificationError, match=f"{name} has the name of a function of Python's own"):
+        sdk.train_specification(function("def train(n: bool): return 1", file="other.py"), additional_funcs=[helper])
 
 
 @pytest.mark.parametrize("line, shown", [
