@@ -102,8 +102,9 @@ TEST_CASE("sim world: a cancelled run leaves nothing, an evicted step is followe
 }
 
 TEST_CASE("sim world: a seed tells the same story each time") {
-  CHECK(run(42, {}).story == run(42, {}).story);
-  CHECK(run(42, {}).story != run(43, {}).story);
+  const Wishes quiet{.calm = true};  // the naive step understands no odd answer
+  CHECK(run(42, quiet).story == run(42, quiet).story);
+  CHECK(run(42, quiet).story != run(43, quiet).story);
 }
 
 // Not run by default: `sim_world "[.speed]"` in a build without sanitizers.

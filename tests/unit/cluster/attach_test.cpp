@@ -21,6 +21,7 @@ Json job_object(const std::string& condition = "") {
                    "labels": {"trainstep.dev/run": "r", "app.kubernetes.io/managed-by": "trainstep"},
                    "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "wf", "uid": "w"}]},
       "spec": {"template": {"spec": {"containers": [{"name": "proxy"}, {"name": "train"}]}}}, "status": {"active": 1}})");
+  if (condition == "Complete") object["status"] = {{"succeeded", 1}};
   if (!condition.empty()) object["status"]["conditions"] = Json::array({{{"type", condition}, {"status", "True"}}});
   return object;
 }

@@ -107,7 +107,7 @@ struct Attempts : FakeStore {
     objects[prefix + "/outputs/model.objects.json"] =
         staging::list_of({{.key = "weights", .size = 8, .etag = etag("of run " + std::to_string(made))}});
     objects[prefix + "/finished.json"] = "{}";
-    (*job)["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
+    (*job)["status"] = {{"succeeded", 1}, {"conditions", Json::array({{{"type", "Complete"}, {"status", "True"}}})}};
     after_training();
   }
   [[nodiscard]] result::PodReport report() const {
