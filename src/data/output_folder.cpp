@@ -16,10 +16,14 @@ namespace trainstep {
 namespace fs = std::filesystem;
 
 Result<std::pair<Fd, FileLock>> lock_folder(const fs::path& folder, const fs::path& target) {
+  std::error_code ignored;
   while (true) {
     TRY(make_directories(folder));
-    Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd && errno == ENOENT) continue;
+    if (!fd && errno == ENOTDIR && fs::is_symlink(folder, ignored))
+      return input_error(fmt::format("{} is a link, which no run has made, and {} would wait for its end there; remove it, or give another path",
+                                     folder.string(), target.string()));
     if (!fd) {
       auto error = file_error("open", folder, errno);
       if (error.kind != ErrorKind::denied) error.kind = ErrorKind::internal;  // no input of anybody

@@ -59,6 +59,18 @@ fs::path free_name(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, code)) ? kept_name(path) : path;
 }
 
+// A folder that bears the name of ours is ours only if one of us has said so before anything was written in it.
+Result<void> check_ours(const OutputPlace& place) {
+  std::error_code code;
+  const auto waiting = place.path.parent_path();
+  const auto status = fs::symlink_status(waiting, code);
+  if (!fs::exists(status)) return {};
+  const bool noted = fs::is_regular_file(fs::symlink_status(place.folder / "owner", code));
+  if (fs::is_directory(status) && (noted || is_empty_folder(waiting))) return {};
+  return input_error(fmt::format(
+      "{} was put there by no run, and an output of that name would wait for its end in it; move it away, or give another path", waiting.string()));
+}
+
 }  // namespace
 
 bool PendingOutput::possible(const fs::path& target) {
@@ -75,6 +87,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   output.m_made = missing(beside);
   TRY(make_directories(beside));
   ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_place.folder, output.m_place.target));
+  TRY(check_ours(output.m_place));
   ASSIGN(output.m_taken_back, take_back(output.m_place, signer, owner));
   TRY(output.settle_accounts(owner));
   return output;
@@ -120,7 +133,12 @@ Result<void> PendingOutput::check_kept() const {
     return Error{ErrorKind::conflict, fmt::format("{} was removed while {} was written in it; what is there now is not the whole",
                                                   m_place.folder.string(), m_place.target.string())};
   const auto now = moved_folder(m_held, m_place.folder);
-  if (now.empty()) return {};
+  std::error_code code;
+  const auto waiting = m_place.path.parent_path();
+  if (now.empty() && !fs::is_symlink(waiting, code)) return {};
+  if (now.empty())
+    return Error{ErrorKind::conflict, fmt::format("{} became a link while {} was written in it; what it leads to is put nowhere", waiting.string(),
+                                                  m_place.target.string())};
   return Error{ErrorKind::conflict,
                fmt::format("the folder of {} was moved while the output was written, and is {} now; it is put to no other folder",
                            m_place.target.string(), (m_place.inside ? now : now.parent_path()).string())};

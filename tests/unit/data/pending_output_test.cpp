@@ -287,6 +287,47 @@ TEST_CASE("an output whose folder is removed while it is written goes nowhere, a
   CHECK_FALSE(fs::exists(folder.path() / "project/model"));
 }
 
+TEST_CASE("what bears the name of an output's folder, and was made by no run, is left alone") {
+  const TempDir folder;
+  const auto model = folder.path() / "model", beside = folder.path() / ".model.trainstep";
+  write(folder.path() / "somebodys/new/x/precious", "1");
+  auto precious = folder.path() / "somebodys/new/x/precious";
+  SECTION("a link") { fs::create_directory_symlink("somebodys", beside); }
+  SECTION("a folder") {
+    fs::rename(folder.path() / "somebodys", beside);
+    precious = beside / "new/x/precious";
+  }
+  SECTION("a link in it") {
+    fs::create_directory(beside);
+    fs::create_directory_symlink("../somebodys/new", beside / "new");
+    write(beside / "owner", "run");
+  }
+  const auto output = PendingOutput::open(model, "run", "");
+  REQUIRE_FALSE(output);
+  CHECK(output.error().kind == ErrorKind::input);
+  CHECK(contents(precious) == "1");
+  CHECK_FALSE(fs::exists(model));
+}
+
+TEST_CASE("an output in whose place a program has put a link to a folder goes nowhere, and that folder stays as it is") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  write(folder.path() / "somebodys/model/precious", "1");
+  {
+    auto output = opened(model);
+    write(output.path() / "new", "2");
+    fs::remove_all(output.path().parent_path());
+    fs::create_directory_symlink(folder.path() / "somebodys", output.path().parent_path());
+    CHECK_FALSE(output.check_kept());
+    const auto placed = output.commit();
+    REQUIRE_FALSE(placed);
+    CHECK(placed.error().kind == ErrorKind::conflict);
+    CHECK_THAT(placed.error().message, Catch::Contains("became a link"));
+  }
+  CHECK(contents(folder.path() / "somebodys/model/precious") == "1");
+  CHECK_FALSE(fs::exists(model));
+}
+
 TEST_CASE("a folder that another run has made anew stays that run's") {
   const TempDir folder;
   const auto model = folder.path() / "model";
