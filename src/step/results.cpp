@@ -45,7 +45,8 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
 // A Float that the program returned by a name of its own. An Integer counts something.
 bool is_returned_metric(const run::OutputFound& output) {
   constexpr std::string_view unnamed = "Output";  // as both SDKs call the one value of a Python function
-  return output.present && !output.artifact && output.value && output.floating && output.value->is_number() && output.name != unnamed;
+  return output.present && !output.artifact && output.value && output.floating && output.value->is_number() && output.name != unnamed &&
+         !names_metrics(output.name);
 }
 
 // Text that a person or a parameter could hold: UTF-8, no control characters but line breaks and tabs.

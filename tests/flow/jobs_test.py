@@ -75,7 +75,7 @@ class Api:
                 code, body, held = api.answer(self.command, self.path)
                 body = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(code)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", "text/plain" if "/log?" in self.path else "application/json")
                 self.send_header("Transfer-Encoding", "chunked") if held else self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 if held:
@@ -118,7 +118,7 @@ class Api:
                 self.jobs = [JOB | {"metadata": metadata}]
                 return 200, self.jobs[0], False
             self.jobs = []
-            return 200, {"kind": "Status", "status": "Success"}, False
+            return 200, {"kind": "Status", "status": "Success", "details": {"name": name, "kind": plural}}, False
         if f"{verb} {plural}" in self.forbidden or f"* {plural}" in self.forbidden:
             return self.refuse(403, f'{plural} is forbidden: User "me" cannot {verb} resource "{plural}"')
         if watch:
