@@ -94,6 +94,7 @@ class ClusterRun {
     cluster::SessionOptions options;
     options.name_space = place.name_space;
     options.pod = place.pod;
+    options.run_id = m_inputs.request.run_id;
     options.where = place.description;
     options.seed = random_seed();
     options.wants_stores = cluster::has_addresses(m_inputs.request);

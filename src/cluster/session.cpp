@@ -83,6 +83,7 @@ void Session::know(Result<Facts> facts) {
   m_known = true;
   m_order = std::make_unique<AttemptOrder>(m_home, m_facts);
   for (const auto& notice : m_facts.notices) say(notice);
+  if (m_early) limit_early_stop();  // by our pod's own grace
   m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
   if (m_options.wants_stores) return look_for_stores();
   configure();
@@ -139,6 +140,7 @@ Result<void> Session::connect(const Json& secret) {
   m_job_name_space = credentials.name_space;
   m_options.where = credentials.description;
   m_remote = std::make_unique<kube::Client>(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(credentials)), m_options.seed + 1);
+  if (m_early) m_remote->hurry();
   return {};
 }
 
@@ -377,15 +379,16 @@ void Session::published(Result<void> result) {
 bool Session::hurried(int signal) { return ++m_stops > 1 && (m_options.pod.name.empty() || signal == SIGINT); }
 
 void Session::request_stop(int signal) {
-  const bool hurry = hurried(signal);
+  const bool hurried_on = hurried(signal);
   if (!m_signalled) m_signalled = m_loop.now();
   if (m_concluded) limit_cleanup();
   if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
-  if (hurry && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
+  if (hurried_on && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
   if (m_collecting) return stop_collecting(signal);
   if (m_over) return;
-  if (hurry && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
-  if (m_early && !m_runner) return;  // it is on its way
+  if (hurried_on && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
+  if (m_early && !m_runner) return m_early_ends == 0 ? limit_early_stop() : void();  // it is on its way
+  hurry();
   const auto go_on = [this, signal](std::optional<OwnLife::Eviction> eviction) {
     if (m_runner) return stop_runner(signal, std::move(eviction));
     stop_early(signal, std::move(eviction), "");
@@ -425,24 +428,56 @@ void Session::seen_cancel(const std::string& what) {
 
 std::string Session::what_may_be_left() const {
   const std::string left = "a job of an earlier attempt may still be there";
-  if (m_plan) return left + ": trainstep stop " + m_plan->run_id;
+  if (const auto run = known_run(); !run.empty()) return left + ": trainstep stop " + run;
   return left + "; of which run is not known: trainstep list shows them";
+}
+
+// Empty: only our own pod tells it.
+std::string Session::known_run() const {
+  if (m_plan) return m_plan->run_id;
+  if (!m_options.run_id.empty() || !m_known) return m_options.run_id;
+  const auto plan = m_options.make_plan(m_facts, m_job_name_space);
+  return plan ? plan->run_id : "";
+}
+
+// What is still asked before there is a runner may hang, or pause, for longer than there is time.
+void Session::hurry() {
+  if (m_runner) return;
+  m_home.hurry();
+  if (m_remote) m_remote->hurry();
 }
 
 // A pod's time ends, whatever has not been answered by then.
 void Session::limit_early_stop() {
-  if (m_options.pod.name.empty()) return;
-  const auto time = std::chrono::duration_cast<Duration>(killed_at() - m_loop.now()) - last_word;
-  m_loop.after(std::max(Duration(0), time), [this, alive = m_alive] {
+  m_loop.cancel(std::exchange(m_early_ends, 0));
+  if (!m_signalled || m_options.pod.name.empty()) return;
+  const auto left = [this](Duration of_grace) {
+    return std::max(Duration(0), std::chrono::duration_cast<Duration>(*m_signalled + of_grace - m_loop.now()));
+  };
+  m_early_ends = m_loop.after(left(m_facts.grace - std::min(last_word, m_facts.grace / 4)), [this, alive = m_alive] {
     if (!*alive || m_over || m_runner) return;
     finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, m_early->signal});
   });
+  if (m_known || m_options.run_id.empty()) return;
+  m_loop.after(left(m_facts.grace / 2), [this, alive = m_alive] {
+    if (*alive) know_the_run_only();
+  });
+}
+
+// Our own pod does not show itself in time. An id that is an input is enough to know the job's name.
+void Session::know_the_run_only() {
+  if (m_known || m_over) return;
+  say("this step's own pod cannot be read: looking for a job by its run's id alone");
+  Facts facts;
+  facts.name_space = m_options.pod.name_space.empty() ? m_options.name_space : m_options.pod.name_space;
+  know(std::move(facts));
 }
 
 // An earlier attempt may have made a job: what is needed to know its name goes on, an upload does not.
 void Session::stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what) {
   if (m_early || m_over) return;
   m_early = EarlyStop{signal, std::move(eviction), what, signal == SIGTERM && !m_own_life};
+  hurry();
   limit_early_stop();
   if (!m_known) return look_in_haste();
   if (const auto plan = m_options.make_plan(m_facts, m_job_name_space); plan && plan->fresh_run)
@@ -461,11 +496,16 @@ void Session::hold_output(Pressure pressure) {
 
 void Session::wind_down() {
   if (m_over || m_runner) return;
-  if (std::exchange(m_early->why_unknown, false))
+  if (std::exchange(m_early->why_unknown, false)) {
+    const auto left = std::chrono::duration_cast<Duration>(killed_at() - m_loop.now());
+    m_loop.after(std::max(Duration(0), left / 3), [this, alive = m_alive] {  // the rest is for the job
+      if (*alive && !m_runner && m_own_life) m_own_life->hurry();
+    });
     return m_own_life->ask_why([this](std::optional<OwnLife::Eviction> eviction) {
       m_early->eviction = std::move(eviction);
       wind_down();
     });
+  }
   m_search.reset();
   if (m_data) {
     m_brought = m_data->has_uploaded();
@@ -481,8 +521,7 @@ void Session::finish_early(result::Verdict verdict) {
   run::Outcome outcome;
   const bool stopped = verdict.verdict_class == result::VerdictClass::cancelled || verdict.verdict_class == result::VerdictClass::interrupted;
   if (m_early && !stopped)
-    verdict = {result::VerdictClass::cancelled, "a job of an earlier attempt may still be there: " + verdict.message, std::nullopt, false,
-               m_early->signal};
+    verdict = {result::VerdictClass::cancelled, fmt::format("{} ({})", what_may_be_left(), verdict.message), std::nullopt, false, m_early->signal};
   outcome.verdict = std::move(verdict);
   outcome.started = m_began;
   outcome.ended = m_loop.now();

@@ -26,6 +26,7 @@ namespace trainstep::cluster {
 struct SessionOptions {
   std::string name_space;             // where the step is, and its job
   OwnPod pod;                         // our own; without a name: we are in none
+  std::string run_id;                 // where it is an input: known wherever the step is
   std::string where;                  // "in-cluster", "context x": for the story
   std::uint64_t seed = 0;             // random: tells this process from others, and spreads its retries
   std::optional<Submitted> existing;  // attach: this job is followed, none is made
@@ -100,6 +101,9 @@ class Session {
   void seen_cancel(const std::string& what);
   [[nodiscard]] std::string what_may_be_left() const;
   void limit_early_stop();
+  void hurry();
+  void know_the_run_only();
+  [[nodiscard]] std::string known_run() const;
   void stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what);
   void wind_down();
   [[nodiscard]] Time killed_at() const;
@@ -150,6 +154,7 @@ class Session {
   };
   std::optional<EarlyStop> m_early;
   std::function<void(std::string)> m_concluded;
+  Loop::TimerId m_early_ends = 0;
   int m_stops = 0;
   std::optional<Time> m_signalled;  // the first of them
   bool m_known = false;             // the facts are

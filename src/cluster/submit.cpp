@@ -63,7 +63,11 @@ bool is_odd(const kube::Answer& answer) {
 // A 404 that names nothing, not the namespace either: the resource was served a moment ago.
 bool names_nothing(const kube::ApiError& problem) { return problem.status == 404 && text(&problem.details, "name").empty(); }
 
-bool is_of_another_writer(const kube::ApiError& problem) { return problem.status == 409 && problem.reason != "AlreadyExists"; }
+// A webhook may deny with any status. A quota's conflict has a patience of its own.
+bool is_of_another_writer(const kube::ApiError& problem) {
+  const bool denied = problem.reason == "AlreadyExists" || problem.error.message.find(" denied the request") != std::string::npos;
+  return problem.status == 409 && !denied && !kube::retryable(problem);
+}
 
 // Of a gateway, of an API server that has just begun and knows nobody's rights yet, of one whose store is contended. Of the job it says nothing.
 bool is_odd_refusal(const kube::ApiError& problem) {

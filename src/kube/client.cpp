@@ -19,9 +19,13 @@ constexpr int patience = 8;             // refusals of who was let in before: a 
 constexpr int most_moments = 7;         // conflicts and refusals that may be of the moment: half a minute
 constexpr Duration short_pause{5'000};  // one that need not be told of
 constexpr int most_doubts = 5;          // that something is not there which must be: some ten seconds
+constexpr Duration hurried_limit{5'000};
+constexpr Duration hurried_pause{1'000};
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
 
 bool is_success(int status) { return status >= 200 && status < 300; }
+
+bool reads(const http::Request& request) { return request.method == "GET"; }
 
 // An object of that name, or – a DELETE's answer, when it is gone at once – a Status that names it.
 bool speaks_of(const Json& answer, const std::string& name) {
@@ -96,6 +100,7 @@ void Client::send(CallId id) {
     return;
   }
   auto sent = call.request;
+  if (m_hurried && reads(call.request)) sent.limit = std::min(hurried_limit * ((++call.hurried + 1) / 2), try_limit);
   if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
   if (auto own = m_credentials->token->endpoint()) sent.endpoint = std::move(own);
   call.exchange = m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](const auto& response) { answered(id, response); }});
@@ -165,6 +170,7 @@ void Client::failed(CallId id, ApiError error) {
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
   if (!call.changes.empty() || call.surely_there) wait = std::min(wait, call.longest_pause);
+  if (m_hurried && reads(call.request)) wait = std::min(wait, hurried_pause);
   call.error = std::move(error);
   call.pause = m_loop.after(wait, [this, id] { send(id); });
 }
@@ -208,6 +214,16 @@ void Client::cancel(CallId id) {
   m_loop.cancel(call.limit);
   m_loop.cancel(call.pause);
   m_troubles.forget(&call);
+}
+
+void Client::hurry() {
+  if (std::exchange(m_hurried, true)) return;
+  for (auto& [id, call] : m_calls) {
+    if (!reads(call->request) || call->late) continue;
+    if (call->exchange != 0) m_transport.cancel(std::exchange(call->exchange, 0));
+    m_loop.cancel(call->pause);
+    send(id);
+  }
 }
 
 Duration Client::pause(int tries, std::optional<Duration> floor) { return http::retry_pause(tries, floor, m_random); }

@@ -86,6 +86,9 @@ class Client {
   // "Not found" is an ApiError with status 404; another object than the preconditions ask for, 409; no uid is an internal error.
   CallId remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done);
   void cancel(CallId call);
+  // Little time is left: what only reads is asked for anew now, with a second between two tries at most. The first two are given 5 s each, the next
+  // two 10 s, and so on.
+  void hurry();
 
   // For streams (watch.h, log_stream.h): one request with the current token, no retry. 401 makes the next one read the token anew.
   http::Transport::Id stream(const Path& path, const http::Query& query, const std::string& accept, Duration silence,
@@ -128,6 +131,7 @@ class Client {
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   ServerClock m_clock;
   bool m_worked = false;  // the server has let us in once
+  bool m_hurried = false;
   CallId m_next = 1;
   std::set<http::Transport::Id> m_streams;                // under way
   std::map<http::Transport::Id, Loop::TimerId> m_unsent;  // streams for which there is no token

@@ -24,6 +24,7 @@ struct Client::Call {
   std::string what;
   Done done;
   int tries = 0;
+  int hurried = 0;                           // those since there is little time
   bool refused = false;                      // the last answer was 401
   int unauthorized = 0;                      // such answers, also with a token that was read anew
   std::string names;                         // the object that a 2xx must speak of; empty: whatever it says

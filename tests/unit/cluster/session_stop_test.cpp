@@ -30,12 +30,14 @@ struct Starting {
   std::optional<Time> ended;
   Reply trouble = Reply::silent();
   Duration until{0};
+  std::string away = "/";  // what the trouble is with
+  SessionOptions options;
   Time began = loop.now();
   bool deleted = false;
 
   Starting() {
     server.serve([this](const FakeTransport::Asked& asked) {
-      if (asked.at - began < until) return trouble;
+      if (asked.at - began < until && asked.request.url.path.find(away) != std::string::npos) return trouble;
       return answer(asked);
     });
   }
@@ -52,6 +54,7 @@ struct Starting {
                  {"annotations", {{"workflows.argoproj.io/node-name", "wf(0)"}}},
                  {"ownerReferences", Json::array({{{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}}})}}},
                {"status", {{"phase", "Running"}}}}));
+    if (path.ends_with("/secrets/training")) return test::bucket_secret();
     if (path.find("/jobs/") != std::string::npos && asked.request.method == "DELETE") deleted = true;
     if (path.find("/jobs/") != std::string::npos)
       return Reply::text(to_text(Json{{"metadata",
@@ -71,7 +74,6 @@ struct Starting {
     return plan::make_plan(request, kinds::names());
   }
   void begin() {
-    SessionOptions options;
     options.name_space = "team";
     options.seed = 1;
     options.pod.name = "step-1";
@@ -123,4 +125,51 @@ TEST_CASE_METHOD(Starting, "an API server that refuses the first question is nam
   loop.run(100s);
   CHECK(told.count("the API server answers 500") == 1);
   CHECK(told.count("the API server answers again") == 1);
+}
+
+TEST_CASE_METHOD(Starting, "a job is looked for in time also where a Secret is awaited when the signal comes") {
+  options.configuration_secret = "training";
+  away = "/secrets/";
+  trouble = GENERATE(Reply::silent(), Reply::lost(), Reply::text("not ready", 503));
+  until = 14s;
+  begin();
+  stop_at(6s, GENERATE(SIGTERM, SIGINT));
+  loop.run(25s);
+  CHECK(deleted);
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+}
+
+TEST_CASE_METHOD(Starting, "of a job whose run is known and that could not be looked for, the command is told that deletes it") {
+  options.configuration_secret = "training";
+  away = "/secrets/";
+  until = 1h;
+  begin();
+  stop_at(6s, SIGTERM);
+  loop.run(40s);
+  REQUIRE(verdict);
+  CHECK(verdict->message == "a job of an earlier attempt may still be there: trainstep stop run-1");
+  CHECK(*ended - began == 35s);
+}
+
+TEST_CASE_METHOD(Starting, "a step whose run id is an input finds its job without its own pod") {
+  options.run_id = "run-1";
+  away = "/pods";
+  trouble = GENERATE(Reply::silent(), Reply::text("not ready", 503));
+  until = 1h;
+  begin();
+  stop_at(6s, SIGTERM);
+  loop.run(35s);
+  CHECK(deleted);
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+}
+
+TEST_CASE_METHOD(Starting, "what a late signal means is asked only for a part of the time that is left, the rest is for the job") {
+  away = "/pods";
+  until = 29s;
+  begin();
+  stop_at(6s, SIGTERM);
+  loop.run(36s);
+  CHECK(deleted);
 }

@@ -402,6 +402,23 @@ TEST_CASE_METHOD(Server, "a login page in answer to each create is given up as o
   CHECK_THAT(trouble.front(), Contains("what answers is no API server (create jobs/"));
 }
 
+TEST_CASE_METHOD(Server, "a webhook's denial is a refusal at once, whatever its status") {
+  dry_run = refusal(409, "Conflict", "admission webhook \"one.example\" denied the request: there is one already");
+  submit();
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind != ErrorKind::unavailable);
+  CHECK(std::ranges::count(asked, "POST dry") == 1);
+}
+
+TEST_CASE_METHOD(Server, "a quota's conflict that does not pass at the dry run ends the step after its patience, once") {
+  dry_run = refusal(409, "Conflict", "Operation cannot be fulfilled on resourcequotas \"q\": the object has been modified");
+  submit(7min);
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::unavailable);
+}
+
 TEST_CASE_METHOD(Server, "once the step is to end no create is sent, however it was answered before") {
   takes_effect = false;
   creates.assign(3, refusal(503, "ServiceUnavailable", "later"));

@@ -244,6 +244,26 @@ TEST_CASE("pauses grow, and end at the caller's limit with the last reason") {
   CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 503: busy (the last of " + std::to_string(asked.size()) + " tries)");
 }
 
+TEST_CASE("who has little time left has what is only read asked for anew: now, and soon again") {
+  Harness h;
+  Caller caller, writer;
+  const auto odd = GENERATE(Reply::silent(), Reply::text("busy", 503), Reply::lost());
+  h.server.serve([&](const auto&) { return odd; });
+  h.client->get(train, {}, {}, caller.done(h.loop));
+  h.client->create(jobs, {{"metadata", {{"name", "train-1"}}}}, false, {Duration(0)}, writer.done(h.loop));
+  h.loop.run(10s);
+  const auto before = h.server.asked().size();
+  h.client->hurry();
+  CHECK(h.server.asked().size() == before + 1);
+  CHECK(h.server.asked().back().request.method == "GET");
+  h.loop.run(8s);
+  h.server.serve([](const auto&) { return there(); });
+  const auto back = h.loop.now();
+  h.loop.run(10s);
+  REQUIRE(caller.count == 1);
+  CHECK(caller.at - back <= 7s);
+}
+
 TEST_CASE("a limit of nothing is one try, which is awaited") {
   Harness h;
   Caller caller;
