@@ -131,6 +131,16 @@ std::string_view without_level(std::string_view text) {
   return text.substr(second + 1);
 }
 
+// "[host:00007] ", as Open MPI begins its lines: the number is a process.
+std::string_view without_process(std::string_view text) {
+  if (!text.starts_with('[')) return text;
+  const auto end = text.find_first_of("] ");
+  if (end == std::string_view::npos || text[end] != ']') return text;
+  const auto colon = text.rfind(':', end);
+  const bool numbered = colon != std::string_view::npos && end - colon > 5 && text.find_first_not_of("0123456789", colon + 1) == end;
+  return numbered ? text.substr(end + 1) : text;
+}
+
 std::string without_escapes(std::string_view text) {
   std::string clean;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -267,7 +277,7 @@ MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
     clean = without_escapes(text);
     text = clean;
   }
-  text = without_level(split_rank_prefix(text).text);
+  text = without_process(without_level(split_rank_prefix(text).text));
   for (const auto form : {read_flat_object, read_keras, read_rounds})
     if (form(text, line)) return line;
   if (table.read(text, line)) return line;

@@ -62,7 +62,8 @@ bool begins_word(std::string_view word, std::size_t at) {
   return is_upper(word[at]) && !is_upper(word[at - 1]) && at + 1 < word.size() && is_letter(word[at + 1]) && !is_upper(word[at + 1]);
 }
 
-// Calls with each part of a word, its number taken off: "val", "Acc", "F", "mAP". Parts are divided by signs, by digits, and where a new word begins.
+// Calls with each part of a word, its number taken off, and what follows it: "val", "Acc", "F", "mAP". Parts are divided by signs, by digits, and
+// where a new word begins.
 template <class Call>
 void for_each_part(std::string_view word, const Call& call) {
   std::size_t at = 0;
@@ -73,8 +74,7 @@ void for_each_part(std::string_view word, const Call& call) {
     }
     auto end = at + 1;
     while (end < word.size() && is_letter(word[end]) && !begins_word(word, end)) ++end;
-    const bool with_number = end < word.size() && (is_digit(word[end]) || (word[end] == '@' && end + 1 < word.size()));
-    call(word.substr(at, end - at), with_number);
+    call(word.substr(at, end - at), word.substr(end));
     at = end;
   }
 }
@@ -82,13 +82,37 @@ void for_each_part(std::string_view word, const Call& call) {
 template <std::size_t N>
 bool has_part(std::string_view word, const Words<N>& all) {
   bool found = false;
-  for_each_part(word, [&](std::string_view part, bool) { found = found || all.have(part); });
+  for_each_part(word, [&](std::string_view part, std::string_view) { found = found || all.have(part); });
   return found;
 }
 
-MetricKind kind_of_part(std::string_view part, bool with_number) {
+// "top5", "ap50", "recall@10"; but of F and R one digit: f1, r2.
+bool is_numbered(std::string_view part, std::string_view rest) {
+  if (rest.size() > 1 && rest.front() == '@') return true;
+  const auto digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  return part.size() == 1 ? digits == 1 : digits > 0;
+}
+
+// As Kubernetes' suffixes and the names of jobs have them: "cefcde6f96" in "digits-cefcde6f96-launcher". Letters and digits take turns twice.
+bool has_hash(std::string_view word) {
+  int runs = 0;  // of digits
+  bool letters = false;
+  for (std::size_t at = 0; at < word.size(); ++at) {
+    if (!is_digit(word[at]) && !is_letter(word[at])) {
+      runs = 0;
+      letters = false;
+      continue;
+    }
+    letters = letters || is_letter(word[at]);
+    if (is_digit(word[at]) && (at == 0 || !is_digit(word[at - 1]))) ++runs;
+    if (letters && runs > 1) return true;
+  }
+  return false;
+}
+
+MetricKind kind_of_part(std::string_view part, std::string_view rest) {
   if (part == "mAP") return MetricKind::result;
-  if (numbered.have(part)) return with_number ? MetricKind::result : MetricKind::none;
+  if (numbered.have(part)) return is_numbered(part, rest) ? MetricKind::result : MetricKind::none;
   if (results.have(part)) return MetricKind::result;
   if (usual.have(part)) return MetricKind::usual;
   return rates.have(part) ? MetricKind::rate : MetricKind::none;
@@ -97,12 +121,12 @@ MetricKind kind_of_part(std::string_view part, bool with_number) {
 }  // namespace
 
 MetricKind metric_kind(std::string_view word) {
-  if (word.size() > longest_name) return MetricKind::none;
+  if (word.size() > longest_name || has_hash(word)) return MetricKind::none;
   if (same_ignoring_case(word, "learning_rate") || same_ignoring_case(word, "grad_norm")) return MetricKind::rate;
   auto kind = MetricKind::none;
   bool setting = false;
-  for_each_part(word, [&](std::string_view part, bool with_number) {
-    kind = std::max(kind, kind_of_part(part, with_number));
+  for_each_part(word, [&](std::string_view part, std::string_view rest) {
+    kind = std::max(kind, kind_of_part(part, rest));
     setting = setting || settings.have(part);
   });
   return setting ? MetricKind::none : kind;
