@@ -149,9 +149,20 @@ def _default(value: Any) -> Optional[str]:
         said = plain_value("default", value)
         if said is None or isinstance(said, str):
             return said or None
-        return json.dumps(said, allow_nan=False) if isinstance(said, (dict, list)) else str(said)
+        if not isinstance(said, (dict, list)):
+            return str(said)
+        return json.dumps(said, allow_nan=False) if _is_same(value, said) else None
     except (InputError, ValueError):
         return None
+
+
+def _is_same(value: Any, said: Any) -> bool:
+    """Whether it arrives as it is: a tuple would be a list, a dictionary's keys come sorted."""
+    if type(value) is not type(said):
+        return False
+    if isinstance(said, dict):
+        return list(value) == sorted(said) and all(_is_same(value[key], said[key]) for key in said)
+    return not isinstance(said, list) or all(map(_is_same, value, said))
 
 
 def _type_of_default(value: Any) -> Any:

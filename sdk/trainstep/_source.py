@@ -104,6 +104,8 @@ def _check_sort(function: Any) -> None:
         raise SpecificationError("a lambda has no source of its own; write `def train(…):`")
     if hasattr(function, "__wrapped__"):
         raise SpecificationError(f"{name} wraps another function, which would train in its place; give the plain function")
+    if name != function.__code__.co_name:
+        raise SpecificationError(f"{function.__code__.co_name} has been given the name {name}, which its `def` does not have; leave its __name__ as it is")
     if function.__closure__:
         names = ", ".join(function.__code__.co_freevars)
         raise SpecificationError(f"{name} uses {names} of the function around it, which will not be there where it trains; pass them as parameters")

@@ -115,6 +115,8 @@ def _check_names(functions: Iterable[Function]) -> None:
     """They stand beside what calls them, which would take them for Python's own."""
     needed = names_in(_main._trainstep_main.__code__) & frozenset(dir(builtins))
     for function in functions:
+        if function.__name__ == _main._trainstep_main.__name__:
+            raise SpecificationError(f"{function.__name__} has the name of the function that calls it; give it another name")
         if function.__name__ in needed:
             raise SpecificationError(f"{function.__name__} has the name of a function of Python's own, which the program around it calls; give it another name")
 

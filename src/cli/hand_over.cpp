@@ -91,10 +91,13 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
   };
   for (const auto& line : step::unread_metrics(outcome, reader)) log.say(loop.now(), log::Level::warning, line);
   const auto* report = report_target(inputs);
-  step::redact(outcome, step::secrets_of(inputs, plan));
+  const auto secrets = step::secrets_of(inputs, plan);
+  step::redact(outcome, secrets);
+  auto metrics = step::final_metrics(outcome, reader);
+  std::erase_if(metrics, [&](const result::Metric& metric) { return step::is_secret(metric.value, secrets); });
   const auto story = std::make_shared<step::Story>(
       step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
-                  step::final_metrics(outcome, reader), report == nullptr ? std::string() : report->path});
+                  std::move(metrics), report == nullptr ? std::string() : report->path});
   if (const auto line = step::left_out_metrics(*story)) log.say(loop.now(), log::Level::warning, *line);
   auto written = step::write_outputs(*story, reader, commit);
   if (!written && written.error().kind == ErrorKind::cancelled) {

@@ -4,15 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/redact.h"
 #include "base/written_secrets.h"
 #include "data/secrets.h"
 #include "plan/command.h"
+#include "result/metric_text.h"
 
 namespace trainstep::step {
 namespace {
+
+constexpr std::size_t shortest_number = 6;  // 42 is no secret
 
 // Variables by name. Those that refer to a Secret hold none.
 void collect_variables(const Json& variables, std::vector<std::string>& secrets) {
@@ -39,7 +43,22 @@ void redact(result::Verdict& verdict, std::vector<std::string> secrets) {
   verdict.message = without_quoted_secrets(redacted(verdict.message, secrets));
 }
 
+bool is_whole(double value) { return std::isfinite(value) && std::trunc(value) == value; }
+
+// What a log shows as "password=[redacted]". Not loss_per_token=0.5.
+bool sounds_secret(const result::MetricSeries& series) {
+  return trainstep::sounds_secret(series.name) && std::ranges::all_of(series.points, [](const auto& point) { return is_whole(point.value); });
+}
+
 }  // namespace
+
+bool is_secret(double value, const std::vector<std::string>& secrets) {
+  return std::ranges::any_of(secrets, [&](std::string_view secret) {
+    if (secret.size() < shortest_number) return false;
+    const auto number = result::take_number(secret);
+    return number && secret.empty() && *number == value;
+  });
+}
 
 std::vector<std::string> secrets_of(const std::map<std::string, std::string>& environment, const plan::Request& request) {
   std::vector<std::string> secrets;
@@ -68,7 +87,10 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
 }
 
 void redact(run::Outcome& outcome, const std::vector<std::string>& secrets) {
-  std::erase_if(outcome.series, [&](const result::MetricSeries& series) { return redacted(series.name, secrets) != series.name; });
+  std::erase_if(outcome.series, [&](const result::MetricSeries& series) {
+    const auto secret = [&](const result::MetricPoint& point) { return is_secret(point.value, secrets); };
+    return sounds_secret(series) || redacted(series.name, secrets) != series.name || std::ranges::any_of(series.points, secret);
+  });
   redact(outcome.verdict, secrets);
 }
 

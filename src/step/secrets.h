@@ -19,8 +19,11 @@ std::vector<std::string> secrets_of(const std::map<std::string, std::string>& en
 // may be null.
 std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan);
 
+// Whether the number is one of them: it has six characters or more.
+bool is_secret(double value, const std::vector<std::string>& secrets);
+
 // How a run ended, without them: the verdict, its last lines of a log included; the program's words also without what stands behind a name that
-// sounds secret; no metric of its log whose name holds one.
+// sounds secret; no metric of its log whose name or value is one, nor whole numbers of a name that sounds secret ("hf_token=55512345").
 void redact(run::Outcome& outcome, const std::vector<std::string>& secrets);
 
 // For somebody who starts a job in a cluster: which variables everybody who may read it can read, though they sound secret; a sentence for each.

@@ -492,6 +492,8 @@ REFUSED = {
     "a function that wraps another": ("def f(a: int): return a\n@functools.wraps(f)\ndef train(a: int): return -a", "f wraps another function"),
     "a function that was made to wrap another": ("def f(): pass\ndef train(): pass\nfunctools.update_wrapper(train, f); train.__name__ = 'train'", "train wraps another function"),
     "a name that the program around it needs": ("def isinstance(): pass\ntrain = isinstance", "isinstance has the name of a function of Python's own"),
+    "a name that it was given later": ("def f(): pass\nf.__name__ = 'an evil name'\ntrain = f", "f has been given the name an evil name"),
+    "the name of what calls it": ("def _trainstep_main(): pass\ntrain = _trainstep_main", "_trainstep_main has the name of the function that calls it"),
     "a module from outside": ("def train():\n    print(math.pi)", "train uses math from outside of it.*import modules inside"),
     "a module used deep inside": ("def train():\n    def inner():\n        return [math.pi for _ in '1']", "train uses math"),
     "a value from outside": ("RATE = 1\ndef train():\n    print(RATE)", "train uses RATE"),

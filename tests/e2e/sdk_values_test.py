@@ -114,9 +114,9 @@ def test_subclasses_of_what_json_has_are_what_they_are_made_of():
     assert [type(value) for value in plain_value("x", [Color.RED, Size.LARGE])] == [str, int]
 
 
-@pytest.mark.parametrize("default", ['{1: "a"}', "10**30", r'"\ud800"', '{"a": 10**30}', '("x", {2: 3})', 'float("inf")'])
+@pytest.mark.parametrize("default", ['{1: "a"}', "10**30", r'"\ud800"', '{"a": 10**30}', '("x", {2: 3})', 'float("inf")', "[(1, 2)]", '{"b": [()], "a": 1}', '{"b": 1, "a": 2}'])
 def test_default_that_text_does_not_say_is_pythons_own(script, default):
-    kind = {"{": "dict", "1": "int", '"': "str", "(": "list", "f": "float"}[default[0]]
+    kind = {"{": "dict", "1": "int", '"': "str", "(": "list", "[": "list", "f": "float"}[default[0]]
     output = script(f"""
         def train(x: {kind} = {default}) -> str:
             return ascii(x)

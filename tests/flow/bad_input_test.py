@@ -402,6 +402,30 @@ def test_report_and_record_show_no_secret_and_are_the_owners(tmp_path):
     assert "hf-12345678" not in verdict and "gitlab-ci-token" not in verdict
 
 
+def test_a_number_that_is_a_secret_is_no_metric(tmp_path):
+    component = {
+        "name": "train",
+        "outputs": [{"name": "metrics", "type": "Metrics"}],
+        "implementation": {
+            "container": {
+                "image": "none",
+                "command": ["sh", "-c", """echo "pin=$PASSWORD hf_token=55512345 loss=0.25"; echo '{"code": 123456789, "loss_per_token": 0.5}' >"$0" """, {"outputPath": "metrics"}],
+            }
+        },
+    }
+    files = {name: tmp_path / name for name in ("report", "metrics", "record", "mlpipeline-metrics", "mlpipeline-ui-metadata")}
+    ended = call(
+        PROGRAM, tmp_path,
+        ["run", *specification(json.dumps(component)), "--job-options", '{"environment": {"PASSWORD": "123456789"}}',
+         *(word for name, file in files.items() for word in (f"--{name}", str(file)))],
+    )
+    assert ended.code == 0, ended.out + ended.err
+    assert json.loads(files["metrics"].read_text(encoding="utf-8")) == {"loss": 0.25, "loss_per_token": 0.5}
+    for name, file in files.items():
+        text = file.read_text(encoding="utf-8")
+        assert "123456789" not in text and "55512345" not in text, name
+
+
 LAST_WORDS = {
     "a default": ('echo "$1"', [{"name": "api_key", "type": "String", "default": "hunter2-9xQ"}], {}),
     "a name": ('echo "$1"', [{"name": "github_pat", "type": "String"}], {"github_pat": "hunter2-9xQ"}),

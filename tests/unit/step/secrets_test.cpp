@@ -27,3 +27,23 @@ TEST_CASE("All that a plan puts into a job is looked for, wherever it came from"
   }
   CHECK(std::ranges::count(secrets, "fast-12345678") == 0);
 }
+
+TEST_CASE("A number that is a secret is no metric, by its name or by its value") {
+  run::Outcome outcome;
+  const auto series = [&](std::string name, std::vector<double> values) {
+    auto& added = outcome.series.emplace_back();
+    added.name = std::move(name);
+    for (const double value : values) added.points.push_back({.x = 0, .value = value, .time = {}});
+  };
+  series("loss", {0.5, 0.25});
+  series("hf_token", {55512345});
+  series("loss_per_token", {0.5});
+  series("pin", {1, 123456789});
+  series("samples", {4711});
+  step::redact(outcome, {"123456789", "4711", "1e9 roses"});
+  std::vector<std::string> left;
+  for (const auto& each : outcome.series) left.push_back(each.name);
+  CHECK(left == std::vector<std::string>{"loss", "loss_per_token", "samples"});
+  CHECK(step::is_secret(1234567, {"1234567.0"}));
+  CHECK_FALSE(step::is_secret(1e9, {"1e9 roses"}));
+}
