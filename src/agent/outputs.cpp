@@ -51,7 +51,7 @@ Result<Json> read_executor_output(const std::string& path) {
   return spec::parse_executor_output(*text, path);
 }
 
-result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& executor_output, const Footprint& before) {
+Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Json& executor_output, const Footprint& before) {
   result::ReportedOutput found{.name = output.name, .artifact = true, .present = false, .value = {}, .uri = {}};
   auto returned = spec::returned_artifact(executor_output, output.name);
   found.metadata = std::move(returned.metadata);
@@ -64,7 +64,9 @@ result::ReportedOutput artifact(const plan::TaskOutput& output, const Json& exec
     found.uri = place.text;  // one that is not complete, too: the step says so
     elsewhere = complete;
   }
-  found.present = before.written() || elsewhere;
+  const bool written = before.written();
+  if (!written && !elsewhere) TRY(in_context(fmt::format("output {}", output.name), before.check_seen()));
+  found.present = written || elsewhere;
   std::error_code ignored;
   const bool a_text = spec::is_text_at_path(declared(output)) && found.uri.empty() && (stays || !found.present) && before.touched();
   if (!a_text || !fs::is_regular_file(output.path, ignored)) return found;
@@ -198,7 +200,8 @@ Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task,
   for (const auto& output : task.outputs) {
     const auto& footprint = before.at(output.name);
     if (output.type == spec::Type::artifact) {
-      outputs.push_back(artifact(output, executor_output, footprint));
+      ASSIGN(auto found, artifact(output, executor_output, footprint));
+      outputs.push_back(std::move(found));
     } else {
       ASSIGN(auto found, value(output, executor_output, footprint));
       outputs.push_back(std::move(found));

@@ -206,6 +206,7 @@ int run_app(int argc, char** argv) {
     file = std::move(*opened);
   }
   const int code = run_without_exceptions(argc, argv);
+  if (file) process::ignore_signals(process::stop_signals());  // it would say otherwise
   const auto written = file.write(code);
   if (!written) complain(written.error().message);
   return code == 0 && !written ? result::exit_code(result::from_error(written.error())) : code;

@@ -7,18 +7,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "base/files.h"
 #include "base/links.h"
 #include "base/text.h"
+#include "process/signals.h"
 
 namespace trainstep::cli {
 namespace {
 
-constexpr std::size_t longest_line = 4;  // "143\n"
+constexpr std::size_t longest_line = 4;   // "143\n"
+constexpr int cancelled_exit_code = 128;  // plus the signal: result/verdict.h
 
 // Of an earlier run, or nothing.
 bool holds_exit_code(const std::string& path, off_t size) {
@@ -27,9 +31,46 @@ bool holds_exit_code(const std::string& path, off_t size) {
   return text && std::ranges::all_of(trim(*text), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// For the handler.
+int stopped_file = -1;
+pid_t stopped_process = 0;
+
+// Of a fork it is none of the file's business.
+void end_stopped(int signal) {
+  if (::getpid() != stopped_process) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+    return;
+  }
+  const int code = cancelled_exit_code + signal;
+  const std::array<char, longest_line> line{static_cast<char>('0' + code / 100), static_cast<char>('0' + code / 10 % 10),
+                                            static_cast<char>('0' + code % 10), '\n'};
+  [[maybe_unused]] const auto written = ::pwrite(stopped_file, line.data(), line.size(), 0);
+  ::_exit(code);
+}
+
+void end_with_code_when_stopped(int file) {
+  stopped_file = file;
+  stopped_process = ::getpid();
+  const auto stops = process::stop_signals();
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+    if (sigismember(&stops, signal) == 1) ::signal(signal, end_stopped);
+}
+
 }  // namespace
 
+// Who sees the file may send a signal at once: none counts before what it has to write is known.
 Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
+  const auto stops = process::stop_signals();
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &stops, &before);
+  auto result = make(path);
+  if (result) end_with_code_when_stopped(result->m_file.get());
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  return result;
+}
+
+Result<ExitCodeFile> ExitCodeFile::make(const std::string& path) {
   ExitCodeFile result;
   if (named_descriptor(path).value_or(STDERR_FILENO + 1) <= STDERR_FILENO)  // the log goes there; any other is the caller's own
     return usage_error(fmt::format("--exit-code-file: {} takes the log; give a file of its own", path));

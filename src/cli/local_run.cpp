@@ -67,6 +67,7 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   if (code) return input_error("the working directory does not exist any more; start in another one");
   TRY(step::check_sources(inputs.request.inputs));
   TRY(step::check_parameters(inputs, plan));
+  TRY(local::check_path_texts(plan, run_folder(command, plan)));
   TRY(step::check_folder("run-dir", run_folder(command, plan).string()));
   TRY(local::RunFolder::check(run_folder(command, plan)));
   TRY(step::check_model_place(inputs, {{"run-dir", run_folder(command, plan).string()}}));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/printable.h"
 #include "cluster/objects.h"
 #include "data/place.h"
 #include "objectstore/provider.h"
@@ -48,11 +47,8 @@ void add_real_path(plan::DataFacts& data, const std::optional<plan::StepPath>& p
   if (auto real = real_path(path->path); real != path->path) data.real_paths.emplace(path->path, std::move(real));
 }
 
-// A path of a pod stands in its manifest, which is UTF-8.
-Result<void> check_portable(const std::string& name, const std::string& path) {
-  if (!find_invalid_utf8(path)) return {};
-  return input_error(fmt::format("{}: {} is no UTF-8, which a path that pods use must be; give another one", name, printable(path)));
-}
+// It stands in a pod's manifest, which is UTF-8.
+Result<void> check_portable(const std::string& name, const std::string& path) { return check_path_text(name, path, "a path that pods use"); }
 
 }  // namespace
 

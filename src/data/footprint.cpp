@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <ctime>
 #include <optional>
 #include <set>
@@ -42,6 +43,11 @@ struct Look {
   bool there = false, link = false;
   std::vector<std::uint64_t> files, rest, linked;
   timespec newest{};  // change of any file
+  int unseen = 0;     // an errno: something there cannot be looked into
+
+  void note(int code) {
+    if (code != 0 && code != ENOENT && code != ENOTDIR) unseen = code;
+  }
 
   // `is_new`: older files are none.
   void add(const std::string& name, const struct stat& found, bool is_new) {
@@ -66,7 +72,9 @@ class Looker {
 
   Look look(const fs::path& path) {
     struct stat found{};
-    m_look.link = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+    const bool there = ::lstat(path.c_str(), &found) == 0;
+    m_look.note(there ? 0 : errno);
+    m_look.link = there && S_ISLNK(found.st_mode);
     if (m_look.link && leads_nowhere(path)) {
       m_look.there = true;
       m_look.add("", found, true);
@@ -86,7 +94,7 @@ class Looker {
   bool is_new_file(const std::string& path, const struct stat& found) { return S_ISREG(found.st_mode) && found.st_size > 0 && m_since(path, found); }
 
   void add_below(const fs::path& path) {
-    walk_tree(path, [&](const std::string& name, const struct stat& found) {
+    const int code = walk_tree(path, [&](const std::string& name, const struct stat& found) {
       if (!m_without.empty() && name == '/' + m_without) return Walk::past;
       m_look.add(name, found, !m_look.link || m_since(path.string() + name, found));
       if (S_ISLNK(found.st_mode)) {
@@ -97,6 +105,7 @@ class Looker {
       }
       return Walk::on;
     });
+    m_look.note(code);
   }
 
   // Not files of the output, yet part of what it will be.
@@ -159,6 +168,7 @@ Footprint::Footprint(const fs::path& path, bool settled, std::string without, Va
     now = look(m_path, m_without, m_vanishes);
   }
   m_there = now.there;
+  m_unseen = now.unseen;
   m_files = std::move(now.files);
   m_rest = std::move(now.rest);
   m_linked = std::move(now.linked);
@@ -172,6 +182,12 @@ bool Footprint::written() const {
 bool Footprint::touched() const {
   const auto now = look(m_path, m_without, m_vanishes);
   return any_new(now.files, m_files) || any_new(now.rest, m_rest);
+}
+
+Result<void> Footprint::check_seen() const {
+  const auto now = look(m_path, m_without, m_vanishes);
+  if (now.unseen == 0 || m_unseen != 0) return {};
+  return input_error(fmt::format("{} cannot be read: {}; a program must leave what it writes readable", m_path.string(), std::strerror(now.unseen)));
 }
 
 bool Footprint::unchanged() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "data/output_links.h"
 
 namespace trainstep {
@@ -27,6 +28,8 @@ class Footprint {
   [[nodiscard]] bool written() const;
   // The same, where an empty file is something, too.
   [[nodiscard]] bool touched() const;
+  // Error (input): something is there that cannot be looked into, which was not so before: it is not known what was written.
+  [[nodiscard]] Result<void> check_seen() const;
   // Now exactly the same is there: nothing came, went or was changed.
   [[nodiscard]] bool unchanged() const;
   // A name for exactly this content at exactly this place; of two moments it differs when unchanged() would be false.
@@ -38,6 +41,7 @@ class Footprint {
   Vanishes m_vanishes;
   timespec m_taken{};
   bool m_there = false;
+  int m_unseen = 0;
   std::vector<std::uint64_t> m_files;   // sorted: a number for each regular file that is not empty
   std::vector<std::uint64_t> m_rest;    // the same for whatever else is there
   std::vector<std::uint64_t> m_linked;  // the same for such files that links lead to

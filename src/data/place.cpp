@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/printable.h"
+
 namespace trainstep {
 namespace {
 
@@ -62,6 +64,11 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
     at += length;
   }
   return std::nullopt;
+}
+
+Result<void> check_path_text(std::string_view name, std::string_view path, std::string_view what) {
+  if (!find_invalid_utf8(path)) return {};
+  return input_error(fmt::format("{}: {} is no UTF-8, which {} must be; give another one", name, printable(path), what));
 }
 
 Result<std::string_view> check_text(std::string_view text, std::string_view what, const ReadLimits& limits) {

@@ -20,6 +20,9 @@ Error error_at(std::string_view what, std::string_view text, std::size_t offset,
 // The offset of the first byte that is not part of well-formed UTF-8 (RFC 3629).
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
+// Error (input): a path that a text has to hold is no UTF-8. `what` it is: "a path that pods use".
+Result<void> check_path_text(std::string_view name, std::string_view path, std::string_view what);
+
 // Size, UTF-8, NUL characters. On success the text without its byte order mark.
 Result<std::string_view> check_text(std::string_view text, std::string_view what, const ReadLimits& limits);
 

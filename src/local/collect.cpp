@@ -28,7 +28,7 @@ Result<Json> read_executor_output(const std::string& path) {
   return spec::parse_executor_output(*text, path);
 }
 
-void read_artifact(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
+Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
   found.artifact = true;
   found.metrics = spec::holds_metrics(output);
   auto returned = spec::returned_artifact(executor_output, found.name);
@@ -44,12 +44,14 @@ void read_artifact(run::OutputFound& found, const spec::Output& output, const Js
   }
   const bool elsewhere = found.present;
   const bool written = before.written();
+  if (!elsewhere && !written) TRY(in_context(fmt::format("output {}", found.name), before.check_seen()));
   found.earlier = !elsewhere && !written;
   found.present = elsewhere || written || !found.metadata.empty();
   std::error_code ignored;
   const bool a_text = spec::is_text_at_path(output) && !elsewhere && found.step_path.empty() && before.touched();
-  if (!a_text || !fs::is_regular_file(found.path, ignored)) return;
+  if (!a_text || !fs::is_regular_file(found.path, ignored)) return {};
   if (const auto text = read_regular_file(found.path, largest_value); text && spec::is_text(*text)) found.value = *text;
+  return {};
 }
 
 Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
@@ -116,7 +118,7 @@ Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, co
     if (bound.path) found.step_path = bound.path->name;
     const auto& footprint = before.at(bound.name);
     if (output->type == Type::artifact)
-      read_artifact(found, *output, executor_output, footprint);
+      TRY(read_artifact(found, *output, executor_output, footprint));
     else
       TRY(read_value(found, *output, executor_output, footprint));
   }

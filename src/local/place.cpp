@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "data/place.h"
+#include "spec/uses.h"
 
 namespace trainstep::local {
 namespace {
@@ -79,6 +81,17 @@ Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const fs
     }
   }
   return places;
+}
+
+Result<void> check_path_texts(const plan::Plan& plan, const fs::path& run_dir) {
+  constexpr std::string_view what = "a path that results name";
+  for (const auto& input : plan.binding.inputs)
+    if (input.path && !input.path->path.empty()) TRY(check_path_text(input.path->name, absolute(input.path->path).string(), what));
+  for (const auto& output : plan.binding.outputs)
+    if (output.path && !output.path->path.empty()) TRY(check_path_text(output.path->name, absolute(output.path->path).string(), what));
+  const bool in_folder = std::ranges::any_of(plan.binding.outputs, [](const auto& output) { return !output.path; });
+  if (!in_folder && !spec::find_uses(plan.program).executor_input) return {};
+  return check_path_text("run-dir", absolute(run_dir.string()).string(), what);
 }
 
 Result<void> make_folders(const Place& place) {

@@ -30,6 +30,9 @@ bool is_at_step_path(const plan::Plan& plan, const GangMember& member, const pla
 // place_of().
 Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const std::filesystem::path& run_dir);
 
+// Error (input): a path of the program's inputs or outputs is no UTF-8, as the JSON that tells the program of them, and results, must be.
+Result<void> check_path_texts(const plan::Plan& plan, const std::filesystem::path& run_dir);
+
 // Makes the folders that the program may expect: its own, and the parents of its outputs (kfp.md §2.2), not the outputs themselves.
 Result<void> make_folders(const Place& place);
 

@@ -37,13 +37,27 @@ Reaper::~Reaper() {
 }
 
 void Reaper::watch(pid_t pid, Ended ended) {
-  if (m_watched.empty()) m_loop.on_readable(m_signals.get(), [this] { reap(); });
+  listen();
   m_watched[pid] = std::move(ended);
 }
 
 void Reaper::forget(pid_t pid) {
   m_watched.erase(pid);
-  if (m_watched.empty()) m_loop.forget(m_signals.get());
+  if (m_watched.empty() && m_orphans.empty()) m_loop.forget(m_signals.get());
+}
+
+void Reaper::watch_orphans(const void* owner, std::function<void()> ended) {
+  listen();
+  m_orphans[owner] = std::move(ended);
+}
+
+void Reaper::forget_orphans(const void* owner) {
+  m_orphans.erase(owner);
+  if (m_watched.empty() && m_orphans.empty()) m_loop.forget(m_signals.get());
+}
+
+void Reaper::listen() {
+  if (m_watched.empty() && m_orphans.empty()) m_loop.on_readable(m_signals.get(), [this] { reap(); });
 }
 
 std::vector<pid_t> Reaper::claimed() const {
@@ -58,13 +72,24 @@ void Reaper::reap() {
   }
   // One signal may stand for several children: ask for all of them.
   int wait_status = 0;
+  bool orphans = false;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
     const auto watched = m_watched.find(pid);
-    if (watched == m_watched.end()) continue;  // an orphan
+    if (watched == m_watched.end()) {
+      orphans = true;
+      continue;
+    }
     const auto ended = std::move(watched->second);
     forget(pid);
     ended(wait_status);
   }
+  if (orphans) tell_of_orphans();
+}
+
+// Whoever is told may forget others, and be gone.
+void Reaper::tell_of_orphans() {
+  for (const auto& [owner, call] : std::map(m_orphans))
+    if (m_orphans.contains(owner)) call();
 }
 
 }  // namespace trainstep::process

@@ -28,16 +28,23 @@ class Reaper {
   void watch(pid_t pid, Ended ended);
   void forget(pid_t pid);
 
+  // Calls `ended` from the loop whenever orphans have been buried, until its owner forgets them. The loop keeps running as long.
+  void watch_orphans(const void* owner, std::function<void()> ended);
+  void forget_orphans(const void* owner);
+
   // Children that are not orphans: those that are watched, and those that were there before the reaper.
   [[nodiscard]] std::vector<pid_t> claimed() const;
 
  private:
   void reap();
+  void listen();
+  void tell_of_orphans();
 
   PollLoop& m_loop;
   Fd m_signals;
   std::vector<pid_t> m_strangers;
   std::map<pid_t, Ended> m_watched;
+  std::map<const void*, std::function<void()>> m_orphans;
 };
 
 }  // namespace trainstep::process

@@ -40,6 +40,7 @@ Task::Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended)
 
 Task::~Task() {
   if (m_deadline) m_loop.cancel(*m_deadline);
+  m_reaper.forget_orphans(this);
   if (m_finished) return;
   if (!m_wait_status) m_reaper.forget(m_pid);
   kill(remains());
@@ -71,7 +72,7 @@ void Task::hold_or_read() {
 }
 
 void Task::stop(Duration grace) {
-  if (m_finished) return;
+  if (m_finished || m_killing) return;
   if (m_awaiting) return signal_group(SIGTERM);
   const auto kill_at = m_loop.now() + grace;
   if (m_kill_at && *m_kill_at <= kill_at) return;
@@ -79,6 +80,7 @@ void Task::stop(Duration grace) {
   m_kill_at = kill_at;
   hold_or_read();
   set_deadline(grace);
+  if (m_wait_status) limit_rest();
 }
 
 // The group's number is certain only while its first process has not been waited for.
@@ -89,6 +91,19 @@ void Task::signal_group(int signal) {
   }
   for (const auto& process : descendants(::getpid()))
     if (process.group == m_pid && !process.zombie) ::kill(process.pid, signal);
+}
+
+bool Task::group_lives() const {
+  return std::ranges::any_of(descendants(::getpid()), [&](const Process& process) { return process.group == m_pid && !process.zombie; });
+}
+
+// The first process has gone. A stop's grace is for those who got its signal: it is over with the last of them, whenever that one ends.
+void Task::limit_rest() {
+  if (m_kill_at && group_lives()) return m_reaper.watch_orphans(this, [this] { limit_rest(); });
+  m_reaper.forget_orphans(this);
+  if (m_killing) return;
+  const auto left = m_kill_at ? std::chrono::duration_cast<Duration>(*m_kill_at - m_loop.now()) : straggler_limit;
+  set_deadline(std::clamp(left, Duration(0), straggler_limit));
 }
 
 void Task::set_deadline(Duration delay) {
@@ -111,9 +126,7 @@ void Task::on_exit(int wait_status) {
     end_remains(death_looks);
     return;
   }
-  const auto all = descendants(::getpid());
-  const bool group_lives = std::any_of(all.begin(), all.end(), [&](const Process& process) { return process.group == m_pid && !process.zombie; });
-  if (!m_kill_at || !group_lives) set_deadline(straggler_limit);
+  limit_rest();
 }
 
 void Task::give_time(const std::vector<Process>& rest) {
@@ -199,6 +212,7 @@ void Task::finish(int wait_status) {
   for (const auto& output : m_outputs) output->drain();
   if (m_deadline) m_loop.cancel(*m_deadline);
   m_deadline.reset();
+  m_reaper.forget_orphans(this);
   m_finished = true;
   const auto ended = std::move(m_ended);
   ended(wait_status);

@@ -47,7 +47,8 @@ class Task {
   void hold_output(Pressure pressure);
 
   // SIGTERM to its process group; after `grace` SIGKILL to it and to all descendants. A second call can only shorten the grace.
-  // When the first process of the group has gone, the others still have the rest of the grace as long as they hold the output open.
+  // When the first process of the group has gone, the others still have the rest of the grace as long as they hold the output open; what has left
+  // the group has two seconds once nobody is in it.
   void stop(Duration grace);
 
   [[nodiscard]] pid_t pid() const { return m_pid; }
@@ -59,6 +60,8 @@ class Task {
  private:
   Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended);
   void signal_group(int signal);
+  [[nodiscard]] bool group_lives() const;
+  void limit_rest();
   void hold_or_read();
   void set_deadline(Duration delay);
   void on_exit(int wait_status);

@@ -125,10 +125,11 @@ Result<void> check_file(std::string_view name, const std::string& path) {
   return check_writable(name, place.has_filename() ? followed(place) : place / "file");
 }
 
-// Where the links of its existing part lead.
+// Where the links of its existing part lead; where that cannot be known – a name that is too long – the path itself.
 fs::path real(const std::string& path) {
-  std::error_code ignored;
-  auto place = fs::weakly_canonical(absolute(path), ignored);
+  std::error_code unknown;
+  auto place = fs::weakly_canonical(absolute(path), unknown);
+  if (unknown) place = absolute(path);
   return place.has_filename() ? place : place.parent_path();
 }
 

@@ -15,6 +15,7 @@ from surroundings import clean_environment
 
 RELEASE = ROOT / "build/release/trainstep"
 PLAIN = json.dumps({"image": "none", "command": ["true"]})
+PLAIN_MODEL = json.dumps({"image": "none", "command": ["true", {"outputPath": "model_dir"}]})
 COMPONENT = json.dumps(
     {
         "name": "train",
@@ -200,6 +201,8 @@ RUN_CASES = {
     "report below a file": (["run", *with_plain("--report", "/etc/passwd/r.html")], ["report: /etc/passwd is no folder"]),
     "place that takes no files": (["run", *with_plain("--metrics", "/proc/metrics.json")], ["metrics: ", "/proc"]),
     "name that is too long": (["run", *with_plain("--results", "a" * 250)], ["results: nothing can be written to ", "a name may have 255 bytes"]),
+    "model with a name that is too long": (["run", *with_plain("--model-dir", "a" * 256)], ["model_dir: nothing can be written to ", "a name may have 255 bytes"]),
+    "model whose path is no UTF-8": (["run", *specification(PLAIN_MODEL, "--model-dir", b"bad\xff")], ["model_dir: ", r"bad\xff is no UTF-8"]),
     "context for this machine": (["run", *with_plain("--cluster", "local"), "--context", "x"], ["--context: has no meaning with --cluster local"]),
     "interpreter for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--python", "/usr/bin/python3"], ["--python: is for programs of this machine"]),
     "folder for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--run-dir", "x"], ["--run-dir: is for processes of this machine"]),

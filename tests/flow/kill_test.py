@@ -229,6 +229,18 @@ def test_exit_code_is_written_last_and_not_by_whoever_is_killed(gang, tmp_path, 
     assert path.read_text() == code
 
 
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_a_cancel_before_anything_has_begun_is_in_the_file_of_the_exit_code(tmp_path, number, code):
+    path = tmp_path / "exit_code"
+    os.mkfifo(tmp_path / "specification")  # nobody writes to it: the step waits for its inputs
+    words = ["run", "--exit-code-file", str(path), "--train-specification", f"@{tmp_path}/specification"]
+    process = subprocess.Popen([PROGRAM, *words], preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+    until(path.exists, "the file of the exit code")
+    process.send_signal(number)
+    assert process.wait(timeout=60) == code
+    assert path.read_text() == f"{code}\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGXCPU, signal.SIGPWR, signal.SIGUSR1, signal.SIGABRT, signal.SIGRTMIN])
 def test_any_signal_that_would_end_a_program_ends_the_gang(gang, tmp_path, number):
     """`perl -e 'alarm 60; exec @ARGV'`, `ulimit -t`."""

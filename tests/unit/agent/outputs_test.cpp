@@ -10,6 +10,7 @@
 #include "data/signature.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
+#include "support/without_root.h"
 
 using namespace trainstep;
 using namespace trainstep::agent;
@@ -275,6 +276,17 @@ TEST_CASE("an artifact that was not written, or is a link to nowhere, is not pre
   CHECK_FALSE(pod.only().present);
   fs::create_symlink("/nowhere", model);
   CHECK_FALSE(pod.only().present);
+}
+
+TEST_CASE("an artifact that the pod's user cannot look into is the program's mistake, and no absent one") {
+  Pod pod;
+  fs::permissions(pod.folder.path(), fs::perms(0755));
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  pod.prepare();
+  Pod::write(model + "/weights", "x");
+  fs::permissions(model, fs::perms::none);
+  const WithoutRoot other_user;
+  CHECK(pod.refusal() == "output model: " + model + " cannot be read: Permission denied; a program must leave what it writes readable");
 }
 
 TEST_CASE("a text that the program writes to a path comes back whole, unless it has a place of its own") {

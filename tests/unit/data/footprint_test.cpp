@@ -14,6 +14,7 @@
 #include "data/changed_since.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
+#include "support/without_root.h"
 
 using namespace trainstep;
 namespace fs = std::filesystem;
@@ -77,6 +78,28 @@ TEST_CASE("a file that is written again with as many bytes, at once, is written"
     write(model, "new");
     CHECK(before.written());
   }
+}
+
+TEST_CASE("what cannot be looked into is told from what is not there, unless it was so before") {
+  const TempDir folder;
+  fs::permissions(folder.path(), fs::perms(0755));
+  const auto model = folder.path() / "model", older = folder.path() / "older";
+  write(older / "lost+found" / "file", "x");
+  fs::permissions(older / "lost+found", fs::perms::none);
+  const Footprint before(model, false);
+  const auto of_older = [&] {
+    const WithoutRoot other_user;
+    CHECK(before.check_seen());
+    return Footprint(older, false);
+  }();
+  write(model / "weights", "x");
+  fs::permissions(model, fs::perms::none);
+  const WithoutRoot other_user;
+  CHECK_FALSE(before.written());
+  const auto seen = before.check_seen();
+  REQUIRE_FALSE(seen);
+  CHECK(seen.error().message == model.string() + " cannot be read: Permission denied; a program must leave what it writes readable");
+  CHECK(of_older.check_seen());
 }
 
 TEST_CASE("old entries are old at any number") {

@@ -11,6 +11,7 @@
 #include "plans.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
+#include "support/without_root.h"
 
 namespace trainstep::local {
 namespace {
@@ -47,6 +48,7 @@ class Run {
   }
   void write(const std::string& output, const std::string& text) { std::ofstream(m_place.placement.outputs.at(output)) << text; }
   void write_executor_output(const std::string& text) { std::ofstream(m_place.placement.executor_output_file) << text; }
+  void be_readable() { fs::permissions(m_folder.path(), fs::perms(0755)); }
   void remove_stale() { remove_stale_values(m_plan, m_place, m_before); }
   [[nodiscard]] std::string path(const std::string& output) const { return m_place.placement.outputs.at(output); }
   [[nodiscard]] run::OutputFound only() const {
@@ -180,6 +182,18 @@ TEST_CASE("an artifact is present when it was written") {
   CHECK(run.only().present);
   CHECK(run.only().artifact);
   CHECK(run.only().path == run.path("model"));
+}
+
+TEST_CASE("an artifact that nobody but root can look into is an error, not an absent one") {
+  const auto plan = v1_plan("", "model Model");
+  Run run(plan);
+  run.be_readable();
+  const auto path = run.path("model");
+  fs::create_directories(path);
+  std::ofstream(path + "/weights") << "x";
+  fs::permissions(path, fs::perms::none);
+  const WithoutRoot other_user;
+  CHECK(run.error() == "output model: " + path + " cannot be read: Permission denied; a program must leave what it writes readable");
 }
 
 TEST_CASE("a text that the program writes to a path is its value, whole; other bytes are a file") {

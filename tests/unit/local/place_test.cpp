@@ -48,6 +48,25 @@ TEST_CASE("only the primary has the real outputs, all have the same inputs") {
   CHECK(fs::path(master->placement.outputs.at("odd/name")).parent_path() == "/run/outputs");
 }
 
+TEST_CASE("a path that is no UTF-8 is refused: the JSON that names it for the program, and results, cannot hold it") {
+  const auto refusal = [](const std::string& model_dir, const std::string& run_dir, const std::string& input = "data") {
+    auto plan = plan_with_outputs(model_dir);
+    for (auto& bound : plan.binding.inputs)
+      if (bound.path) bound.path->path = input;
+    const auto checked = check_path_texts(plan, run_dir);
+    return checked ? std::string() : checked.error().message;
+  };
+  CHECK(refusal("/out/m\u00f6del", "/run/\u00fc").empty());
+  CHECK(refusal("/out/m\xff", "/run") == "model_dir: /out/m\\xff is no UTF-8, which a path that results name must be; give another one");
+  CHECK_THAT(refusal("/out/model", "/run\xff"), Catch::Contains("run-dir: /run\\xff is no UTF-8"));
+  CHECK_THAT(refusal("/out/model", "/run", "/data\xff"), Catch::Contains("train_dataset_dir: /data\\xff is no UTF-8"));
+}
+
+TEST_CASE("a run's folder that is no UTF-8 is no obstacle for a program that is not told of it") {
+  const auto plan = shell_plan("true");
+  CHECK(check_path_texts(plan, "/run\xff"));
+}
+
 TEST_CASE("the processes of a replica share its files and folders, and each has its own values") {
   auto plan = plan_with_outputs("/out/model");
   plan.processes_per_worker = 2;

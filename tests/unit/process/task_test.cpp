@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/task.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -47,6 +48,9 @@ class Fixture {
   Task& task() { return *m_task; }
   void until_said(const std::string& text) {
     run_until(m_loop, [&] { return said.find(text) != std::string::npos; });
+  }
+  void until_first_is_gone() {
+    run_until(m_loop, [this, pid = m_task->pid()] { return ::kill(pid, 0) != 0; });
   }
   void until_ended() {
     run_until(m_loop, [&] { return wait_status.has_value(); });
@@ -116,6 +120,35 @@ TEST_CASE("stop reaches the whole group, and waits for those that outlive its fi
   CHECK_THAT(fixture.said, Catch::Contains("saved\n"));
   CHECK(killed_by(fixture.wait_status, SIGTERM));
   CHECK(fixture.survivors == 0);
+}
+
+TEST_CASE("once a stopped task's group has ended, what left it does not have the whole grace", "[subreaper]") {
+  Fixture fixture;
+  const TempDir folder;
+  const auto go = (folder.path() / "go").string();
+  REQUIRE(::mkfifo(go.c_str(), 0600) == 0);
+  // The shell dies of the signal at once, the one below it when we say so.
+  fixture.start("setsid sleep 1000 & sh -c 'trap \"read word <" + go + "; exit\" TERM; echo ready; while :; do sleep 0.01; done'; echo not reached");
+  fixture.until_said("ready");
+  const auto begun = fixture.now();
+  fixture.task().stop(std::chrono::hours(1));
+  fixture.until_first_is_gone();
+  std::ofstream(go) << "go\n";
+  fixture.until_ended();
+  CHECK(killed_by(fixture.wait_status, SIGTERM));
+  CHECK(fixture.survivors == 0);
+  CHECK(fixture.now() - begun < Duration{10'000});
+}
+
+TEST_CASE("a stop gives what left a task's group no more time once nobody is in it", "[subreaper]") {
+  Fixture fixture;
+  fixture.start("setsid sleep 1000 & exit 3");
+  const auto begun = fixture.now();
+  fixture.until_first_is_gone();
+  fixture.task().stop(std::chrono::hours(1));
+  fixture.until_ended();
+  CHECK(exited_with(fixture.wait_status, 3));
+  CHECK(fixture.now() - begun < Duration{10'000});
 }
 
 TEST_CASE("after the grace a task is killed with all that left its group", "[subreaper]") {

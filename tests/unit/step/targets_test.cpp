@@ -75,6 +75,7 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
       {{file("model_dir", folder / "nowhere/model")}, "is a link that leads to nothing", ErrorKind::input},
       {{file("report", folder / std::string(250, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
       {{file("model_dir", folder / std::string(250, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
+      {{file("model_dir", folder / std::string(256, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
       {{file("metrics", folder / std::string(256, 'a') / "m")}, "a name may have 255 bytes here", ErrorKind::input},
       {{file("metrics", folder / deep_path())}, "the path is too long", ErrorKind::input},
       {{file("metrics", folder / "socket")}, "metrics: " + (folder / "socket").string() + " is a socket, a file is to be", ErrorKind::input},
@@ -115,6 +116,7 @@ TEST_CASE("A model replaces neither the working directory, nor an input, nor wha
   CHECK(with_model(folder / "old/data/model").has_value());
   CHECK(with_model(folder / "runs/1/model").has_value());
   CHECK(with_model(folder / "old/da").has_value());
+  CHECK(with_model(folder / std::string(256, 'a')).has_value());  // that no such name can be is another matter
 }
 
 TEST_CASE("A model that no output of the program is bound to is told before the training") {
