@@ -10,8 +10,26 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
 
 namespace trainstep {
+namespace {
+
+// Binds a name that nothing but this socket has: abstract (unix(7)), gone with the process. nullopt: another one has it. What cannot be had at all is
+// no obstacle.
+std::optional<Fd> take_socket(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::ranges::copy(name, address.sun_path + 1);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (socket && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 && errno == EADDRINUSE) return std::nullopt;
+  return socket;
+}
+
+}  // namespace
 
 std::optional<FileLock> FileLock::take(const Fd& file) {
   FileLock lock;
@@ -19,13 +37,20 @@ std::optional<FileLock> FileLock::take(const Fd& file) {
   if (errno == EWOULDBLOCK) return std::nullopt;
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return lock;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const auto name = fmt::format("trainstep/{:x}/{:x}", status.st_dev, status.st_ino);
-  std::ranges::copy(name, address.sun_path + 1);  // abstract: unix(7)
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  lock.m_name = Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (lock.m_name && ::bind(lock.m_name.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 && errno == EADDRINUSE) return std::nullopt;
+  auto name = take_socket(fmt::format("trainstep/{:x}/{:x}", status.st_dev, status.st_ino));
+  if (!name) return std::nullopt;
+  lock.m_name = std::move(*name);
+  return lock;
+}
+
+// Of two paths with one digest one is refused for nothing: one time in 2^64.
+std::optional<FileLock> FileLock::take_path(const std::filesystem::path& path) {
+  struct stat mounts{};
+  if (::stat("/proc/self/ns/mnt", &mounts) != 0) return FileLock();
+  auto name = take_socket(fmt::format("trainstep/path/{:x}/{:x}/{:016x}", mounts.st_dev, mounts.st_ino, std::hash<std::string>()(path.string())));
+  if (!name) return std::nullopt;
+  FileLock lock;
+  lock.m_name = std::move(*name);
   return lock;
 }
 

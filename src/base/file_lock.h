@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <optional>
 
 #include "base/fd.h"
@@ -16,6 +17,9 @@ class FileLock {
   FileLock() = default;  // of nothing
   // nullopt: another process has it.
   static std::optional<FileLock> take(const Fd& file);
+  // The name itself, whatever bears it: programs that were given the path go on writing to it when the folder there is renamed. Among the processes
+  // of one network namespace that see the same mounts; `path` is absolute. nullopt: another process has it.
+  static std::optional<FileLock> take_path(const std::filesystem::path& path);
 
  private:
   Fd m_name;

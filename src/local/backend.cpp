@@ -171,6 +171,7 @@ class LocalBackend::Impl {
   Result<void> set_up_member(Member& member, const GpuDivision& gpus);
   Result<void> remove_outputs_of_earlier_runs(const Member& member);
   Result<void> check_inputs();
+  Result<void> check_folder() const;
   Result<void> check_command(const Member& member);
   void set_up_done(Result<Setup::Outcome> outcome);
   process::Variables environment_of(const Member& member);
@@ -239,14 +240,20 @@ Result<void> LocalBackend::Impl::check_inputs() {
   return {};
 }
 
+// Once the run has begun: whoever has taken it away, no input is wrong.
+Result<void> LocalBackend::Impl::check_folder() const {
+  if (auto kept = m_folder->check_kept(); !kept) return internal_error(std::move(kept.error().message));
+  return {};
+}
+
 Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
   ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
   if (member.info.primary) TRY(m_outputs.open(member.place));
   for (const auto& output : m_plan.binding.outputs)  // the primary comes before those beside it
     if (is_at_step_path(m_plan, member.info, output))
       member.place.placement.outputs.at(output.name) = primary().place.placement.outputs.at(output.name);
-  TRY(remove_outputs_of_earlier_runs(member));
   TRY(make_folders(member.place));
+  TRY(remove_outputs_of_earlier_runs(member));
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
   if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's own words are known when mpirun is
@@ -290,6 +297,7 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
   auto& member = m_members.at(index);
   const bool alone = std::none_of(m_members.begin(), m_members.end(), [](const auto& other) { return other.task != nullptr; });
   if (alone) m_ports.renew();
+  TRY(check_folder());
   TRY(make_folders(member.place));
   if (writes_outputs(member)) m_outputs.begin_attempt();
   member.late_failure.clear();
@@ -353,6 +361,8 @@ void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status
     m_outputs.ended_well();
   else if (!ending.succeeded() && m_outputs.has_ended())
     member.late_failure = result::describe(result::FirstFailure{member.info.name, ending.exit_code, ending.signal, "", {}});
+  if (!ending.succeeded())  // maybe for that reason
+    if (auto kept = check_folder(); !kept) fail(std::move(kept.error()));
   emit(follow::MemberEnded{index, ending});
 }
 
@@ -385,7 +395,7 @@ void LocalBackend::Impl::add_rank_outputs(process::Task& mpirun, std::vector<Fd>
 
 Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   TRY(check_settled());
-  TRY(m_folder->check_kept());
+  TRY(check_folder());
   auto outputs = m_outputs.collect();
   if (outputs)
     for (const auto& output : *outputs)

@@ -48,7 +48,7 @@ bool is_at_step_path(const plan::Plan& plan, const GangMember& member, const pla
 }
 
 Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const GangMember& member) {
-  Place place{run_dir / member.name, {}};
+  Place place{run_dir / member.name, {}, {}};
   for (const auto& input : plan.binding.inputs) {
     if (!input.path) continue;
     if (input.path->path.empty()) return elsewhere(input.name, *input.path, "reads");
@@ -56,6 +56,8 @@ Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const Ga
   }
   const auto own_place = (member.primary ? run_dir : place.folder) / "outputs";
   const auto shared_place = (member.beside ? run_dir : run_dir / first_of(member)) / "outputs";
+  place.own_folders = {place.folder, own_place, shared_place, own_place.parent_path(), shared_place.parent_path()};
+  place.own_folders.erase(run_dir);
   std::size_t position = 0;
   for (const auto& output : plan.binding.outputs) {
     if (output.path && output.path->path.empty()) return elsewhere(output.name, *output.path, "writes");
@@ -75,6 +77,7 @@ Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const fs
   std::vector<std::string> places{folder / "bin"};
   for (const auto& member : gang(plan)) {
     ASSIGN(const auto place, place_of(plan, folder, member));
+    TRY(check_no_links(place));
     for (const auto& output : plan.binding.outputs) {
       const auto& path = place.placement.outputs.at(output.name);
       if (!is_at_step_path(plan, member, output) && fs::exists(fs::symlink_status(path, unknown))) places.push_back(path);
@@ -94,7 +97,18 @@ Result<void> check_path_texts(const plan::Plan& plan, const fs::path& run_dir) {
   return check_path_text("run-dir", absolute(run_dir.string()).string(), what);
 }
 
+Result<void> check_no_links(const Place& place) {
+  std::error_code unknown;
+  for (const auto& folder : place.own_folders)
+    if (fs::is_symlink(folder, unknown))
+      return input_error(fmt::format(
+          "run-dir: {} is a link, which no run has made, and the run would write over what it leads to; remove it, or give another folder",
+          folder.string()));
+  return {};
+}
+
 Result<void> make_folders(const Place& place) {
+  TRY(check_no_links(place));
   TRY(make_directories(place.folder));
   for (const auto& [name, path] : place.placement.outputs) TRY(make_directories(fs::path(path).parent_path()));
   return {};

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace trainstep::local {
 struct Place {
   std::filesystem::path folder;  // <run_dir>/<member>: the working directory
   plan::Placement placement;     // absolute paths
+  // Below run_dir, what the run makes for it and for its outputs; a link in their place would have it write, and remove, elsewhere.
+  std::set<std::filesystem::path> own_folders = {};
 };
 
 // The primary writes to the step's paths, and to <run_dir>/outputs/<output> what has none; every other replica to
@@ -27,13 +30,17 @@ Result<Place> place_of(const plan::Plan& plan, const std::filesystem::path& run_
 bool is_at_step_path(const plan::Plan& plan, const GangMember& member, const plan::BoundOutput& output);
 
 // What a run empties that begins in `run_dir` again: <run_dir>/bin, and behind it the outputs of an earlier run that are there. Errors: those of
-// place_of().
+// place_of() and check_no_links().
 Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const std::filesystem::path& run_dir);
 
 // Error (input): a path of the program's inputs or outputs is no UTF-8, as the JSON that tells the program of them, and results, must be.
 Result<void> check_path_texts(const plan::Plan& plan, const std::filesystem::path& run_dir);
 
-// Makes the folders that the program may expect: its own, and the parents of its outputs (kfp.md §2.2), not the outputs themselves.
+// Error (input): a link stands where a folder of the run's own belongs.
+Result<void> check_no_links(const Place& place);
+
+// Makes the folders that the program may expect: its own, and the parents of its outputs (kfp.md §2.2), not the outputs themselves. Errors: those of
+// check_no_links() and make_directories().
 Result<void> make_folders(const Place& place);
 
 }  // namespace trainstep::local

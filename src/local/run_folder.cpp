@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "base/files.h"
@@ -23,6 +24,10 @@ constexpr auto words = "A run of trainstep has made this folder; another one may
 bool is_marked(const fs::path& folder) {
   std::error_code ignored;
   return fs::is_regular_file(fs::symlink_status(folder / mark, ignored));
+}
+
+Error at_work(const fs::path& path) {
+  return {ErrorKind::conflict, fmt::format("run-dir: another run is at work in {}; choose another folder or wait for its end", path.string())};
 }
 
 }  // namespace
@@ -48,21 +53,40 @@ Result<RunFolder> RunFolder::claim(const fs::path& path) {
   TRY(make_directories(path));
   folder.m_folder = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   auto lock = folder.m_folder ? FileLock::take(folder.m_folder) : FileLock();
-  if (!lock)
-    return Error{ErrorKind::conflict, fmt::format("run-dir: another run is at work in {}; choose another folder or wait for its end", path.string())};
+  if (!lock) return at_work(path);
   folder.m_lock = std::move(*lock);
+  TRY(folder.hold_names());
   if (!is_marked(path)) TRY(write_file_atomically(path / mark, words));
   return folder;
 }
 
+// The one that was given, and the one that links in it lead to: either may lead elsewhere later.
+Result<void> RunFolder::hold_names() {
+  std::error_code unknown;
+  const auto real = fs::canonical(m_path, unknown);
+  for (const auto& name : std::set{m_path, unknown ? m_path : real}) {
+    auto held = FileLock::take_path(name);
+    if (!held) return at_work(m_path);
+    m_names.push_back(std::move(*held));
+  }
+  return {};
+}
+
 Result<void> RunFolder::check_kept() const {
-  if (!was_removed(m_folder)) return {};
+  if (was_removed(m_folder))
+    return Error{ErrorKind::conflict,
+                 fmt::format("run-dir: {} was removed while the run worked in it; what is there now is not the whole", m_path.string())};
+  const auto now = moved_folder(m_folder, m_path);
+  if (now.empty()) return {};
   return Error{ErrorKind::conflict,
-               fmt::format("run-dir: {} was removed while the run worked in it; what is there now is not the whole", m_path.string())};
+               fmt::format("run-dir: {} was renamed or replaced while the run worked in it, and is {} now; what is at its path is "
+                           "not the whole",
+                           m_path.string(), now.string())};
 }
 
 Result<void> RunFolder::discard() {
   std::error_code ignored;
+  if (!check_kept()) return {};
   if (m_made) TRY(remove_tree(m_path));
   if (m_parent_made) fs::remove(m_path.parent_path(), ignored);  // unless another run has come to it
   return {};

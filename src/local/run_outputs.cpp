@@ -104,6 +104,7 @@ Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
 
 Result<std::vector<run::OutputFound>> RunOutputs::collect() {
   for (const auto& [name, pending] : m_pending) TRY(pending.check_kept());
+  if (auto own = check_no_links(m_place); !own) return Error{ErrorKind::conflict, own.error().message};
   auto outputs = collect_outputs(m_plan, m_place, m_before_attempt);
   if (!outputs) return outputs;
   for (auto& output : *outputs) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run reads and writes in stays its own: nothing is removed that was given to it, and nothing is delivered from a folder that was removed."""
 import json
+import pathlib
 import shutil
 import subprocess
 
@@ -89,6 +90,80 @@ def test_a_runs_folder_that_was_removed_brings_no_results(start, tmp_path):
     said = process.communicate(timeout=60)[0].decode()
     assert process.returncode == 3 and "rd was removed while the run worked in it" in said
     assert '"o"' not in ((tmp_path / "results").read_text() if (tmp_path / "results").exists() else "")
+
+
+def rename(folder):
+    folder.rename(folder.with_name("renamed"))
+
+
+@pytest.mark.parametrize("exit_code", [0, 1])
+@pytest.mark.parametrize("folder", ["above", "above/rd"])
+@pytest.mark.parametrize("again", [True, False])
+def test_a_runs_folder_that_was_renamed_brings_no_results_and_blames_no_program(start, tmp_path, folder, again, exit_code):
+    ends = f'trap "exit {exit_code}" EXIT'
+    process = start(ends, {"outputPath": "o"}, more=("--run-dir", "above/rd", "--results", "results"))
+    rename(tmp_path / folder)
+    if again:
+        (tmp_path / "above/rd/outputs").mkdir(parents=True)
+    (tmp_path / "go").touch()
+    said = process.communicate(timeout=60)[0].decode()
+    now = (tmp_path / folder).with_name("renamed") / pathlib.Path("above/rd").relative_to(folder)
+    assert process.returncode == 3 and f"{tmp_path}/above/rd was renamed or replaced while the run worked in it, and is {now} now" in said, said
+    assert '"o"' not in ((tmp_path / "results").read_text() if (tmp_path / "results").exists() else "")
+
+
+def test_no_attempt_begins_in_what_has_taken_the_place_of_a_runs_folder(start, tmp_path):
+    restarts = ("--job-options", '{"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 1}}')
+    process = start('trap "exit 1" EXIT', {"outputPath": "o"}, more=("--run-dir", "rd", *restarts))
+    rename(tmp_path / "rd")
+    (tmp_path / "rd").mkdir()
+    (tmp_path / "rd/mine").touch()
+    (tmp_path / "begun").unlink()
+    (tmp_path / "go").touch()
+    said = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 3 and not (tmp_path / "begun").exists(), said
+    assert "main" not in {path.name for path in (tmp_path / "rd").iterdir()}
+
+
+@pytest.mark.parametrize("link", [True, False])
+def test_a_run_is_refused_where_the_program_of_another_one_still_writes_to_though_its_folder_was_renamed(run, start, tmp_path, link):
+    """The paths that the program was given are that run's for as long as it runs."""
+    if link:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "rd").symlink_to("real")
+    first = start("true", {"outputPath": "o"}, more=("--run-dir", "rd"))
+    rename(tmp_path / "rd")
+    code, said = run(*words('mkdir "$0"; echo 1 >"$0/first"', {"outputPath": "o"}), "--run-dir", "rd")
+    assert code != 0 and "run-dir: another run is at work in" in said, said
+    (tmp_path / "go").touch()
+    first.communicate(timeout=60)
+    assert first.returncode == 3
+    code, said = run(*words('mkdir -p "$0"; echo 1 >"$0/first"', {"outputPath": "o"}), "--run-dir", "other")
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("place", ["outputs", "main"])
+def test_a_link_in_a_runs_folder_in_the_place_of_one_of_its_own_is_refused(run, tmp_path, place):
+    victim = tmp_path / "victim"
+    again = [*words('echo 5 | tee "$0" >"$1"', {"outputPath": "o"}, {"outputPath": "p"}), "--run-dir", "rd"]
+    assert run(*again)[0] == 0
+    shutil.move(tmp_path / "rd" / place, victim)
+    for name in ("o", "executor_output.json", "precious"):
+        shutil.rmtree(victim / name, ignore_errors=True)
+        (victim / name).write_text("theirs")
+    (tmp_path / "rd" / place).symlink_to(victim)
+    code, said = run(*again)
+    assert code == 2 and f"run-dir: {tmp_path}/rd/{place} is a link, which no run has made" in said, said
+    assert {(victim / name).read_text() for name in ("o", "executor_output.json", "precious")} == {"theirs"}
+    (tmp_path / "rd" / place).unlink()
+    assert run(*again)[0] == 0
+
+
+def test_a_link_that_the_program_puts_in_the_place_of_its_outputs_brings_nothing(run, tmp_path):
+    (tmp_path / "theirs").mkdir()
+    script = 'mkdir "$0"; echo 1 >"$0/w"; cp -r "$0" {0}/theirs/; mv ../outputs ../gone; ln -s {0}/theirs ../outputs'.replace("{0}", str(tmp_path))
+    code, said = run(*words(script, {"outputPath": "o"}), "--run-dir", "rd")
+    assert code == 3 and f"{tmp_path}/rd/outputs is a link" in said, said
 
 
 LEAVES_A_THREAD = """

@@ -98,6 +98,19 @@ TEST_CASE("the gang agrees on a port that is free") {
   CHECK_THAT(fixture.said["master-0"], Catch::StartsWith("127.0.0.1 "));
 }
 
+TEST_CASE("nothing begins, and nothing is made, where another folder has taken the place of the run's") {
+  Fixture fixture(shell_plan("true", Json::object()));
+  fixture.until_ended(1);
+  fs::rename(fixture.run_dir(), fixture.run_dir().parent_path() / "renamed");
+  fs::create_directory(fixture.run_dir());
+  fixture.backend().start({0, 1});
+  fixture.until([&] { return fixture.failure || fixture.pids.size() > 1; });
+  REQUIRE(fixture.failure);
+  CHECK(fixture.failure->kind == ErrorKind::internal);
+  CHECK_THAT(fixture.failure->message, Catch::Contains("was renamed or replaced while the run worked in it"));
+  CHECK(fs::is_empty(fixture.run_dir()));
+}
+
 TEST_CASE("stop ends one replica and not the others") {
   Fixture fixture(shell_plan("echo ready; while :; do sleep 0.01; done", pytorch(2)));
   fixture.until([&] { return fixture.said.size() == 2; });

@@ -110,5 +110,36 @@ TEST_CASE("parents of outputs are made, the outputs are not") {
   CHECK(fs::is_directory(folder.path() / "run/master-0"));
 }
 
+TEST_CASE("a link in the place of a folder of the run's own is refused, and nothing is made where it leads") {
+  const TempDir folder;
+  const auto plan = plan_with_outputs((folder.path() / "run/models/new/model").string());
+  const auto members = gang(plan);
+  fs::create_directories(folder.path() / "theirs");
+  fs::create_directories(folder.path() / "run");
+  struct Row {
+    std::size_t member;
+    std::string link;
+    bool refused = true;
+  };
+  for (const auto& [member, link, refused] :
+       {Row{0, "outputs"}, Row{0, "master-0"}, Row{1, "worker-0"}, Row{1, "worker-0/outputs"}, Row{0, "worker-0", false}, Row{0, "models", false}}) {
+    CAPTURE(member, link);
+    const auto path = folder.path() / "run" / link;
+    fs::create_directories(path.parent_path());
+    fs::create_directory_symlink(folder.path() / "theirs", path);
+    const auto place = place_of(plan, folder.path() / "run", members[member]);
+    REQUIRE(place.has_value());
+    const auto made = make_folders(*place);
+    CHECK(made.has_value() != refused);
+    if (refused) {
+      CHECK(made.error().kind == ErrorKind::input);
+      CHECK_THAT(made.error().message, Catch::Matchers::StartsWith("run-dir: " + path.string() + " is a link, which no run has made"));
+      CHECK_FALSE(emptied_places(plan, folder.path() / "run").has_value());
+      CHECK(fs::is_empty(folder.path() / "theirs"));
+    }
+    fs::remove_all(folder.path() / "run");
+  }
+}
+
 }  // namespace
 }  // namespace trainstep::local

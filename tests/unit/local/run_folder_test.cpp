@@ -26,6 +26,75 @@ TEST_CASE("a run's folder belongs to one run at a time") {
   CHECK(RunFolder::claim(path).has_value());
 }
 
+TEST_CASE("a run's folder that was renamed, replaced or removed is not kept, and one that its path leads to again is") {
+  const TempDir temp;
+  const auto above = temp.path() / "runs", path = above / "one", other = temp.path() / "other";
+  const auto folder = RunFolder::claim(path);
+  REQUIRE(folder.has_value());
+  CHECK(folder->check_kept().has_value());
+  for (const auto& moved : {path, above}) {
+    fs::rename(moved, other);
+    const auto check_moved = [&] {
+      const auto kept = folder->check_kept();
+      REQUIRE_FALSE(kept.has_value());
+      CHECK(kept.error().kind == ErrorKind::conflict);
+      CHECK_THAT(kept.error().message, Catch::Matchers::Contains(path.string() + " was renamed or replaced") &&
+                                           Catch::Matchers::Contains("and is " + (moved == path ? other : other / "one").string() + " now"));
+    };
+    check_moved();
+    fs::create_directories(path);
+    check_moved();
+    fs::remove_all(moved);
+    fs::rename(other, moved);
+    CHECK(folder->check_kept().has_value());
+  }
+  fs::rename(path, other);
+  fs::create_directory_symlink(other, path);
+  CHECK(folder->check_kept().has_value());
+  fs::remove_all(other);
+  const auto kept = folder->check_kept();
+  REQUIRE_FALSE(kept.has_value());
+  CHECK_THAT(kept.error().message, Catch::Matchers::Contains("was removed"));
+}
+
+TEST_CASE("the name of a run's folder is the run's as long as it lives, also through a link, though the folder was renamed") {
+  const TempDir temp;
+  const auto path = temp.path() / "one", link = temp.path() / "link";
+  fs::create_directory_symlink("one", link);
+  fs::create_directory(path);
+  {
+    const auto first = RunFolder::claim(link);
+    REQUIRE(first.has_value());
+    fs::rename(path, temp.path() / "renamed");
+    for (const auto& name : {path, link}) {
+      fs::create_directory(path);
+      const auto second = RunFolder::claim(name);
+      REQUIRE_FALSE(second.has_value());
+      CHECK_THAT(second.error().message, Catch::Matchers::Contains("another run is at work in " + name.string()));
+      CHECK(fs::is_empty(path));
+      fs::remove(path);
+    }
+    fs::remove(link);
+    fs::create_directory_symlink("elsewhere", link);
+    fs::create_directory(temp.path() / "elsewhere");
+    CHECK_FALSE(RunFolder::claim(link).has_value());
+    CHECK_FALSE(first->check_kept().has_value());
+  }
+  CHECK(RunFolder::claim(path).has_value());
+}
+
+TEST_CASE("a folder that has taken the place of a discarded one stays") {
+  const TempDir temp;
+  const auto path = temp.path() / "runs/one";
+  auto folder = RunFolder::claim(path);
+  REQUIRE(folder.has_value());
+  fs::rename(path, temp.path() / "renamed");
+  fs::create_directory(path);
+  std::ofstream(path / "file") << "theirs";
+  CHECK(folder->discard().has_value());
+  CHECK(fs::exists(path / "file"));
+}
+
 TEST_CASE("a discarded folder is gone with what was put there, an older one stays") {
   const TempDir temp;
   auto fresh = RunFolder::claim(temp.path() / "runs/one");
