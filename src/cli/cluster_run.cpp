@@ -21,6 +21,7 @@
 #include "process/limits.h"
 #include "process/memory.h"
 #include "process/signals.h"
+#include "step/held_folders.h"
 #include "step/identity.h"
 #include "step/sources.h"
 #include "step/targets.h"
@@ -37,6 +38,7 @@ class ClusterRun {
   ClusterRun(const StepCommand& command, const step::Inputs& inputs, std::vector<std::string> notices, ClusterPlace place,
              std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
+        m_folders(inputs),
         m_termination_log(command.termination_log),
         m_notices(std::move(notices)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
@@ -87,7 +89,11 @@ class ClusterRun {
     return {[this](const std::string& uri, std::string page, std::function<void(Result<void>)> done) {
               m_session.publish(uri, std::move(page), std::move(done));
             },
-            m_termination_log, m_end.contents, [this] { return m_session.commit(); }};
+            m_termination_log,
+            m_end.contents,
+            [this] { return m_session.commit(); },
+            0,
+            &m_folders};
   }
 
   cluster::SessionOptions options(const ClusterPlace& place) {
@@ -108,6 +114,7 @@ class ClusterRun {
   }
 
   const step::Inputs& m_inputs;
+  step::HeldFolders m_folders;
   std::string m_termination_log;
   std::vector<std::string> m_notices;
   PollLoop m_loop;

@@ -97,7 +97,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
   std::erase_if(metrics, [&](const result::Metric& metric) { return step::is_secret(metric.value, secrets); });
   const auto story = std::make_shared<step::Story>(
       step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
-                  std::move(metrics), report == nullptr ? std::string() : report->path});
+                  std::move(metrics), report == nullptr ? std::string() : report->path, pipeline.folders});
   if (const auto line = step::left_out_metrics(*story)) log.say(loop.now(), log::Level::warning, *line);
   auto written = step::write_outputs(*story, reader, commit);
   if (!written && written.error().kind == ErrorKind::cancelled) {
@@ -111,7 +111,8 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
     else
       log.say(loop.now(), log::Level::warning, written.error().message + "; what lies at the outputs' paths is not of this run");
     for (const auto& line : placed) log.say(loop.now(), log::Level::warning, line);
-    if (written.error().kind != ErrorKind::input && written.error().kind != ErrorKind::conflict)
+    const bool told = written.error().kind == ErrorKind::input || written.error().kind == ErrorKind::conflict;
+    if (!told || (pipeline.folders != nullptr && !pipeline.folders->check(story->report_place)))
       story->report_place.clear();  // it could not be written either
   }
   listeners.ended(loop.now(), outcome.verdict);

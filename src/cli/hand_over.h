@@ -18,6 +18,7 @@
 #include "log/log.h"
 #include "plan/plan.h"
 #include "run/outcome.h"
+#include "step/held_folders.h"
 #include "step/inputs.h"
 
 namespace trainstep::cli {
@@ -30,7 +31,8 @@ struct ToPipeline {
   std::map<std::string, std::string> contents = {};  // by address: what lies there of the program's outputs, as far as it was read
   // run::Backend::commit(), or what does the same; called once, after a success. Null: there is nothing to commit.
   std::function<Result<std::vector<std::string>>()> commit = {};
-  int stopped = 0;  // by which signal, where that ended as cancelled
+  int stopped = 0;                             // by which signal, where that ended as cancelled
+  const step::HeldFolders* folders = nullptr;  // story.h
 };
 
 // The log, the console, Argo's progress file where there is one, the record if it is wanted (may be null).

@@ -29,6 +29,7 @@
 #include "log/back_pressure.h"
 #include "process/child.h"
 #include "process/signals.h"
+#include "step/held_folders.h"
 #include "step/secrets.h"
 #include "step/targets.h"
 
@@ -90,6 +91,9 @@ Result<step::Inputs> wanted_outputs(const JobsCommand& command) {
 
 Result<int> attach(const JobsCommand& command) {
   ASSIGN(auto outputs, wanted_outputs(command));
+  const step::HeldFolders folders(outputs);
+  ToPipeline pipeline;
+  pipeline.folders = &folders;
   TRY(cluster::check_run(command.run));
   ASSIGN(const auto connection, connect(command, Access::read));
   ASSIGN(auto job, find_one(*connection, command.run));
@@ -119,7 +123,7 @@ Result<int> attach(const JobsCommand& command) {
   reader.emplace(loop, listeners.own_log(), [&attachment](Pressure pressure) { attachment.hold_output(pressure); });
   attachment.begin([&](cluster::Session::Done done) {
     if (over) return;
-    hand_over(loop, listeners, outputs, done.plan, done.outcome, {}, [&] {
+    hand_over(loop, listeners, outputs, done.plan, done.outcome, pipeline, [&] {
       code = result::exit_code(done.outcome.verdict);
       finish(patience_with_reader(done.outcome.verdict));  // the clean-up is the step's
     });

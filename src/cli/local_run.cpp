@@ -27,6 +27,7 @@
 #include "process/limits.h"
 #include "process/signals.h"
 #include "run/runner.h"
+#include "step/held_folders.h"
 #include "step/sources.h"
 #include "step/targets.h"
 
@@ -113,6 +114,7 @@ class LocalRun {
  public:
   LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan, std::unique_ptr<Recorder> recorder, fs::path scratch)
       : m_inputs(inputs),
+        m_folders(inputs),
         m_plan(plan),
         m_run_dir(run_folder(command, plan)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
@@ -123,6 +125,7 @@ class LocalRun {
 
   int operator()(int guard_fd) {
     const process::Signals signals(m_loop, [this](int signal) { stop(signal); });
+    m_pipeline.folders = &m_folders;
     m_pipeline.commit = [this, guard_fd] { return commit(guard_fd); };
     if (guard_fd >= 0) {
       m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
@@ -176,6 +179,7 @@ class LocalRun {
   void stop(int signal) { m_over ? m_reader.hurry() : m_runner.request_stop(signal); }
 
   const step::Inputs& m_inputs;
+  step::HeldFolders m_folders;
   const plan::Plan& m_plan;
   fs::path m_run_dir;
   PollLoop m_loop;

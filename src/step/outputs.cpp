@@ -229,6 +229,18 @@ Result<void> nothing_written(Result<void> written) {
   return written;
 }
 
+// Those whose folders are where they were; the others are written nowhere. Error (conflict): of the first of them.
+std::pair<std::vector<FileContent>, Result<void>> at_their_places(const Story& story, std::vector<FileContent> files) {
+  Result<void> first;
+  std::erase_if(files, [&](const FileContent& file) {
+    auto kept = story.folders == nullptr ? Result<void>() : story.folders->check(file.path);
+    if (kept) return false;
+    if (first) first = std::move(kept);
+    return true;
+  });
+  return {std::move(files), std::move(first)};
+}
+
 // The step fails because of `error`, and its outputs say so.
 Result<void> write_as_failed(const Story& story, Error error, const FileReader& read_file) {
   auto outcome = story.outcome;
@@ -238,8 +250,9 @@ Result<void> write_as_failed(const Story& story, Error error, const FileReader& 
                      .plan = story.plan,
                      .replicas = story.replicas,
                      .metrics = story.metrics,
-                     .report_place = story.report_place};
-  TRY(nothing_written(write_together(render_outputs(failed, read_file, render_report(failed)).files)));
+                     .report_place = story.report_place,
+                     .folders = story.folders};
+  TRY(nothing_written(write_together(at_their_places(story, render_outputs(failed, read_file, render_report(failed)).files).first)));
   return error;
 }
 
@@ -255,8 +268,12 @@ Result<void> write_outputs(const Story& story, const FileReader& read_file, cons
   if (auto checked = check_written(story); !checked) return write_as_failed(story, checked.error(), read_file);
   const auto rendered = render_outputs(story, read_file, render_report(story));
   if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
-  if (!story.succeeded()) return nothing_written(write_together(rendered.files));
-  auto written = write_together(rendered.files, commit);
+  const auto [files, moved] = at_their_places(story, rendered.files);
+  if (!story.succeeded()) {
+    TRY(nothing_written(write_together(files)));
+    return moved;
+  }
+  auto written = moved ? write_together(files, commit) : moved;
   if (!written && can_be_told(written.error())) return write_as_failed(story, written.error(), read_file);
   TRY(std::move(written));
   return make_model_folder(story);

@@ -33,8 +33,9 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
 // a KFP v2 output parameter that nothing gives a value to – KFP would fail the step and lose its log –; the step fails, and that is what the files
 // then say; likewise when the program wrote nothing to the model_dir that it was given, its metadata apart, or named a
 // place for its model that KFP v2 does not register, and when what it wrote cannot be
-// committed because of what it is. All other errors are write_together()'s, nothing was written, and those of `commit`. After a success `commit` puts
-// the program's own outputs to their places, when nothing but the renames of our files is left to do.
+// committed because of what it is, and (conflict) where a file's folder is another one now: that file is written nowhere. All other errors are
+// write_together()'s, nothing was written, and those of `commit`. After a success `commit` puts the program's own outputs to their places, when
+// nothing but the renames of our files is left to do.
 Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit = {});
 
 }  // namespace trainstep::step

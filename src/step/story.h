@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 #include "result/metrics.h"
 #include "run/outcome.h"
+#include "step/held_folders.h"
 #include "step/inputs.h"
 
 namespace trainstep::step {
@@ -20,6 +21,7 @@ struct Story {
   std::vector<kinds::Replicas> replicas;  // of the plan's kind; empty without a plan
   std::vector<result::Metric> metrics;    // final_metrics() of results.h
   std::string report_place;               // where the report will lie, for the log; empty: nowhere
+  const HeldFolders* folders = nullptr;   // of the files that are written; null: they may go wherever their paths lead now
 
   [[nodiscard]] bool succeeded() const { return outcome.verdict.verdict_class == result::VerdictClass::succeeded; }
 };

@@ -142,6 +142,44 @@ def test_a_run_is_refused_where_the_program_of_another_one_still_writes_to_thoug
     assert code == 0, said
 
 
+WRITTEN = {"metrics": "m.json", "results": "r.json", "report": "p.html", "mlpipeline-ui-metadata": "ui.json"}
+
+
+@pytest.mark.parametrize("replaced_by", ["folder", "link", "nothing"])
+@pytest.mark.parametrize("flag", WRITTEN)
+def test_a_file_goes_to_the_folder_that_it_was_asked_for_in_and_to_no_other(start, tmp_path, flag, replaced_by):
+    (tmp_path / "a/b").mkdir(parents=True)
+    file = f"a/b/{WRITTEN[flag]}"
+    others = [word for other, name in WRITTEN.items() if other != flag for word in (f"--{other}", name)]
+    process = start("echo loss=0.5", {"outputPath": "o"}, more=(f"--{flag}", file, *others))
+    (tmp_path / "a").rename(tmp_path / "moved")
+    (tmp_path / "theirs/b").mkdir(parents=True)
+    if replaced_by == "link":
+        (tmp_path / "a").symlink_to("theirs")
+    elif replaced_by == "folder":
+        (tmp_path / "theirs").rename(tmp_path / "a")
+    if replaced_by != "nothing":
+        (tmp_path / file).write_text("theirs")
+    (tmp_path / "go").touch()
+    said = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 3, said
+    assert f"cannot write {file}: its folder was renamed or replaced since the step began, and is {tmp_path}/moved/b now" in said
+    assert (tmp_path / file).read_text() == "theirs" if replaced_by != "nothing" else not (tmp_path / "a").exists()
+    assert list((tmp_path / "moved/b").iterdir()) == []
+    if flag != "report":  # what can still be told stands where it was asked for
+        assert "renamed or replaced" in (tmp_path / "p.html").read_text() and "report: p.html" in said
+    else:
+        assert "report: " not in said
+
+
+@pytest.mark.parametrize("exit_code", [0, 7])
+def test_a_folder_that_the_program_removes_is_made_anew_for_the_files_of_the_step(run, tmp_path, exit_code):
+    (tmp_path / "out").mkdir()
+    code, said = run(*words(f"rm -r {tmp_path}/out; echo loss=0.5; exit {exit_code}"), "--metrics", "out/deep/m.json")
+    assert code == (1 if exit_code else 0), said
+    assert json.loads((tmp_path / "out/deep/m.json").read_text()) == {"loss": 0.5}
+
+
 @pytest.mark.parametrize("place", ["outputs", "main"])
 def test_a_link_in_a_runs_folder_in_the_place_of_one_of_its_own_is_refused(run, tmp_path, place):
     victim = tmp_path / "victim"

@@ -26,6 +26,7 @@ namespace trainstep::step {
 namespace {
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 constexpr auto not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr auto infinite = std::numeric_limits<double>::infinity();
@@ -712,6 +713,51 @@ TEST_CASE("A folder above a file's place that has become a file is no fault of t
   CHECK(result::lost_outputs(written.error()).verdict_class == result::VerdictClass::system);
   CHECK_THAT(written.error().message, Contains(folder / "sub/deep"));
   if (target == "results") CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("Not a directory"));
+}
+
+TEST_CASE("A file whose folder was renamed is written nowhere, and the others tell of it") {
+  const bool succeeded = GENERATE(true, false);
+  const std::string way = GENERATE("sub/deep", "link", "linked/file");
+  CAPTURE(succeeded, way);
+  const Folder folder;
+  std::filesystem::create_directories(folder / "sub/linked");
+  std::filesystem::create_directory_symlink("sub", folder / "link");
+  std::filesystem::create_directory(folder / "linked");
+  std::filesystem::create_symlink(folder / "sub/linked/file", folder / "linked/file");
+  const auto place = way == "linked/file" ? folder / way : folder / (way + "/m.json");
+  AStory a;
+  if (!succeeded) a.outcome.verdict = {result::VerdictClass::user, "it failed", std::nullopt, false, SIGTERM};
+  a.target("metrics", place);
+  a.target("report", folder / "report.html");
+  const HeldFolders held(a.inputs);
+  auto story = a.story();
+  story.folders = &held;
+  std::filesystem::rename(folder / "sub", folder / "renamed");
+  std::filesystem::create_directories(folder / "sub/linked");
+  const auto written = write_outputs(story, from_disk);
+  REQUIRE_FALSE(written.has_value());
+  CHECK(written.error().kind == ErrorKind::conflict);
+  CHECK_THAT(written.error().message, StartsWith("cannot write " + place + ": its folder was renamed or replaced") && Contains(folder / "renamed"));
+  CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains(succeeded ? "renamed or replaced" : "it failed"));
+  CHECK(std::filesystem::is_empty(folder / "sub/linked"));
+  CHECK_FALSE(std::filesystem::exists(place));
+}
+
+TEST_CASE("A file's folder that was removed, or made since, is no other one") {
+  const Folder folder;
+  AStory a;
+  a.target("metrics", folder / "sub/deep/m.json");
+  a.target("report", folder / "new/report.html");
+  std::filesystem::create_directories(folder / "sub/deep");
+  const HeldFolders held(a.inputs);
+  auto story = a.story();
+  story.folders = &held;
+  std::filesystem::remove_all(folder / "sub");
+  std::filesystem::create_directories(folder / "sub/deep");
+  std::filesystem::create_directory(folder / "new");
+  REQUIRE(write_outputs(story, from_disk).has_value());
+  CHECK(std::filesystem::exists(folder / "sub/deep/m.json"));
+  CHECK(std::filesystem::exists(folder / "new/report.html"));
 }
 
 TEST_CASE("When one file cannot be written none appears") {
