@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
-import os
 import pathlib
 from collections.abc import Mapping
 from typing import Any, Optional
@@ -59,7 +58,7 @@ def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathli
         folder=folder,
         exit_code=exit_code,
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
-        model_dir=model if _in_json(model) in results.values() else None,  # what an earlier run left there is none
+        model_dir=model if str(model) in results.values() else None,  # what an earlier run left there is none
         metrics={name: value for name, value in _programs_object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
         results=_typed(results, _types(specification)),
         report=report if report.exists() else None,
@@ -95,11 +94,6 @@ def _programs_object(path: pathlib.Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _in_json(path: pathlib.Path) -> str:
-    """As results tell it: bytes of a path that are no UTF-8 cannot stand in JSON."""
-    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _object(path: pathlib.Path) -> dict[str, Any]:

@@ -99,12 +99,17 @@ def test_sample_of_mpi_trains_on_two_ranks(script, python_of):
     assert "rank 1 of 2 trains on 718 images" in output
 
 
-def test_a_model_is_found_whatever_bytes_its_path_has(script):
+def test_a_path_that_results_cannot_name_is_refused_before_the_training(script, tmp_path):
     script(TRAIN + """
     import os
-    result = trainstep.run(train, model_dir=os.fsdecode(b"caf\\xe9"))
-    assert os.fsencode(result.model_dir.name) == b"caf\\xe9" and result.model_dir.joinpath("model.txt").exists(), result
+    try:
+        trainstep.run(train, model_dir=os.fsdecode(b"caf\\xe9"))
+    except trainstep.errors.InputError as refusal:
+        assert "model_dir: " in str(refusal) and r"caf\\xe9 is no UTF-8" in str(refusal), refusal
+    else:
+        raise AssertionError("no refusal")
     """)
+    assert not (tmp_path / os.fsdecode(b"caf\xe9")).exists()
 
 
 def test_a_script_in_the_background_of_a_shell_ends_its_training(script, tmp_path):
