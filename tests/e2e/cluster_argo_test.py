@@ -215,11 +215,47 @@ def test_workflow_that_the_sdk_1_8_compiles_trains_and_hands_on_its_model(cluste
     assert status["phase"] == "Succeeded", step_log(flow)
     artifacts = {a["name"]: a["s3"]["key"] for node in status["nodes"].values() for a in node.get("outputs", {}).get("artifacts", []) if "s3" in a}
     assert {"train-model_dir", "train-report", "mlpipeline-metrics", "mlpipeline-ui-metadata"} <= set(artifacts)
-    with tarfile.open(fileobj=io.BytesIO((store.files / artifacts["evaluate-verdict"]).read_bytes())) as tar:
-        verdict = tar.extractfile(tar.getnames()[0]).read().decode()
+    verdict = text_of(store, artifacts["evaluate-verdict"])
     assert verdict.startswith("3 epochs of some words, rank 0 of 2; my; "), verdict
     flow.delete()
     cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])
+
+
+def test_published_pipeline_runs_with_kubeflows_store_alone_on_one_worker_and_on_several(cluster, argo, store, python_of, tmp_path):
+    """Of tests/kfp/train_model_job_v1.py: no Secret, no claim is named; data and model go over the bucket that KFP's configuration leads to."""
+    bucket = store.files.parent / "mlpipeline"
+    bucket.mkdir()
+    for name in ("first", "second"):  # as a StorageClass has them made: each job has a claim of pvc_size, as the component of this name makes one
+        volume = {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteMany"], "hostPath": {"path": str(tmp_path / name), "type": "DirectoryOrCreate"}}
+        cluster.api.create("/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": volume})
+    words = [python_of("kfp1"), "-B", "-W", "ignore", ROOT / "tests/kfp/train_model_job_v1.py", tmp_path]
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    text = (tmp_path / "music.yaml").read_text(encoding="utf-8")
+    for image in ("quay.io/ibm/kubeflow-notebook-image-ppc64le:latest", "python:3.7"):
+        text = text.replace(image, cluster.IMAGE)
+    spec = {**yaml.safe_load(text)["spec"], "serviceAccountName": "trainstep"}
+    flows = {}
+    for kind, workers in (("MPI", "2"), ("Job", "1")):
+        values = {"distribution_type": kind, "number_of_workers": workers}
+        parameters = [{**p, "value": values.get(p["name"], p["value"])} for p in spec["arguments"]["parameters"]]
+        flows[workers] = argo.submit(NAMESPACE, {**spec, "arguments": {"parameters": parameters}})
+    for workers, flow in flows.items():
+        status = flow.until_over(300)
+        assert status["phase"] == "Succeeded", step_log(flow)
+        said = {p["name"]: p["value"] for node in status["nodes"].values() for p in node.get("outputs", {}).get("parameters", [])}
+        artifacts = {a["name"]: a["s3"]["key"] for node in status["nodes"].values() for a in node.get("outputs", {}).get("artifacts", []) if "s3" in a}
+        trained = f"{workers} workers, 3 epochs, batches of 16, logs in s3://mlpipeline/tensorboard/music: a piece of, music"
+        assert text_of(store, artifacts["evaluate-model-Output"]) == f"{trained}; seen again: music", said
+        assert text_of(store, artifacts["upload-model-Output"]) == "music: model.onnx"
+        flow.delete()
+    cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [] and cluster.kubectl("get", "pvc", "-n", NAMESPACE)["items"] == [])
+    assert list(bucket.rglob("jobs/*/*")) == []  # a job's part of the folder goes with its step
+
+
+def text_of(store, key):
+    """Of an artifact of one file."""
+    with tarfile.open(fileobj=io.BytesIO((store.files / key).read_bytes())) as tar:
+        return tar.extractfile(tar.getnames()[0]).read().decode()
 
 
 def pipeline(file, cluster, python_of):
