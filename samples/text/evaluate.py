@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets the model that train.py has left write: evaluate.py MODEL_DIR [BEGIN]. Prints the text, and which share of its words are words of the text it learned."""
+"""Lets the model that train.py has left write: evaluate.py MODEL_DIR [BEGIN]. Prints the text, and which share of its words it has learned."""
 import json
 import os
 import sys

@@ -179,7 +179,8 @@ def test_pipeline_of_the_sdk_1_8_trains_evaluates_converts_uploads_and_says_what
     onnx = tasks["convert"].artifacts["convert-onnx"]
     assert share_read(tmp_path / "evaluate/inputs", onnx) == pytest.approx(accuracy)
     address = f"s3://mlpipeline/some/models/{tasks['train'].parameters['train-job_name']}"
-    assert store.file("mlpipeline", address.removeprefix("s3://mlpipeline/") + "/digits/1/model.onnx").read_bytes() == (onnx / "digits/1/model.onnx").read_bytes()
+    uploaded = store.file("mlpipeline", address.removeprefix("s3://mlpipeline/"))
+    assert (uploaded / "digits/1/model.onnx").read_bytes() == (onnx / "digits/1/model.onnx").read_bytes()
     assert json.loads(tasks["deploy"].artifacts["deploy-manifest"].read_text()) == service(address)
     assert "not deployed: there is no cluster here" in tasks["deploy"].log
 

@@ -85,6 +85,12 @@ def test_network_learns_from_texts_of_a_folder(trainstep, python_of, tmp_path):
 
 def test_shapes_of_a_folder_are_those_that_the_sample_draws_itself(python_of, tmp_path):
     subprocess.run([python_of("pytorch"), "-B", SAMPLES / "data/make_shapes.py", tmp_path, "16"], check=True, capture_output=True)
-    compare = "import numpy, sys; from train import draw_shapes; d = numpy.load(sys.argv[1]); i, n = draw_shapes(16, 0); print((d['images'] == i).all() and (d['labels'] == n).all())"
-    done = subprocess.run([python_of("pytorch"), "-B", "-c", compare, tmp_path / "shapes.npz"], cwd=SAMPLES / "images", check=True, capture_output=True, text=True)
-    assert done.stdout == "True\n"
+    compare = """
+import sys
+import numpy
+from train import draw_shapes
+data, (images, labels) = numpy.load(sys.argv[1]), draw_shapes(16, 0)
+print((data["images"] == images).all() and (data["labels"] == labels).all())
+"""
+    words = [python_of("pytorch"), "-B", "-c", compare, tmp_path / "shapes.npz"]
+    assert subprocess.run(words, cwd=SAMPLES / "images", check=True, capture_output=True, text=True).stdout == "True\n"
