@@ -77,7 +77,6 @@ def train(model_dir, train_dataset_dir=None, base_dir=None, epochs=6, learning_r
         replica = DistributedDataParallel(network) if distributed else network
         optimizer = torch.optim.SGD(replica.parameters(), lr=learning_rate, momentum=0.9)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
-        loss = accuracy = None
         for epoch in range(1, epochs + 1):
             begin = time.perf_counter()
             for batch in mine[torch.randperm(share)].split(batch_size):
@@ -97,7 +96,7 @@ def train(model_dir, train_dataset_dir=None, base_dir=None, epochs=6, learning_r
     network, known = build_network(4), labels < 4
     if base_dir:
         network.load_state_dict(torch.load(os.path.join(base_dir, "base.pt"), map_location="cpu"))
-    else:
+    elif base_epochs > 0:
         fit(network, images[known], labels[known], base_epochs, "known shapes")
     base = {name: weights.clone() for name, weights in network.state_dict().items()}
     network[-1] = torch.nn.Linear(64, 4)  # all but the last layer is taken over

@@ -60,13 +60,13 @@ def test_two_workers_teach_a_network_new_shapes_and_the_next_training_takes_its_
 
 
 def test_two_workers_teach_a_network_to_write(train, evaluate, tmp_path):
-    log = train("text", "v1", "model", {"epochs": 3}, distribution=TWO)
+    log = train("text", "v1", "model", {"epochs": 3, "batch_size": 8}, distribution=TWO)
     assert "rank 1 of 2 trains on 461 pieces of 64 characters" in log
     metrics = read_json(tmp_path / "model.json")
-    assert metrics["loss"] < 1.2 and 1 < metrics["perplexity"] < 3
+    assert metrics["loss"] < 1.1 and 1 < metrics["perplexity"] < 3
     assert (tmp_path / "model/sample.txt").read_text(encoding="utf-8").splitlines()[-1] in log
     written = evaluate("text", tmp_path / "model", "a quiet ")
-    assert written.startswith("a quiet ") and number("words_known", written) > 0.3
+    assert written.startswith("a quiet ") and number("words_known", written) > 0.3, written
 
 
 def test_network_learns_from_texts_of_a_folder(train, tmp_path):
