@@ -36,14 +36,14 @@ def draw(rates, workers, cores):
     ideal = " ".join(",".join(place(count, min(count, cores))) for count in corners)
     x, y = place(most, min(cores, most))
     lines.append(f'<polyline class="ideal" points="{ideal}"/><text class="small" x="{float(x) + 10}" y="{y}" dy="-6">what {cores} cores can do</text>')
-    for style, (name, speeds) in zip("ab", rates.items(), strict=False):
+    told_at = float(y) - 6
+    for style, (name, speeds) in sorted(zip("ab", rates.items(), strict=False), key=lambda entry: -entry[1][1][-1] / entry[1][1][0]):
         gains = [speed / speeds[0] for speed in speeds]
         points = [place(count, gain) for count, gain in zip(workers, gains, strict=True)]
-        x, y = points[-1]
         dots = "".join(f'<circle cx="{cx}" cy="{cy}" r="4"/>' for cx, cy in points)
-        label = f"{html.escape(name)}: {gains[-1]:.2f}×"
+        told_at = max(told_at + 20, float(points[-1][1]) + 5)  # below the one before
         lines.append(f'<g class="{style}"><polyline points="{" ".join(map(",".join, points))}"/>{dots}')
-        lines.append(f'<text x="{float(x) + 10}" y="{y}" dy="{14 if style == "a" else 30}">{label}</text></g>')
+        lines.append(f'<text x="{float(x) + 10}" y="{told_at:.1f}">{html.escape(name)}: {gains[-1]:.2f}×</text></g>')
     told = "; ".join(f"{name} " + ", ".join(f"{count}: {speed / speeds[0]:.2f}" for count, speed in zip(workers, speeds)) for name, speeds in rates.items())
     body = "\n".join(f"  {line}" for line in lines)
     return f"""\
