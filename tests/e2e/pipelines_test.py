@@ -198,6 +198,17 @@ def test_upload_of_the_sdk_1_8_has_the_keys_of_kubeflows_store():
     assert keys == {"AWS_ACCESS_KEY_ID": {"name": secret, "key": "accesskey"}, "AWS_SECRET_ACCESS_KEY": {"name": secret, "key": "secretkey"}}
 
 
+def test_nothing_is_deployed_before_its_evaluation_has_succeeded():
+    assert "evaluate" in IR["root"]["dag"]["tasks"]["deploy"]["dependentTasks"]
+    (dag,) = [template["dag"]["tasks"] for template in WORKFLOW["spec"]["templates"] if "dag" in template]
+    needs = {task["name"]: task.get("dependencies", []) for task in dag}
+    assert "evaluate" in needs["upload"] and "upload" in needs["deploy"]
+    for file in "digits.yaml", "digits-cluster.yaml":
+        spec = yaml.safe_load((PIPELINES / "argo" / file).read_text(encoding="utf-8"))["spec"]
+        depends = {task["name"]: task.get("depends") for task in spec["templates"][0]["dag"]["tasks"]}
+        assert depends["deploy"] == "convert && evaluate"
+
+
 def test_training_and_deployment_are_what_the_cache_may_not_skip():
     cached = {name: task["cachingOptions"].get("enableCache", False) for name, task in IR["root"]["dag"]["tasks"].items()}
     assert cached == {"load": True, "preprocess": True, "train": False, "evaluate": True, "convert": True, "deploy": False}
