@@ -321,6 +321,15 @@ def test_deployment_says_so_where_the_cluster_has_no_kserve(cluster, argo, pytho
     flow.delete()
 
 
+def test_deployment_that_the_account_may_not_make_fails_the_step(cluster, argo, python_of):
+    """The Role lacks the rule."""
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=KSERVE)
+    flow = argo.submit(NAMESPACE, {**pipeline("digits.yaml", cluster, python_of), "entrypoint": "deploy"})
+    assert flow.until_over()["phase"] == "Failed", step_log(flow)
+    assert "inferenceservices/digits?fieldManager=digits-pipeline: 403" in flow.log()
+    flow.delete()
+
+
 def test_pipelines_train_on_two_workers_and_on_one_and_deploy_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):
     cluster.kubectl("apply", "--server-side", "-f", "-", input=KSERVE)
     allow_deployment(cluster)
