@@ -258,10 +258,34 @@ def text_of(store, key):
         return tar.extractfile(tar.getnames()[0]).read().decode()
 
 
-def pipeline(file, cluster, python_of):
+# As much of KServe as its API: nobody serves.
+KSERVE = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: inferenceservices.serving.kserve.io}
+spec:
+  group: serving.kserve.io
+  scope: Namespaced
+  names: {kind: InferenceService, listKind: InferenceServiceList, plural: inferenceservices, singular: inferenceservice}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+
+
+def allow_deployment(cluster):
+    """The rule of docs/pipelines.md, for the account of the steps."""
+    (rule,) = re.findall(r"^(- apiGroups: \[serving\.kserve\.io\]\n(?:  .*\n)+)", (ROOT / "docs/pipelines.md").read_text(encoding="utf-8"), re.MULTILINE)
+    role = cluster.kubectl("get", "role", "trainstep", "-n", NAMESPACE)
+    cluster.kubectl("patch", "role", "trainstep", "-n", NAMESPACE, "-p", json.dumps({"rules": role["rules"] + yaml.safe_load(rule)}), "--type=merge")
+
+
+def pipeline(file, cluster, python_of, **arguments):
     """The spec of a Workflow of pipelines/argo; its images are the test's, and what that lacks comes from this machine: the frameworks are large."""
     spec = yaml.safe_load((ROOT / "pipelines/argo" / file).read_text(encoding="utf-8"))["spec"]
-    options = samples.options(python_of, "uv")
+    options = samples.options(python_of, "pytorch")
     volumes, variables = options["volumes"], options["environment"]
     named = {f"machine-{i}": volume for i, volume in enumerate(volumes)}
     for template in spec["templates"]:
@@ -271,7 +295,7 @@ def pipeline(file, cluster, python_of):
             template["container"] |= {"image": cluster.IMAGE, "volumeMounts": mounts, "env": [{"name": n, "value": v} for n, v in variables.items()]}
     (train,) = [task for task in spec["templates"][0]["dag"]["tasks"] if task["name"] == "train"]
     train["arguments"]["parameters"] += [{"name": "base_image", "value": cluster.IMAGE}, {"name": "job_options", "value": json.dumps(options)}]
-    values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET}
+    values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET, **arguments}
     spec["arguments"]["parameters"] = [{**p, "value": values.get(p["name"], p["value"])} for p in spec["arguments"]["parameters"]]
     return spec
 
@@ -284,17 +308,49 @@ def test_commands_of_the_guide_make_workflows(cluster, argo):
         assert cluster.kubectl(*words, str(ROOT / file), "--dry-run=server")["kind"] == "Workflow"
 
 
-def test_pipelines_train_on_two_workers_and_evaluate_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):
+def of(status, name):
+    (node,) = [n for n in status["nodes"].values() if name in (n.get("templateName"), n.get("templateRef", {}).get("template"))]
+    return {p["name"]: p["value"] for p in node["outputs"]["parameters"]}
+
+
+def test_deployment_says_so_where_the_cluster_has_no_kserve(cluster, argo, python_of):
+    flow = argo.submit(NAMESPACE, {**pipeline("digits.yaml", cluster, python_of), "entrypoint": "deploy"})
+    status = flow.until_over()
+    assert status["phase"] == "Succeeded", step_log(flow)
+    assert of(status, "deploy")["outcome"] == "not deployed: this cluster has no KServe"
+    flow.delete()
+
+
+def test_deployment_that_the_account_may_not_make_fails_the_step(cluster, argo, python_of):
+    """The Role lacks the rule."""
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=KSERVE)
+    flow = argo.submit(NAMESPACE, {**pipeline("digits.yaml", cluster, python_of), "entrypoint": "deploy"})
+    assert flow.until_over()["phase"] == "Failed", step_log(flow)
+    assert "inferenceservices/digits?fieldManager=digits-pipeline: 403" in flow.log()
+    flow.delete()
+
+
+def test_pipelines_train_on_two_workers_and_on_one_and_deploy_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=KSERVE)
+    allow_deployment(cluster)
     template = yaml.safe_load((ROOT / "component/argo/cluster-workflow-template.yaml").read_text(encoding="utf-8"))
     cluster.kubectl("apply", "--server-side", "-f", "-", input=template)
-    flows = [argo.submit(NAMESPACE, pipeline(file, cluster, python_of)) for file in ("digits.yaml", "digits-cluster.yaml")]
+    one = {"distribution_type": "Job", "number_of_workers": "1"}
+    flows = [
+        argo.submit(NAMESPACE, pipeline(file, cluster, python_of, **spread)) for file, spread in (("digits.yaml", {}), ("digits-cluster.yaml", one))
+    ]
+    kinds = []
     for flow in flows:
         status = flow.until_over(300)
         assert status["phase"] == "Succeeded", step_log(flow)
-        nodes = {node["templateName"] if "templateName" in node else node["templateRef"]["template"]: node for node in status["nodes"].values()}
-        (accuracy,) = [p["value"] for p in nodes["evaluate"]["outputs"]["parameters"]]
-        assert 0.9 <= float(accuracy) <= 1
-        trained = {p["name"]: p["value"] for p in nodes["train"]["outputs"]["parameters"]}
+        assert 0.9 <= float(of(status, "evaluate")["accuracy"]) <= 1
+        trained = of(status, "train")
+        kinds += [job["kind"] for job in jobs(cluster) if job["metadata"]["name"] == trained["job_name"]]
+        assert of(status, "deploy")["outcome"].startswith("applied: ")
         assert "accuracy" in json.loads(trained["metrics"]) and trained["job_name"].startswith("digits-")
         flow.delete()
+    assert kinds == ["PyTorchJob", "Job"]
+    served = cluster.kubectl("get", "inferenceservices.serving.kserve.io", "digits", "-n", NAMESPACE)["spec"]["predictor"]["model"]
+    assert served["modelFormat"] == {"name": "onnx"} and served["storageUri"].startswith("s3://pipelines/digits/")
+    assert (store.files / served["storageUri"].removeprefix("s3://pipelines/") / "digits/1/model.onnx").stat().st_size > 1000
     cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])

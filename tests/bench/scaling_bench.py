@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How training scales: samples/images and samples/text with 1, 2 and 4 workers of this machine.
+
+Usage: scaling_bench.py PROGRAM PYTHON PICTURE. PYTHON has PyTorch. Prints a table, and draws it into PICTURE, an SVG file.
+
+Every worker computes with one thread, so what is compared is workers. The data are shared among them, each has its own batches: with more workers an
+epoch has fewer steps. Rates are those that the programs print, the median of all epochs but the first, without start and evaluation.
+"""
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from scaling_picture import draw
+from table import show
+
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
+WORKERS = (1, 2, 4)
+RUNS = 3
+# sample → (what a sample is, parameters)
+TRAININGS = {
+    "images": ("images of 24 × 24", {"epochs": 4, "base_epochs": 1}),
+    "text": ("pieces of 64 characters", {"epochs": 3}),
+}
+
+
+def rate(program, python, sample, workers, parameters):
+    """Samples per second of all workers together."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [program, "run", "--cluster", "local", "--python", python, "--run-dir", f"{folder}/run", "--model-dir", f"{folder}/model"]
+        words += ["--train-specification", f"@{SAMPLES / sample / 'train_specification.v1.yaml'}"]
+        words += ["--train-parameters", json.dumps({"model_dir": "model_dir", **parameters})]
+        words += ["--distribution-specification", json.dumps({"distribution_type": "PyTorch", "number_of_workers": workers})]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PIP_NO_INDEX": "1"}
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    rates = [float(text) for text in re.findall(r"epoch=\d.* samples_per_second=(\S+)", done.stdout + done.stderr)]
+    if done.returncode != 0 or len(rates) != parameters["epochs"]:
+        sys.exit(f"bench: {sample} with {workers} workers: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return statistics.median(rates[1:])
+
+
+def measure(program, python):
+    """{sample: [samples per second, for each of WORKERS]}; in turn, so that what else the machine does meets all alike."""
+    found = {sample: {workers: [] for workers in WORKERS} for sample in TRAININGS}
+    for _ in range(RUNS):
+        for sample, (_, parameters) in TRAININGS.items():
+            for workers in WORKERS:
+                found[sample][workers].append(rate(program, python, sample, workers, parameters))
+    return {sample: [statistics.median(rates) for rates in by_workers.values()] for sample, by_workers in found.items()}
+
+
+def table(rates):
+    rows = [("", "workers", "samples/s", "speed-up", "efficiency")]
+    for sample, by_workers in rates.items():
+        for workers, speed in zip(WORKERS, by_workers, strict=True):
+            gain = speed / by_workers[0]
+            rows.append((f"{sample}, {TRAININGS[sample][0]}", str(workers), f"{speed:.1f}", f"{gain:.2f}×", f"{gain / workers:.0%}"))
+    return rows
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit("usage: scaling_bench.py PROGRAM PYTHON PICTURE")
+    cores, before = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+    rates = measure(*sys.argv[1:3])
+    show(table(rates))
+    print(f"\n{cores} cores; load before the start {before:.2f}. Efficiency: speed-up per worker; with more workers than cores it cannot stay at 100 %.")
+    if before > 0.5:
+        print("Others were at work on this machine: these are no numbers to keep.")
+    pathlib.Path(sys.argv[3]).write_text(draw(rates, WORKERS, cores), encoding="utf-8")
+    print(sys.argv[3])
