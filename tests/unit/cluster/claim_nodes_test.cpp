@@ -35,7 +35,7 @@ Json mounted(const std::vector<std::string>& claims) {
   return options;
 }
 
-Json claim(std::vector<std::string> asked, std::vector<std::string> bound = {}) {
+Json claim(const std::vector<std::string>& asked, const std::vector<std::string>& bound = {}) {
   Json result = {{"spec", {{"accessModes", asked}}}};
   if (!bound.empty()) result["status"]["accessModes"] = bound;
   return result;
