@@ -22,10 +22,11 @@ from table import show
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 WORKERS = (1, 2, 4)
 RUNS = 3
-# sample → (what a sample is, parameters)
+# what is trained → (folder of samples/, parameters)
 TRAININGS = {
-    "images": ("images of 24 × 24", {"epochs": 4, "base_epochs": 1}),
-    "text": ("pieces of 64 characters", {"epochs": 3}),
+    "images, batches of 16": ("images", {"epochs": 4, "base_epochs": 1, "batch_size": 16}),
+    "images, batches of 128": ("images", {"epochs": 4, "base_epochs": 1, "batch_size": 128}),
+    "text, batches of 16": ("text", {"epochs": 3, "batch_size": 16}),
 }
 
 
@@ -45,14 +46,15 @@ def rate(program, python, sample, workers, parameters):
 
 
 def measure(program, python):
-    """{sample: [samples per second, for each of WORKERS]}; in turn, so that what else the machine does meets all alike."""
-    found = {sample: {workers: [] for workers in WORKERS} for sample in TRAININGS}
+    """{name: [samples per second, for each of WORKERS]}; in turn, so that what else the machine does meets all alike."""
+    found = {name: {workers: [] for workers in WORKERS} for name in TRAININGS}
     for run in range(RUNS):
-        for sample, (_, parameters) in TRAININGS.items():
+        for name, (sample, parameters) in TRAININGS.items():
             for workers in WORKERS:
-                found[sample][workers].append(rate(program, python, sample, workers, parameters))
-                print(f"run {run + 1} of {RUNS}: {sample}, {workers} workers: {found[sample][workers][-1]:.1f} samples/s", file=sys.stderr, flush=True)
-    return {sample: [statistics.median(rates) for rates in by_workers.values()] for sample, by_workers in found.items()}
+                speed = rate(program, python, sample, workers, parameters)
+                found[name][workers].append(speed)
+                print(f"run {run + 1} of {RUNS}: {name}, workers: {workers}: {speed:.0f} samples/s", file=sys.stderr, flush=True)
+    return {name: [statistics.median(rates) for rates in by_workers.values()] for name, by_workers in found.items()}
 
 
 def busy():
@@ -70,10 +72,10 @@ def busy():
 
 def table(rates):
     rows = [("", "workers", "samples/s", "speed-up", "efficiency")]
-    for sample, by_workers in rates.items():
+    for name, by_workers in rates.items():
         for workers, speed in zip(WORKERS, by_workers, strict=True):
             gain = speed / by_workers[0]
-            rows.append((f"{sample}, {TRAININGS[sample][0]}", str(workers), f"{speed:.1f}", f"{gain:.2f}×", f"{gain / workers:.0%}"))
+            rows.append((name, str(workers), f"{speed:.0f}", f"{gain:.2f}×", f"{gain / workers:.0%}"))
     return rows
 
 
