@@ -2,24 +2,24 @@
 """The speed-up by workers as an SVG, for light and dark."""
 import html
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 600, 330, 60, 280, 30, 430
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 700, 330, 60, 280, 30, 430
 STYLE = """\
-    svg { --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --a: #0969da; --b: #bc4c00; --page: #ffffff; background: var(--page); }
+    svg { --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --a: #0969da; --b: #bc4c00; --c: #1a7f37; --page: #ffffff; background: var(--page); }
     @media (prefers-color-scheme: dark) {
-      svg { --ink: #e6edf3; --faint: #9198a1; --line: #3d444d; --a: #58a6ff; --b: #f0883e; --page: #0d1117; }
+      svg { --ink: #e6edf3; --faint: #9198a1; --line: #3d444d; --a: #58a6ff; --b: #f0883e; --c: #3fb950; --page: #0d1117; }
     }
     text { fill: var(--ink); }
     .small { fill: var(--faint); font-size: 13px; }
     .grid { stroke: var(--line); }
     .ideal { stroke: var(--faint); stroke-dasharray: 4 4; fill: none; }
-    .a { --mark: var(--a); } .b { --mark: var(--b); }
+    .a { --mark: var(--a); } .b { --mark: var(--b); } .c { --mark: var(--c); }
     polyline { stroke: var(--mark); stroke-width: 2; fill: none; }
     circle { fill: var(--mark); }
-    .a text, .b text { fill: var(--mark); }"""
+    .a text, .b text, .c text { fill: var(--mark); }"""
 
 
 def draw(rates, workers, cores):
-    """`rates`: {name: [samples per second, for each of `workers`]}. Two of them at most. Ideal is a worker's speed times workers, as far as there are cores."""
+    """`rates`: {name: [samples per second, for each of `workers`]}. Three of them at most. Ideal is a worker's speed times workers, as far as there are cores."""
     most = max(workers)
 
     def place(count, gain):
@@ -37,7 +37,7 @@ def draw(rates, workers, cores):
     x, y = place(most, min(cores, most))
     lines.append(f'<polyline class="ideal" points="{ideal}"/><text class="small" x="{float(x) + 10}" y="{y}" dy="-6">what {cores} cores can do</text>')
     told_at = float(y) - 6
-    for style, (name, speeds) in sorted(zip("ab", rates.items(), strict=False), key=lambda entry: -entry[1][1][-1] / entry[1][1][0]):
+    for style, (name, speeds) in sorted(zip("abc", rates.items(), strict=False), key=lambda entry: -entry[1][1][-1] / entry[1][1][0]):
         gains = [speed / speeds[0] for speed in speeds]
         points = [place(count, gain) for count, gain in zip(workers, gains, strict=True)]
         dots = "".join(f'<circle cx="{cx}" cy="{cy}" r="4"/>' for cx, cy in points)
