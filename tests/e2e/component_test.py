@@ -307,7 +307,8 @@ def test_pipeline_of_the_guide_compiles(sdk, venv, python_of, tmp_path):
 
 
 def test_workflow_of_the_guide_names_what_the_template_has():
-    (workflow,) = (yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE))
+    blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE)
+    (workflow,) = (yaml.safe_load(text) for text in blocks if "\nkind: Workflow\n" in text)
     (called,) = [task for task in workflow["spec"]["templates"][0]["dag"]["tasks"] if "templateRef" in task]
     template = yaml.safe_load((ROOT / "component/argo/workflow-template.yaml").read_text(encoding="utf-8"))
     (train,) = [t for t in template["spec"]["templates"] if t["name"] == called["templateRef"]["template"]]
