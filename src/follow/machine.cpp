@@ -20,7 +20,9 @@ bool wanted(const Rules& rules, const Member& member, bool rank_inside) {
 Machine::Machine(Rules rules)
     : m_rules(std::move(rules)),
       m_members(m_rules.members.size()),
-      m_rank_inside(std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; })) {
+      m_rank_inside(std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; })),
+      m_patterns(m_rules.metrics.empty() ? nullptr : std::make_shared<const result::MetricPatterns>(m_rules.metrics)),
+      m_metrics(m_patterns) {
   for (const auto& member : m_rules.members) m_shown.push_back(wanted(m_rules, member, m_rank_inside));
 }
 
@@ -28,7 +30,7 @@ void Machine::begin_metrics(MemberIndex member, std::string_view attempt) {
   if (!m_rules.members[member].primary && !(m_rank_inside && m_rules.members[member].awaited)) return;
   m_metrics_dropped = m_metrics_dropped || !m_metrics_before.latest().empty();
   m_metrics_before_of = std::exchange(m_metrics_of, attempt);
-  m_metrics_before = std::exchange(m_metrics, {});
+  m_metrics_before = std::exchange(m_metrics, result::MetricReader(m_patterns));
 }
 
 Machine::Resumed Machine::resume_metrics() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "data/json.h"
 #include "follow/event.h"
 #include "follow/rules.h"
+#include "result/metric_patterns.h"
 #include "result/metrics.h"
 #include "result/tail.h"
 #include "result/timeline.h"
@@ -84,6 +86,7 @@ class Machine {
   std::vector<bool> m_shown;
   bool m_rank_inside;        // the primary is a rank that another member starts (a local mpirun), whose own words then belong to it
   std::string m_metrics_of;  // the attempt; empty: there is but one at a time
+  std::shared_ptr<const result::MetricPatterns> m_patterns;  // null: the user has defined none
   result::MetricReader m_metrics;
   std::string m_metrics_before_of;  // the attempt before it; empty: none was followed
   result::MetricReader m_metrics_before;

@@ -287,7 +287,7 @@ TEST_CASE("the shorter one of deadline and limit for running ends the job and is
   options.run_policy.active_deadline = deadline;
   options.limits.running = limit;
   auto rules = gang_of({master});
-  take_limits(rules, options);
+  take_options(rules, options);
   Story story(rules);
   story.all_started();
   const auto timer = story.all<SetTimer>().back();
@@ -371,6 +371,27 @@ TEST_CASE("metrics are those of the primary's last attempt") {
     CHECK(story.follower.metrics().series().front().points.size() == row.metrics);
     CHECK(story.follower.metrics().progress().epoch == 1);
   }
+}
+
+TEST_CASE("metrics of every attempt are read as the options define them") {
+  plan::JobOptions options;
+  options.metrics = {{"loss", "loss is ([0-9.]+)"}};
+  auto rules = gang_of({master});
+  take_options(rules, options);
+  rules.policy.restart_policy = "OnFailure";
+  rules.policy.backoff_limit = 1;
+  Story story(rules);
+  story.all_started();
+  story.event(MemberOutput{0, "loss=9, the loss is 0.5\n"});
+  REQUIRE(story.follower.metrics().latest().size() == 1);
+  CHECK(story.follower.metrics().latest().front().value == 0.5);
+  story.ended(0, 1);
+  story.event(TimerFired{story.all<SetTimer>().back().timer});
+  story.event(MemberStarted{0, "pid 2"});
+  CHECK(story.follower.metrics().latest().empty());
+  story.event(MemberOutput{0, "loss=9, the loss is 0.25\n"});
+  REQUIRE(story.follower.metrics().latest().size() == 1);
+  CHECK(story.follower.metrics().latest().front().value == 0.25);
 }
 
 TEST_CASE("a log that is no UTF-8 is told once, as its metrics are not read") {

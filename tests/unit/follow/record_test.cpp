@@ -124,6 +124,22 @@ TEST_CASE("a record makes the same machine again") {
   CHECK(to_text(again->machine->record_head(t0)) == to_text(head));
 }
 
+TEST_CASE("a record is replayed with the definitions of metrics that the run had") {
+  auto defined = rules();
+  defined.metrics = {{"loss", "loss is ([0-9.]+)"}};
+  const JobFollower job(defined, JobRules{.job = "jobs/x"});
+  const auto head = job.record_head(t0);
+  const auto again = read_head(head);
+  REQUIRE(again);
+  CHECK(again->machine->rules().metrics == defined.metrics);
+  CHECK(to_text(again->machine->record_head(t0)) == to_text(head));
+  CHECK_FALSE(JobFollower(rules(), JobRules{.job = "jobs/x"}).record_head(t0)["rules"].contains("metrics"));
+  // Somebody has edited it, or what sounds secret was taken out of it.
+  auto edited = head;
+  edited["rules"]["metrics"] = Json::parse(R"([{"name": "loss", "regex": "token=[redacted]"}, {"regex": 3}, 4])");
+  CHECK(read_head(edited));
+}
+
 TEST_CASE("what is no record is refused, whatever it holds") {
   CHECK_FALSE(read_head(Json::array()));
   CHECK_FALSE(read_head(Json::object({{"trainstep", "9"}})));
