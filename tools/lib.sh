@@ -20,7 +20,7 @@ export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$
 
 build_packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libyaml-cpp-dev libfmt-dev libcli11-dev libexpected-dev libssl-dev
   libc-ares-dev libpugixml-dev libre2-dev libspdlog-dev)
-curl_packages=(dpkg-dev make)
+source_packages=(dpkg-dev make)
 test_packages=(catch2 libcurl4-openssl-dev git mold)
 python_packages=(python3 python3-venv)
 lint_packages=(clang-19 clang-tidy-19 clang-format-19 "${python_packages[0]}")

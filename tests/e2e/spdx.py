@@ -10,6 +10,8 @@ SOURCES = {
     "c-ares", "ca-certificates", "cli11", "curl", "fmtlib", "gcc-12", "glibc", "nlohmann-json3", "openssl", "pugixml", "re2", "spdlog", "tl-expected",
     "yaml-cpp",
 }
+# Those of them that the release's tools build.
+BUILT_HERE = {"curl", "re2"}
 
 
 def problems(path):
