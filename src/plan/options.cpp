@@ -110,12 +110,15 @@ std::optional<std::vector<std::string>> read_logs(Fields& fields) {
   return names;
 }
 
-// One entry of `metrics`; what its texts say, check_definitions() looks at.
+// One entry of `metrics`, its keys perhaps as SageMaker writes them; what its texts say, check_definitions() looks at.
 std::optional<result::MetricDefinition> read_metric(const Json& entry, const std::string& place, Fields& parent) {
   Fields fields(entry, place);
-  const auto name = fields.text("name");
-  const auto regex = fields.text("regex");
-  for (const auto* key : {"name", "regex"})
+  const auto either = [&](const char* key, const char* capital) { return !fields.has(key) && fields.has(capital) ? capital : key; };
+  const auto* const name_key = either("name", "Name");
+  const auto* const regex_key = either("regex", "Regex");
+  const auto name = fields.text(name_key);
+  const auto regex = fields.text(regex_key);
+  for (const auto* key : {name_key, regex_key})
     if (!fields.has(key)) fields.fail(input_error(fields.path(key) + ": is missing"));
   if (auto done = fields.done(); !done) {
     parent.fail(done.error());

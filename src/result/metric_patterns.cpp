@@ -105,9 +105,12 @@ std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) 
   return last;
 }
 
+// With the colon of SageMaker's "validation:accuracy".
 Result<void> check_metric_name(std::string_view name) {
-  if (is_name(name)) return {};
-  return input_error(fmt::format("{} is no name of a metric; write letters, digits and _ . - /, a letter first, at most {}",
+  auto plain = std::string(name);
+  std::ranges::replace(plain, ':', '_');
+  if (is_name(plain) && !name.starts_with(':')) return {};
+  return input_error(fmt::format("{} is no name of a metric; write letters, digits and _ . - / :, a letter first, at most {}",
                                  shown_value("", Json(std::string(name))), longest_name));
 }
 
@@ -115,9 +118,7 @@ Result<void> check_regex(std::string_view text) {
   if (text.size() > longest_regex) return input_error(fmt::format("the pattern has {} bytes; it may have {}", text.size(), longest_regex));
   const RE2 regex(piece(text), settings());
   if (!regex.ok()) return refusal(regex);
-  const auto groups = regex.NumberOfCapturingGroups();
-  if (groups == 0) return input_error("the pattern has no group; put the value in parentheses: loss is ([0-9.]+)");
-  if (groups > 1) return input_error(fmt::format("the pattern has {} groups; put only the value in ( ), and write the others as (?: )", groups));
+  if (regex.NumberOfCapturingGroups() == 0) return input_error("the pattern has no group; put the value in parentheses: loss is ([0-9.]+)");
   return {};
 }
 

@@ -16,15 +16,15 @@ struct MetricLine;
 
 struct MetricDefinition {
   std::string name;
-  std::string regex;  // RE2's syntax, UTF-8; its one group in parentheses is the value
+  std::string regex;  // RE2's syntax, UTF-8; its first group in parentheses is the value
   bool operator==(const MetricDefinition&) const = default;
 };
 
 inline constexpr std::size_t most_definitions = 40;  // as SageMaker has it
 inline constexpr std::size_t longest_regex = 1000;
 
-// Errors (input), without the place where they stand: what no metric can be called; a pattern that RE2 refuses, that has another number of groups, or
-// is larger than what is kept for one (128 KB).
+// Errors (input), without the place where they stand: what no metric can be called; a pattern that RE2 refuses, that has no group, or is larger
+// than what is kept for one (128 KB).
 Result<void> check_metric_name(std::string_view name);
 Result<void> check_regex(std::string_view regex);
 // All of it: each of them, their number, no name twice. "[1].regex: missing ): …", ": at most 40 …".

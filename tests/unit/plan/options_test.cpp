@@ -87,7 +87,9 @@ TEST_CASE("mistakes in options are refused with their place") {
            {R"({"metrics": [{"name": "a", "regex": ""}]})", "job_options.metrics[0].regex: is missing"},
            {R"({"metrics": [{"name": "a", "regex": 3}]})", "job_options.metrics[0].regex: wants a text, found 3"},
            {R"j({"metrics": [{"name": "a", "pattern": "(x)"}]})j", "job_options.metrics[0]: there is no \"pattern\"; known are name, regex"},
-           {R"j({"metrics": [{"Name": "a", "Regex": "(x)"}]})j", "job_options.metrics[0]: there is no \"Name\"; did you mean \"name\"?"},
+           {R"j({"metrics": [{"Name": "a", "name": "a", "regex": "(x)"}]})j", "job_options.metrics[0]: there is no \"Name\"; did you mean \"name\"?"},
+           {R"j({"metrics": [{"Name": 3, "Regex": "(x)"}]})j", "job_options.metrics[0].Name: wants a text, found 3"},
+           {R"j({"metrics": [{"Name": "a"}]})j", "job_options.metrics[0].regex: is missing"},
            {R"j({"metrics": [{"name": "my loss", "regex": "(x)"}]})j", "job_options.metrics[0].name: \"my loss\" is no name of a metric"},
            {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"name": "a", "regex": "(y)"}]})j", "metrics[1].name: [0] defines \"a\", too"},
            {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"name": "b", "regex": "(y"}]})j", "job_options.metrics[1].regex: missing ): \"(y\""},
@@ -112,6 +114,13 @@ TEST_CASE("metrics are definitions by name and pattern") {
     REQUIRE(without);
     CHECK(without->metrics.empty());
   }
+}
+
+TEST_CASE("the keys of a metric may be written as SageMaker writes them") {
+  const auto options = parse_options(Json::parse(
+      R"j({"metrics": [{"Name": "validation:accuracy", "Regex": "acc ([0-9.]+)"}, {"name": "loss", "Regex": "loss ([0-9]+(.|e\\-)[0-9]+)"}]})j"));
+  REQUIRE(options);
+  CHECK(options->metrics == std::vector<result::MetricDefinition>{{"validation:accuracy", "acc ([0-9.]+)"}, {"loss", "loss ([0-9]+(.|e\\-)[0-9]+)"}});
 }
 
 TEST_CASE("more metrics than are taken are refused") {

@@ -47,7 +47,7 @@ std::string refused(const std::string& regex) {
 
 }  // namespace
 
-TEST_CASE("the one group of a pattern is the value") {
+TEST_CASE("the first group of a pattern is the value") {
   struct Row {
     const char* regex;
     const char* line;
@@ -74,11 +74,27 @@ TEST_CASE("the one group of a pattern is the value") {
       {"größe ([0-9.]+)", "größe 7", "loss=7"},
       {"gr.ße ([0-9.]+)", "größe 7", "loss=7"},
       {"(?i)LOSS IS ([0-9.]+)", "loss is 7", "loss=7"},
+      {"loss ([0-9.]+) of ([0-9.]+)", "loss 0.5 of 7", "loss=0.5"},
+      {"((loss) ([0-9.]+))", "loss 0.5", ""},
+      {"loss (?:is ([0-9.]+)|was ([0-9.]+))", "loss was 7", ""},
   };
   for (const auto& row : rows) {
     CAPTURE(row.regex, row.line);
     CHECK(said({{"loss", row.regex}}, row.line) == row.said);
   }
+}
+
+// As the examples of Hugging Face and AWS have them.
+TEST_CASE("definitions that were written for SageMaker are read as there") {
+  const Definitions trainer{{"loss", "'loss': ([0-9]+(.|e\\-)[0-9]+),?"},
+                            {"learning_rate", "'learning_rate': ([0-9]+(.|e\\-)[0-9]+),?"},
+                            {"eval_loss", "'eval_loss': ([0-9]+(.|e\\-)[0-9]+),?"}};
+  CHECK(said(trainer, "{'loss': 0.6931, 'learning_rate': 5e-05, 'epoch': 0.5}") == "loss=0.6931@epoch0.5 learning_rate=5e-05@epoch0.5 0/-");
+  CHECK(said(trainer, "{'eval_loss': 0.5, 'eval_runtime': 3.1, 'epoch': 1.0}") == "eval_runtime=3.1@epoch1 eval_loss=0.5@epoch1 1/-");
+  const Definitions boosting{{"train:error", "\\[[0-9]+\\].*#011train-error:([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?).*"},
+                             {"validation:error", ".*\\[[0-9]+\\].*#011validation-error:([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?).*"}};
+  CHECK(said(boosting, "[12]#011train-error:0.0625#011validation-error:0.125").find("train:error=0.0625") != std::string::npos);
+  CHECK(said(boosting, "[12]#011train-error:0.0625#011validation-error:0.125").find("validation:error=0.125") != std::string::npos);
 }
 
 TEST_CASE("of several matches in a line the last with a number counts") {
@@ -148,7 +164,6 @@ TEST_CASE("a pattern that cannot be used is refused with its reason") {
       {"*(x)", "[0].regex: no argument for repetition operator: \"*\""},
       {"loss is [0-9.]+", "[0].regex: the pattern has no group; put the value in parentheses"},
       {"(?:loss) is [0-9.]+", "the pattern has no group"},
-      {"(loss|gain) is ([0-9.]+)", "[0].regex: the pattern has 2 groups; put only the value in ( ), and write the others as (?: )"},
       {"(?<=loss )([0-9.]+)", "there is no look-around: write what stands around the value, and only the value in parentheses"},
       {"([0-9.]+)(?=ms)", "invalid perl operator: \"(?=\"; there is no look-around"},
       {"([0-9.]+)(?!ms)", "there is no look-around"},
@@ -174,8 +189,11 @@ TEST_CASE("definitions that cannot be told apart, or are too many, are refused")
     return checked ? "" : checked.error().message;
   };
   CHECK(message({{"a", "(x)"}, {"b", "(x)"}}).empty());
+  CHECK(message({{"validation:accuracy", "(x)"}, {"train:error", "(x)"}, {"eval/f1-score_2.0", "(x)"}}).empty());
+  CHECK(message({{":a", "(x)"}}).starts_with("[0].name: \":a\" is no name of a metric"));
   CHECK(message({{"a", "(x)"}, {"a", "(y)"}}) == "[1].name: [0] defines \"a\", too");
-  CHECK(message({{"my loss", "(x)"}}).starts_with("[0].name: \"my loss\" is no name of a metric; write letters, digits and _ . - /"));
+  CHECK(
+      message({{"my loss", "(x)"}}).starts_with("[0].name: \"my loss\" is no name of a metric; write letters, digits and _ . - / :, a letter first"));
   CHECK(message({{"0a", "(x)"}}).starts_with("[0].name"));
   CHECK(message({{std::string(100, 'a'), "(x)"}}).empty());
   CHECK(message({{std::string(101, 'a'), "(x)"}}).starts_with("[0].name"));
@@ -187,7 +205,7 @@ TEST_CASE("definitions that cannot be told apart, or are too many, are refused")
 }
 
 TEST_CASE("what a check would refuse finds nothing") {
-  MetricReader reader(std::make_shared<const MetricPatterns>(Definitions{{"a", "("}, {"b", "x([0-9]) ([0-9])"}, {"c d", "(3)"}, {"e", "x([0-9])"}}));
+  MetricReader reader(std::make_shared<const MetricPatterns>(Definitions{{"a", "("}, {"b", "x[0-9]"}, {"c d", "(3)"}, {"e", "x([0-9])"}}));
   reader.feed("x1 2 3", Time{});
   CHECK(show(reader) == "e=1");
 }
