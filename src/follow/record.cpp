@@ -147,7 +147,7 @@ void describe(Io& io, PodWarningSeen& v) {
 }
 template <typename Io>
 void describe(Io& io, LogComplete& v) {
-  io("member", v.member), io("attempt", v.attempt);
+  io("member", v.member), io("attempt", v.attempt), io("whole", v.whole);
 }
 template <typename Io>
 void describe(Io& io, CancelSeen& v) {

@@ -84,20 +84,22 @@ void read_place(std::string_view text, MetricLine& line) {
 
 struct MetricPatterns::Pattern {
   explicit Pattern(const MetricDefinition& definition) : name(definition.name), regex(piece(definition.regex), settings()) {}
-  [[nodiscard]] std::optional<Number> find_last(std::string_view text) const;
+  std::optional<Number> find_last(std::string_view text);
   std::string name;
   RE2 regex;
+  Found found = Found::nothing;
 };
 
-std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) const {
+std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) {
   std::optional<Number> last;
-  std::array<re2::StringPiece, 2> found;
+  std::array<re2::StringPiece, 2> groups;
   std::size_t from = 0;
   // Each search may look to the end of the line: with as many as there are letters the time would be its square.
-  for (int count = 1; from <= text.size() && regex.Match(piece(text), from, text.size(), RE2::UNANCHORED, found.data(), 2); ++count) {
-    if (found[1].data() != nullptr)
-      if (const auto number = read_number(view(found[1]))) last = number;
-    from = static_cast<std::size_t>(found[0].data() - text.data()) + std::max<std::size_t>(found[0].size(), 1);
+  for (int count = 1; from <= text.size() && regex.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(), 2); ++count) {
+    const auto number = groups[1].data() == nullptr ? std::nullopt : read_number(view(groups[1]));
+    if (number) last = number;
+    found = std::max(found, number ? Found::number : Found::no_number);
+    from = static_cast<std::size_t>(groups[0].data() - text.data()) + std::max<std::size_t>(groups[0].size(), 1);
     if (count != most_matches || text.size() - std::min(from, text.size()) <= near_end) continue;
     from = std::min(text.find_first_of(" \t", text.size() - near_end), text.size());
     last.reset();
@@ -137,22 +139,30 @@ Result<void> check_definitions(const std::vector<MetricDefinition>& definitions)
 }
 
 MetricPatterns::MetricPatterns(const std::vector<MetricDefinition>& definitions) {
-  for (const auto& definition : definitions)
-    if (check_metric_name(definition.name) && check_regex(definition.regex)) m_patterns.push_back(std::make_unique<const Pattern>(definition));
+  for (const auto& definition : definitions) {
+    const bool usable = check_metric_name(definition.name) && check_regex(definition.regex);
+    m_patterns.push_back(usable ? std::make_unique<Pattern>(definition) : nullptr);
+  }
 }
 
 MetricPatterns::~MetricPatterns() = default;
 
-void MetricPatterns::read(std::string_view raw, MetricLine& line) const {
+MetricPatterns::Found MetricPatterns::found(std::size_t definition) const {
+  const auto& pattern = m_patterns.at(definition);
+  return pattern ? pattern->found : Found::nothing;
+}
+
+void MetricPatterns::read(std::string_view raw, MetricLine& line) {
   std::string storage;
   const auto text = clean_line(raw, storage);
-  std::vector<std::optional<Number>> found;
-  found.reserve(m_patterns.size());
-  for (const auto& pattern : m_patterns) found.push_back(pattern->find_last(text));
-  if (std::ranges::any_of(found, [](const auto& number) { return number.has_value(); })) read_place(text, line);
-  for (const auto& pattern : m_patterns) drop_value(line, pattern->name);
-  for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i]) put_value(line, m_patterns[i]->name, found[i]->value, found[i]->of);
+  std::vector<std::optional<Number>> numbers;
+  numbers.reserve(m_patterns.size());
+  for (const auto& pattern : m_patterns) numbers.push_back(pattern ? pattern->find_last(text) : std::nullopt);
+  if (std::ranges::any_of(numbers, [](const auto& number) { return number.has_value(); })) read_place(text, line);
+  for (const auto& pattern : m_patterns)
+    if (pattern) drop_value(line, pattern->name);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i]) put_value(line, m_patterns[i]->name, numbers[i]->value, numbers[i]->of);
 }
 
 }  // namespace trainstep::result

@@ -30,7 +30,7 @@ Result<void> check_regex(std::string_view regex);
 // All of it: each of them, their number, no name twice. "[1].regex: missing ): …", ": at most 40 …".
 Result<void> check_definitions(const std::vector<MetricDefinition>& definitions);
 
-// The definitions, compiled. A search takes time in proportion to the line, whatever the pattern.
+// The definitions, compiled, and what they have found. A search takes time in proportion to the line, whatever the pattern.
 class MetricPatterns {
  public:
   // What the checks refuse finds nothing.
@@ -42,11 +42,15 @@ class MetricPatterns {
   // What the definitions find in the text of a line takes the place of what `line` says under their names, and it is of the epoch and the step that
   // the text names. Of several matches the last with a number counts; in a line of more than 1000 bytes those behind the tenth are looked for in its
   // last 1000, from a blank on.
-  void read(std::string_view text, MetricLine& line) const;
+  void read(std::string_view text, MetricLine& line);
+
+  // In all lines so far, by the definition's place: no_number where it has matched, but its group was none.
+  enum class Found { nothing, no_number, number };
+  [[nodiscard]] Found found(std::size_t definition) const;
 
  private:
   struct Pattern;
-  std::vector<std::unique_ptr<const Pattern>> m_patterns;
+  std::vector<std::unique_ptr<Pattern>> m_patterns;  // by the definition's place; null: refused
 };
 
 }  // namespace trainstep::result

@@ -61,8 +61,8 @@ class MetricPatterns;
 class MetricReader {
  public:
   MetricReader() = default;
-  // Null: none are defined.
-  explicit MetricReader(std::shared_ptr<const MetricPatterns> patterns) : m_patterns(std::move(patterns)) {}
+  // Null: none are defined. Readers of one log after another may share them.
+  explicit MetricReader(std::shared_ptr<MetricPatterns> patterns) : m_patterns(std::move(patterns)) {}
 
   // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
   void feed(std::string_view line, Time at);
@@ -88,7 +88,7 @@ class MetricReader {
   void take(const MetricLine& line, Time at);
   void feed_piece(std::string_view piece, bool goes_on, Time at);
 
-  std::shared_ptr<const MetricPatterns> m_patterns;
+  std::shared_ptr<MetricPatterns> m_patterns;
   Progress m_progress;
   MetricTable m_table;
   std::vector<Curve> m_curves;

@@ -222,25 +222,40 @@ def test_attach_to_a_job_that_may_not_be_watched_leaves_it(api, environment):
 COMPLETE = {"succeeded": 1, "completionTime": "2026-11-21T08:00:09Z", "conditions": [{"type": "Complete", "status": "True"}]}
 
 
+def complete_job(api, definitions):
+    annotations = {"trainstep.dev/metrics": json.dumps(definitions)} if definitions else {}
+    api.jobs = [JOB | {"metadata": JOB["metadata"] | {"annotations": annotations}, "status": COMPLETE}]
+    api.pods = [ENDED]
+
+
 @pytest.mark.parametrize(
     "written, metrics, said",
     [
         ([{"name": "loss", "regex": "loss is ([0-9.]+)"}], {"acc": 0.5, "loss": 0.25}, ""),
+        ([{"name": "loss", "regex": "loss is ([0-9.]+)"}, {"name": "f1", "regex": "f1 is ([0-9.]+)"}], {"acc": 0.5, "loss": 0.25}, "no line matched job_options.metrics[1] (f1)"),
         ([{"name": "loss", "regex": "loss is ("}], {"loss": 9, "acc": 0.5}, "jobs/digits-1: its annotation trainstep.dev/metrics: job_options.metrics[0].regex: missing )"),
         (None, {"loss": 9, "acc": 0.5}, ""),
     ],
-    ids=["defined", "broken", "none"],
+    ids=["defined", "unmatched", "broken", "none"],
 )
 def test_attach_reads_metrics_as_the_step_was_told_to(api, environment, written, metrics, said, tmp_path):
-    annotations = {"trainstep.dev/metrics": json.dumps(written)} if written else {}
-    api.jobs = [JOB | {"metadata": JOB["metadata"] | {"annotations": annotations}, "status": COMPLETE}]
-    api.pods = [ENDED]
+    complete_job(api, written)
     api.says = " loss=9 acc=0.5 and the loss is 0.25"
     done = trainstep(environment, "attach", "r", "--metrics", str(tmp_path / "metrics"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((tmp_path / "metrics").read_text()) == metrics
-    assert (said in done.stdout + done.stderr) if said else ("annotation" not in done.stdout + done.stderr)
+    told = done.stdout + done.stderr
+    assert said in told if said else "annotation" not in told and "no line matched" not in told
     assert api.written() == []
+
+
+def test_nothing_is_said_of_patterns_for_a_log_that_could_not_be_read(api, environment):
+    complete_job(api, [{"name": "loss", "regex": "loss is ([0-9.]+)"}])
+    api.forbidden.add("log pods")
+    done = trainstep(environment, "attach", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "log of digits-1-x:" in done.stdout + done.stderr
+    assert "no line matched" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("words", [["list"], ["logs", "r"], ["logs", "r", "worker-7"], ["logs", "nobody"], ["attach", "nobody"]])

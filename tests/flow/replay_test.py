@@ -55,6 +55,8 @@ def test_a_replay_knows_the_definitions_of_metrics(tmp_path):
     assert known == own + [{key.lower(): text for key, text in each.items()} for each in of_sagemaker]
     replay = call(tmp_path, "replay", "record")
     assert replay.returncode == 0
+    for story in (run, replay):
+        assert story.stdout.decode().count("no line matched job_options.metrics[3] (val_loss)\n") == 1
 
 
 def test_a_record_without_its_end_is_no_success(tmp_path):

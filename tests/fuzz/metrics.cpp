@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto* name : {"loss", "epoch", "step"})
     if (definitions.size() < lines_of_text.size()) definitions.push_back({name, std::string(lines_of_text[definitions.size()])});
   if (const auto checked = result::check_definitions(definitions); !checked && checked.error().message.empty()) __builtin_trap();
-  result::MetricReader defined(std::make_shared<const result::MetricPatterns>(definitions));
+  result::MetricReader defined(std::make_shared<result::MetricPatterns>(definitions));
   for (const auto line : lines_of_text) defined.feed(line, Time{Duration{++time}});
   check(defined);
   const auto lines = tail.lines();

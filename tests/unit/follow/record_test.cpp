@@ -63,7 +63,7 @@ std::vector<Event> one_of_each() {
   add(PodSeen{1, full_pod()});
   add(PodGone{0, "u"});
   add(WarningSeen{"o", "r", "m", "v", t0});
-  add(LogComplete{0, "u/0"});
+  add(LogComplete{0, "u/0", false});
   add(CancelSeen{"what"});
   add(EvictionSeen{"what", true});
   add(ServerTrouble{""});

@@ -19,7 +19,7 @@ MetricReader reader_of(const Definitions& definitions) {
   const auto checked = check_definitions(definitions);
   INFO((checked ? "" : checked.error().message));
   REQUIRE(checked);
-  return MetricReader(std::make_shared<const MetricPatterns>(definitions));
+  return MetricReader(std::make_shared<MetricPatterns>(definitions));
 }
 
 std::string show(const MetricReader& reader) {
@@ -95,6 +95,22 @@ TEST_CASE("definitions that were written for SageMaker are read as there") {
                              {"validation:error", ".*\\[[0-9]+\\].*#011validation-error:([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?).*"}};
   CHECK(said(boosting, "[12]#011train-error:0.0625#011validation-error:0.125").find("train:error=0.0625") != std::string::npos);
   CHECK(said(boosting, "[12]#011train-error:0.0625#011validation-error:0.125").find("validation:error=0.125") != std::string::npos);
+}
+
+TEST_CASE("what each definition has found so far is known, whoever has read the line") {
+  using Found = MetricPatterns::Found;
+  const auto patterns =
+      std::make_shared<MetricPatterns>(Definitions{{"loss", "loss is (\\S+)"}, {"acc", "acc is (\\S+)"}, {"f1", "f1 is (\\S+)"}, {"x", "("}});
+  const auto found = [&] { return std::vector{patterns->found(0), patterns->found(1), patterns->found(2), patterns->found(3)}; };
+  MetricReader first(patterns), second(patterns);
+  first.feed("nothing", Time{});
+  CHECK(found() == std::vector{Found::nothing, Found::nothing, Found::nothing, Found::nothing});
+  first.feed("loss is 0.5, acc is unknown", Time{});
+  CHECK(found() == std::vector{Found::number, Found::no_number, Found::nothing, Found::nothing});
+  second.feed("loss is unknown, f1 is 0.5", Time{});
+  CHECK(found() == std::vector{Found::number, Found::no_number, Found::number, Found::nothing});
+  second.feed("acc is 0.5", Time{});
+  CHECK(found() == std::vector{Found::number, Found::number, Found::number, Found::nothing});
 }
 
 TEST_CASE("of several matches in a line the last with a number counts") {
@@ -205,7 +221,7 @@ TEST_CASE("definitions that cannot be told apart, or are too many, are refused")
 }
 
 TEST_CASE("what a check would refuse finds nothing") {
-  MetricReader reader(std::make_shared<const MetricPatterns>(Definitions{{"a", "("}, {"b", "x[0-9]"}, {"c d", "(3)"}, {"e", "x([0-9])"}}));
+  MetricReader reader(std::make_shared<MetricPatterns>(Definitions{{"a", "("}, {"b", "x[0-9]"}, {"c d", "(3)"}, {"e", "x([0-9])"}}));
   reader.feed("x1 2 3", Time{});
   CHECK(show(reader) == "e=1");
 }
@@ -214,7 +230,7 @@ TEST_CASE("no pattern makes a line of any length endless") {
   const std::string long_line(longest_line, 'x');
   for (const auto* regex : {"(x+x+)+y", "((?:x|x?)+)+y", "(x.*y|x)", "x*(x)x*y|(?:x)", "((?:a|x){1,10}x{100})", "(x*)*$", "x(?:.*)(?:.*)(?:.*)(y)"}) {
     CAPTURE(regex);
-    const MetricPatterns patterns(Definitions{{"loss", regex}});
+    MetricPatterns patterns(Definitions{{"loss", regex}});
     MetricLine line;
     patterns.read(long_line, line);
     CHECK(line.metrics.empty());
