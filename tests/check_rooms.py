@@ -16,6 +16,7 @@ THIRD_PARTY = {
     "yaml-cpp/": ("src/data/", "one file"),
     "openssl/": ("src/data/", "one file"),
     "pugixml": ("src/data/", "one file"),
+    "re2/": ("src/result/", "one file"),
     "spdlog/": ("src/log/", "one file"),
     "CLI/": ("src/cli/", "any file"),
 }

@@ -11,7 +11,7 @@ case $what in
   objectstore) ;;
   *) false ;;
 esac || die "usage: ./dev bench [local|cluster|scaling|objectstore [OPTIONS]]"
-need "${build_packages[@]}" "${curl_packages[@]}" "${cluster_packages[@]}" git
+need "${build_packages[@]}" "${source_packages[@]}" "${cluster_packages[@]}" git
 build release trainstep peak
 if [[ $what == "" || $what == local ]]; then
   venv kfp2

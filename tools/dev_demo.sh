@@ -12,7 +12,7 @@ case $kind in
   *) die "no such sample: $kind (there are job, pytorch, mpi, tf)" ;;
 esac
 read -ra packages <<<"$(sample_packages "$kind")"
-need "${build_packages[@]}" "${curl_packages[@]}" "${python_packages[@]}" "${packages[@]}"
+need "${build_packages[@]}" "${source_packages[@]}" "${python_packages[@]}" "${packages[@]}"
 venv "$kind"
 build release trainstep
 

@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 all=
 [[ ${1:-} != --all ]] || { all=yes && shift; }
 [[ $# -le 1 && ${1:-} != -* ]] || die "usage: ./dev image [--all] [NAME]"
-need "${build_packages[@]}" "${curl_packages[@]}" "${python_packages[0]}" ca-certificates git
+need "${build_packages[@]}" "${source_packages[@]}" "${python_packages[0]}" ca-certificates git
 build release
 version=$(build/release/trainstep --version | cut -d' ' -f2)
 revision=$(git rev-parse HEAD)

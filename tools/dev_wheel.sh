@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need git "${python_packages[@]}"
 if [[ $# -eq 0 ]]; then
-  need "${build_packages[@]}" "${curl_packages[@]}"
+  need "${build_packages[@]}" "${source_packages[@]}"
   build release trainstep
   set -- build/release/trainstep
 fi

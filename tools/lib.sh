@@ -19,8 +19,8 @@ export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CCACHE_BASEDIR=${CCACHE_BASEDIR:-
 export PIP_CACHE_DIR=${PIP_CACHE_DIR:-$cache/pip} UV_CACHE_DIR=${UV_CACHE_DIR:-$cache/uv}
 
 build_packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libyaml-cpp-dev libfmt-dev libcli11-dev libexpected-dev libssl-dev
-  libc-ares-dev libpugixml-dev libspdlog-dev)
-curl_packages=(dpkg-dev make)
+  libc-ares-dev libpugixml-dev libre2-dev libspdlog-dev)
+source_packages=(dpkg-dev make)
 test_packages=(catch2 libcurl4-openssl-dev git mold)
 python_packages=(python3 python3-venv)
 lint_packages=(clang-19 clang-tidy-19 clang-format-19 "${python_packages[0]}")

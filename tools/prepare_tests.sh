@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-packages=("${build_packages[@]}" "${curl_packages[@]}" "${test_packages[@]}" "${python_packages[@]}" clang-format-19)
+packages=("${build_packages[@]}" "${source_packages[@]}" "${test_packages[@]}" "${python_packages[@]}" clang-format-19)
 packages+=("${cluster_packages[@]}" runc strace zsh fish mandoc man-db groff-base)
 for kind in job pytorch mpi tf; do
   read -ra more <<<"$(sample_packages $kind)"

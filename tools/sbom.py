@@ -4,8 +4,9 @@
 
 BUILD is the folder of a release preset, ARCH Debian's name of the architecture, SYSROOT what tools/sysroot.sh has unpacked for it. Which libraries are
 linked is read from the linker's map, whose headers are compiled in from ninja's record of dependencies; dpkg knows the packages of these files (those of
-another architecture have the same names here), the sysroot's list their versions. libcurl comes from Debian's source package, its folder says which
-version (tools/build_curl.sh). The image's certificates are Debian's package. Packages that are older than this machine's are named on standard error.
+another architecture have the same names here), the sysroot's list their versions. libcurl and RE2 come from Debian's source packages, their folders say
+which versions (tools/from_source.sh). The image's certificates are Debian's package. Packages that are older than this machine's are named on standard
+error.
 The document's date is SOURCE_DATE_EPOCH, else the program's.
 """
 import datetime
@@ -55,8 +56,8 @@ class Debian:
     def of(self, files):
         owned, sources = set(), set()
         for file in files:
-            if curl := re.search(r"/curl-([^/]+?)-[0-9a-f]{12}(-\w+)?/", str(file)):
-                sources.add(("curl", curl[1], "curl", curl[1], "source"))
+            if built := re.search(r"/(curl|re2)-([^/]+?)-[0-9a-f]{12}(-\w+)?/", str(file)):
+                sources.add((built[1], built[2], built[1], built[2], "source"))
             elif self.sysroot and file.is_relative_to(self.sysroot):
                 here = re.sub(r"/\w+-linux-gnu/", f"/{self.multiarch}/", "/" + str(file.relative_to(self.sysroot)))
                 owned.add((here, True))

@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 read -ra packages <<<"$(sample_packages pytorch)"
-need "${build_packages[@]}" "${curl_packages[@]}" "${python_packages[@]}" "${packages[@]}" chromium pngquant fonts-dejavu-core
+need "${build_packages[@]}" "${source_packages[@]}" "${python_packages[@]}" "${packages[@]}" chromium pngquant fonts-dejavu-core
 venv pytorch
 build release trainstep
 here=/tmp/digits  # stands in the reports

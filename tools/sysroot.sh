@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 arch=$1
 target=build/deps/sysroot-$arch
-packages=(libyaml-cpp-dev libssl-dev libc-ares-dev libpugixml-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libexpected-dev libc6-dev catch2)
+packages=(libyaml-cpp-dev libssl-dev libc-ares-dev libpugixml-dev libre2-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libexpected-dev libc6-dev catch2)
 need mmdebstrap "${packages[@]}"
 stamp=$target/$({ cat tools/sysroot.sh && dpkg-query -W "${packages[@]}"; } | sha256sum | cut -c1-12).stamp
 [[ ! -f $stamp ]] || exit 0

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-need "${build_packages[@]}" "${curl_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" "${lint_packages[@]}" mmdebstrap qemu-user g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu
+need "${build_packages[@]}" "${source_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" "${lint_packages[@]}" mmdebstrap qemu-user g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu
 # run_tests PRESET: they run under this machine's `setarch -R`, as TSan knows no randomised addresses of recent kernels.
 run_tests() { setarch -R ctest --preset "$1" -j "$(nproc)" --no-tests=error; }
 

@@ -97,13 +97,16 @@ Result<int> attach(const JobsCommand& command) {
   TRY(cluster::check_run(command.run));
   ASSIGN(const auto connection, connect(command, Access::read));
   ASSIGN(auto job, find_one(*connection, command.run));
-  ASSIGN(const auto plan, cluster::plan_of(job));
+  ASSIGN(auto plan, cluster::plan_of(job));
+  auto metrics = cluster::metrics_of(job);
+  if (metrics) plan.options.metrics = std::move(*metrics);
   collect_secrets_of_containers(job.object, outputs.secrets);
   auto log_options = command.log_options;
   log_options.secrets = outputs.secrets;
   auto& loop = connection->loop;
   Listeners listeners(loop, std::move(log_options), nullptr);
   connection->tell = [&](const std::string& text) { listeners.console().warn(loop.now(), text); };
+  if (!metrics) connection->tell(fmt::format("{}: {}; no metric is read by it", shown_name(job), metrics.error().message));
   int code = result::exit_code({result::VerdictClass::interrupted, "", std::nullopt, true, SIGTERM});
   // Who looks on from a shell only looks away: the job is its step's.
   std::optional<log::BackPressure> reader;

@@ -45,7 +45,7 @@ follow::Rules rules_of(const plan::Plan& plan) {
   follow::Rules rules;
   for (const auto& member : local::gang(plan))
     rules.members.push_back({member.name, member.primary, member.awaited, member.serves, !member.output_only});
-  follow::take_limits(rules, plan.options);
+  follow::take_options(rules, plan.options);
   if (!plan.options.logs.empty()) rules.logs = plan.options.logs;
   if (rules.logs != std::vector<std::string>{"none"}) rules.logs.emplace_back("setup");  // warnings, and what is installed
   return rules;

@@ -217,10 +217,14 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
   const auto member = order.member;
   const auto attempt = order.attempt;
   sink.lines = [this, member, attempt](std::string_view lines) { emit(follow::MemberOutput{member, lines, attempt}); };
-  sink.lost = [this, pod = order.pod](const std::string& what) { emit(follow::Told{fmt::format("log of {}: {}", pod, what), true}); };
+  auto whole = std::make_shared<bool>(true);
+  sink.lost = [this, pod = order.pod, whole](const std::string& what) {
+    *whole = false;
+    emit(follow::Told{fmt::format("log of {}: {}", pod, what), true});
+  };
   sink.waits = [this, pod = order.pod](const std::string& what) { emit(follow::Told{fmt::format("log of {}: {}", pod, what), true}); };
   sink.ended = [this] { expect_end(); };
-  sink.complete = [this, member, attempt] { emit(follow::LogComplete{member, attempt}); };
+  sink.complete = [this, member, attempt, whole] { emit(follow::LogComplete{member, attempt, *whole}); };
   auto& kin = m_log_kin[{order.pod, order.container}];
   if (!kin) kin = std::make_shared<kube::LogKin>();
   auto& log = m_logs[{member, attempt}];

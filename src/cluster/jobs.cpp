@@ -150,6 +150,15 @@ Result<plan::Plan> plan_of(const Submitted& job) {
   return plan;
 }
 
+Result<std::vector<result::MetricDefinition>> metrics_of(const Submitted& job) {
+  const auto written = text(at(metadata_of(job.object), "annotations"), kinds::metrics_annotation);
+  const auto where = fmt::format("its annotation {}", kinds::metrics_annotation);
+  if (written.empty()) return std::vector<result::MetricDefinition>();
+  ASSIGN(const auto list, parse_json(written, where));
+  ASSIGN(auto options, in_context(where, plan::parse_options({{"metrics", list}})));
+  return std::move(options.metrics);
+}
+
 Facts facts_of(const Submitted& job) {
   Facts facts = read_facts(job.object);  // owners and namespace are written alike on pods and jobs
   facts.pod.clear();

@@ -32,6 +32,8 @@ Result<Submitted> choose(Found found, const std::string& run, const std::string&
 
 // As much of its plan as following it needs: kind, names, replicas, run policy. Error (input): it is no job of a kind of ours.
 Result<plan::Plan> plan_of(const Submitted& job);
+// What its step has written on it (kinds::metrics_annotation). Error (input): no such definitions stand there.
+Result<std::vector<result::MetricDefinition>> metrics_of(const Submitted& job);
 // Its owner, if that is a Workflow.
 Facts facts_of(const Submitted& job);
 

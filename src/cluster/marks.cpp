@@ -15,7 +15,7 @@ std::string lost_mark(const Json& sent, const Json& answer) {
     const auto* ours = at(metadata_of(sent), name);
     if (ours == nullptr) continue;
     for (const auto& [key, value] : ours->items())
-      if (key.starts_with("trainstep.dev/") && text(at(metadata_of(answer), name), key) != value) return std::string(map) + ' ' + key;
+      if (key.starts_with("trainstep.dev/") && text(at(metadata_of(answer), name), key) != text(ours, key)) return std::string(map) + ' ' + key;
   }
   return "";
 }

@@ -33,7 +33,7 @@ follow::Rules rules_of(const plan::Plan& plan, const Json& job) {
                                .serves = replicas.serves,
                                .container = container});
   }
-  follow::take_limits(rules, plan.options);
+  follow::take_options(rules, plan.options);
   rules.logs = plan.options.logs.empty() ? std::vector<std::string>{"primary"} : plan.options.logs;
   return rules;
 }

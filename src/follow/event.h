@@ -98,6 +98,7 @@ struct PodWarningSeen {
 struct LogComplete {
   MemberIndex member;
   std::string attempt;  // as FollowLog named it
+  bool whole = true;    // nothing of it is, or may be, missing, as far as its server tells
 };  // everything of it that can be had has come as MemberOutput
 struct CancelSeen {
   std::string what;  // "the pipeline's run was terminated"

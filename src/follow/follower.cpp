@@ -162,6 +162,7 @@ void Follower::finish_if_all_ended(Time at) {
   if (!m_verdict || m_finished || std::any_of(m_members.begin(), m_members.end(), alive)) return;
   m_finished = true;
   m_timeline.enter(result::Phase::finishing, at);
+  if (m_verdict->verdict_class == result::VerdictClass::succeeded) warn_of_unmatched();
   m_actions.emplace_back(Finish{*m_verdict});
 }
 

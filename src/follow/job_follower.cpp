@@ -139,7 +139,10 @@ void JobFollower::on(const MemberOutput& output, Time at) {
 }
 
 void JobFollower::on(const LogComplete& complete, Time at) {
-  if (const auto log = m_logs.find({complete.member, complete.attempt}); log != m_logs.end()) log->second.complete = true;
+  if (const auto log = m_logs.find({complete.member, complete.attempt}); log != m_logs.end()) {
+    log->second.complete = true;
+    log->second.whole = complete.whole;
+  }
   if (m_last_lines && !logs_go_on()) return finish();
   conclude_when_settled(at);
 }

@@ -92,6 +92,8 @@ class JobFollower : public Machine {
   struct Log {
     bool ending = false;    // EndLog was ordered
     bool complete = false;  // and answered
+    bool whole = false;     // and nothing of it is missing
+    bool metrics = false;   // they are read from it
   };
   // Who is to be named as the first that failed: a member's current or earlier attempt.
   struct Culprit {
@@ -188,6 +190,7 @@ class JobFollower : public Machine {
   [[nodiscard]] std::set<MemberIndex> logs_without_end() const;
   void warn_of_logs_without_end();
   void warn_of_missing_log();
+  [[nodiscard]] bool primary_was_read() const;
   void end_all_logs();
   [[nodiscard]] result::Verdict end_verdict();
   [[nodiscard]] result::Verdict failure_verdict() const;

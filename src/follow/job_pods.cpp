@@ -246,7 +246,9 @@ void JobFollower::replaced(MemberIndex member) {
 
 void JobFollower::open_log(MemberIndex member) {
   const auto& slot = m_slots[member];
-  if (!m_logs.try_emplace({member, slot.attempt}).second) return;
+  const auto [log, opened] = m_logs.try_emplace({member, slot.attempt});
+  if (!opened) return;
+  log->second.metrics = true;
   begin_metrics(member, slot.attempt);
   const auto& wanted = m_rules.members[member].container;
   const auto* container = program_container(*slot.pod, wanted);
@@ -269,7 +271,10 @@ void JobFollower::go_back_to_metrics(MemberIndex member) {
   if (resumed == Resumed::well) return;
   const auto logs = m_logs.size();
   if (resumed == Resumed::unseen) open_previous_log(member);
-  if (m_logs.size() > logs) return begin_metrics(member, m_slots[member].earlier_attempt);
+  if (m_logs.size() > logs) {
+    m_logs[{member, m_slots[member].earlier_attempt}].metrics = true;
+    return begin_metrics(member, m_slots[member].earlier_attempt);
+  }
   warn(fmt::format("{}: the training finished in an attempt of which no metrics are known; they may be missing", m_rules.members[member].name));
 }
 

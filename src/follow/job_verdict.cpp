@@ -82,7 +82,20 @@ void JobFollower::conclude_when_settled(Time at) {
   end_all_logs();
   if (logs_may_come()) return;
   if (m_judgement.state == State::succeeded && !success_is_unproved()) warn_of_missing_log();
-  decide(end_verdict(), at, m_gave_up);
+  auto verdict = end_verdict();
+  if (verdict.verdict_class == VerdictClass::succeeded && primary_was_read()) warn_of_unmatched();
+  decide(std::move(verdict), at, m_gave_up);
+}
+
+// The log of each of its attempts, from the first line to the last, for its metrics.
+bool JobFollower::primary_was_read() const {
+  for (MemberIndex i = 0; i < m_members.size(); ++i) {
+    if (!m_rules.members[i].primary) continue;
+    const auto was_read = [i](const auto& log) { return log.first.first == i && log.second.whole && log.second.metrics; };
+    const auto attempts = m_members[i].attempts;
+    if (attempts == 0 || std::ranges::count_if(m_logs, was_read) != attempts) return false;
+  }
+  return true;
 }
 
 // As of a job that was found again after its pods were removed: that it has metrics cannot be seen.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "follow/machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "follow/triage.h"
 
 namespace trainstep::follow {
@@ -20,7 +23,9 @@ bool wanted(const Rules& rules, const Member& member, bool rank_inside) {
 Machine::Machine(Rules rules)
     : m_rules(std::move(rules)),
       m_members(m_rules.members.size()),
-      m_rank_inside(std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; })) {
+      m_rank_inside(std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; })),
+      m_patterns(m_rules.metrics.empty() ? nullptr : std::make_shared<result::MetricPatterns>(m_rules.metrics)),
+      m_metrics(m_patterns) {
   for (const auto& member : m_rules.members) m_shown.push_back(wanted(m_rules, member, m_rank_inside));
 }
 
@@ -28,7 +33,7 @@ void Machine::begin_metrics(MemberIndex member, std::string_view attempt) {
   if (!m_rules.members[member].primary && !(m_rank_inside && m_rules.members[member].awaited)) return;
   m_metrics_dropped = m_metrics_dropped || !m_metrics_before.latest().empty();
   m_metrics_before_of = std::exchange(m_metrics_of, attempt);
-  m_metrics_before = std::exchange(m_metrics, {});
+  m_metrics_before = std::exchange(m_metrics, result::MetricReader(m_patterns));
 }
 
 Machine::Resumed Machine::resume_metrics() {
@@ -36,6 +41,18 @@ Machine::Resumed Machine::resume_metrics() {
   m_metrics_of = std::exchange(m_metrics_before_of, {});
   m_metrics = std::exchange(m_metrics_before, {});
   return m_metrics_dropped && m_metrics.latest().empty() ? Resumed::doubtful : Resumed::well;
+}
+
+void Machine::warn_of_unmatched() {
+  using Found = result::MetricPatterns::Found;
+  std::vector<std::string> unmatched, no_numbers;
+  for (std::size_t i = 0; i < m_rules.metrics.size(); ++i) {
+    const auto found = m_patterns->found(i);
+    if (found != Found::number)
+      (found == Found::nothing ? unmatched : no_numbers).push_back(fmt::format("job_options.metrics[{}] ({})", i, m_rules.metrics[i].name));
+  }
+  if (!unmatched.empty()) warn(fmt::format("no line matched {}", join(unmatched, ", ")));
+  if (!no_numbers.empty()) warn(fmt::format("what {} matched was no number", join(no_numbers, ", ")));
 }
 
 void Machine::take_output(const MemberOutput& output, Time at, result::Tail& tail) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "data/json.h"
 #include "follow/event.h"
 #include "follow/rules.h"
+#include "result/metric_patterns.h"
 #include "result/metrics.h"
 #include "result/tail.h"
 #include "result/timeline.h"
@@ -64,6 +66,8 @@ class Machine {
   // and may not be the one that has trained to the end.
   enum class Resumed { unseen, doubtful, well };
   Resumed resume_metrics();
+  // Definitions of the user's that have found nothing in all that was read: of a training that has succeeded.
+  void warn_of_unmatched();
   void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
   void warn(std::string text) { m_actions.emplace_back(Say{std::move(text), true}); }
   void start_timer(int timer, const std::optional<Duration>& delay) {
@@ -84,6 +88,7 @@ class Machine {
   std::vector<bool> m_shown;
   bool m_rank_inside;        // the primary is a rank that another member starts (a local mpirun), whose own words then belong to it
   std::string m_metrics_of;  // the attempt; empty: there is but one at a time
+  std::shared_ptr<result::MetricPatterns> m_patterns;  // of all attempts; null: the user has defined none
   result::MetricReader m_metrics;
   std::string m_metrics_before_of;  // the attempt before it; empty: none was followed
   result::MetricReader m_metrics_before;

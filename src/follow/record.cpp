@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -60,8 +61,13 @@ void describe(Io& io, plan::Limits& v) {
   io("total", v.total);
 }
 template <typename Io>
+void describe(Io& io, result::MetricDefinition& v) {
+  io("name", v.name), io("regex", v.regex);
+}
+template <typename Io>
 void describe(Io& io, Rules& v) {
   io("members", v.members), io("policy", v.policy), io("limits", v.limits), io("logs", v.logs), io("failure_grace", v.failure_grace);
+  if (!v.metrics.empty() || std::is_same_v<Io, In>) io("metrics", v.metrics);
   io("linger", v.linger), io("heartbeat", v.heartbeat);
 }
 template <typename Io>
@@ -141,7 +147,7 @@ void describe(Io& io, PodWarningSeen& v) {
 }
 template <typename Io>
 void describe(Io& io, LogComplete& v) {
-  io("member", v.member), io("attempt", v.attempt);
+  io("member", v.member), io("attempt", v.attempt), io("whole", v.whole);
 }
 template <typename Io>
 void describe(Io& io, CancelSeen& v) {

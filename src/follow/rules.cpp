@@ -5,9 +5,10 @@
 
 namespace trainstep::follow {
 
-void take_limits(Rules& rules, const plan::JobOptions& options) {
+void take_options(Rules& rules, const plan::JobOptions& options) {
   rules.policy = options.run_policy;
   rules.limits = options.limits;
+  rules.metrics = options.metrics;
   auto& running = rules.limits.running;
   if (const auto& deadline = rules.policy.active_deadline; deadline && (!running || *deadline < *running)) running = deadline;
 }

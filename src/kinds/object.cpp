@@ -4,6 +4,15 @@
 #include <string>
 
 namespace trainstep::kinds {
+namespace {
+
+std::string definitions_text(const std::vector<result::MetricDefinition>& metrics) {
+  auto list = Json::array();
+  for (const auto& [name, regex] : metrics) list.push_back({{"name", name}, {"regex", regex}});
+  return to_text(list);
+}
+
+}  // namespace
 
 Manifest job_object(const plan::Plan& plan, const Resource& resource) {
   const std::string_view by_kind =
@@ -21,6 +30,8 @@ Manifest job_object(const plan::Plan& plan, const Resource& resource) {
     object.set_member("/metadata/annotations", key, scalar_text(value), "job_options.annotations");
   if (!plan.spec_hash.empty())
     object.set_member("/metadata/annotations", spec_hash_annotation, plan.spec_hash, "default: tells whether a job of this name is the same job");
+  if (!options.metrics.empty())
+    object.set_member("/metadata/annotations", metrics_annotation, definitions_text(options.metrics), "job_options.metrics");
   return object;
 }
 

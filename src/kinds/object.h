@@ -12,6 +12,8 @@ namespace trainstep::kinds {
 
 // An annotation on the job: Plan::spec_hash. Another hash under the same name is another job.
 inline constexpr std::string_view spec_hash_annotation = "trainstep.dev/spec-hash";
+// An annotation on the job: job_options.metrics as JSON, where there are any: for who attaches to it.
+inline constexpr std::string_view metrics_annotation = "trainstep.dev/metrics";
 // Kueue's label, on the job only: on pods it would count them a second time.
 inline constexpr std::string_view queue_label = "kueue.x-k8s.io/queue-name";
 

@@ -110,6 +110,35 @@ std::optional<std::vector<std::string>> read_logs(Fields& fields) {
   return names;
 }
 
+// One entry of `metrics`, its keys perhaps as SageMaker writes them; what its texts say, check_definitions() looks at.
+std::optional<result::MetricDefinition> read_metric(const Json& entry, const std::string& place, Fields& parent) {
+  Fields fields(entry, place);
+  const auto either = [&](const char* key, const char* capital) { return !fields.has(key) && fields.has(capital) ? capital : key; };
+  const auto* const name_key = either("name", "Name");
+  const auto* const regex_key = either("regex", "Regex");
+  const auto name = fields.text(name_key);
+  const auto regex = fields.text(regex_key);
+  for (const auto* key : {name_key, regex_key})
+    if (!fields.has(key)) fields.fail(input_error(fields.path(key) + ": is missing"));
+  if (auto done = fields.done(); !done) {
+    parent.fail(done.error());
+    return std::nullopt;
+  }
+  return result::MetricDefinition{*name, *regex};
+}
+
+std::vector<result::MetricDefinition> read_metrics(Fields& parent) {
+  std::vector<result::MetricDefinition> definitions;
+  const auto list = parent.list("metrics").value_or(Json::array());
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (auto definition = read_metric(list[i], fmt::format("{}[{}]", parent.path("metrics"), i), parent))
+      definitions.push_back(std::move(*definition));
+  if (definitions.size() < list.size()) return {};  // what the others are called would not be their places
+  if (const auto checked = result::check_definitions(definitions); !checked)
+    parent.fail(input_error(parent.path("metrics") + checked.error().message));
+  return definitions;
+}
+
 void overlay(Json& base, const Json& above) {
   if (above.is_object()) {
     if (!base.is_object()) base = Json::object();
@@ -139,6 +168,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.run_policy = read_run_policy(fields);
   options.limits = read_limits(fields);
   options.logs = read_logs(fields).value_or(std::vector<std::string>{});
+  options.metrics = read_metrics(fields);
   options.reattach = fields.choice("reattach", {"always", "unfinished", "never"}).value_or(options.reattach);
   options.cleanup = fields.choice("cleanup", {"default", "always", "on_success", "never"}).value_or(options.cleanup);
   set_backstop(options);

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "data/json.h"
 #include "plan/quantity.h"
+#include "result/metric_patterns.h"
 
 namespace trainstep::plan {
 
@@ -63,14 +64,15 @@ struct JobOptions {
   std::optional<Quantity> shared_memory;  // /dev/shm; unset: by the number of processes; value 0: none of ours
   RunPolicy run_policy;
   Limits limits;
-  std::vector<std::string> logs;        // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
-  std::string cleanup = "default";      // default (DESIGN §5), always, on_success, never
-  std::string reattach = "always";      // always, unfinished, never: which job of an earlier attempt is taken up
-  std::string checkpoint_dir;           // in the pods; what the program saves there is kept for its next attempt; empty: nothing is kept
-  std::optional<bool> single_node;      // all pods on one node; unset: where a claim wants it; false: not even then
-  std::string agent_image;              // an image that holds this program, for the init container of the pods; empty: the step's own
-  std::string on_eviction = "default";  // default (DESIGN §5), keep, delete
-  Json patch;                           // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
+  std::vector<std::string> logs;                  // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
+  std::vector<result::MetricDefinition> metrics;  // read from the primary's log besides what docs/metrics.md tells of; they can be compiled
+  std::string cleanup = "default";                // default (DESIGN §5), always, on_success, never
+  std::string reattach = "always";                // always, unfinished, never: which job of an earlier attempt is taken up
+  std::string checkpoint_dir;                     // in the pods; what the program saves there is kept for its next attempt; empty: nothing is kept
+  std::optional<bool> single_node;                // all pods on one node; unset: where a claim wants it; false: not even then
+  std::string agent_image;                        // an image that holds this program, for the init container of the pods; empty: the step's own
+  std::string on_eviction = "default";            // default (DESIGN §5), keep, delete
+  Json patch;                                     // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
 };
 
 // Durations: seconds as a number, or "90s", "10m", "2h", "1h30m". Errors: input, "job_options.run_policy.backoff_limit: …"; unknown keys name the

@@ -29,22 +29,29 @@ std::optional<std::int64_t> whole(double value) {
 
 bool names_epoch(std::string_view text) { return text.find("poch") != std::string_view::npos || text.find("POCH") != std::string_view::npos; }
 
-// Sorts a value into its place.
-void add(MetricLine& line, std::string_view name, double value, std::optional<double> of = {}) {
+enum class Place { epoch, epochs, step, none, metric };
+
+Place place_of(std::string_view name) {
   constexpr std::array<std::string_view, 6> steps{"step", "steps", "iter", "iteration", "batch", "global_step"};
   constexpr std::array<std::string_view, 5> totals{"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs"};
+  constexpr std::array<std::string_view, 3> others{"v_num", "min_delta", "n_jobs"};  // of Lightning, its EarlyStopping, joblib
   const auto plain = lower(name);
-  if (plain == "epoch") {
-    line.epoch = value;
-    line.progress.epoch = whole(value);
-    if (of) line.progress.epochs = whole(*of);
-  } else if (one_of<6>(plain, steps)) {
-    line.step = value;
-  } else if (one_of<5>(plain, totals)) {
-    line.progress.epochs = whole(value);
-  } else if (!of && plain != "v_num" && plain != "min_delta" && plain != "n_jobs") {  // of Lightning, its EarlyStopping, joblib
-    line.metrics.push_back({std::string(name), value, false});
-  }
+  if (plain == "epoch") return Place::epoch;
+  if (one_of<6>(plain, steps)) return Place::step;
+  if (one_of<5>(plain, totals)) return Place::epochs;
+  return one_of<3>(plain, others) ? Place::none : Place::metric;
+}
+
+// Sorts a value into its place.
+void add(MetricLine& line, std::string_view name, double value, std::optional<double> of = {}) {
+  const auto place = place_of(name);
+  if (place == Place::metric && !of) line.metrics.push_back({std::string(name), value, false});
+  if (place == Place::epochs) line.progress.epochs = whole(value);
+  if (place == Place::step) line.step = value;
+  if (place != Place::epoch) return;
+  line.epoch = value;
+  line.progress.epoch = whole(value);
+  if (of) line.progress.epochs = whole(*of);
 }
 
 // A dump of the environment, not a metric: WORLD_SIZE=4 anywhere, RANK=0 alone on its line.
@@ -269,15 +276,19 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
   return false;
 }
 
+std::string_view clean_line(std::string_view raw, std::string& storage) {
+  auto text = last_drawn(raw);
+  if (has(text, '\x1B')) {
+    storage = without_escapes(text);
+    text = storage;
+  }
+  return split_rank_prefix(text).text;
+}
+
 MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
   MetricLine line;
-  auto text = last_drawn(raw);
-  std::string clean;
-  if (has(text, '\x1B')) {
-    clean = without_escapes(text);
-    text = clean;
-  }
-  text = without_process(without_level(split_rank_prefix(text).text));
+  std::string storage;
+  const auto text = without_process(without_level(clean_line(raw, storage)));
   for (const auto form : {read_flat_object, read_keras, read_rounds})
     if (form(text, line)) return line;
   if (table.read(text, line)) return line;
@@ -287,6 +298,20 @@ MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
   if (worded && line.epoch && !line.progress.epoch) line.progress.epoch = whole(*line.epoch);
   if (!line.epoch) read_epoch(text, line, worded);
   return line;
+}
+
+void put_value(MetricLine& line, std::string_view name, double value, std::optional<double> of) {
+  const auto place = place_of(name);
+  if (place != Place::metric && place != Place::none) return add(line, name, value, of);
+  if (!of || *of > 0) line.metrics.push_back({std::string(name), of ? value / *of : value, false});
+}
+
+void drop_value(MetricLine& line, std::string_view name) {
+  const auto place = place_of(name);
+  if (place == Place::step) line.step.reset();
+  if (place == Place::epochs) line.progress.epochs.reset();
+  if (place == Place::epoch) line.epoch.reset(), line.progress = {}, line.of_epoch = false;
+  std::erase_if(line.metrics, [&](const Metric& metric) { return metric.name == name; });
 }
 
 }  // namespace trainstep::result

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,5 +34,13 @@ class MetricTable;
 // All forms: these, boosting_rounds.h, metric_table.h, worded_metrics.h. Takes redrawn versions, colours and prefixes off first. `table`: the one
 // that the log's earlier lines have begun.
 MetricLine read_metric_line(std::string_view line, MetricTable& table);
+
+// Without redrawn versions, colours and the prefix of a rank. `storage` may hold what is returned.
+std::string_view clean_line(std::string_view line, std::string& storage);
+
+// A value of a name that is a metric, an epoch, a step, …: as `name=value`; of a fraction its quotient.
+void put_value(MetricLine& line, std::string_view name, double value, std::optional<double> of);
+// All that the line says under that name.
+void drop_value(MetricLine& line, std::string_view name);
 
 }  // namespace trainstep::result

@@ -6,6 +6,7 @@
 
 #include "base/longest_line.h"
 #include "result/metric_line.h"
+#include "result/metric_patterns.h"
 
 namespace trainstep::result {
 namespace {
@@ -85,11 +86,19 @@ void MetricReader::take(const MetricLine& line, Time at) {
 
 bool MetricReader::may_say_something(std::string_view line) const { return may_have_metrics(line) || m_table.may_read(line); }
 
+void MetricReader::read(std::string_view text, Time at) {
+  const bool says = may_say_something(text);
+  if (!says && !m_patterns) return;
+  auto line = says ? read_metric_line(text, m_table) : MetricLine();
+  if (m_patterns) m_patterns->read(text, line);
+  take(line, at);
+}
+
 void MetricReader::feed(std::string_view line, Time at) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   const bool goes_on = line.size() > longest_line;
   if (goes_on || !m_tail.empty()) return feed_piece(line, goes_on, at);
-  if (may_say_something(line)) take(read_metric_line(line, m_table), at);
+  read(line, at);
 }
 
 // No value is read that is cut: what stands at the end waits for the next piece, from its last drawn version on, or from a blank that is far enough
@@ -104,7 +113,7 @@ void MetricReader::feed(std::string_view line, Time at) {
     m_tail = text.size() - from > longest_tail ? std::string(longest_pair, 'x') : text.substr(from);
     text.resize(from);
   }
-  if (may_say_something(text)) take(read_metric_line(text, m_table), at);
+  read(text, at);
 }
 
 std::vector<MetricSeries> MetricReader::series() const {

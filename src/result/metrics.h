@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -44,6 +46,7 @@ struct MetricSeries {
 };
 
 struct MetricLine;
+class MetricPatterns;
 
 // Reads a log line by line. Understood:
 //   name=value pairs between blanks, commas, brackets (Katib's format): "epoch=3/10 loss=0.12, accuracy=93%"
@@ -52,10 +55,15 @@ struct MetricLine;
 //   rounds of gradient boosting (boosting_rounds.h), tables (metric_table.h), a metric's word and a number (worded_metrics.h)
 // Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them, lines of
 // settings (a=True, b=None, …).
+// And what the user's own patterns find (metric_patterns.h), which alone say what their names mean.
 // Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 2000 names, of the first 200 a curve, of the others the last
 // value. A line of more than longest_line is read in the pieces in which it comes, as if each were a line.
 class MetricReader {
  public:
+  MetricReader() = default;
+  // Null: none are defined. Readers of one log after another may share them.
+  explicit MetricReader(std::shared_ptr<MetricPatterns> patterns) : m_patterns(std::move(patterns)) {}
+
   // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
   void feed(std::string_view line, Time at);
 
@@ -76,9 +84,11 @@ class MetricReader {
     void add(MetricPoint point);
   };
   [[nodiscard]] bool may_say_something(std::string_view line) const;
+  void read(std::string_view text, Time at);
   void take(const MetricLine& line, Time at);
   void feed_piece(std::string_view piece, bool goes_on, Time at);
 
+  std::shared_ptr<MetricPatterns> m_patterns;
   Progress m_progress;
   MetricTable m_table;
   std::vector<Curve> m_curves;

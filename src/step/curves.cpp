@@ -38,7 +38,7 @@ std::pair<std::string, std::string> role_and_base(const std::string& name) {
                                                                                    {"validation", "validation"},
                                                                                    {"eval", "validation"},
                                                                                    {"test", "test"}}};
-  const auto end = name.find_first_of("_/.-");
+  const auto end = name.find_first_of("_/.-:");
   if (end == std::string::npos || end + 1 >= name.size()) return {"", name};
   const auto prefix = std::string_view(name).substr(0, end);
   for (const auto& [known, role] : prefixes)

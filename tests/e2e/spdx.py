@@ -7,9 +7,11 @@ from spdx_tools.spdx.validation.document_validator import validate_full_spdx_doc
 
 # Debian's source packages of what the program is made of (docs/adr/0002), the compiler's and the C library, and the image's certificates.
 SOURCES = {
-    "c-ares", "ca-certificates", "cli11", "curl", "fmtlib", "gcc-12", "glibc", "nlohmann-json3", "openssl", "pugixml", "spdlog", "tl-expected",
+    "c-ares", "ca-certificates", "cli11", "curl", "fmtlib", "gcc-12", "glibc", "nlohmann-json3", "openssl", "pugixml", "re2", "spdlog", "tl-expected",
     "yaml-cpp",
 }
+# Those of them that the release's tools build.
+BUILT_HERE = {"curl", "re2"}
 
 
 def problems(path):

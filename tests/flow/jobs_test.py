@@ -60,6 +60,7 @@ class Api:
         self.also_v1 = None  # plural that is served with the same objects
         self.requests = []
         self.refusal = ""  # of what is created
+        self.says = ""  # the program, besides its container's name
         self.over = threading.Event()
         api = self
 
@@ -125,7 +126,7 @@ class Api:
             return 200, b"", True
         if log:
             container = re.search(r"container=([^&]*)", query).group(1)
-            return 200, f"2026-11-21T08:00:06Z I am {container}\n".encode(), False
+            return 200, f"2026-11-21T08:00:06Z I am {container}{self.says}\n".encode(), False
         items = {"pods": self.pods if self.jobs else [], "events": self.events, "jobs" if "/batch/" in path else self.also_v1: self.jobs}.get(plural)
         if items is None:
             return self.not_served()
@@ -216,6 +217,45 @@ def test_attach_to_a_job_that_may_not_be_watched_leaves_it(api, environment):
     assert done.returncode == 3
     assert "cannot be followed any more, it is left as it is" in done.stdout + done.stderr
     assert api.written() == []
+
+
+COMPLETE = {"succeeded": 1, "completionTime": "2026-11-21T08:00:09Z", "conditions": [{"type": "Complete", "status": "True"}]}
+
+
+def complete_job(api, definitions):
+    annotations = {"trainstep.dev/metrics": json.dumps(definitions)} if definitions else {}
+    api.jobs = [JOB | {"metadata": JOB["metadata"] | {"annotations": annotations}, "status": COMPLETE}]
+    api.pods = [ENDED]
+
+
+@pytest.mark.parametrize(
+    "written, metrics, said",
+    [
+        ([{"name": "loss", "regex": "loss is ([0-9.]+)"}], {"acc": 0.5, "loss": 0.25}, ""),
+        ([{"name": "loss", "regex": "loss is ([0-9.]+)"}, {"name": "f1", "regex": "f1 is ([0-9.]+)"}], {"acc": 0.5, "loss": 0.25}, "no line matched job_options.metrics[1] (f1)"),
+        ([{"name": "loss", "regex": "loss is ("}], {"loss": 9, "acc": 0.5}, "jobs/digits-1: its annotation trainstep.dev/metrics: job_options.metrics[0].regex: missing )"),
+        (None, {"loss": 9, "acc": 0.5}, ""),
+    ],
+    ids=["defined", "unmatched", "broken", "none"],
+)
+def test_attach_reads_metrics_as_the_step_was_told_to(api, environment, written, metrics, said, tmp_path):
+    complete_job(api, written)
+    api.says = " loss=9 acc=0.5 and the loss is 0.25"
+    done = trainstep(environment, "attach", "r", "--metrics", str(tmp_path / "metrics"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((tmp_path / "metrics").read_text()) == metrics
+    told = done.stdout + done.stderr
+    assert said in told if said else "annotation" not in told and "no line matched" not in told
+    assert api.written() == []
+
+
+def test_nothing_is_said_of_patterns_for_a_log_that_could_not_be_read(api, environment):
+    complete_job(api, [{"name": "loss", "regex": "loss is ([0-9.]+)"}])
+    api.forbidden.add("log pods")
+    done = trainstep(environment, "attach", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "log of digits-1-x:" in done.stdout + done.stderr
+    assert "no line matched" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("words", [["list"], ["logs", "r"], ["logs", "r", "worker-7"], ["logs", "nobody"], ["attach", "nobody"]])

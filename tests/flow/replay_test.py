@@ -44,6 +44,21 @@ def test_replay_ends_as_the_run_did(name, tmp_path):
     assert said in verdict and verdict in replay.stdout.decode()
 
 
+def test_a_replay_knows_the_definitions_of_metrics(tmp_path):
+    own = [{"name": "loss", "regex": "loss is ([0-9.]+)"}, {"name": "epoch", "regex": "round ([0-9/]+)"}]
+    of_sagemaker = [{"Name": "validation:accuracy", "Regex": r"eval: ([0-9]+(.|e\-)[0-9]+)"}, {"Name": "val_loss", "Regex": "val (loss|gain) ([0-9.]+)"}]
+    words = specification("echo round 2/3: loss=9, the loss is 0.25; echo acc=0.5; echo eval: 0.75")
+    run = call(tmp_path, *words, "--metrics", "metrics", "--job-options", json.dumps({"metrics": own + of_sagemaker}))
+    assert run.returncode == 0, run.stdout
+    assert json.loads((tmp_path / "metrics").read_text()) == {"loss": 0.25, "acc": 0.5, "validation:accuracy": 0.75}
+    known = json.loads((tmp_path / "record").read_text().splitlines()[0])["rules"]["metrics"]
+    assert known == own + [{key.lower(): text for key, text in each.items()} for each in of_sagemaker]
+    replay = call(tmp_path, "replay", "record")
+    assert replay.returncode == 0
+    for story in (run, replay):
+        assert story.stdout.decode().count("no line matched job_options.metrics[3] (val_loss)\n") == 1
+
+
 def test_a_record_without_its_end_is_no_success(tmp_path):
     assert call(tmp_path, *specification("true")).returncode == 0
     lines = (tmp_path / "record").read_text().splitlines(keepends=True)

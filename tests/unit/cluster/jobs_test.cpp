@@ -1,7 +1,9 @@
 // The jobs of a namespace, found again for people at a shell.
 #include "cluster/jobs.h"
 
+#include "kinds/render.h"
 #include "support/catch.h"
+#include "unit/kinds/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -48,7 +50,39 @@ std::vector<std::string> names(const Found& found) {
 
 using Words = std::vector<std::string>;
 
+Result<std::vector<result::MetricDefinition>> metrics_written(Json annotation) {
+  auto object = job("digits-1", "r", "u1");
+  object["metadata"]["annotations"]["trainstep.dev/metrics"] = std::move(annotation);
+  return metrics_of({kinds::all().front().resources.front(), object, true});
+}
+
 }  // namespace
+
+TEST_CASE("the metrics of a job are those that its step was told to read") {
+  auto plan = kinds::test::example("Job", 1);
+  const auto none = kinds::render(plan)->json();
+  CHECK_FALSE(none["metadata"]["annotations"].contains("trainstep.dev/metrics"));
+  CHECK(metrics_of({kinds::all().front().resources.front(), none, true}).value().empty());
+  plan.options.metrics = {{"loss", "loss is \"([0-9.]+)\""}, {"acc", "größe (\\d+)"}};
+  for (const auto* kind : {"Job", "PyTorch", "MPI", "TF"}) {
+    auto of_kind = kinds::test::example(kind, 1);
+    of_kind.options.metrics = plan.options.metrics;
+    const auto metrics = metrics_of({kinds::find(kind).resources.front(), kinds::render(of_kind)->json(), true});
+    REQUIRE(metrics);
+    CHECK(*metrics == plan.options.metrics);
+  }
+}
+
+TEST_CASE("what is no definition of metrics on a job is an error that names its place") {
+  for (const auto* text : {"x", "{}", R"([{"name": "loss", "regex": "("}])", R"([{"name": "loss"}])"}) {
+    CAPTURE(text);
+    const auto metrics = metrics_written(text);
+    REQUIRE_FALSE(metrics);
+    CHECK_THAT(metrics.error().message, Contains("its annotation trainstep.dev/metrics"));
+  }
+  CHECK(metrics_written("").value().empty());
+  CHECK(metrics_written(3).value().empty());
+}
 
 TEST_CASE_METHOD(Cluster, "a job that is served in two versions is one, of the better version") {
   serves("kubeflow.org/v2beta1/namespaces/ns/mpijobs", {job("digits-1", "r", "u1")});

@@ -35,6 +35,12 @@ TEST_CASE("the members are the kind's replicas, with the containers that their p
                                                        {"ps-0", "tensorflow", false, false, true}});
 }
 
+TEST_CASE("a job's metrics are read as its options define them") {
+  auto plan = example("Job", 1);
+  plan.options.metrics = {{"loss", "loss is ([0-9.]+)"}};
+  CHECK(rules_of(plan).metrics == plan.options.metrics);
+}
+
 TEST_CASE("of an indexed Job all are awaited, the first is the primary") {
   auto plan = example("Job", 2);
   plan.distribution.indexed = true;

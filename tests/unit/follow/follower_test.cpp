@@ -287,7 +287,7 @@ TEST_CASE("the shorter one of deadline and limit for running ends the job and is
   options.run_policy.active_deadline = deadline;
   options.limits.running = limit;
   auto rules = gang_of({master});
-  take_limits(rules, options);
+  take_options(rules, options);
   Story story(rules);
   story.all_started();
   const auto timer = story.all<SetTimer>().back();
@@ -371,6 +371,57 @@ TEST_CASE("metrics are those of the primary's last attempt") {
     CHECK(story.follower.metrics().series().front().points.size() == row.metrics);
     CHECK(story.follower.metrics().progress().epoch == 1);
   }
+}
+
+TEST_CASE("metrics of every attempt are read as the options define them") {
+  plan::JobOptions options;
+  options.metrics = {{"loss", "loss is ([0-9.]+)"}};
+  auto rules = gang_of({master});
+  take_options(rules, options);
+  rules.policy.restart_policy = "OnFailure";
+  rules.policy.backoff_limit = 1;
+  Story story(rules);
+  story.all_started();
+  story.event(MemberOutput{0, "loss=9, the loss is 0.5\n"});
+  REQUIRE(story.follower.metrics().latest().size() == 1);
+  CHECK(story.follower.metrics().latest().front().value == 0.5);
+  story.ended(0, 1);
+  story.event(TimerFired{story.all<SetTimer>().back().timer});
+  story.event(MemberStarted{0, "pid 2"});
+  CHECK(story.follower.metrics().latest().empty());
+  story.event(MemberOutput{0, "loss=9, the loss is 0.25\n"});
+  REQUIRE(story.follower.metrics().latest().size() == 1);
+  CHECK(story.follower.metrics().latest().front().value == 0.25);
+}
+
+TEST_CASE("definitions of metrics that have found nothing by the end of a success are told once") {
+  auto rules = gang_of({master, worker});
+  rules.metrics = {{"loss", "loss is (\\S+)"}, {"val_loss", "val loss is (\\S+)"}, {"acc", "acc is (\\S+)"}, {"epoch", "round (\\S+)"}};
+  rules.policy.restart_policy = "OnFailure";
+  rules.policy.backoff_limit = 1;
+  Story story(rules);
+  story.all_started();
+  story.event(MemberOutput{0, "acc is unknown\nthe loss is 0.5\n"});
+  story.ended(0, 1);
+  story.event(TimerFired{story.all<SetTimer>().back().timer});
+  story.event(MemberStarted{0, "pid 2"});
+  story.event(MemberOutput{1, "val loss is 0.5, round 3\n"});  // not the primary's
+  const auto before = story.all<Say>().size();
+  const int code = GENERATE(0, 1);
+  story.ended(0, code);
+  story.ended(1, 0);
+  REQUIRE(story.verdict());
+  const auto said = story.all<Say>();
+  const std::vector<Say> warnings(said.begin() + static_cast<std::ptrdiff_t>(before), said.end());
+  if (code != 0) {
+    for (const auto& each : warnings) CHECK(each.text.find("job_options") == std::string::npos);
+    return;
+  }
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0].warning);
+  CHECK(warnings[0].text == "no line matched job_options.metrics[1] (val_loss), job_options.metrics[3] (epoch)");
+  CHECK(warnings[1].warning);
+  CHECK(warnings[1].text == "what job_options.metrics[2] (acc) matched was no number");
 }
 
 TEST_CASE("a log that is no UTF-8 is told once, as its metrics are not read") {

@@ -357,3 +357,48 @@ TEST_CASE("that no pod of a succeeded job is left, whose log has the metrics, is
   CHECK(exit_code(*story.verdict()) == 0);
   CHECK(story.said("no pod of it is left") == (!hidden && !seen));
 }
+
+TEST_CASE("a definition of a metric that no line has matched is told where the log of each attempt was read as a whole") {
+  const std::string missing = GENERATE("nothing", "lines", "its end", "an attempt", "all of it", "the success");
+  const bool adopted = GENERATE(true, false), looks_on = GENERATE(true, false);
+  CAPTURE(missing, adopted, looks_on);
+  auto rules = on_failure(single(), 5);
+  rules.metrics = {{"loss", "loss is (\\S+)"}, {"val_loss", "val loss is (\\S+)"}};
+  auto of_job = job_rules();
+  of_job.looks_on = looks_on;
+  Story story(rules, of_job);
+  story.found(adopted);
+  if (missing == "all of it") story.event(PodsHidden{"no right"});
+  if (missing != "all of it") {
+    const bool restarted = missing == "an attempt";
+    story.pod(0, restarted ? runs(1, terminated(1)) : runs());
+    story.output(0, "the loss is 0.5\n");
+    story.pod(0, restarted ? status("Succeeded", Json::array({container(terminated(0), 1, terminated(1))})) : succeeded());
+  }
+  story.job(missing == "the success" ? Judged::failed : Judged::succeeded);
+  if (missing == "its end")
+    story.pass(Duration{60'000});
+  else
+    for (const auto& order : story.all<EndLog>()) story.event(LogComplete{order.member, order.attempt, missing != "lines"});
+  story.pass(Duration{60'000});
+  REQUIRE(story.verdict());
+  CHECK((exit_code(*story.verdict()) == 0) == (missing != "the success"));
+  CHECK(story.said("no line matched job_options.metrics[1] (val_loss)") == (missing == "nothing"));
+  CHECK_FALSE(story.said("(loss)"));
+}
+
+TEST_CASE("what an attempt before has matched is no definition without a match") {
+  auto rules = on_failure(single(), 5);
+  rules.metrics = {{"loss", "loss is (\\S+)"}, {"acc", "acc is (\\S+)"}};
+  Story story(rules);
+  story.all_run();
+  story.output(0, "the loss is 0.5\n");
+  story.pod(0, failed(1));
+  story.pod(0, runs(), "b");
+  story.pod(0, succeeded(), "b");
+  story.job(Judged::succeeded);
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK(story.said("no line matched job_options.metrics[1] (acc)"));
+  CHECK_FALSE(story.said("(loss)"));
+}

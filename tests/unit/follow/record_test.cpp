@@ -63,7 +63,7 @@ std::vector<Event> one_of_each() {
   add(PodSeen{1, full_pod()});
   add(PodGone{0, "u"});
   add(WarningSeen{"o", "r", "m", "v", t0});
-  add(LogComplete{0, "u/0"});
+  add(LogComplete{0, "u/0", false});
   add(CancelSeen{"what"});
   add(EvictionSeen{"what", true});
   add(ServerTrouble{""});
@@ -122,6 +122,22 @@ TEST_CASE("a record makes the same machine again") {
   REQUIRE(again);
   CHECK(again->began == t0);
   CHECK(to_text(again->machine->record_head(t0)) == to_text(head));
+}
+
+TEST_CASE("a record is replayed with the definitions of metrics that the run had") {
+  auto defined = rules();
+  defined.metrics = {{"loss", "loss is ([0-9.]+)"}};
+  const JobFollower job(defined, JobRules{.job = "jobs/x"});
+  const auto head = job.record_head(t0);
+  const auto again = read_head(head);
+  REQUIRE(again);
+  CHECK(again->machine->rules().metrics == defined.metrics);
+  CHECK(to_text(again->machine->record_head(t0)) == to_text(head));
+  CHECK_FALSE(JobFollower(rules(), JobRules{.job = "jobs/x"}).record_head(t0)["rules"].contains("metrics"));
+  // Somebody has edited it, or what sounds secret was taken out of it.
+  auto edited = head;
+  edited["rules"]["metrics"] = Json::parse(R"([{"name": "loss", "regex": "token=[redacted]"}, {"regex": 3}, 4])");
+  CHECK(read_head(edited));
 }
 
 TEST_CASE("what is no record is refused, whatever it holds") {

@@ -79,6 +79,21 @@ TEST_CASE("mistakes in options are refused with their place") {
            {R"({"labels": {"job-name": "x"}})", "job_options.labels: \"job-name\""},
            {R"({"labels": {"batch.kubernetes.io/controller-uid": "x"}})", "job_options.labels"},
            {R"({"tolerations": {}})", "wants a list"},
+           {R"({"metrics": {"loss": "x"}})", "job_options.metrics: wants a list, found "},
+           {R"({"metrics": ["loss"]})", "job_options.metrics[0]: wants an object, found "},
+           {R"({"metrics": [null]})", "job_options.metrics[0].name: is missing"},
+           {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"regex": "(x)"}]})j", "job_options.metrics[1].name: is missing"},
+           {R"({"metrics": [{"name": "a"}]})", "job_options.metrics[0].regex: is missing"},
+           {R"({"metrics": [{"name": "a", "regex": ""}]})", "job_options.metrics[0].regex: is missing"},
+           {R"({"metrics": [{"name": "a", "regex": 3}]})", "job_options.metrics[0].regex: wants a text, found 3"},
+           {R"j({"metrics": [{"name": "a", "pattern": "(x)"}]})j", "job_options.metrics[0]: there is no \"pattern\"; known are name, regex"},
+           {R"j({"metrics": [{"Name": "a", "name": "a", "regex": "(x)"}]})j", "job_options.metrics[0]: there is no \"Name\"; did you mean \"name\"?"},
+           {R"j({"metrics": [{"Name": 3, "Regex": "(x)"}]})j", "job_options.metrics[0].Name: wants a text, found 3"},
+           {R"j({"metrics": [{"Name": "a"}]})j", "job_options.metrics[0].regex: is missing"},
+           {R"j({"metrics": [{"name": "my loss", "regex": "(x)"}]})j", "job_options.metrics[0].name: \"my loss\" is no name of a metric"},
+           {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"name": "a", "regex": "(y)"}]})j", "metrics[1].name: [0] defines \"a\", too"},
+           {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"name": "b", "regex": "(y"}]})j", "job_options.metrics[1].regex: missing ): \"(y\""},
+           {R"j({"metrics": [{"name": "a", "regex": "x"}]})j", "job_options.metrics[0].regex: the pattern has no group"},
            {R"("text")", "wants an object"},
        }) {
     INFO(row.text);
@@ -87,6 +102,35 @@ TEST_CASE("mistakes in options are refused with their place") {
     INFO(options.error().message);
     CHECK(options.error().message.find(row.said) != std::string::npos);
   }
+}
+
+TEST_CASE("metrics are definitions by name and pattern") {
+  const auto options =
+      parse_options(Json::parse(R"j({"metrics": [{"name": "loss", "regex": "loss is ([0-9.]+)"}, {"name": "epoch", "regex": " (\\d+)"}]})j"));
+  REQUIRE(options);
+  CHECK(options->metrics == std::vector<result::MetricDefinition>{{"loss", "loss is ([0-9.]+)"}, {"epoch", " (\\d+)"}});
+  for (const auto* none : {R"({"metrics": []})", R"({"metrics": null})", R"({"metrics": ""})"}) {
+    const auto without = parse_options(Json::parse(none));
+    REQUIRE(without);
+    CHECK(without->metrics.empty());
+  }
+}
+
+TEST_CASE("the keys of a metric may be written as SageMaker writes them") {
+  const auto options = parse_options(Json::parse(
+      R"j({"metrics": [{"Name": "validation:accuracy", "Regex": "acc ([0-9.]+)"}, {"name": "loss", "Regex": "loss ([0-9]+(.|e\\-)[0-9]+)"}]})j"));
+  REQUIRE(options);
+  CHECK(options->metrics == std::vector<result::MetricDefinition>{{"validation:accuracy", "acc ([0-9.]+)"}, {"loss", "loss ([0-9]+(.|e\\-)[0-9]+)"}});
+}
+
+TEST_CASE("more metrics than are taken are refused") {
+  auto list = Json::array();
+  for (int i = 0; i < 41; ++i) list.push_back({{"name", "m" + std::to_string(i)}, {"regex", "(x)"}});
+  const auto options = parse_options({{"metrics", list}});
+  REQUIRE_FALSE(options);
+  CHECK(options.error().message == "job_options.metrics: there are 41; at most 40 are taken");
+  list.erase(0);
+  CHECK(parse_options({{"metrics", list}}));
 }
 
 TEST_CASE("a finished job goes after a week, unless it is queued, kept for good, or its user says when") {

@@ -175,6 +175,7 @@ TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most
                            std::string(100, 'x'), std::string(63, 'y') + "__z", std::string("ok_name-1")})
     CHECK(std::regex_match(v1_metric_name(name), allowed));
   CHECK(v1_metric_name("ok_name-1") == "ok_name-1");
+  CHECK(v1_metric_name("validation:accuracy") == "validation-accuracy");
   std::vector<result::Metric> metrics;
   metrics.reserve(60);
   for (int i = 0; i < 60; ++i) metrics.push_back({.name = "a.b" + std::string(i % 2 == 0 ? "." : "/"), .value = 1.0 * i, .percentage = i == 0});

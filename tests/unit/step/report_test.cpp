@@ -179,9 +179,10 @@ TEST_CASE("Of a large gang the first replicas and the failed ones are shown") {
 
 TEST_CASE("Curves of training and validation share a picture") {
   AStory a;
-  for (const auto* name : {"loss", "val_loss", "train/accuracy", "test/accuracy", "lr", "val_only"}) a.curve(name, {1, 2});
+  for (const auto* name : {"loss", "val_loss", "train/accuracy", "test/accuracy", "lr", "val_only", "train:error", "validation:error"})
+    a.curve(name, {1, 2});
   const auto groups = group_curves(a.outcome.series);
-  REQUIRE(groups.size() == 4);
+  REQUIRE(groups.size() == 5);
   CHECK(groups[0].title == "loss");
   CHECK(groups[0].lines[0].role == "training");
   CHECK(groups[0].lines[1].role == "validation");
@@ -189,6 +190,8 @@ TEST_CASE("Curves of training and validation share a picture") {
   CHECK(groups[1].lines[1].role == "test");
   CHECK(groups[2].lines[0].role.empty());
   CHECK(groups[3].title == "val_only");
+  CHECK(groups[4].title == "error");
+  CHECK(groups[4].lines[1].role == "validation");
 }
 
 TEST_CASE("A picture is drawn for every curve that has one, whatever its values") {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/metric_patterns.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+#include "data/secrets.h"
+#include "result/metric_line.h"
+#include "result/metric_text.h"
+#include "result/worded_metrics.h"
+
+namespace trainstep::result {
+namespace {
+
+// Of one pattern: its program, and what a search remembers. Forty weigh 5 MB at most; usual ones a few KB each.
+constexpr std::int64_t most_memory = std::int64_t{128} << 10U;
+constexpr int most_matches = 10;
+constexpr std::size_t near_end = 1000;
+
+re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
+std::string_view view(const re2::StringPiece& text) { return {text.data(), text.size()}; }
+
+RE2::Options settings() {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(most_memory);
+  return options;
+}
+
+// What to write instead; empty: RE2's reason says it.
+std::string_view remedy(const RE2& regex) {
+  const auto& part = regex.error_arg();
+  const bool behind = regex.pattern().find("(?<=") != std::string::npos || regex.pattern().find("(?<!") != std::string::npos;
+  if (part == "(?=" || part == "(?!" || (part.starts_with("(?<") && behind))
+    return "; there is no look-around: write what stands around the value, and only the value in parentheses";
+  if (part.starts_with("(?<")) return "; a named group is (?P<name>…)";
+  if (part.size() == 2 && part[0] == '\\' && is_digit(part[1])) return "; nothing can refer to a group: write what it stands for";
+  return "";
+}
+
+Error refusal(const RE2& regex) {
+  if (regex.error_code() == RE2::ErrorPatternTooLarge)
+    return input_error("the pattern is too large; x{500} counts as 500 of x, and a class such as \\pL as hundreds");
+  auto reason = regex.error();
+  const auto& part = regex.error_arg();
+  if (const auto end = reason.size() - std::min(reason.size(), part.size() + 2); !part.empty() && reason.substr(end) == ": " + part)
+    reason.resize(end);
+  return input_error(fmt::format("{}{}{}{}", reason, part.empty() ? "" : ": ", part.empty() ? "" : shown_value("", Json(part)), remedy(regex)));
+}
+
+// As the other forms read them; of a fraction also what it is of.
+struct Number {
+  double value = 0;
+  std::optional<double> of{};
+};
+std::optional<Number> read_number(std::string_view text) {
+  text = trim(text);
+  const auto value = take_number(text);
+  if (!value) return std::nullopt;
+  Number number{*value};
+  if (text.size() > 1 && text[0] == '/' && is_digit(text[1])) {
+    text.remove_prefix(1);
+    number.of = take_number(text);
+  }
+  return ends_value(text) ? std::optional(number) : std::nullopt;
+}
+
+// The epoch and the step that the line names, as beside any metric's word.
+void read_place(std::string_view text, MetricLine& line) {
+  MetricLine words;
+  words.metrics.emplace_back();
+  read_worded(text, words);
+  if (!line.step) line.step = words.step;
+  if (!line.epoch) line.epoch = words.epoch;
+  if (!line.epoch) read_epoch(text, line, true);
+}
+
+}  // namespace
+
+struct MetricPatterns::Pattern {
+  explicit Pattern(const MetricDefinition& definition) : name(definition.name), regex(piece(definition.regex), settings()) {}
+  std::optional<Number> find_last(std::string_view text);
+  std::string name;
+  RE2 regex;
+  Found found = Found::nothing;
+};
+
+std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) {
+  std::optional<Number> last;
+  std::array<re2::StringPiece, 2> groups;
+  std::size_t from = 0;
+  // Each search may look to the end of the line: with as many as there are letters the time would be its square.
+  for (int count = 1; from <= text.size() && regex.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(), 2); ++count) {
+    const auto number = groups[1].data() == nullptr ? std::nullopt : read_number(view(groups[1]));
+    if (number) last = number;
+    found = std::max(found, number ? Found::number : Found::no_number);
+    from = static_cast<std::size_t>(groups[0].data() - text.data()) + std::max<std::size_t>(groups[0].size(), 1);
+    if (count != most_matches || text.size() - std::min(from, text.size()) <= near_end) continue;
+    from = std::min(text.find_first_of(" \t", text.size() - near_end), text.size());
+    last.reset();
+  }
+  return last;
+}
+
+// With the colon of SageMaker's "validation:accuracy".
+Result<void> check_metric_name(std::string_view name) {
+  auto plain = std::string(name);
+  std::ranges::replace(plain, ':', '_');
+  if (is_name(plain) && !name.starts_with(':')) return {};
+  return input_error(fmt::format("{} is no name of a metric; write letters, digits and _ . - / :, a letter first, at most {}",
+                                 shown_value("", Json(std::string(name))), longest_name));
+}
+
+Result<void> check_regex(std::string_view text) {
+  if (text.size() > longest_regex) return input_error(fmt::format("the pattern has {} bytes; it may have {}", text.size(), longest_regex));
+  const RE2 regex(piece(text), settings());
+  if (!regex.ok()) return refusal(regex);
+  if (regex.NumberOfCapturingGroups() == 0) return input_error("the pattern has no group; put the value in parentheses: loss is ([0-9.]+)");
+  return {};
+}
+
+Result<void> check_definitions(const std::vector<MetricDefinition>& definitions) {
+  if (definitions.size() > most_definitions)
+    return input_error(fmt::format(": there are {}; at most {} are taken", definitions.size(), most_definitions));
+  for (std::size_t i = 0; i < definitions.size(); ++i) {
+    const auto& [name, regex] = definitions[i];
+    TRY(in_context(fmt::format("[{}].name", i), check_metric_name(name)));
+    for (std::size_t before = 0; before < i; ++before)
+      if (definitions[before].name == name)
+        return input_error(fmt::format("[{}].name: [{}] defines {}, too", i, before, shown_value("", Json(name))));
+    TRY(in_context(fmt::format("[{}].regex", i), check_regex(regex)));
+  }
+  return {};
+}
+
+MetricPatterns::MetricPatterns(const std::vector<MetricDefinition>& definitions) {
+  for (const auto& definition : definitions) {
+    const bool usable = check_metric_name(definition.name) && check_regex(definition.regex);
+    m_patterns.push_back(usable ? std::make_unique<Pattern>(definition) : nullptr);
+  }
+}
+
+MetricPatterns::~MetricPatterns() = default;
+
+MetricPatterns::Found MetricPatterns::found(std::size_t definition) const {
+  const auto& pattern = m_patterns.at(definition);
+  return pattern ? pattern->found : Found::nothing;
+}
+
+void MetricPatterns::read(std::string_view raw, MetricLine& line) {
+  std::string storage;
+  const auto text = clean_line(raw, storage);
+  std::vector<std::optional<Number>> numbers;
+  numbers.reserve(m_patterns.size());
+  for (const auto& pattern : m_patterns) numbers.push_back(pattern ? pattern->find_last(text) : std::nullopt);
+  if (std::ranges::any_of(numbers, [](const auto& number) { return number.has_value(); })) read_place(text, line);
+  for (const auto& pattern : m_patterns)
+    if (pattern) drop_value(line, pattern->name);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i]) put_value(line, m_patterns[i]->name, numbers[i]->value, numbers[i]->of);
+}
+
+}  // namespace trainstep::result
