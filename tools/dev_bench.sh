@@ -1,15 +1,16 @@
 #!/bin/bash
-# ./dev bench [local|cluster|objectstore [OPTIONS]]: what the release file costs, side by side with what people use instead; default: all of it.
+# ./dev bench [local|cluster|scaling|objectstore [OPTIONS]]: what the release file costs, side by side with what people use instead, and how its samples
+# scale with their workers; default: all of it. Scaling draws docs/pictures/scaling.svg anew.
 # OPTIONS are those of tests/bench/objectstore_bench.py.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 what=${1:-}
 case $what in
-  "" | local | cluster) [[ $# -le 1 ]] ;;
+  "" | local | cluster | scaling) [[ $# -le 1 ]] ;;
   objectstore) ;;
   *) false ;;
-esac || die "usage: ./dev bench [local|cluster|objectstore [OPTIONS]]"
+esac || die "usage: ./dev bench [local|cluster|scaling|objectstore [OPTIONS]]"
 need "${build_packages[@]}" "${curl_packages[@]}" "${cluster_packages[@]}" git
 build release trainstep peak
 if [[ $what == "" || $what == local ]]; then
@@ -19,6 +20,12 @@ fi
 if [[ $what == "" || $what == cluster ]]; then
   venv clients e2e  # it uses the tests' way of running steps, which is pytest's
   build/venv/e2e/bin/python tests/bench/cluster_bench.py "$root/build/release/trainstep" "$root/build/venv/clients/bin/python"
+fi
+if [[ $what == "" || $what == scaling ]]; then
+  read -ra packages <<<"$(sample_packages pytorch)"
+  need "${python_packages[@]}" "${packages[@]}"
+  venv pytorch
+  $system_python -B tests/bench/scaling_bench.py "$root/build/release/trainstep" "$root/build/venv/pytorch/bin/python" docs/pictures/scaling.svg
 fi
 if [[ $what == "" || $what == objectstore ]]; then
   venv objectstore

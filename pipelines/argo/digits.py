@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "pipelines"), str(ROOT / "samples/data")]
 
 from make_digits import make_digits  # noqa: E402
-from steps import evaluate_model, split_digits  # noqa: E402
+from steps import convert_model, deploy_model, evaluate_model, split_digits  # noqa: E402
 
 PYTORCH = "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime"
 SPECIFICATION = ROOT / "samples/pytorch/train_specification.v1.yaml"
@@ -26,14 +26,15 @@ kind: Workflow
 metadata:
   generateName: digits-
   annotations:
-    workflows.argoproj.io/description: Loads data, prepares them, trains on several workers, evaluates.
+    workflows.argoproj.io/description: Loads data, prepares them, trains on one or several workers, evaluates, converts to ONNX, deploys.
 spec:
   entrypoint: digits
   serviceAccountName: trainstep
   arguments:
     parameters:
     - {name: epochs, value: "8"}
-    - {name: workers, value: "2"}
+    - {name: distribution_type, value: PyTorch}
+    - {name: number_of_workers, value: "2"}
     - {name: minimum_accuracy, value: "0.9"}
     - {name: bucket, value: "minio://mlpipeline", description: The bucket of Argo's artifacts as the training pods find it.}
     - {name: cluster_configuration_secret, value: training-bucket, description: The bucket over which the model comes back.}
@@ -56,7 +57,7 @@ spec:
           - name: train_parameters
             value: '{"train_dataset_dir": "train_dataset_dir", "model_dir": "model_dir", "epochs": {{workflow.parameters.epochs}}}'
           - name: distribution_specification
-            value: '{"distribution_type": "PyTorch", "number_of_workers": {{workflow.parameters.workers}}}'
+            value: '{"distribution_type": "{{workflow.parameters.distribution_type}}", "number_of_workers": {{workflow.parameters.number_of_workers}}}'
           - {name: cluster_configuration_secret, value: "{{workflow.parameters.cluster_configuration_secret}}"}
           - name: train_specification
             value: |
@@ -68,6 +69,14 @@ spec:
           artifacts:
           - {name: test, from: "{{tasks.preprocess.outputs.artifacts.test}}"}
           - {name: model, from: "{{tasks.train.outputs.artifacts.model_dir}}"}
+      - name: convert
+        depends: preprocess && train
+        template: convert
+        arguments:
+          artifacts:
+          - {name: test, from: "{{tasks.preprocess.outputs.artifacts.test}}"}
+          - {name: model, from: "{{tasks.train.outputs.artifacts.model_dir}}"}
+      - {name: deploy, depends: convert && evaluate, template: deploy}  # what is not good enough is not deployed
 
   - name: load
     outputs: {artifacts: [{name: data, path: /tmp/outputs/data}]}
@@ -110,6 +119,37 @@ spec:
       - /inputs/test
       - /inputs/model
       - "{{workflow.parameters.minimum_accuracy}}"
+
+  - name: convert
+    inputs: {artifacts: [{name: test, path: /inputs/test}, {name: model, path: /inputs/model}]}
+    outputs:
+      artifacts:
+      - name: onnx  # as files below an address, for KServe
+        path: /tmp/outputs/onnx
+        archive: {none: {}}
+        s3: {key: "digits/{{workflow.uid}}/onnx"}
+    container:
+      image: "@PYTORCH@"
+      command: [sh, -ec, 'python3 -m pip install --quiet onnx onnxruntime; exec python3 -c "$0" "$@"']
+      args:
+      - |
+@CONVERT@
+      - /inputs/test
+      - /inputs/model
+      - /tmp/outputs/onnx
+
+  - name: deploy
+    outputs:
+      parameters: [{name: outcome, valueFrom: {path: /tmp/outcome}}]
+      artifacts: [{name: manifest, path: /tmp/inferenceservice.json}]
+    container:
+      image: "python:3.11"
+      command: [python3, -c]
+      args:
+      - |
+@DEPLOY@
+      - "{{workflow.parameters.bucket}}/digits/{{workflow.uid}}/onnx"
+      - /tmp/inferenceservice.json
 """
 
 
@@ -124,6 +164,8 @@ def flow(cluster_scope: bool) -> str:
         "LOAD": (8, calling(make_digits, "make_digits(*sys.argv[1:])")),
         "PREPROCESS": (8, calling(split_digits, "split_digits(*sys.argv[1:])")),
         "EVALUATE": (8, calling(evaluate_model, 'print(evaluate_model(*sys.argv[1:])[0], file=open("/tmp/accuracy", "w"))')),
+        "CONVERT": (8, calling(convert_model, "convert_model(*sys.argv[1:])")),
+        "DEPLOY": (8, calling(deploy_model, 'print(deploy_model(*sys.argv[1:]), file=open("/tmp/outcome", "w"))')),
     }
     text = FLOW.replace("@CLUSTER_SCOPE@", ", clusterScope: true" if cluster_scope else "").replace("@PYTORCH@", PYTORCH)
     for name, (width, part) in parts.items():

@@ -11,6 +11,7 @@
 #include "cli/print.h"
 #include "cli/run_command.h"
 #include "cluster/checkup.h"
+#include "cluster/claim_nodes.h"
 #include "cluster/data.h"
 #include "cluster/kubeflow_store.h"
 #include "cluster/remote.h"
@@ -74,6 +75,21 @@ Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan
   });
 }
 
+// As a run does, before it makes the job.
+Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std::string& made_mode, Connection& connection) {
+  using Access = std::map<std::string, cluster::ClaimAccess>;
+  const auto say = [](const std::string& line) { show({cluster::Finding::Grade::doubtful, line}); };
+  std::optional<cluster::ClaimLook> look;
+  ASSIGN(const auto access, await<Access>(connection, [&](auto done) {
+           look.emplace(cluster::ClaimLook::Surroundings{connection.client, connection.name_space, made_mode, say}, cluster::mounted_claims(plan),
+                        std::move(done));
+         }));
+  ASSIGN(auto nodes, cluster::nodes_for(plan, facts, access));
+  if (const auto line = cluster::describe(nodes); !line.empty() && nodes.source != plan.nodes.source) show({cluster::Finding::Grade::good, line});
+  plan.nodes = std::move(nodes);
+  return {};
+}
+
 void show_role(const std::vector<cluster::Right>& missing, const std::string& name_space) {
   if (missing.empty()) return;
   static_cast<void>(
@@ -94,6 +110,7 @@ Result<int> check(const StepCommand& command) {
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
   Connection connection(std::move(place), Access::write);  // dry runs, and questions about rights
   ASSIGN(auto facts, facts_of(connection));
+  std::string access_mode;
   const cluster::DataSurroundings data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
   if (data.has_addresses) {
     ASSIGN(facts.stores,
@@ -108,6 +125,7 @@ Result<int> check(const StepCommand& command) {
     const bool completed = inputs.request.as_train_model_job && cluster::names_a_store(secret);
     ASSIGN(const auto store, cluster::job_store(secret, completed ? std::optional(cluster::usual_folder()) : std::nullopt));
     if (store) facts.folder = store->folder;
+    ASSIGN(access_mode, cluster::access_mode(secret));
   }
   for (const auto& notice : facts.notices) show({cluster::Finding::Grade::doubtful, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
@@ -116,6 +134,7 @@ Result<int> check(const StepCommand& command) {
     ASSIGN(facts.folder, kubeflow_store_for(plan, facts, connection));
   }
   TRY(cluster::route_data(plan, facts));
+  TRY(place_pods(plan, facts, access_mode, connection));
   for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Grade::doubtful, notice});
   std::optional<cluster::Checkup> checkup;
   ASSIGN(const auto diagnosis, await<cluster::Diagnosis>(connection, [&](auto done) {

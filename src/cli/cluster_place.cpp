@@ -20,7 +20,9 @@ cluster::OwnPod own_pod() {
   // The first two are by the downward API: KFP's and that of our own templates. A host name ends after 63 characters.
   for (const auto* variable : {"KFP_POD_NAME", "POD_NAME", "HOSTNAME"})
     if (pod.name.empty()) pod.name = environment(variable);
-  pod.node_id = environment("ARGO_NODE_ID");
+  // Argo's own, which old versions do not set; by the downward API in our own templates.
+  for (const auto* variable : {"ARGO_NODE_ID", "WORKFLOW_NODE_ID"})
+    if (pod.node_id.empty()) pod.node_id = environment(variable);
   return pod;
 }
 

@@ -198,6 +198,7 @@ Facts read_facts(const Json& pod, const std::filesystem::path& template_file) {
   facts.name_space = text(metadata, "namespace");
   facts.pod = text(metadata, "name");
   facts.pod_uid = text(metadata, "uid");
+  facts.node = text(at(&pod, "spec"), "nodeName");
   facts.node_name = text(annotations, "workflows.argoproj.io/node-name");
   facts.workflow = workflow_of(metadata);
   facts.pipeline_run = text(at(metadata, "labels"), "pipeline/runid");

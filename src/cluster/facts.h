@@ -42,6 +42,7 @@ struct Facts {
   std::string name_space;
   std::string pod;  // our own; empty: not in a pod, or it may not be read
   std::string pod_uid;
+  std::string node;       // it runs on; empty: not known
   std::string node_name;  // of the Workflow: "wf(0).root(0).train(1)"
   std::optional<Workflow> workflow;
   std::string pipeline_run;  // label pipeline/runid; empty outside KFP

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cluster/claim_nodes.h"
 #include "cluster/data.h"
 
 namespace trainstep::cluster {
@@ -46,6 +47,9 @@ std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings
     rights.push_back(
         {"", "secrets", "get", moves, access.secret, "the record of the training stays in the bucket, and large returned values are lost"});
   }
+  for (const auto& claim : mounted_claims(plan))
+    if (claim.name != plan.pvc_name)
+      rights.push_back({"", "persistentvolumeclaims", "get", false, claim.name, "where only one node can have it, pods on others wait for it"});
   if (plan.pvc_name.empty()) return rights;
   constexpr auto otherwise = "the claim must be there when the job starts";
   // Whether a claim may be got by its name, and made, which no name can be given for.

@@ -164,7 +164,31 @@ void Session::plan_and_run() {
   if (lacks_store(*plan)) return find_kubeflow_store();
   if (!m_options.existing)
     if (auto routed = route(*plan); !routed) return finish_early(result::from_error(routed.error()));
-  m_plan = std::make_unique<plan::Plan>(std::move(*plan));
+  look_at_claims(std::move(*plan));
+}
+
+// Where only one node can have a claim, the pods go there. A job that is only to be ended is found by its name.
+void Session::look_at_claims(plan::Plan plan) {
+  auto claims = mounted_claims(plan);
+  if (m_early || m_options.existing || claims.empty()) return follow_plan(std::move(plan));
+  const auto shared = std::make_shared<plan::Plan>(std::move(plan));
+  const auto done = [this, shared](const Result<std::map<std::string, ClaimAccess>>& access) {
+    if (m_over) return;
+    if (m_early) return follow_plan(std::move(*shared));  // which only ends what is there
+    if (!access) return finish_early(result::from_error(access.error()));
+    auto nodes = nodes_for(*shared, m_job_facts, *access);
+    if (!nodes) return finish_early(result::from_error(nodes.error()));
+    if (const auto line = describe(*nodes); !line.empty() && nodes->source != shared->nodes.source) say(line);
+    shared->nodes = std::move(*nodes);
+    follow_plan(std::move(*shared));
+  };
+  m_claim_look = std::make_unique<ClaimLook>(
+      ClaimLook::Surroundings{m_remote ? *m_remote : m_home, m_job_name_space, m_access_mode, [this](const auto& line) { say(line); }},
+      std::move(claims), done);
+}
+
+void Session::follow_plan(plan::Plan plan) {
+  m_plan = std::make_unique<plan::Plan>(std::move(plan));
   say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
   if (m_plan->data.has_agent()) make_data();
   if (m_data && !m_early)
@@ -527,6 +551,10 @@ void Session::stop_early(int signal, std::optional<OwnLife::Eviction> eviction, 
   if (const auto plan = m_options.make_plan(m_facts, m_job_name_space); plan && plan->fresh_run)
     return finish_early(
         {result::VerdictClass::cancelled, what.empty() ? "before there was a job" : what + " before there was a job", std::nullopt, false, signal});
+  if (m_claim_look)
+    m_loop.post([this, alive = m_alive] {
+      if (*alive) m_claim_look->leave();
+    });
   if (m_uploading)
     m_loop.post([this, alive = m_alive] {
       if (*alive && std::exchange(m_uploading, false)) wind_down();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cluster/backend.h"
+#include "cluster/claim_nodes.h"
 #include "cluster/facts.h"
 #include "cluster/job_search.h"
 #include "cluster/kubeflow_store.h"
@@ -118,6 +119,8 @@ class Session {
   [[nodiscard]] bool is_retried() const;
   [[nodiscard]] std::unique_ptr<StepData> data_of_job();
   void make_data();
+  void look_at_claims(plan::Plan plan);
+  void follow_plan(plan::Plan plan);
   void finish_early(result::Verdict verdict);
   void leave_data(const result::Verdict& verdict, bool whole);
   void say(const std::string& text);
@@ -137,6 +140,7 @@ class Session {
   std::optional<JobStore> m_job_store;
   std::unique_ptr<KubeflowStore> m_kubeflow_store;  // once it has been looked for
   std::string m_access_mode;                        // of claims
+  std::unique_ptr<ClaimLook> m_claim_look;          // null: no claim has to be looked at
   std::unique_ptr<const plan::Plan> m_plan;
   std::unique_ptr<JobSearch> m_search;  // of an earlier attempt's job, when there is none of our own
   std::unique_ptr<StepData> m_data;     // null: nothing of the job's data is the step's business

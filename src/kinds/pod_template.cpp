@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "kinds/affinity.h"
 #include "kinds/agent.h"
 #include "kinds/object.h"
 #include "kinds/option_source.h"
@@ -121,7 +122,8 @@ void add_scheduling(const plan::Plan& plan, const PodOptions& options, const Opt
     pod.append("/spec/tolerations", toleration, source.of_item(&PodOptions::tolerations, "tolerations", index));
     ++index;
   }
-  if (!options.affinity.is_null()) pod.set("/spec/affinity", options.affinity, source.of(&PodOptions::affinity, "affinity"));
+  if (auto affinity = affinity_of(plan, options.affinity); !affinity.is_null())
+    pod.set("/spec/affinity", std::move(affinity), options.affinity.is_null() ? plan.nodes.source : source.of(&PodOptions::affinity, "affinity"));
   const auto set = [&](const char* field, std::string PodOptions::* member, std::string_view key) {
     if (!(options.*member).empty()) pod.set(field, options.*member, source.of(member, key));
   };

@@ -147,6 +147,7 @@ Result<JobOptions> parse_options(const Json& json) {
   if (!options.checkpoint_dir.empty() && !options.checkpoint_dir.starts_with('/'))
     fields.fail(input_error(fmt::format("{}: \"{}\" is not an absolute path; write one such as /train/checkpoints", fields.path("checkpoint_dir"),
                                         options.checkpoint_dir.substr(0, 100))));
+  options.single_node = fields.boolean("single_node");
   options.agent_image = fields.text("agent_image").value_or("");
   options.patch = fields.any("patch").value_or(Json(nullptr));
   if (is_blank(options.patch)) options.patch = nullptr;

@@ -67,6 +67,7 @@ struct JobOptions {
   std::string cleanup = "default";      // default (DESIGN §5), always, on_success, never
   std::string reattach = "always";      // always, unfinished, never: which job of an earlier attempt is taken up
   std::string checkpoint_dir;           // in the pods; what the program saves there is kept for its next attempt; empty: nothing is kept
+  std::optional<bool> single_node;      // all pods on one node; unset: where a claim wants it; false: not even then
   std::string agent_image;              // an image that holds this program, for the init container of the pods; empty: the step's own
   std::string on_eviction = "default";  // default (DESIGN §5), keep, delete
   Json patch;                           // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest

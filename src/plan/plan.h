@@ -32,6 +32,13 @@ struct Resources {
   Sourced<int> gpus;  // 0: none
 };
 
+// On which of its nodes the cluster may run the pods, beside what job_options.affinity says.
+struct Nodes {
+  std::string node;       // all on this one; empty: on any
+  bool together = false;  // all on the same one
+  std::string source;     // "claim data (ReadWriteOnce)", "job_options.single_node"
+};
+
 struct EnvironmentVariable {
   std::string name;
   Json value;  // text, or the object forms of PodOptions::environment
@@ -59,6 +66,7 @@ struct Plan {
   bool claim_is_jobs = false;       // pvc_name is of this job alone, and goes with it
   bool as_train_model_job = false;  // Request::as_train_model_job
   Json node_selector = Json::object();
+  Nodes nodes;
   std::vector<EnvironmentVariable> environment;             // for every replica, in order: program, passed on, tensorboard, job_options.environment
   std::vector<std::pair<std::string, std::string>> labels;  // of job and pods
   DataPlan data;                                            // route_data() decides; without it pods get no files of the step

@@ -34,6 +34,19 @@ std::vector<std::string_view> columns_of(std::string_view text) {
   return columns;
 }
 
+// "| name | value |", trimmed at its end only: how far the name is set in says what it is.
+struct BoxRow {
+  std::string_view name, value;
+};
+std::optional<BoxRow> box_row(std::string_view text) {
+  text = trim(text);
+  if (text.size() < 3 || !text.starts_with('|') || !text.ends_with('|')) return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  const auto wall = text.find('|');
+  if (wall == std::string_view::npos || text.find('|', wall + 1) != std::string_view::npos) return std::nullopt;
+  return BoxRow{text.substr(0, wall), trim(text.substr(wall + 1))};
+}
+
 enum class First { none, epoch, step, classes };
 
 First first_column(std::string_view name) {
@@ -71,6 +84,7 @@ bool MetricTable::may_read(std::string_view line) const {
   const auto first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos) return false;
   const auto rest = line.substr(first);
+  if (m_in_box || rest.front() == '|') return true;
   if (!m_columns.empty() && (is_digit(rest.front()) || (m_of_classes && rest.starts_with("all ")))) return true;
   if (!has("eEIiC", rest.front())) return false;
   constexpr std::array<std::string_view, 6> headers{"epoch ", "Epoch ", "Iter ", "iter ", "E ", "Class "};
@@ -78,7 +92,22 @@ bool MetricTable::may_read(std::string_view line) const {
 }
 
 bool MetricTable::read(std::string_view text, MetricLine& line) {
-  return text.size() <= longest_row && may_read(text) && (read_row(text, line) || read_header(text));
+  return text.size() <= longest_row && may_read(text) && (read_box(text, line) || read_row(text, line) || read_header(text));
+}
+
+bool MetricTable::read_box(std::string_view text, MetricLine& line) {
+  const auto row = box_row(text);
+  const auto name = row ? trim(row->name) : std::string_view();
+  if (!row || name.empty()) {
+    m_in_box = false;
+    return false;
+  }
+  if (row->value.empty() && name.ends_with('/')) return m_in_box = true;
+  auto rest = row->value;
+  const auto number = take_number(rest);
+  if (!m_in_box || !row->name.starts_with("  ") || !number || !rest.empty() || !is_name(name) || !is_metric(name, false)) return false;
+  line.metrics.push_back({std::string(name), *number, false});
+  return true;
 }
 
 bool MetricTable::read_header(std::string_view text) {

@@ -17,6 +17,10 @@ struct MetricLine;
 // Ultralytics         Epoch    GPU_mem   box_loss   cls_loss  Instances       Size      and        Class     Images  Instances      Box(P          R
 // mAP50  mAP50-95)
 //
+// Stable-Baselines3, a box whose groups end in a slash:
+// | train/                  |               |
+// |    value_loss           | 89            |
+//
 // A header's first name is one of these, and at least one of the others is a metric's (metric_words.h). A row has as many words, the first of which
 // is a count, or "all" below Class; from it those are taken that are below a metric's name. Other lines may stand between.
 class MetricTable {
@@ -27,10 +31,12 @@ class MetricTable {
   [[nodiscard]] bool may_read(std::string_view line) const;
 
  private:
+  bool read_box(std::string_view text, MetricLine& line);
   bool read_header(std::string_view text);
   bool read_row(std::string_view text, MetricLine& line) const;
 
   std::vector<std::string> m_columns;  // empty: no header yet; "": not a metric's
+  bool m_in_box = false;               // below the name of a group
   bool m_of_steps = false;
   bool m_of_classes = false;
   std::optional<std::size_t> m_step_column{};

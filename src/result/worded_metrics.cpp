@@ -126,6 +126,12 @@ void Reader::read_word() {
   const auto start = m_at;
   while (m_at < m_text.size() && belongs_to_word(m_text[m_at])) ++m_at;
   const auto word = m_text.substr(start, m_at - start);
+  if (m_gap == Gap::bracket && names_step(m_phrase.last()) && word == "train" && m_text.substr(m_at, 1) == ")") {  // "Iter(train) [ 4/20]"
+    m_data = word;
+    m_gap = Gap::none;
+    ++m_at;
+    return;
+  }
   if (m_gap != Gap::none && m_gap != Gap::blank) end_phrase();
   m_gap = Gap::none;
   m_gap_from = m_at;

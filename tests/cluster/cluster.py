@@ -25,7 +25,7 @@ from sandbox import HERE, ClusterError, Sandbox
 
 ROOT = HERE.parents[1]
 
-NODES = {"kwok": fake_nodes, "real": real_node}
+NODES = {"kwok": fake_nodes, "real": real_node, "two-real": real_node}
 
 # The least that a step may do in its namespace.
 STEP_RULES = [
@@ -69,7 +69,7 @@ class Cluster:
     def start(self, nodes="kwok", mpi="v2beta1", without=(), lifeline=True):
         """Returns when everything is ready. `without` names operators to leave out. With a lifeline the cluster ends with this process, however that
         ends; without one, it stays until stop()."""
-        if nodes == "real" and os.getuid() != 0:
+        if nodes != "kwok" and os.getuid() != 0:
             raise ClusterError("a real node needs root: containers are made there")
         programs = built_programs()
         self.sandbox.open(lifeline)
@@ -239,7 +239,7 @@ class Cluster:
     def _nodes_ready(self) -> bool:
         nodes = self.api.get("/api/v1/nodes")["items"]
         ready = [c for node in nodes for c in node["status"].get("conditions", []) if c["type"] == "Ready" and c["status"] == "True"]
-        return len(nodes) > 0 and len(ready) == len(nodes)
+        return len(nodes) >= (2 if self.options["nodes"] == "two-real" else 1) and len(ready) == len(nodes)
 
 
 def built_programs() -> pathlib.Path:

@@ -3,6 +3,7 @@
 import json
 
 NODE_ADDRESS = "10.244.0.1"  # of the machine inside, towards pods; carried by lo, or by the pods' bridge on a real node
+SECOND_ADDRESS = "10.244.0.2"  # of a second real node
 POD_NETWORK = "10.244.0.0/24"
 SERVICE_NETWORK = "10.96.0.0/16"
 SERVICE_ADDRESS = "10.96.0.1"  # of the API server, for pods
@@ -22,7 +23,7 @@ AUDIT = {
 
 def certify(authority):
     """Certificates of the servers, and of all who log in by one."""
-    addresses = (f"IP:{ip}" for ip in ("127.0.0.1", NODE_ADDRESS, SERVICE_ADDRESS))
+    addresses = (f"IP:{ip}" for ip in ("127.0.0.1", NODE_ADDRESS, SECOND_ADDRESS, SERVICE_ADDRESS))
     authority.server("server", *addresses, *(f"DNS:{name}" for name in ("localhost", *KUBERNETES_NAMES)))
     authority.client("admin", "admin", "system:masters")
     authority.client("operators", "operators", "system:masters")

@@ -217,14 +217,27 @@ class DataStep:
         names = lambda resource: [item["metadata"]["name"] for item in self.cluster.kubectl("get", resource, "-n", self.space.name)["items"]]  # noqa: E731
         return names(RESOURCES[self.kind]) + [pod["metadata"]["name"] for pod in self.pods() if pod["spec"].get("schedulerName") != NOBODY]
 
-    def own_pod(self, claim, mount_path):
-        """Puts the step into a pod, an object that nobody runs, which has a claim mounted."""
+    def claim(self, name, folder, mode="ReadWriteMany"):
+        """This folder as a claim of the namespace."""
+        wanted = {"accessModes": [mode], "storageClassName": f"{self.space.name}-{name}"}
+        volume = {"capacity": {"storage": "1Gi"}, "hostPath": {"path": str(folder)}, "claimRef": {"namespace": self.space.name, "name": name}}
+        self.cluster.api.create("/api/v1/persistentvolumes", {"metadata": {"name": f"{self.space.name}-{name}"}, "spec": wanted | volume})
+        claims = f"/api/v1/namespaces/{self.space.name}/persistentvolumeclaims"
+        self.cluster.api.create(claims, {"metadata": {"name": name}, "spec": wanted | {"resources": {"requests": volume["capacity"]}}})
+
+    def own_pod(self, claim, mount_path, node=None):
+        """Puts the step into a pod which has a claim mounted: an object that nobody runs, or one that does nothing on a node."""
         (account := self.tmp / "account").mkdir()
         (account / "namespace").write_text(self.space.name)
         (account / "token").write_text(self.space.token)
         (account / "ca.crt").write_bytes((self.cluster.authority.folder / "ca.crt").read_bytes())
         main = {"name": "main", "image": AGENT_IMAGE, "volumeMounts": [{"name": "data", "mountPath": str(mount_path)}]}
-        spec = {"schedulerName": NOBODY, "containers": [main], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]}
+        place = {"schedulerName": NOBODY}
+        if node is not None:
+            place["nodeName"] = node
+            main |= {"image": self.cluster.IMAGE, "command": ["sleep", "600"]}
+            self.options["agent_image"] = AGENT_IMAGE  # the pod's own has none
+        spec = {**place, "containers": [main], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]}
         self.cluster.api.create(f"/api/v1/namespaces/{self.space.name}/pods", {"metadata": {"name": "step"}, "spec": spec})
         self.words = self.cluster.sandbox.enter("unshare", "--mount", "sh", "-c", IN_POD, str(account))
         port = str(self.cluster.sandbox.port)

@@ -1,24 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine itself as the one node of a test cluster: containerd, kubelet, kube-proxy, CoreDNS, with all they mount and all their networks inside the
-cluster's own world. Of the machine outside they use only cgroups, in a group of their own.
+"""The machine itself as the node of a test cluster: containerd, kubelet, kube-proxy, CoreDNS, with all they mount and all their networks inside the
+cluster's own world. Of the machine outside they use only cgroups, in a group of their own. Cluster.start(nodes="two-real") has a second containerd and
+kubelet beside them, on the same bridge.
 """
+import dataclasses
 import json
 import os
 import pathlib
 import subprocess
 
-from control_plane import NODE_ADDRESS, POD_NETWORK
+from control_plane import NODE_ADDRESS, POD_NETWORK, SECOND_ADDRESS
 from sandbox import HERE, ClusterError
 
-NODE = "real"
 SERVER = "kubelet"  # that makes nodes ready
-SOCKET = "/run/containerd/containerd.sock"
 BRIDGE = "pods0"
 NET = NODE_ADDRESS.rpartition(".")[0]
 
 
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """Its servers' names, files and ports differ by `suffix`, `port` and `address`."""
+
+    name: str
+    address: str
+    port: int  # of its kubelet
+    suffix: str = ""
+
+    @property
+    def state(self) -> str:
+        return f"/run/containerd{self.suffix}"
+
+    @property
+    def socket(self) -> str:
+        return f"{self.state}/containerd.sock"
+
+    @property
+    def ctr(self) -> tuple:
+        return ("ctr", f"--address={self.socket}", "--namespace=k8s.io")
+
+    @property
+    def pod_logs(self) -> str:
+        """Not shared: a kubelet removes those of pods that it does not know."""
+        return f"/var/log/pods{self.suffix}"
+
+
+FIRST = Node("real", NODE_ADDRESS, 10250)
+SECOND = Node("second", SECOND_ADDRESS, 11250, "-second")
+CTR = FIRST.ctr
+
+
+def nodes_of(cluster):
+    return [FIRST, SECOND] if cluster.options["nodes"] == "two-real" else [FIRST]
+
+
 def certify(authority):
-    authority.client("node", f"system:node:{NODE}", "system:nodes")
+    for node in (FIRST, SECOND):
+        authority.client(f"node{node.suffix}", f"system:node:{node.name}", "system:nodes")
     authority.client("proxy", "system:kube-proxy")
 
 
@@ -26,7 +63,8 @@ def connect(cluster):
     """The pods' bridge, which carries the API server's address, and containerd with the images; needs no API server yet."""
     images = _built_images()
     # Nothing of this is seen outside, and what mounts there are inside go to those who share them.
-    for path in ("/run", "/var/log", "/var/lib/cni", f"{cluster.folder}/containerd", f"{cluster.folder}/kubelet"):
+    own = [f"{cluster.folder}/{server}{node.suffix}" for node in nodes_of(cluster) for server in ("containerd", "kubelet")]
+    for path in ("/run", "/var/log", "/var/lib/cni", *own):
         cluster.sandbox.mount_memory(path)
     cluster.sandbox.run("mount", "--make-rshared", "/")
     # A kubelet sets these, which are the whole machine's: it shall set copies.
@@ -37,37 +75,33 @@ def connect(cluster):
         cluster.sandbox.run("mount", "--bind", str(copy), f"/proc/sys/{name}")
     for command in (
         f"ip link add {BRIDGE} type bridge",
-        f"ip address add {NODE_ADDRESS}/24 dev {BRIDGE}",
+        *(f"ip address add {node.address}/24 dev {BRIDGE}" for node in nodes_of(cluster)),
         f"ip link set {BRIDGE} up",
         "sysctl -qw net.ipv4.ip_forward=1",
     ):
         cluster.sandbox.run(*command.split())
     _write(cluster, "cni/pods.conflist", json.dumps(_cni(cluster)))
-    _write(cluster, "containerd.toml", _containerd(cluster))
-    cluster.launch("containerd", "--config", f"{cluster.folder}/containerd.toml", program="/usr/bin/containerd")
-    cluster.wait_for("containerd", 30, lambda: _is_ready(cluster))
+    for node in nodes_of(cluster):
+        name = f"containerd{node.suffix}"
+        _write(cluster, f"{name}.toml", _containerd(cluster, node))
+        cluster.launch(name, "--config", f"{cluster.folder}/{name}.toml", program="/usr/bin/containerd")
+        cluster.wait_for(name, 30, lambda node=node: _is_ready(cluster, node))
     for name in ("trainstep-tests-pause", "trainstep-tests", *(["trainstep-tests-kubectl"] if cluster.options["mpi"] == "v1" else [])):
         import_image(cluster, images / f"{name}.tar")
 
 
-def _is_ready(cluster):
-    cluster.sandbox.run(*CTR, "version")
+def _is_ready(cluster, node):
+    cluster.sandbox.run(*node.ctr, "version")
     return True
 
 
-CTR = ("ctr", f"--address={SOCKET}", "--namespace=k8s.io")
-
-
 def import_image(cluster, archive):
-    """Makes an image known to the node; pods name it as the archive does."""
-    cluster.sandbox.run(*CTR, "images", "import", str(archive))
+    """Makes an image known to the nodes; pods name it as the archive does."""
+    for node in nodes_of(cluster):
+        cluster.sandbox.run(*node.ctr, "images", "import", str(archive))
 
 
 def start(cluster):
-    group = cgroup(cluster.folder)
-    for controller in _controllers():
-        (controller / group).mkdir(exist_ok=True)
-    _write(cluster, "kubelet.json", json.dumps(_kubelet(cluster, group)))
     _write(cluster, "proxy.json", json.dumps(_proxy(cluster)))
     _write(cluster, "Corefile", _corefile(cluster))
     _write(cluster, "resolv.conf", "")
@@ -77,13 +111,24 @@ def start(cluster):
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:kube-proxy"}],
     }
     cluster.api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
-    cluster.launch(
-        "kubelet",
-        *(f"--config={cluster.folder}/kubelet.json", f"--kubeconfig={cluster.kubeconfig_for('node')}"),
-        *(f"--root-dir={cluster.folder}/kubelet", f"--hostname-override={NODE}", f"--node-ip={NODE_ADDRESS}"),
-    )
+    for node in nodes_of(cluster):
+        _start_kubelet(cluster, node)
     cluster.launch("kube-proxy", f"--config={cluster.folder}/proxy.json")
     cluster.launch("coredns", "-conf", f"{cluster.folder}/Corefile")
+
+
+def _start_kubelet(cluster, node):
+    group = f"{cgroup(cluster.folder)}{node.suffix and '/' + node.name}"
+    for controller in _controllers():
+        (controller / group).mkdir(exist_ok=True)
+    name = f"kubelet{node.suffix}"
+    _write(cluster, f"{name}.json", json.dumps(_kubelet(cluster, group, node)))
+    cluster.launch(
+        name,
+        *(f"--config={cluster.folder}/{name}.json", f"--kubeconfig={cluster.kubeconfig_for(f'node{node.suffix}')}"),
+        *(f"--root-dir={cluster.folder}/{name}", f"--hostname-override={node.name}", f"--node-ip={node.address}"),
+        program="kubelet",
+    )
 
 
 def cgroup(folder: pathlib.Path) -> str:
@@ -125,15 +170,15 @@ def _cni(cluster):
     return {"cniVersion": "0.4.0", "name": "pods", "plugins": [bridge]}
 
 
-def _containerd(cluster):
+def _containerd(cluster, node):
     return f"""
 version = 2
-root = "{cluster.folder}/containerd"
-state = "/run/containerd"
+root = "{cluster.folder}/containerd{node.suffix}"
+state = "{node.state}"
 disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper",
   "io.containerd.snapshotter.v1.aufs"]
 [grpc]
-  address = "{SOCKET}"
+  address = "{node.socket}"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{cluster.PAUSE_IMAGE}"
   stream_server_address = "127.0.0.1"
@@ -149,17 +194,20 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
 """
 
 
-def _kubelet(cluster, group):
+def _kubelet(cluster, group, node):
     key = cluster.authority.path
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "address": NODE_ADDRESS,
+        "address": node.address,
+        "port": node.port,
+        "healthzPort": 0,
+        "podLogsDir": node.pod_logs,
         "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}, "x509": {"clientCAFile": key("ca.crt")}},
         "authorization": {"mode": "Webhook"},
         "tlsCertFile": key("server.crt"),
         "tlsPrivateKeyFile": key("server.key"),
-        "containerRuntimeEndpoint": f"unix://{SOCKET}",
+        "containerRuntimeEndpoint": f"unix://{node.socket}",
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": f"/{group}",
         "failCgroupV1": False,
@@ -180,7 +228,7 @@ def _proxy(cluster):
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
         "clusterCIDR": POD_NETWORK,
-        "hostnameOverride": NODE,
+        "hostnameOverride": FIRST.name,
         "bindAddress": NODE_ADDRESS,
         "clientConnection": {"kubeconfig": str(cluster.kubeconfig_for("proxy"))},
         "conntrack": {"maxPerCore": 0},

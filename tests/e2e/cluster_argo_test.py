@@ -215,17 +215,77 @@ def test_workflow_that_the_sdk_1_8_compiles_trains_and_hands_on_its_model(cluste
     assert status["phase"] == "Succeeded", step_log(flow)
     artifacts = {a["name"]: a["s3"]["key"] for node in status["nodes"].values() for a in node.get("outputs", {}).get("artifacts", []) if "s3" in a}
     assert {"train-model_dir", "train-report", "mlpipeline-metrics", "mlpipeline-ui-metadata"} <= set(artifacts)
-    with tarfile.open(fileobj=io.BytesIO((store.files / artifacts["evaluate-verdict"]).read_bytes())) as tar:
-        verdict = tar.extractfile(tar.getnames()[0]).read().decode()
+    verdict = text_of(store, artifacts["evaluate-verdict"])
     assert verdict.startswith("3 epochs of some words, rank 0 of 2; my; "), verdict
     flow.delete()
     cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])
 
 
-def pipeline(file, cluster, python_of):
+def test_published_pipeline_runs_with_kubeflows_store_alone_on_one_worker_and_on_several(cluster, argo, store, python_of, tmp_path):
+    """Of tests/kfp/train_model_job_v1.py: no Secret, no claim is named; data and model go over the bucket that KFP's configuration leads to."""
+    bucket = store.files.parent / "mlpipeline"
+    bucket.mkdir()
+    for name in ("first", "second"):  # as a StorageClass has them made: each job has a claim of pvc_size, as the component of this name makes one
+        volume = {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteMany"], "hostPath": {"path": str(tmp_path / name), "type": "DirectoryOrCreate"}}
+        cluster.api.create("/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": volume})
+    words = [python_of("kfp1"), "-B", "-W", "ignore", ROOT / "tests/kfp/train_model_job_v1.py", tmp_path]
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    text = (tmp_path / "music.yaml").read_text(encoding="utf-8")
+    for image in ("quay.io/ibm/kubeflow-notebook-image-ppc64le:latest", "python:3.7"):
+        text = text.replace(image, cluster.IMAGE)
+    spec = {**yaml.safe_load(text)["spec"], "serviceAccountName": "trainstep"}
+    flows = {}
+    for kind, workers in (("MPI", "2"), ("Job", "1")):
+        values = {"distribution_type": kind, "number_of_workers": workers}
+        parameters = [{**p, "value": values.get(p["name"], p["value"])} for p in spec["arguments"]["parameters"]]
+        flows[workers] = argo.submit(NAMESPACE, {**spec, "arguments": {"parameters": parameters}})
+    for workers, flow in flows.items():
+        status = flow.until_over(300)
+        assert status["phase"] == "Succeeded", step_log(flow)
+        said = {p["name"]: p["value"] for node in status["nodes"].values() for p in node.get("outputs", {}).get("parameters", [])}
+        artifacts = {a["name"]: a["s3"]["key"] for node in status["nodes"].values() for a in node.get("outputs", {}).get("artifacts", []) if "s3" in a}
+        trained = f"{workers} workers, 3 epochs, batches of 16, logs in s3://mlpipeline/tensorboard/music: a piece of, music"
+        assert text_of(store, artifacts["evaluate-model-Output"]) == f"{trained}; seen again: music", said
+        assert text_of(store, artifacts["upload-model-Output"]) == "music: model.onnx"
+        flow.delete()
+    cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [] and cluster.kubectl("get", "pvc", "-n", NAMESPACE)["items"] == [])
+    assert list(bucket.rglob("jobs/*/*")) == []  # a job's part of the folder goes with its step
+
+
+def text_of(store, key):
+    """Of an artifact of one file."""
+    with tarfile.open(fileobj=io.BytesIO((store.files / key).read_bytes())) as tar:
+        return tar.extractfile(tar.getnames()[0]).read().decode()
+
+
+# As much of KServe as its API: nobody serves.
+KSERVE = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: inferenceservices.serving.kserve.io}
+spec:
+  group: serving.kserve.io
+  scope: Namespaced
+  names: {kind: InferenceService, listKind: InferenceServiceList, plural: inferenceservices, singular: inferenceservice}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+
+
+def allow_deployment(cluster):
+    """The rule of docs/pipelines.md, for the account of the steps."""
+    (rule,) = re.findall(r"^(- apiGroups: \[serving\.kserve\.io\]\n(?:  .*\n)+)", (ROOT / "docs/pipelines.md").read_text(encoding="utf-8"), re.MULTILINE)
+    role = cluster.kubectl("get", "role", "trainstep", "-n", NAMESPACE)
+    cluster.kubectl("patch", "role", "trainstep", "-n", NAMESPACE, "-p", json.dumps({"rules": role["rules"] + yaml.safe_load(rule)}), "--type=merge")
+
+
+def pipeline(file, cluster, python_of, **arguments):
     """The spec of a Workflow of pipelines/argo; its images are the test's, and what that lacks comes from this machine: the frameworks are large."""
     spec = yaml.safe_load((ROOT / "pipelines/argo" / file).read_text(encoding="utf-8"))["spec"]
-    options = samples.options(python_of, "uv")
+    options = samples.options(python_of, "pytorch")
     volumes, variables = options["volumes"], options["environment"]
     named = {f"machine-{i}": volume for i, volume in enumerate(volumes)}
     for template in spec["templates"]:
@@ -235,7 +295,7 @@ def pipeline(file, cluster, python_of):
             template["container"] |= {"image": cluster.IMAGE, "volumeMounts": mounts, "env": [{"name": n, "value": v} for n, v in variables.items()]}
     (train,) = [task for task in spec["templates"][0]["dag"]["tasks"] if task["name"] == "train"]
     train["arguments"]["parameters"] += [{"name": "base_image", "value": cluster.IMAGE}, {"name": "job_options", "value": json.dumps(options)}]
-    values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET}
+    values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET, **arguments}
     spec["arguments"]["parameters"] = [{**p, "value": values.get(p["name"], p["value"])} for p in spec["arguments"]["parameters"]]
     return spec
 
@@ -248,17 +308,49 @@ def test_commands_of_the_guide_make_workflows(cluster, argo):
         assert cluster.kubectl(*words, str(ROOT / file), "--dry-run=server")["kind"] == "Workflow"
 
 
-def test_pipelines_train_on_two_workers_and_evaluate_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):
+def of(status, name):
+    (node,) = [n for n in status["nodes"].values() if name in (n.get("templateName"), n.get("templateRef", {}).get("template"))]
+    return {p["name"]: p["value"] for p in node["outputs"]["parameters"]}
+
+
+def test_deployment_says_so_where_the_cluster_has_no_kserve(cluster, argo, python_of):
+    flow = argo.submit(NAMESPACE, {**pipeline("digits.yaml", cluster, python_of), "entrypoint": "deploy"})
+    status = flow.until_over()
+    assert status["phase"] == "Succeeded", step_log(flow)
+    assert of(status, "deploy")["outcome"] == "not deployed: this cluster has no KServe"
+    flow.delete()
+
+
+def test_deployment_that_the_account_may_not_make_fails_the_step(cluster, argo, python_of):
+    """The Role lacks the rule."""
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=KSERVE)
+    flow = argo.submit(NAMESPACE, {**pipeline("digits.yaml", cluster, python_of), "entrypoint": "deploy"})
+    assert flow.until_over()["phase"] == "Failed", step_log(flow)
+    assert "inferenceservices/digits?fieldManager=digits-pipeline: 403" in flow.log()
+    flow.delete()
+
+
+def test_pipelines_train_on_two_workers_and_on_one_and_deploy_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=KSERVE)
+    allow_deployment(cluster)
     template = yaml.safe_load((ROOT / "component/argo/cluster-workflow-template.yaml").read_text(encoding="utf-8"))
     cluster.kubectl("apply", "--server-side", "-f", "-", input=template)
-    flows = [argo.submit(NAMESPACE, pipeline(file, cluster, python_of)) for file in ("digits.yaml", "digits-cluster.yaml")]
+    one = {"distribution_type": "Job", "number_of_workers": "1"}
+    flows = [
+        argo.submit(NAMESPACE, pipeline(file, cluster, python_of, **spread)) for file, spread in (("digits.yaml", {}), ("digits-cluster.yaml", one))
+    ]
+    kinds = []
     for flow in flows:
         status = flow.until_over(300)
         assert status["phase"] == "Succeeded", step_log(flow)
-        nodes = {node["templateName"] if "templateName" in node else node["templateRef"]["template"]: node for node in status["nodes"].values()}
-        (accuracy,) = [p["value"] for p in nodes["evaluate"]["outputs"]["parameters"]]
-        assert 0.9 <= float(accuracy) <= 1
-        trained = {p["name"]: p["value"] for p in nodes["train"]["outputs"]["parameters"]}
+        assert 0.9 <= float(of(status, "evaluate")["accuracy"]) <= 1
+        trained = of(status, "train")
+        kinds += [job["kind"] for job in jobs(cluster) if job["metadata"]["name"] == trained["job_name"]]
+        assert of(status, "deploy")["outcome"].startswith("applied: ")
         assert "accuracy" in json.loads(trained["metrics"]) and trained["job_name"].startswith("digits-")
         flow.delete()
+    assert kinds == ["PyTorchJob", "Job"]
+    served = cluster.kubectl("get", "inferenceservices.serving.kserve.io", "digits", "-n", NAMESPACE)["spec"]["predictor"]["model"]
+    assert served["modelFormat"] == {"name": "onnx"} and served["storageUri"].startswith("s3://pipelines/digits/")
+    assert (store.files / served["storageUri"].removeprefix("s3://pipelines/") / "digits/1/model.onnx").stat().st_size > 1000
     cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])

@@ -106,6 +106,26 @@ def test_claim_that_is_not_there_needs_the_right_to_make_it(cluster, check):
         assert done.returncode == 0 and "persistentvolumeclaims" not in done.stdout, done.stdout + done.stderr
 
 
+def test_access_mode_of_a_claim_says_where_pods_go(cluster, check):
+    claims = {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get"]}
+    secrets = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+    with cluster.namespace([*STEP_RULES, *REVIEWS, claims, secrets]) as space:
+        for name, mode in ("datasets", "ReadWriteOnce"), ("single", "ReadWriteOncePod"):
+            claim = {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}}
+            cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": name}, "spec": claim})
+        mounted = lambda name: {"volumes": [{"mount_path": "/data", "claim": name}]}  # noqa: E731
+        done = check(space, job_options=mounted("datasets"))
+        assert done.returncode == 0 and "ok     claim datasets (ReadWriteOnce): all pods go to one node" in done.stdout, done.stdout + done.stderr
+        done = check(space, job_options=mounted("datasets") | {"single_node": False})
+        assert done.returncode == 0 and "datasets" not in done.stdout, done.stdout + done.stderr
+        done = check(space, job_options=mounted("single"))
+        assert done.returncode == 2 and "claim single is ReadWriteOncePod, and 3 pods mount it" in done.stderr, done.stdout + done.stderr
+        secret = {"minio-url": "store:9000", "minio-bucket": "bucket", "minio-accesskey": "a", "minio-secretkey": "s", "access-mode": "ReadWriteOnce"}
+        cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "training"}, "stringData": secret})
+        done = check(space, pvc_name="scratch", cluster_configuration_secret="training")
+        assert "ok     claim scratch (ReadWriteOnce): all pods go to one node" in done.stdout, done.stdout + done.stderr
+
+
 def restrict(cluster, space):
     cluster.kubectl("label", "namespace", space.name, "pod-security.kubernetes.io/enforce=restricted")
 

@@ -67,7 +67,7 @@ def test_data_on_a_claim_that_the_step_has_mounted_is_read_and_written_there(dat
     folder = training.tmp / "claimed"
     (folder / "sets").mkdir(parents=True)
     (folder / "sets/a.csv").write_bytes(b"1,2,3\n")
-    claim(cluster, training.space, folder)
+    training.claim("datasets", folder)
     training.own_pod("datasets", folder)
     values = training.values()
     arguments = {name.replace("_", "-"): value for name, value in values.items()}
@@ -76,15 +76,6 @@ def test_data_on_a_claim_that_the_step_has_mounted_is_read_and_written_there(dat
     assert delivered(folder / "models/1", {"a.csv": b"1,2,3\n"}), training.output
     assert json.loads((training.tmp / "results").read_text())["digest"]["sha256"] == hashlib.sha256(b"1,2,3\n").hexdigest()
     assert training.left() == [], training.output
-
-
-def claim(cluster, space, folder):
-    """The claim "datasets" of a namespace: this folder."""
-    size = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"], "storageClassName": space.name}
-    volume = {"hostPath": {"path": str(folder)}, "claimRef": {"namespace": space.name, "name": "datasets"}}
-    cluster.api.create("/api/v1/persistentvolumes", {"metadata": {"name": space.name}, "spec": size | volume})
-    wanted = {"accessModes": ["ReadWriteMany"], "storageClassName": space.name, "resources": {"requests": size["capacity"]}}
-    cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": "datasets"}, "spec": wanted})
 
 
 def test_input_that_does_not_exist_ends_the_step_before_the_program_has_begun(data_step):

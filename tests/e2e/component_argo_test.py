@@ -62,10 +62,10 @@ def test_the_step_may_do_little_in_its_pod(holder):
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
 
 
-def test_the_step_knows_its_pod_by_the_downward_api(holder):
-    """By its host name it would not: that ends after 63 characters."""
-    (pod,) = [variable for variable in holder["spec"]["templates"][0]["container"]["env"] if variable["name"] == "POD_NAME"]
-    assert pod["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+def test_the_step_knows_its_pod_and_its_node_by_the_downward_api(holder):
+    """By its host name it would not know its pod: that ends after 63 characters. The node's id tells it from others that begin alike."""
+    env = {variable["name"]: variable["valueFrom"]["fieldRef"]["fieldPath"] for variable in holder["spec"]["templates"][0]["container"]["env"]}
+    assert env == {"POD_NAME": "metadata.name", "WORKFLOW_NODE_ID": "metadata.annotations['workflows.argoproj.io/node-id']"}
 
 
 def test_template_trains_and_gives_its_outputs(holder, argo):

@@ -100,6 +100,7 @@ def test_messages_that_the_pages_explain_are_the_programs():
     assert explained >= 15
 
 
-def test_picture_of_the_guide_is_one_file_for_light_and_dark():
-    picture = (DOCS / "pictures/step.svg").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("pictures/*.svg")))
+def test_picture_of_the_guide_is_one_file_for_light_and_dark(name):
+    picture = (DOCS / "pictures" / name).read_text(encoding="utf-8")
     assert "prefers-color-scheme: dark" in picture and "http" not in picture.replace("http://www.w3.org/2000/svg", "")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipelines of pipelines/, run as the backends of both SDKs do (tests/kfp): each trains on two workers and evaluates the model that they made.
+"""The pipelines of pipelines/, run as the backends of both SDKs do (tests/kfp): each trains on one and on two workers, evaluates the model that they made,
+converts it to ONNX, and tells what is to be deployed.
 
 Their steps run with the PyTorch sample's packages, and pip finds nothing to install.
 """
@@ -15,8 +16,9 @@ import yaml
 from conftest import ROOT
 from surroundings import clean_environment
 
-sys.path.insert(0, str(ROOT / "tests/kfp"))
+sys.path[:0] = [str(ROOT / "tests/kfp"), str(ROOT / "tests/s3")]
 
+import server  # noqa: E402
 import v1  # noqa: E402
 import v2  # noqa: E402
 
@@ -53,6 +55,34 @@ def run(backend):
     return backend.run(IR, {"epochs": 6})
 
 
+# The share of the images that a converted model reads, without any of the pipeline's functions.
+READING = """
+import glob, sys
+import numpy
+import onnxruntime
+(data,) = glob.glob(f"{sys.argv[1]}/**/digits.npz", recursive=True)
+digits = numpy.load(data)
+session = onnxruntime.InferenceSession(f"{sys.argv[2]}/digits/1/model.onnx", providers=["CPUExecutionProvider"])
+(scores,) = session.run(None, {"images": (digits["images"] / 16).astype("float32")})
+print((scores.argmax(1) == digits["labels"]).mean())
+"""
+
+
+@pytest.fixture(scope="module")
+def share_read(python_of):
+    def read(data, model):
+        return float(subprocess.run([python_of("pytorch"), "-c", READING, data, model], check=True, capture_output=True, text=True).stdout)
+
+    return read
+
+
+def service(address):
+    predictor = {"model": {"modelFormat": {"name": "onnx"}, "storageUri": address}}
+    return {
+        "apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": {"name": "digits"}, "spec": {"predictor": predictor}
+    }  # fmt: skip
+
+
 def test_pipeline_of_the_sdk_2_evaluates_the_model_that_two_workers_trained(run):
     assert "rank 1 of 2 trains on 568 images" in run.tasks["train"].log and "epoch=6/6" in run.tasks["train"].log
     assert run.tasks["train"].artifacts["model_dir"]["metadata"]["distribution_type"] == "PyTorch"
@@ -65,6 +95,51 @@ def test_pipeline_of_the_sdk_2_evaluates_the_model_that_two_workers_trained(run)
     assert evaluated["uri"] == run.tasks["train"].artifacts["model_dir"]["uri"]
 
 
+def test_model_in_onnx_of_the_sdk_2_reads_as_many_images_as_the_evaluation_found(run, share_read):
+    converted = run.tasks["convert"]
+    place = {name: entry["artifacts"][0]["customPath"] for name, entry in converted.executor_input["inputs"]["artifacts"].items()}
+    onnx = converted.artifacts["onnx"]
+    assert onnx["metadata"]["format"] == "ONNX" and "differ by" in converted.log
+    assert share_read(place["test_data"], onnx["customPath"]) == pytest.approx(run.tasks["evaluate"].parameters["Output"])
+
+
+def test_pipeline_of_the_sdk_2_says_what_is_to_be_deployed_where_there_is_no_cluster(run):
+    deployed = run.tasks["deploy"]
+    assert deployed.parameters["Output"] == "not deployed: there is no cluster here"
+    address = run.tasks["convert"].artifacts["onnx"]["uri"]
+    assert address.startswith("minio://")
+    manifest = pathlib.Path(deployed.artifacts["manifest"]["customPath"])
+    assert json.loads(manifest.read_text()) == service(address.replace("minio://", "s3://"))
+
+
+def test_pipeline_of_the_sdk_2_trains_on_one_worker_as_a_job(images, environment, tmp_path):
+    backend = v2.Backend(tmp_path, "2.17.1", images, {**environment, "KFP_MINIO": str(tmp_path / "minio")})
+    run = backend.run(IR, {"epochs": 6, "distribution_type": "Job", "number_of_workers": 1})
+    assert "rank 0 of 1 trains on 1137 images" in run.tasks["train"].log
+    assert run.tasks["train"].artifacts["model_dir"]["metadata"]["distribution_type"] == "Job"
+    assert 0.9 <= run.tasks["evaluate"].parameters["Output"] <= 1 and "deploy" in run.tasks
+
+
+def test_model_that_answers_otherwise_once_converted_fails_the_step(run, environment, python_of, tmp_path):
+    """A converter that spoils the weights."""
+    inputs = {name: entry["artifacts"][0]["customPath"] for name, entry in run.tasks["convert"].executor_input["inputs"]["artifacts"].items()}
+    spoiling = """
+import sys, torch, steps
+export = torch.onnx.export
+def spoiled(model, *arguments, **options):
+    with torch.no_grad():
+        model[2].bias[3] += 0.01
+    export(model, *arguments, **options)
+    with torch.no_grad():
+        model[2].bias[3] -= 0.01
+torch.onnx.export = spoiled
+steps.convert_model(*sys.argv[1:])
+"""
+    words = [python_of("pytorch"), "-B", "-c", spoiling, inputs["test_data"], inputs["model"], tmp_path / "onnx"]
+    done = subprocess.run(words, env={**environment, "PYTHONPATH": PIPELINES}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "the converted model answers otherwise than the model" in done.stderr, done.stdout + done.stderr
+
+
 def test_model_below_the_minimum_fails_the_pipeline(run, backend):
     evaluate = IR["root"]["dag"]["tasks"]["evaluate"]
     with pytest.raises(v2.StepFailed) as failed:
@@ -72,29 +147,78 @@ def test_model_below_the_minimum_fails_the_pipeline(run, backend):
     assert "less than the 150.0% that it must" in failed.value.log
 
 
-def test_pipeline_of_the_sdk_1_8_evaluates_the_model_that_two_workers_trained(images, environment, tmp_path):
-    # A workflow's parameters are texts.
-    tasks = v1.Argo(tmp_path, images, environment).run(WORKFLOW, {"epochs": "6", "workers": "2"})
-    assert "rank 1 of 2 trains on 568 images" in tasks["train"].log and "epoch=6/6" in tasks["train"].log
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    with server.S3Server(tmp_path_factory.mktemp("s3")) as started:
+        started.make_bucket("mlpipeline")
+        yield started
+
+
+SEVERAL = {"distribution_type": "PyTorch", "number_of_workers": "2"}  # a workflow's parameters are texts
+ONE = {"distribution_type": "Job", "number_of_workers": "1"}
+
+
+@pytest.mark.parametrize("spread, seen", [(SEVERAL, "rank 1 of 2 trains on 568 images"), (ONE, "rank 0 of 1 trains on 1137 images")], ids=["two", "one"])
+def test_pipeline_of_the_sdk_1_8_trains_evaluates_converts_uploads_and_says_what_is_to_be_deployed(
+    images, environment, store, share_read, tmp_path, spread, seen
+):
+    keys = {"AWS_ACCESS_KEY_ID": store.root.access_key, "AWS_SECRET_ACCESS_KEY": store.root.secret_key}
+    arguments = {"epochs": "6", **spread, "models": "s3://mlpipeline/some/models", "s3_endpoint": store.url}
+    tasks = v1.Argo(tmp_path, images, {**environment, **keys}).run(WORKFLOW, arguments)
+    assert seen in tasks["train"].log and "epoch=6/6" in tasks["train"].log
     (evaluated,) = (tmp_path / "evaluate/inputs").glob("model/data/model.pt")
     assert evaluated.read_bytes() == (tasks["train"].artifacts["train-model_dir"] / "model.pt").read_bytes()
     found = tasks["evaluate"].artifacts
-    assert 0.9 <= float(found["evaluate-Output"].read_text()) <= 1
+    accuracy = float(found["evaluate-Output"].read_text())
+    assert 0.9 <= accuracy <= 1
     shown = json.loads(found["mlpipeline-ui-metadata"].read_text())["outputs"]
     (matrix,) = shown
     counts = [int(line.split(",")[2]) for line in matrix["source"].splitlines()]
     assert matrix["type"] == "confusion_matrix" and len(counts) == 100 and sum(counts) == 300
 
+    onnx = tasks["convert"].artifacts["convert-onnx"]
+    assert share_read(tmp_path / "evaluate/inputs", onnx) == pytest.approx(accuracy)
+    address = f"s3://mlpipeline/some/models/{tasks['train'].parameters['train-job_name']}"
+    uploaded = store.file("mlpipeline", address.removeprefix("s3://mlpipeline/"))
+    assert (uploaded / "digits/1/model.onnx").read_bytes() == (onnx / "digits/1/model.onnx").read_bytes()
+    assert json.loads(tasks["deploy"].artifacts["deploy-manifest"].read_text()) == service(address)
+    assert "not deployed: there is no cluster here" in tasks["deploy"].log
 
-def test_training_is_the_one_task_that_the_cache_may_not_skip():
+
+def test_step_of_the_sdk_1_8_knows_its_pod_and_its_node_by_the_downward_api():
+    (train,) = [template for template in WORKFLOW["spec"]["templates"] if template["name"] == "train"]
+    told = {variable["name"]: variable["valueFrom"]["fieldRef"]["fieldPath"] for variable in train["container"]["env"]}
+    assert told == {"POD_NAME": "metadata.name", "WORKFLOW_NODE_ID": "metadata.annotations['workflows.argoproj.io/node-id']"}
+
+
+def test_upload_of_the_sdk_1_8_has_the_keys_of_kubeflows_store():
+    (upload,) = [template for template in WORKFLOW["spec"]["templates"] if template["name"] == "upload"]
+    keys = {variable["name"]: variable["valueFrom"]["secretKeyRef"] for variable in upload["container"]["env"]}
+    secret = "mlpipeline-minio-artifact"
+    assert keys == {"AWS_ACCESS_KEY_ID": {"name": secret, "key": "accesskey"}, "AWS_SECRET_ACCESS_KEY": {"name": secret, "key": "secretkey"}}
+
+
+def test_nothing_is_deployed_before_its_evaluation_has_succeeded():
+    assert "evaluate" in IR["root"]["dag"]["tasks"]["deploy"]["dependentTasks"]
+    (dag,) = [template["dag"]["tasks"] for template in WORKFLOW["spec"]["templates"] if "dag" in template]
+    needs = {task["name"]: task.get("dependencies", []) for task in dag}
+    assert "evaluate" in needs["upload"] and "upload" in needs["deploy"]
+    for file in "digits.yaml", "digits-cluster.yaml":
+        spec = yaml.safe_load((PIPELINES / "argo" / file).read_text(encoding="utf-8"))["spec"]
+        depends = {task["name"]: task.get("depends") for task in spec["templates"][0]["dag"]["tasks"]}
+        assert depends["deploy"] == "convert && evaluate"
+
+
+def test_training_and_deployment_are_what_the_cache_may_not_skip():
     cached = {name: task["cachingOptions"].get("enableCache", False) for name, task in IR["root"]["dag"]["tasks"].items()}
-    assert cached == {"load": True, "preprocess": True, "train": False, "evaluate": True}
+    assert cached == {"load": True, "preprocess": True, "train": False, "evaluate": True, "convert": True, "deploy": False}
     staleness = {
         template["name"]: template["metadata"].get("annotations", {}).get("pipelines.kubeflow.org/max_cache_staleness")
         for template in WORKFLOW["spec"]["templates"]
         if "container" in template
     }
-    assert staleness == {"load": None, "preprocess": None, "train": "P0D", "evaluate": None}
+    always = {"train", "deploy"}
+    assert staleness == {name: "P0D" if name in always else None for name in ("load", "preprocess", "train", "evaluate", "convert", "upload", "deploy")}
 
 
 @pytest.mark.parametrize("file, cluster_scope", [("digits.yaml", None), ("digits-cluster.yaml", True)])

@@ -149,8 +149,9 @@ def stat(pid):
 
 
 def guard_and_program(gang):
-    own = [pid for pid, words in gang.all().items() if words.startswith(f"{PROGRAM} run")]
-    return [(int(stat(pid)[1]), pid) for pid in own if int(stat(pid)[1]) in own]
+    """The first process and its child; a replica bears the program's words, too, until it is executed."""
+    parents = {pid: int(stat(pid)[1]) for pid, words in gang.all().items() if words.startswith(f"{PROGRAM} run")}
+    return [(parent, pid) for pid, parent in parents.items() if parent in parents and parents[parent] not in parents]
 
 
 def below_a_shell(words, **how):

@@ -15,7 +15,7 @@ using namespace trainstep::cli;
 namespace {
 
 cluster::OwnPod own_pod_with(const std::map<std::string, std::string>& variables) {
-  constexpr std::array names{"KFP_POD_NAME", "POD_NAME", "HOSTNAME", "ARGO_NODE_ID"};
+  constexpr std::array names{"KFP_POD_NAME", "POD_NAME", "HOSTNAME", "ARGO_NODE_ID", "WORKFLOW_NODE_ID"};
   std::map<std::string, std::string> before;
   for (const auto* name : names) {
     if (const auto* value = std::getenv(name)) before[name] = value;
@@ -37,4 +37,11 @@ TEST_CASE("a pod's name is what the downward API says, whole, before its host na
   CHECK(own_pod_with({{"HOSTNAME", host}}).name == host);
   CHECK(own_pod_with({{"HOSTNAME", host}, {"ARGO_NODE_ID", "wf-7"}}).node_id == "wf-7");
   CHECK(own_pod_with({}).name.empty());
+}
+
+TEST_CASE("a pod's node of its Workflow is what Argo says, and where it says nothing what the downward API does") {
+  CHECK(own_pod_with({{"WORKFLOW_NODE_ID", "wf-7"}}).node_id == "wf-7");
+  CHECK(own_pod_with({{"ARGO_NODE_ID", ""}, {"WORKFLOW_NODE_ID", "wf-7"}}).node_id == "wf-7");
+  CHECK(own_pod_with({{"ARGO_NODE_ID", "wf-8"}, {"WORKFLOW_NODE_ID", "wf-7"}}).node_id == "wf-8");
+  CHECK(own_pod_with({{"WORKFLOW_NODE_ID", ""}}).node_id.empty());
 }

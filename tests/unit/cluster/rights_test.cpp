@@ -76,7 +76,8 @@ TEST_CASE("a right to one object is reviewed and given by its name, apart from t
 namespace {
 
 // "get secrets team-keys", with "!" in front where it is needed
-std::vector<std::string> for_data(const plan::Plan& plan, const DataSurroundings& surroundings) {
+std::vector<std::string> for_data(plan::Plan plan, const DataSurroundings& surroundings) {
+  plan.kind = "Job";
   std::vector<std::string> texts;
   for (const auto& right : data_rights_of(plan, surroundings)) texts.push_back((right.needed ? "!" : "") + describe(right));
   return texts;
@@ -125,4 +126,13 @@ TEST_CASE("a claim that is there needs no right to make one; one that is not doe
   CHECK(rights(true, true) == Texts{"get persistentvolumeclaims scratch", "patch persistentvolumeclaims scratch"});
   CHECK(rights(false) == Texts{"!get persistentvolumeclaims scratch", "!create persistentvolumeclaims", "patch persistentvolumeclaims scratch"});
   CHECK(rights(std::nullopt) == Texts{"get persistentvolumeclaims scratch", "create persistentvolumeclaims", "patch persistentvolumeclaims scratch"});
+}
+
+TEST_CASE("claims that pods mount are read for their access modes, unless nothing would follow from those") {
+  plan::Plan plan;
+  plan.pvc_name = "scratch";
+  plan.options.all.volumes = Json::array({{{"mount_path", "/a"}, {"claim", "sets"}}});
+  CHECK(for_data(plan, {.claim_is_there = true}) == Texts{"get persistentvolumeclaims sets", "get persistentvolumeclaims scratch"});
+  plan.options.single_node = false;
+  CHECK(for_data(plan, {.claim_is_there = true}) == Texts{"get persistentvolumeclaims scratch"});
 }

@@ -145,6 +145,8 @@ struct Attempts : FakeStore {
   Reply of_api(const FakeTransport::Asked& asked) {
     const auto& path = asked.request.url.path;
     if (path.ends_with("/secrets/training")) return test::bucket_secret();
+    if (path.find("/persistentvolumeclaims/") != std::string::npos)
+      return Reply::text(R"({"metadata": {"name": "models"}, "spec": {"accessModes": ["ReadWriteMany"]}})");
     if (path == "/apis/batch/v1") return test::serves_jobs();
     if (path.find("/jobs/") != std::string::npos) return of_job(asked);
     if (asked.request.method == "POST") {

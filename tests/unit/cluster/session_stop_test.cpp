@@ -31,6 +31,7 @@ struct Starting {
   Reply trouble = Reply::silent();
   Duration until{0};
   std::string away = "/";  // what the trouble is with
+  std::string single;      // a claim
   SessionOptions options;
   Time began = loop.now();
   bool deleted = false;
@@ -55,6 +56,7 @@ struct Starting {
                  {"ownerReferences", Json::array({{{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}}})}}},
                {"status", {{"phase", "Running"}}}}));
     if (path.ends_with("/secrets/training")) return test::bucket_secret();
+    if (path.ends_with("/persistentvolumeclaims/single")) return Reply::text(single);
     if (path.find("/jobs/") != std::string::npos && asked.request.method == "DELETE") deleted = true;
     if (path.find("/jobs/") != std::string::npos)
       return Reply::text(to_text(Json{{"metadata",
@@ -77,7 +79,7 @@ struct Starting {
     options.name_space = "team";
     options.seed = 1;
     options.pod.name = "step-1";
-    options.make_plan = [](const Facts&, const std::string&) { return plan(); };
+    if (!options.make_plan) options.make_plan = [](const Facts&, const std::string&) { return plan(); };
     session = std::make_unique<Session>(loop, server, test::credentials(), std::move(options), std::vector<run::Listener*>{&told});
     session->begin([this](const Session::Done& done) {
       verdict = done.outcome.verdict;
@@ -134,6 +136,42 @@ TEST_CASE_METHOD(Starting, "a job is looked for in time also where a Secret is a
   until = 14s;
   begin();
   stop_at(6s, GENERATE(SIGTERM, SIGINT));
+  loop.run(25s);
+  CHECK(deleted);
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+}
+
+TEST_CASE_METHOD(Starting, "a job is looked for at once where a claim's access mode is awaited when the signal comes") {
+  options.make_plan = [](const Facts&, const std::string&) {
+    auto planned = plan();
+    planned->pvc_name = "data";
+    return planned;
+  };
+  away = "/persistentvolumeclaims/";
+  until = 1h;
+  begin();
+  stop_at(6s, GENERATE(SIGTERM, SIGINT));
+  loop.run(25s);
+  CHECK(deleted);
+  REQUIRE(ended);
+  CHECK(*ended - began < 10s);
+}
+
+TEST_CASE_METHOD(Starting, "a job is ended also where one of its claims would be refused by now") {
+  options.make_plan = [](const Facts&, const std::string&) {
+    auto planned = plan();
+    planned->distribution.indexed = true;
+    planned->distribution.workers = 2;
+    planned->pvc_name = "data";
+    planned->options.all.volumes = Json::array({{{"mount_path", "/a"}, {"claim", "single"}}});
+    return planned;
+  };
+  away = "/persistentvolumeclaims/data";
+  until = 1h;
+  single = R"({"metadata": {"name": "single"}, "spec": {"accessModes": ["ReadWriteOncePod"]}})";
+  begin();
+  stop_at(6s, SIGTERM);
   loop.run(25s);
   CHECK(deleted);
   REQUIRE(verdict);

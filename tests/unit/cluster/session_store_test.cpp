@@ -33,6 +33,7 @@ struct Step : FakeStore {
   std::optional<Json> created;             // the job
   std::map<std::string, Json> companions;  // by name
   std::string mount;                       // of a claim of the step's pod
+  Json disk;                               // the claim, as the API server has it; null: it may not be read
 
   Step() {
     REQUIRE(write_file_atomically(folder.path() / "data/a", "1"));
@@ -56,7 +57,7 @@ struct Step : FakeStore {
     configuration = std::move(values);
   }
   [[nodiscard]] Json own_pod() const {
-    Json spec = {{"containers", {{{"name", "main"}, {"image", "trainstep:1"}}}}};
+    Json spec = {{"nodeName", "node-1"}, {"containers", {{{"name", "main"}, {"image", "trainstep:1"}}}}};
     if (!mount.empty()) {
       spec["volumes"] = {{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", "disk"}}}}};
       spec["containers"][0]["volumeMounts"] = {{{"name", "v"}, {"mountPath", mount}}};
@@ -70,6 +71,8 @@ struct Step : FakeStore {
     if (url.path.ends_with("/secrets/training")) return test::secret("training", configuration);
     if (url.path.ends_with("/secrets/mlpipeline-minio-artifact"))
       return test::secret("mlpipeline-minio-artifact", {{"accesskey", "key"}, {"secretkey", "secret"}});
+    if (url.path.ends_with("/persistentvolumeclaims/disk"))
+      return disk.is_null() ? kube::test::refusal(403, "Forbidden", "no right") : Reply::text(to_text(disk));
     if (url.path == "/apis/batch/v1") return test::serves_jobs();
     if (method == "POST" && asked.query("dryRun").empty()) {
       auto object = test::made(asked.request.body, "u-" + std::to_string(companions.size()));
@@ -123,6 +126,35 @@ TEST_CASE_METHOD(Step, "nobody looks for a store who needs none") {
   run();
   REQUIRE(created);
   CHECK(told.count("Kubeflow") == 0);
+}
+
+TEST_CASE_METHOD(Step, "pods go to the node where the step has a claim that only one node can have") {
+  mount = folder.path();
+  disk = {{"metadata", {{"name", "disk"}}}, {"spec", {{"accessModes", {"ReadWriteOnce"}}}}};
+  run();
+  REQUIRE(created);
+  CHECK_THAT(to_text(*created), Contains(R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["node-1"]}]})"));
+  CHECK_THAT(told.text, Contains("claim disk (ReadWriteOnce): all pods go to node node-1, where this step has it"));
+}
+
+TEST_CASE_METHOD(Step, "a claim of many nodes binds no pod, and one that may not be read is told") {
+  mount = folder.path();
+  const bool readable = GENERATE(true, false);
+  if (readable) disk = {{"metadata", {{"name", "disk"}}}, {"spec", {{"accessModes", {"ReadWriteMany"}}}}};
+  run();
+  REQUIRE(created);
+  CHECK_THAT(to_text(*created), !Contains("affinity"));
+  CHECK(told.count("claim disk may not be read: where only one node can have it, pods on others wait") == (readable ? 0 : 1));
+}
+
+TEST_CASE_METHOD(Step, "a claim that only the step's own pod can have is refused before there is a job") {
+  mount = folder.path();
+  disk = {{"metadata", {{"name", "disk"}}}, {"spec", {{"accessModes", {"ReadWriteOncePod"}}}}};
+  run();
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::input);
+  CHECK_THAT(verdict->message, Contains("claim disk is ReadWriteOncePod, and this step's own pod has it"));
+  CHECK_FALSE(created);
 }
 
 TEST_CASE_METHOD(Step, "a call of Train model job has the store's variables in its containers, also where its data need no store") {

@@ -21,7 +21,7 @@ constexpr auto folder = "tests/unit/result/data/logs";
 constexpr std::string_view beside = "   -> ";
 
 struct Printed {
-  std::string line;    // in the file, with \t, \r, \e for what they stand for
+  std::string line;    // in the file, with \t, \r, \e, \b for what they stand for
   std::string said;    // "loss=0.3 epoch 1 of 5 step 100"; empty: nothing
   bool first = false;  // of a log
 };
@@ -53,11 +53,11 @@ std::vector<Printed> read_log(const std::filesystem::path& path) {
 std::string unescaped(const std::string& line) {
   std::string text;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    const auto kind = line[i] == '\\' && i + 1 < line.size() ? std::string_view("tre\\").find(line[i + 1]) : std::string_view::npos;
+    const auto kind = line[i] == '\\' && i + 1 < line.size() ? std::string_view("treb\\").find(line[i + 1]) : std::string_view::npos;
     if (kind == std::string_view::npos) {
       text += line[i];
     } else {
-      text += "\t\r\x1B\\"[kind];
+      text += "\t\r\x1B\b\\"[kind];
       ++i;
     }
   }

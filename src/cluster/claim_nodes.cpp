@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/claim_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/objects.h"
+#include "kinds/affinity.h"
+#include "kinds/kind.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr kube::Retry patience{Duration{300'000}, false};
+
+void add(std::vector<MountedClaim>& claims, const MountedClaim& claim) {
+  if (claim.name.empty()) return;
+  const auto same = std::ranges::find(claims, claim.name, &MountedClaim::name);
+  if (same == claims.end()) return claims.push_back(claim);
+  same->read_only = same->read_only && claim.read_only;
+  same->made = same->made || claim.made;
+}
+
+bool is_true(const Json* value) { return value != nullptr && *value == true; }
+
+// Of job_options.volumes: {"claim": NAME}, or Kubernetes' own {"volume": {"persistentVolumeClaim": …}}.
+void add_volumes(std::vector<MountedClaim>& claims, const Json& volumes) {
+  for (const auto& volume : volumes) {
+    const auto* own = at(at(&volume, "volume"), "persistentVolumeClaim");
+    const bool read_only = is_true(at(&volume, "read_only")) || is_true(at(own, "readOnly"));
+    add(claims, {text(&volume, "claim"), read_only});
+    add(claims, {text(own, "claimName"), read_only});
+  }
+}
+
+std::vector<MountedClaim> claims_of(const plan::Plan& plan, const std::string& type) {
+  std::vector<MountedClaim> claims;
+  for (const auto& mount : plan.data.claims) add(claims, {mount.claim, mount.read_only});
+  add(claims, {plan.pvc_name, false, true});
+  add_volumes(claims, plan::options_for(plan.options, type).volumes);
+  return claims;
+}
+
+// Terms of job_options.affinity already say beside whom some of the pods stand.
+bool are_placed(const plan::Plan& plan) {
+  return std::ranges::any_of(kinds::find(plan.kind).replicas(plan), [&](const kinds::Replicas& replicas) {
+    return kinds::stands_beside_others(plan::options_for(plan.options, replicas.type).affinity);
+  });
+}
+
+bool is_ours(const Facts& facts, const std::string& claim) {
+  return std::ranges::any_of(facts.mounts, [&](const plan::ClaimMount& mount) { return mount.claim == claim; });
+}
+
+}  // namespace
+
+std::vector<MountedClaim> mounted_claims(const plan::Plan& plan) {
+  std::vector<MountedClaim> all;
+  if (plan.options.single_node == false) return all;
+  for (const auto& replicas : kinds::find(plan.kind).replicas(plan))
+    for (const auto& claim : claims_of(plan, replicas.type)) {
+      add(all, claim);
+      std::ranges::find(all, claim.name, &MountedClaim::name)->pods += replicas.count;
+    }
+  return all;
+}
+
+ClaimAccess access_of_mode(const std::string& mode) {
+  if (mode == "ReadWriteOncePod") return ClaimAccess::one_pod;
+  return mode == "ReadWriteOnce" ? ClaimAccess::one_node : ClaimAccess::many_nodes;
+}
+
+ClaimAccess access_of(const Json& claim, bool read_only) {
+  const auto modes_at = [&](std::string_view part) {
+    const auto* modes = at(at(&claim, part), "accessModes");
+    return modes != nullptr && modes->is_array() ? *modes : Json::array();
+  };
+  auto modes = modes_at("status");
+  if (modes.empty()) modes = modes_at("spec");
+  const auto has = [&](const char* mode) { return std::ranges::find(modes, Json(mode)) != modes.end(); };
+  if (has("ReadWriteMany") || (read_only && has("ReadOnlyMany"))) return ClaimAccess::many_nodes;
+  for (const auto* mode : {"ReadWriteOnce", "ReadWriteOncePod"})
+    if (has(mode)) return access_of_mode(mode);
+  return ClaimAccess::many_nodes;
+}
+
+Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const std::map<std::string, ClaimAccess>& access) {
+  auto nodes = plan.nodes;
+  for (const auto& claim : mounted_claims(plan)) {
+    const auto known = access.find(claim.name);
+    if (known == access.end() || known->second == ClaimAccess::many_nodes) continue;
+    const bool ours = is_ours(facts, claim.name);
+    if (known->second == ClaimAccess::one_pod && (ours || claim.pods > 1))
+      return input_error(fmt::format("claim {} is ReadWriteOncePod, and {}; use a claim that is ReadWriteMany, or addresses in an object store",
+                                     claim.name, ours ? "this step's own pod has it" : fmt::format("{} pods mount it", claim.pods)));
+    if (known->second == ClaimAccess::one_pod) continue;
+    if (ours && !facts.node.empty())
+      nodes = {facts.node, true, fmt::format("claim {} (ReadWriteOnce)", claim.name)};
+    else if (!nodes.together && claim.pods > 1 && !are_placed(plan))
+      nodes = {"", true, fmt::format("claim {} (ReadWriteOnce)", claim.name)};
+  }
+  return nodes;
+}
+
+std::string describe(const plan::Nodes& nodes) {
+  if (nodes.node.empty() && !nodes.together) return {};
+  const auto where = nodes.node.empty() ? std::string("one node") : fmt::format("node {}, where this step has it", nodes.node);
+  return fmt::format("{}: all pods go to {}; job_options.single_node: false lifts that, where its storage serves several nodes", nodes.source, where);
+}
+
+ClaimLook::ClaimLook(Surroundings surroundings, std::vector<MountedClaim> claims, Done done)
+    : m_surroundings(std::move(surroundings)), m_claims(std::move(claims)), m_done(std::move(done)) {
+  look();
+}
+
+void ClaimLook::look() {
+  if (m_claims.empty()) return m_done(std::move(m_access));
+  m_call = m_surroundings.client.get({"v1", "persistentvolumeclaims", m_surroundings.name_space, m_claims.back().name, ""}, {}, patience,
+                                     [this](const kube::Answer& answer) { answered(answer); });
+}
+
+void ClaimLook::leave() {
+  if (m_call == 0) return;
+  m_surroundings.client.cancel(std::exchange(m_call, 0));
+  m_done(std::move(m_access));
+}
+
+void ClaimLook::answered(const kube::Answer& answer) {
+  m_call = 0;
+  const auto claim = std::move(m_claims.back());
+  m_claims.pop_back();
+  if (answer) {
+    m_access[claim.name] = access_of(*answer, claim.read_only);
+  } else if (answer.error().status == 404) {
+    if (claim.made) m_access[claim.name] = access_of_mode(m_surroundings.made_mode);
+  } else if (answer.error().status == 403) {
+    m_surroundings.say(
+        fmt::format("claim {} may not be read: where only one node can have it, pods on others wait ({})", claim.name, answer.error().error.message));
+  } else {
+    return m_done(answer.error().error);
+  }
+  look();
+}
+
+}  // namespace trainstep::cluster

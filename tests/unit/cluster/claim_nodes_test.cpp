@@ -1,0 +1,159 @@
+// On which nodes pods run whose claims not every node can have.
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/claim_nodes.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kinds/kind.h"
+#include "support/catch.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using Catch::Matchers::Contains;
+using enum ClaimAccess;
+
+namespace {
+
+plan::Plan plan_of(int workers, const Json& options = Json::object()) {
+  plan::Request request;
+  request.train_specification = R"({"image": "i", "command": ["train"]})";
+  request.distribution_specification = {{"distribution_type", workers > 1 ? "PyTorch" : "Job"}, {"number_of_workers", workers}};
+  request.job_options = options;
+  auto plan = plan::make_plan(request, kinds::names());
+  if (!plan) FAIL(plan.error().message);
+  return *plan;
+}
+
+// Options with which all pods mount these claims.
+Json mounted(const std::vector<std::string>& claims) {
+  Json options;
+  for (const auto& claim : claims) options["volumes"].push_back({{"mount_path", "/" + claim}, {"claim", claim}});
+  return options;
+}
+
+Json claim(const std::vector<std::string>& asked, const std::vector<std::string>& bound = {}) {
+  Json result = {{"spec", {{"accessModes", asked}}}};
+  if (!bound.empty()) result["status"]["accessModes"] = bound;
+  return result;
+}
+
+Facts facts(const std::string& claim) {
+  Facts facts;
+  facts.node = "node-1";
+  facts.mounts = {{claim, "/data", "", false}};
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("a claim's volume says how many nodes can have it, before there is one its request") {
+  CHECK(access_of(claim({"ReadWriteOnce"}), false) == one_node);
+  CHECK(access_of(claim({"ReadWriteMany"}), false) == many_nodes);
+  CHECK(access_of(claim({"ReadWriteOncePod"}), true) == one_pod);
+  CHECK(access_of(claim({"ReadWriteOnce"}, {"ReadWriteOnce", "ReadWriteMany"}), false) == many_nodes);
+  CHECK(access_of(claim({"ReadWriteMany"}, {"ReadWriteOnce"}), false) == one_node);
+  CHECK(access_of(claim({"ReadOnlyMany"}), false) == many_nodes);
+  CHECK(access_of(claim({"ReadWriteOnce", "ReadOnlyMany"}), false) == one_node);
+  CHECK(access_of(claim({"ReadWriteOnce", "ReadOnlyMany"}), true) == many_nodes);
+  for (const auto* odd :
+       {"null", "[]", "3", R"({"spec": 3})", R"({"spec": {"accessModes": "ReadWriteOnce"}})", R"({"status": {"accessModes": [null]}})"})
+    CHECK(access_of(Json::parse(odd), false) == many_nodes);
+}
+
+TEST_CASE("all claims of the pods are looked at, each once, and written to if one pod writes") {
+  auto plan = plan_of(2, Json::parse(R"({"volumes": [{"mount_path": "/a", "claim": "sets", "read_only": true},
+      {"mount_path": "/b", "volume": {"persistentVolumeClaim": {"claimName": "own", "readOnly": true}}}, {"mount_path": "/c", "empty_dir": {}}],
+      "replicas": {"Worker": {"volumes": [{"mount_path": "/d", "claim": "logs"}]}}})"));
+  plan.data.claims = {{"sets", "/x", "", false}, {"sets", "/y", "", true}};
+  plan.pvc_name = "mine";
+  std::string found;
+  for (const auto& each : mounted_claims(plan)) found += each.name + (each.read_only ? "(ro) " : " ");
+  CHECK(found == "sets mine own(ro) logs ");
+  plan.options.single_node = false;
+  CHECK(mounted_claims(plan).empty());
+}
+
+TEST_CASE("only the pods that mount a claim count for it") {
+  auto plan = plan_of(3, Json::parse(R"({"replicas": {"Master": {"volumes": [{"mount_path": "/a", "claim": "board"}]},
+      "Worker": {"volumes": [{"mount_path": "/a", "claim": "logs"}, {"mount_path": "/b", "claim": "logs"}]},
+      "PS": {"volumes": [{"mount_path": "/a", "claim": "none"}]}}})"));
+  plan.pvc_name = "mine";
+  std::string found;
+  for (const auto& each : mounted_claims(plan)) found += each.name + " " + std::to_string(each.pods) + (each.made ? " made, " : ", ");
+  CHECK(found == "mine 3 made, board 1, logs 2, ");
+  const auto alone = nodes_for(plan, {}, {{"board", GENERATE(one_node, one_pod)}});
+  REQUIRE(alone);
+  CHECK(describe(*alone).empty());
+}
+
+TEST_CASE("pods go to the node where the step has the claim, or all to one") {
+  const auto pods = plan_of(2, mounted({"data", "other"}));
+  const auto ours = nodes_for(pods, facts("data"), {{"data", one_node}, {"other", GENERATE(one_node, many_nodes)}});
+  REQUIRE(ours);
+  CHECK(ours->node == "node-1");
+  CHECK_THAT(describe(*ours), Contains("claim data (ReadWriteOnce): all pods go to node node-1, where this step has it"));
+  const auto other = nodes_for(pods, facts("data"), {{"other", one_node}});
+  REQUIRE(other);
+  CHECK(other->node.empty());
+  CHECK(other->together);
+  CHECK_THAT(describe(*other), Contains("claim other (ReadWriteOnce): all pods go to one node"));
+  auto unknown = facts("data");
+  unknown.node.clear();
+  const auto somewhere = nodes_for(pods, unknown, {{"data", one_node}});
+  REQUIRE(somewhere);
+  CHECK(somewhere->together);
+}
+
+TEST_CASE("pods that job_options.affinity puts beside others stay there, but for the node where the step has the claim") {
+  auto options = mounted({"data", "other"});
+  const auto affinity = Json::parse(R"({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}})");
+  if (GENERATE(true, false))
+    options["affinity"] = affinity;
+  else
+    options["replicas"]["Worker"]["affinity"] = affinity;
+  const auto pods = plan_of(2, options);
+  const auto other = nodes_for(pods, facts("data"), {{"other", one_node}});
+  REQUIRE(other);
+  CHECK(describe(*other).empty());
+  const auto ours = nodes_for(pods, facts("data"), {{"data", one_node}});
+  REQUIRE(ours);
+  CHECK(ours->node == "node-1");
+}
+
+TEST_CASE("one pod goes where it may, but for the step's own claim") {
+  const auto one = plan_of(1, mounted({"data", "other", "third"}));
+  const auto free = nodes_for(one, facts("data"), {{"other", one_node}, {"third", one_pod}});
+  REQUIRE(free);
+  CHECK(describe(*free).empty());
+  const auto bound = nodes_for(one, facts("data"), {{"data", one_node}, {"other", many_nodes}});
+  REQUIRE(bound);
+  CHECK(bound->node == "node-1");
+}
+
+TEST_CASE("a claim that one pod can have is refused where there are more") {
+  const auto refused = [](int workers, const char* claim) {
+    const auto nodes = nodes_for(plan_of(workers, mounted({"data", "other"})), facts("data"), {{claim, one_pod}});
+    REQUIRE_FALSE(nodes);
+    CHECK(nodes.error().kind == ErrorKind::input);
+    return nodes.error().message;
+  };
+  CHECK_THAT(refused(1, "data"), Contains("claim data is ReadWriteOncePod, and this step's own pod has it; use a claim that is ReadWriteMany"));
+  CHECK_THAT(refused(2, "other"), Contains("claim other is ReadWriteOncePod, and 2 pods mount it"));
+}
+
+TEST_CASE("a claim that is not there has the mode that it is made with, if it is made for the job") {
+  const bool made = GENERATE(true, false);
+  auto plan = made ? plan_of(2) : plan_of(2, mounted({"data"}));
+  if (made) plan.pvc_name = "data";
+  kube::test::Harness h;
+  h.server.serve([](const auto&) { return kube::test::refusal(404, "NotFound", "persistentvolumeclaims \"data\" not found"); });
+  std::optional<std::map<std::string, ClaimAccess>> found;
+  ClaimLook look({*h.client, "ns", "ReadWriteOnce", [](const std::string&) {}}, mounted_claims(plan), [&](const auto& access) { found = *access; });
+  h.loop.run(Duration{1'000});
+  REQUIRE(found);
+  CHECK(*found == (made ? std::map<std::string, ClaimAccess>{{"data", one_node}} : std::map<std::string, ClaimAccess>{}));
+}
