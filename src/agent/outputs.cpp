@@ -11,8 +11,10 @@
 #include "data/taking_back.h"
 #include "objectstore/local_tree.h"
 #include "process/held_files.h"
+#include "result/tensorboard_curves.h"
 #include "spec/named_place.h"
 #include "spec/returned.h"
+#include "tensorboard/event_files.h"
 
 namespace trainstep::agent {
 namespace {
@@ -208,6 +210,22 @@ Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task,
     }
   }
   return outputs;
+}
+
+std::vector<std::string> read_logs(const plan::Task& task, const Footprints& before, Time began, std::vector<result::ReportedOutput>& outputs) {
+  std::vector<std::string> told;
+  std::size_t curves = 0;
+  for (auto& output : outputs) {
+    const auto place = std::ranges::find(task.outputs, output.name, &plan::TaskOutput::name);
+    if (!output.artifact || !output.present || !output.uri.empty() || place == task.outputs.end()) continue;
+    auto logs = tensorboard::read_event_files(place->path, tensorboard::written_since(before.at(output.name), began));
+    output.curves = std::move(logs.curves);
+    curves += output.curves.size();
+    for (const auto& line : logs.told) told.push_back(fmt::format("{}: {}", output.name, line));
+  }
+  for (auto& output : outputs)
+    for (auto& curve : output.curves) result::thin_out(curve.points, result::most_reported_points / curves);
+  return told;
 }
 
 }  // namespace trainstep::agent

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "data/footprint.h"
 #include "data/pending_output.h"
 #include "objectstore/sync.h"
@@ -46,5 +47,9 @@ Result<void> check_trees(const plan::Task& task, const Trees& at_end);
 // An artifact is present when a regular file with content was written, or the program has named an address. Errors (input): a value that was not
 // written or does not fit its type, an executor output that is no JSON.
 Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const Footprints& before);
+
+// The curves of TensorBoard logs among those that are present, as this container's program has written them since `began`, when there was `before`.
+// → what people should know, a sentence each.
+std::vector<std::string> read_logs(const plan::Task& task, const Footprints& before, Time began, std::vector<result::ReportedOutput>& outputs);
 
 }  // namespace trainstep::agent

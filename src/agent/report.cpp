@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/printable.h"
@@ -44,9 +46,22 @@ result::PodReport clean(result::PodReport report) {
   return report;
 }
 
+// The containers of a pod share 12 KiB (kubelet, MaxPodTerminationMessageLogLength): a message that would have had its place there must not lose it
+// for curves.
+void shorten_curves(result::PodReport& report) {
+  constexpr std::size_t limit = 1024;
+  if (std::ranges::all_of(report.outputs, [](const auto& output) { return output.curves.empty(); }) || to_text(report).size() <= limit) return;
+  report.curves_thinned = true;
+  for (const std::size_t most : {30U, 10U, 3U, 1U, 0U}) {
+    thin_curves(report, most);
+    if (to_text(report).size() <= limit) return;
+  }
+}
+
 // Values that are too large for a message stand in the record, where there is one. The kubelet would cut it off, and what is cut off is no report.
 std::string message_of(result::PodReport report) {
   constexpr auto limit = result::longest_termination_message;
+  shorten_curves(report);
   auto text = to_text(report);
   if (text.size() <= limit) return text;
   report.shortened = true;

@@ -192,7 +192,7 @@ void ClusterBackend::look_at_pod(const Json& object) {
   m_pods[pod.uid] = *member;
   if (pod.over()) pod_over();
   if (pod.over() || pod.phase == "Running") m_begun = true, m_waits = false;
-  if (m_plan.data.has_agent()) look_for_report(pod);
+  if (m_plan.data.has_agent() || m_looks_on) look_for_report(pod);
   emit(follow::PodSeen{*member, std::move(pod)});
 }
 
@@ -244,7 +244,7 @@ void ClusterBackend::end_log(const follow::EndLog& order) {
 }
 
 Result<std::vector<run::OutputFound>> ClusterBackend::collect() {
-  if (m_report) return outputs_of(m_plan, *m_report);
+  if (m_report && !m_looks_on) return outputs_of(m_plan, *m_report);
   const auto& data = m_plan.data;
   if (!data.has_agent() || data.task.record.in_store() || !data.record_in_step.empty()) return std::vector<run::OutputFound>{};
   return Error{ErrorKind::unavailable, std::string(untold)};

@@ -89,6 +89,7 @@ Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const r
     found.present = told->present || !told->metadata.empty();
     found.earlier = !told->present;
     found.metadata = told->metadata;
+    found.curves = told->curves;
     if (const auto& path = bound.path; path) {
       found.step_path = path->name;
       found.path = path->uri.empty() ? path->path : path->uri;

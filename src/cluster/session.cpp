@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -222,7 +223,9 @@ void Session::find_kubeflow_store() {
       KubeflowStore::Surroundings{m_home, m_transport, m_options.name_space, [this](const auto& line) { say(line); }}, done);
 }
 
-void Session::make_data() {
+void Session::make_data() { m_data = data_of_job(); }
+
+std::unique_ptr<StepData> Session::data_of_job() {
   StepData::Surroundings surroundings{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
   surroundings.job_attempt = [this] { return m_backend ? m_backend->made_by() : attempt(); };
@@ -232,7 +235,7 @@ void Session::make_data() {
     surroundings.keys[m_job_facts.folder->store.secret] = *m_job_store->keys;
     surroundings.keys_at = {found.secret, found.access_key_key, found.secret_key_key};
   }
-  m_data = std::make_unique<StepData>(*m_plan, std::move(surroundings));
+  return std::make_unique<StepData>(*m_plan, std::move(surroundings));
 }
 
 std::vector<Companion> Session::companions() const {
@@ -276,6 +279,7 @@ void Session::run() {
 void Session::training_ended(run::Outcome outcome) {
   m_over = true;
   m_outcome = std::move(outcome);
+  if (m_backend->looks_on()) take_curves();
   if (m_backend->looks_on()) return hear_the_step(m_facts.workflow ? most_looks : 0);
   if (!m_data || m_outcome.verdict.verdict_class != result::VerdictClass::succeeded) return deliver();
   collect_data();
@@ -315,7 +319,7 @@ void Session::collect_data() {
     m_data->read(m_outcome.outputs, [this](std::map<std::string, std::string> contents) {
       m_fetched = true;
       m_contents = std::move(contents);
-      deliver();
+      fetch_curves();
     });
   };
   const auto look = [this, lost, read] {
@@ -350,6 +354,45 @@ void Session::collect_data() {
     m_outcome.outputs = std::move(*outputs);
     download();
   });
+}
+
+// What a pod's message had no room for. All that a step needs is here already: no fault of the store's, no limit and no signal changes its end.
+void Session::fetch_curves() {
+  constexpr Duration limit{30'000};
+  const auto* told = m_backend->report();
+  const auto& task = m_plan->data.task;
+  if (told == nullptr || !told->curves_thinned || told->shortened || !task.record.somewhere()) return deliver();
+  m_collecting = false;
+  m_curves = data_of_job();  // its own: it can be given up
+  m_curves->whole_report([this, alive = m_alive](Result<result::PodReport> report) {
+    m_loop.post([this, alive, report = std::move(report)]() mutable {
+      if (*alive && m_curves) curves_fetched(std::move(report));
+    });
+  });
+  m_loop.after(limit, [this, alive = m_alive] {
+    if (*alive && m_curves) curves_fetched(Error{ErrorKind::unavailable, "no answer for 30 s"});
+  });
+}
+
+void Session::curves_fetched(Result<result::PodReport> report) {
+  m_curves.reset();
+  if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "the record of another job lies there"};
+  if (!report) say(fmt::format("of the curves of TensorBoard logs only a part is known: {}", report.error().message));
+  for (auto& output : m_outcome.outputs) {
+    if (!report) break;
+    const auto whole = std::ranges::find(report->outputs, output.name, &result::ReportedOutput::name);
+    if (whole != report->outputs.end()) output.curves = std::move(whole->curves);
+  }
+  deliver();
+}
+
+// Whoever looks on has no outputs: what its log does not tell.
+void Session::take_curves() {
+  const auto* told = m_backend->report();
+  if (told == nullptr) return;
+  for (const auto& output : told->outputs)
+    for (const auto& curve : output.curves)
+      if (std::ranges::find(m_outcome.series, curve.name, &result::MetricSeries::name) == m_outcome.series.end()) m_outcome.series.push_back(curve);
 }
 
 void Session::deliver() {
@@ -409,6 +452,7 @@ void Session::request_stop(int signal) {
   if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
   if (hurried_on && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
   if (m_collecting) return stop_collecting(signal);
+  if (m_curves) return curves_fetched(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
   if (m_over) return;
   if (hurried_on && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
   if (m_early && !m_runner) return m_early_ends == 0 ? limit_early_stop() : void();  // it is on its way

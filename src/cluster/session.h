@@ -95,6 +95,9 @@ class Session {
   void leave_collected(int signal);
   void drop_collected(const std::string& what);
   void published(Result<void> result);
+  void fetch_curves();
+  void curves_fetched(Result<result::PodReport> report);
+  void take_curves();
   void deliver();
   [[nodiscard]] std::string attempt() const;
   void run();
@@ -114,6 +117,7 @@ class Session {
   void limit_cleanup();
   [[nodiscard]] Duration time_to_clean() const;
   [[nodiscard]] bool is_retried() const;
+  [[nodiscard]] std::unique_ptr<StepData> data_of_job();
   void make_data();
   void look_at_claims(plan::Plan plan);
   void follow_plan(plan::Plan plan);
@@ -141,7 +145,8 @@ class Session {
   std::unique_ptr<JobSearch> m_search;  // of an earlier attempt's job, when there is none of our own
   std::unique_ptr<StepData> m_data;     // null: nothing of the job's data is the step's business
   std::map<std::string, std::string> m_contents;
-  run::Outcome m_outcome;  // once the training has ended
+  std::unique_ptr<StepData> m_curves;  // while curves are fetched
+  run::Outcome m_outcome;              // once the training has ended
   std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;

@@ -179,6 +179,12 @@ bool Footprint::written() const {
   return any_new(now.files, m_files) || any_new(now.linked, m_linked);
 }
 
+bool Footprint::wrote(const std::string& name, const struct stat& found) const {
+  if (std::ranges::binary_search(m_files, number_of(identity(name, found)))) return false;
+  std::error_code ignored;
+  return !fs::is_symlink(m_path, ignored) || ChangedSince(m_taken)(m_path.string() + name, found);
+}
+
 bool Footprint::touched() const {
   const auto now = look(m_path, m_without, m_vanishes);
   return any_new(now.files, m_files) || any_new(now.rest, m_rest);

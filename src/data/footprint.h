@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
@@ -26,7 +28,9 @@ class Footprint {
   // Now at least one regular file that is not empty is there that was not there before, or not like this; or a link to one. Where the path itself is
   // a link, and of files that a link leads to, only what is not older than this: it may lead to anything.
   [[nodiscard]] bool written() const;
-  // The same, where an empty file is something, too.
+  // Whether a file below the path, "/train/log" as walk_tree() tells it, is one of those.
+  [[nodiscard]] bool wrote(const std::string& name, const struct stat& found) const;
+  // The same as written(), where an empty file is something, too.
   [[nodiscard]] bool touched() const;
   // Error (input): something is there that cannot be looked into, which was not so before: it is not known what was written.
   [[nodiscard]] Result<void> check_seen() const;

@@ -400,6 +400,7 @@ Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   if (outputs)
     for (const auto& output : *outputs)
       if (output.artifact) tell_undelivered(output);
+  for (const auto& line : m_outputs.told_of_logs()) emit(follow::Told{line, true});
   if (const auto kept = m_scratch.kept(); !kept.empty())
     emit(follow::Told{fmt::format("outputs lie in the run's temporary folder, which stays: {}", kept.string()), true});
   return outputs;

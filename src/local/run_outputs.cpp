@@ -9,6 +9,7 @@
 
 #include "data/output_links.h"
 #include "process/held_files.h"
+#include "tensorboard/event_files.h"
 
 namespace trainstep::local {
 namespace {
@@ -39,6 +40,7 @@ Result<void> RunOutputs::open(Place& place) {
 void RunOutputs::begin_attempt() {
   remove_stale_values(m_plan, m_place, m_before);
   m_before_attempt = look();
+  m_attempt_began = wall_clock();
   m_at_end.reset();
   m_left_running.clear();
   m_torn.clear();
@@ -102,12 +104,20 @@ Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
   return settle_links(output.path, what_vanishes());
 }
 
+void RunOutputs::read_logs(run::OutputFound& output, const std::string& folder) {
+  auto logs = tensorboard::read_event_files(folder, tensorboard::written_since(m_before_attempt.at(output.name), m_attempt_began));
+  output.curves = std::move(logs.curves);
+  for (const auto& line : logs.told) m_told_of_logs.push_back(fmt::format("{}: {}", output.name, line));
+}
+
 Result<std::vector<run::OutputFound>> RunOutputs::collect() {
   for (const auto& [name, pending] : m_pending) TRY(pending.check_kept());
   if (auto own = check_no_links(m_place); !own) return Error{ErrorKind::conflict, own.error().message};
   auto outputs = collect_outputs(m_plan, m_place, m_before_attempt);
   if (!outputs) return outputs;
   for (auto& output : *outputs) {
+    const bool written = output.artifact && output.present && !output.earlier;
+    if (written && output.path == m_place.placement.outputs.at(output.name)) read_logs(output, output.path);
     const auto pending = m_pending.find(output.name);
     if (pending == m_pending.end()) {
       TRY(settle_unbound(output));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "data/footprint.h"
 #include "local/collect.h"
 #include "local/pending_outputs.h"
@@ -48,6 +49,8 @@ class RunOutputs {
   // Once settled. Links to what goes with the run are copies then; where the program names a place there, it stays. Errors: those of
   // collect_outputs() and of settle_links().
   Result<std::vector<run::OutputFound>> collect();
+  // After it: what people should know of the logs among the outputs, a sentence each.
+  [[nodiscard]] const std::vector<std::string>& told_of_logs() const { return m_told_of_logs; }
   // Those that were collected, to their places; sentences about what was there. Errors: conflict (it has changed since), those of
   // PendingOutput::commit().
   Result<std::vector<std::string>> commit(const GoOn& go_on);
@@ -59,6 +62,7 @@ class RunOutputs {
   [[nodiscard]] bool vanishes(const std::filesystem::path& path) const;
   [[nodiscard]] Vanishes what_vanishes() const;  // for as long as this lives
   Result<void> settle_unbound(const run::OutputFound& output);
+  void read_logs(run::OutputFound& output, const std::string& folder);
 
   const plan::Plan& m_plan;
   Scratch& m_scratch;
@@ -68,9 +72,11 @@ class RunOutputs {
   std::map<std::string, Footprint> m_to_commit;  // of those: what this run has written, as it was found
   Footprints m_before;                           // of the run
   Footprints m_before_attempt;                   // the last one
-  std::optional<Footprints> m_at_end;            // as the primary's first process ended well
-  std::string m_left_running;                    // by the primary then, for people; empty: nothing
-  std::string m_torn;                            // why an output cannot be whole; empty: nothing speaks against it
+  Time m_attempt_began;
+  std::optional<Footprints> m_at_end;  // as the primary's first process ended well
+  std::vector<std::string> m_told_of_logs;
+  std::string m_left_running;  // by the primary then, for people; empty: nothing
+  std::string m_torn;          // why an output cannot be whole; empty: nothing speaks against it
 };
 
 }  // namespace trainstep::local

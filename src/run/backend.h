@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "data/json.h"
 #include "follow/event.h"
+#include "result/metrics.h"
 
 namespace trainstep::run {
 
@@ -18,15 +19,16 @@ namespace trainstep::run {
 struct OutputFound {
   std::string name;  // formal
   bool artifact = false;
-  std::string path;                // local path or uri of the artifact or of the value's file; empty: none
-  bool present = false;            // the artifact exists, or the value is known
-  bool earlier = false;            // what lies at `path` is from before: of an artifact that is present, only the metadata are this run's
-  std::optional<Json> value;       // value outputs, typed
-  Json metadata = Json::object();  // KFP v2 artifact metadata that the program set
-  std::string step_path{};         // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
-  std::string pending{};           // where it lies until Backend::commit(); empty: at `path`
-  bool metrics = false;            // it is declared to hold metrics, whatever its name
-  bool floating = false;           // it is declared as a Float; its value may be whole all the same
+  std::string path;                            // local path or uri of the artifact or of the value's file; empty: none
+  bool present = false;                        // the artifact exists, or the value is known
+  bool earlier = false;                        // what lies at `path` is from before: of an artifact that is present, only the metadata are this run's
+  std::optional<Json> value;                   // value outputs, typed
+  Json metadata = Json::object();              // KFP v2 artifact metadata that the program set
+  std::string step_path{};                     // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
+  std::string pending{};                       // where it lies until Backend::commit(); empty: at `path`
+  bool metrics = false;                        // it is declared to hold metrics, whatever its name
+  bool floating = false;                       // it is declared as a Float; its value may be whole all the same
+  std::vector<result::MetricSeries> curves{};  // of the TensorBoard logs among an artifact's files
 };
 
 class Backend {

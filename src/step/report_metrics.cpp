@@ -47,21 +47,22 @@ std::string card(const Story& story, const CurveGroup& group) {
                      draw(group));
 }
 
-bool has_curve(const Story& story, const std::string& name) {
-  return std::any_of(story.outcome.series.begin(), story.outcome.series.end(), [&](const auto& series) { return series.name == name; });
+bool has_curve(const std::vector<result::MetricSeries>& curves, const std::string& name) {
+  return std::ranges::find(curves, name, &result::MetricSeries::name) != curves.end();
 }
 
 }  // namespace
 
 std::string metrics_part(const Story& story) {
-  const auto groups = group_curves(story.outcome.series);
+  const auto curves = curves_of(story.outcome);
+  const auto groups = group_curves(curves);
   if (groups.empty() && story.metrics.empty()) return {};
   std::string cards;
   for (std::size_t i = 0; i < groups.size() && i < most_cards; ++i) cards += card(story, groups[i]);
   std::string rows;
   std::size_t count = 0;
   for (const auto& metric : story.metrics)
-    if ((groups.size() > most_cards || !has_curve(story, metric.name)) && ++count <= most_rows)
+    if ((groups.size() > most_cards || !has_curve(curves, metric.name)) && ++count <= most_rows)
       rows += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(metric.name), number_text(metric.value));
   std::string part = "<section>\n<h2>Metrics</h2>\n";
   if (!cards.empty()) part += "<div class=\"cards\">\n" + cards + "</div>\n";

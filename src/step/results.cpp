@@ -75,6 +75,26 @@ std::optional<std::string> metrics_text(const run::OutputFound& value) {
 
 bool names_metrics(std::string_view output) { return lower(output).ends_with("metrics"); }
 
+std::vector<result::MetricSeries> curves_of(const run::Outcome& outcome) {
+  auto curves = outcome.series;
+  const auto known = curves.size();
+  const auto find = [&curves](std::string_view name) { return std::ranges::find(curves, name, &result::MetricSeries::name); };
+  for (const auto& output : outcome.outputs)
+    for (const auto& curve : output.curves) {
+      const auto same = find(curve.name);
+      const bool in_log = same != curves.end() && static_cast<std::size_t>(same - curves.begin()) < known;
+      if (same == curves.end()) {
+        curves.push_back(curve);
+      } else if (in_log && same->points.size() < 2) {
+        *same = curve;
+      } else if (auto name = output.name + '/' + curve.name; !in_log && find(name) == curves.end()) {
+        curves.push_back(curve);
+        curves.back().name = std::move(name);
+      }
+    }
+  return curves;
+}
+
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file) {
   std::vector<result::Metric> metrics;
   for (const auto& output : outcome.outputs)
@@ -85,6 +105,9 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
   for (const auto& output : outcome.outputs)
     if (is_returned_metric(output)) put(metrics, {.name = output.name, .value = output.value->get<double>(), .percentage = false});
   for (const auto& metric : written) put(metrics, metric);
+  for (const auto& curve : curves_of(outcome))
+    if (!curve.points.empty() && std::ranges::find(metrics, curve.name, &result::Metric::name) == metrics.end())
+      metrics.push_back({.name = curve.name, .value = curve.points.back().value, .percentage = false});
   return metrics;
 }
 

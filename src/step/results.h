@@ -22,10 +22,14 @@ inline constexpr std::size_t longest_metrics_file = std::size_t{16} << 20U;
 // A name of an output that holds metrics: metrics, mlpipeline_metrics, eval-metrics, ….
 bool names_metrics(std::string_view output);
 
+// The curves of the log, and those of TensorBoard logs among the outputs whose names the log has not, or only with one value. Of one name in several
+// outputs all but the first bear their output's: "logs/loss".
+std::vector<result::MetricSeries> curves_of(const run::Outcome& outcome);
+
 // What the program wrote into its metrics outputs (KFP v2 metadata, then the file, in any shape that read_metrics() knows; other contents are left
-// alone), the last values of the log's curves, and the Floats that it returned by name; in this order, each name once. Where several have a
-// name, what was written into a metrics output counts before what was returned, and that before the log. An output's own name says that it holds
-// metrics, or that of the step's path that it was mapped to. NaN and infinity are kept.
+// alone), the last values of the log's curves, the Floats that it returned by name, and the last values of curves_of(); in this order, each name
+// once. Where several have a name, what was written into a metrics output counts before what was returned, that before the log, and that before
+// TensorBoard. An output's own name says that it holds metrics, or that of the step's path that it was mapped to. NaN and infinity are kept.
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file);
 
 // Of these files, those that cannot be read: why, a sentence each.

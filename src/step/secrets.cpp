@@ -87,10 +87,12 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
 }
 
 void redact(run::Outcome& outcome, const std::vector<std::string>& secrets) {
-  std::erase_if(outcome.series, [&](const result::MetricSeries& series) {
+  const auto tells_secret = [&](const result::MetricSeries& series) {
     const auto secret = [&](const result::MetricPoint& point) { return is_secret(point.value, secrets); };
     return sounds_secret(series) || redacted(series.name, secrets) != series.name || std::ranges::any_of(series.points, secret);
-  });
+  };
+  std::erase_if(outcome.series, tells_secret);
+  for (auto& output : outcome.outputs) std::erase_if(output.curves, tells_secret);
   redact(outcome.verdict, secrets);
 }
 

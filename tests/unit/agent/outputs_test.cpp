@@ -10,6 +10,7 @@
 #include "data/signature.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
+#include "support/tensorboard.h"
 #include "support/without_root.h"
 
 using namespace trainstep;
@@ -427,4 +428,46 @@ TEST_CASE("a folder that cannot be made is an error that names it") {
   const auto prepared = prepare_outputs(pod.task, {});
   REQUIRE_FALSE(prepared);
   CHECK_THAT(prepared.error().message, Contains(fs::path(model).parent_path().string()));
+}
+
+TEST_CASE("curves are read from the logs of artifacts that are there, as this container's program has written them") {
+  Pod pod;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  pod.output("empty", spec::Type::artifact);
+  const auto log = [](int step, double at) { return tb::record(tb::event(step, tb::simple("loss", static_cast<float>(step)), at)); };
+  const Time began(Duration(1'700'000'000'000));
+  pod.prepare();
+  Pod::write(model + "/logs/tfevents.1", log(1, 1.7e9));
+  pod.prepare();  // the container was killed
+  Pod::write(model + "/logs/tfevents.2", log(2, 1.7e9 - 3600) + log(3, 1.7e9) + std::string(20, 'x'));
+  auto outputs = read_outputs(pod.task, pod.before);
+  REQUIRE(outputs);
+  const auto told = read_logs(pod.task, pod.before, began, *outputs);
+  REQUIRE((*outputs)[0].curves.size() == 1);
+  CHECK((*outputs)[0].curves[0].name == "loss");
+  REQUIRE((*outputs)[0].curves[0].points.size() == 1);
+  CHECK((*outputs)[0].curves[0].points[0].x == 3);
+  CHECK((*outputs)[1].curves.empty());
+  REQUIRE(told.size() == 2);
+  CHECK_THAT(told[0], Contains("model: logs/tfevents.2: damaged"));
+  CHECK_THAT(told[1], Contains("model: 1 values of TensorBoard event files are older than the training"));
+}
+
+TEST_CASE("of many curves an agent tells some points, and each one's last") {
+  Pod pod;
+  const auto model = pod.output("model", spec::Type::artifact).path;
+  pod.prepare();
+  std::string log;
+  for (int step = 0; step < 150; ++step) {
+    std::string values;
+    for (int tag = 0; tag < 200; ++tag) values += tb::simple("t" + std::to_string(tag), 1);
+    log += tb::record(tb::event(step, values));
+  }
+  Pod::write(model + "/tfevents", log);
+  auto outputs = read_outputs(pod.task, pod.before);
+  REQUIRE(outputs);
+  CHECK(read_logs(pod.task, pod.before, {}, *outputs).empty());
+  REQUIRE((*outputs)[0].curves.size() == 200);
+  CHECK((*outputs)[0].curves[0].points.size() == 100);
+  CHECK((*outputs)[0].curves[0].points.back().x == 149);
 }

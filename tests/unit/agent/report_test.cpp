@@ -165,3 +165,33 @@ TEST_CASE("the program itself is installed so that every user of the pod may run
   }
   CHECK_FALSE(std::filesystem::exists(target.string() + ".part"));
 }
+
+TEST_CASE("curves are in a message as far as they take nobody's place, all else is") {
+  const Log log;
+  auto report = success();
+  report.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});
+  report.outputs.push_back({.name = "text", .artifact = false, .present = true, .value = std::string(600, 'x'), .uri = {}});
+  auto& curves = report.outputs.front().curves;
+  const auto add = [&](const std::string& name, int points) {
+    curves.push_back({name, result::MetricSeries::Axis::step, {}});
+    for (int step = 0; step < points; ++step) curves.back().points.push_back({step * 1.0, step * 1.0, {}});
+  };
+  add("loss", 2);
+  tell_kubelet(report, log.path);
+  CHECK_FALSE(log.report().curves_thinned);
+  CHECK(log.report().outputs[0].curves.front().points.size() == 2);
+
+  add("long", 1000);
+  tell_kubelet(report, log.path);
+  CHECK(log.text().size() <= 1024);
+  CHECK(log.report().curves_thinned);
+  CHECK(log.report().outputs[0].curves.back().points.back().x == 999);
+  CHECK(log.report().outputs[1].value->get<std::string>().size() == 600);
+
+  for (int i = 0; i < 100; ++i) add("c" + std::to_string(i), 1);
+  tell_kubelet(report, log.path);
+  CHECK(log.report().curves_thinned);
+  CHECK(log.report().outputs[0].curves.empty());
+  CHECK_FALSE(log.report().shortened);
+  CHECK(log.report().outputs[1].value->get<std::string>().size() == 600);
+}

@@ -46,6 +46,8 @@ struct Visit : run::Listener {
   Json job = job_object();
   std::vector<std::string> said, printed;
   std::optional<result::Verdict> verdict;
+  std::vector<result::MetricSeries> series;
+  std::size_t outputs = 0;
   std::unique_ptr<Attachment> attachment;
 
   Visit() {
@@ -74,7 +76,11 @@ struct Visit : run::Listener {
     const Submitted submitted{kinds::find("Job").resources.front(), job, true};
     attachment = std::make_unique<Attachment>(loop, server, std::move(credentials), Place{"ns", "here", 1}, *plan_of(submitted), submitted,
                                               std::vector<run::Listener*>{this});
-    attachment->begin([this](const Session::Done& done) { verdict = done.outcome.verdict; });
+    attachment->begin([this](const Session::Done& done) {
+      verdict = done.outcome.verdict;
+      series = done.outcome.series;
+      outputs = done.outcome.outputs.size();
+    });
   }
   void say(Time /*at*/, const std::string& text) override { said.push_back(text); }
   void output(Time /*at*/, const std::string& member, std::string_view lines) override { printed.push_back(member + ": " + std::string(lines)); }
@@ -194,6 +200,30 @@ TEST_CASE_METHOD(Visit, "with rights on jobs only, attach ends with the job's ow
   loop.run(10min);
   REQUIRE(verdict);
   CHECK(result::exit_code(*verdict) == code);
+  CHECK(written() == Words{});
+}
+
+TEST_CASE_METHOD(Visit, "curves of event files that a pod tells are shown where the log has none of the name") {
+  result::PodReport report;
+  report.primary = true;
+  report.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});
+  for (const auto* name : {"loss", "lr"}) report.outputs[0].curves.push_back({name, result::MetricSeries::Axis::step, {{1, 8, {}}, {2, 9, {}}}});
+  job = job_object("Complete");
+  job["metadata"]["annotations"]["trainstep.dev/outcome"] = "succeeded";
+  auto status = trainstep::test::succeeded();
+  status["containerStatuses"][0]["state"]["terminated"]["message"] = result::to_text(report);
+  pods = [status](const FakeTransport::Asked& request) {
+    return request.query("watch") == "true" ? Reply{.end = Reply::End::open} : list_of({pod_object(status)});
+  };
+  begin();
+  loop.run(10min);
+  REQUIRE(verdict);
+  REQUIRE(series.size() == 2);
+  CHECK(series[0].name == "loss");
+  CHECK(series[0].points.back().value == 1);  // of the log
+  CHECK(series[1].name == "lr");
+  CHECK(series[1].points.size() == 2);
+  CHECK(outputs == 0);
   CHECK(written() == Words{});
 }
 

@@ -41,6 +41,7 @@ struct Attempts : FakeStore {
   int made = 0;
   bool held = false;
   bool shortened = false;
+  bool thinned = false;  // of the curves that the pod tells
   bool pods_gone = false;
   bool on_claim = false;
   std::function<void()> after_training = [] {};
@@ -119,6 +120,8 @@ struct Attempts : FakeStore {
     auto& output = report.outputs.emplace_back();
     output.name = "model";
     output.artifact = output.present = true;
+    report.curves_thinned = thinned;
+    if (thinned) output.curves.push_back({"loss", result::MetricSeries::Axis::step, {{9, 0.5, {}}}});
     return report;
   }
   [[nodiscard]] Json pod() const {
@@ -691,4 +694,40 @@ TEST_CASE_METHOD(Attempts, "a job in another namespace than its step's pod is fo
   loop.run(20s);
   CHECK(made == 1);
   CHECK(runs == std::vector<std::string>{"w", "w"});
+}
+
+TEST_CASE_METHOD(Attempts, "whatever comes while long curves are fetched, a training that has succeeded has, with the curves that are known") {
+  const auto what = GENERATE("whole", "refused", "another job's", "no answer", "SIGTERM", "a limit");
+  CAPTURE(what);
+  const std::string word = what;
+  thinned = true;
+  options.facts->retry = Retry::none;
+  if (word == "a limit") job_options = {{"limits", {{"finishing", "10s"}}}};
+  fault = [this, word, otherwise = fault](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.request.method != "GET" || !asked.request.url.path.ends_with("/finished.json")) return otherwise(asked);
+    if (word == "refused") return refusal(403, "AccessDenied");
+    if (word != "whole" && word != "another job's") return Reply::silent();
+    auto record = report();
+    if (word != "whole") record.attempt = "another";
+    record.outputs[0].curves[0].points.insert(record.outputs[0].curves[0].points.begin(), {1, 2, {}});
+    objects[prefix + "/finished.json"] = to_text(record);
+    return std::nullopt;
+  };
+  begin();
+  loop.run(5s);
+  if (word == "SIGTERM") {
+    CHECK_FALSE(outcome);
+    session->request_stop(SIGTERM);
+  }
+  loop.run(word == "SIGTERM" ? 5s : 40s);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == well);
+  CHECK(model() == "of run 1");
+  REQUIRE(outcome->outputs.size() == 1);
+  REQUIRE(outcome->outputs[0].curves.size() == 1);
+  CHECK(outcome->outputs[0].curves[0].points.size() == (word == "whole" ? 2U : 1U));
+  CHECK(story.count("of the curves of TensorBoard logs only a part is known") == (word == "whole" ? 0U : 1U));
+  loop.run(5min);
+  CHECK(problem.empty());
+  CHECK(objects.empty());
 }

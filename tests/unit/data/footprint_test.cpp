@@ -224,3 +224,36 @@ TEST_CASE("a link at the path itself to what is older than the look, or to what 
   CHECK_FALSE(before.written());
   CHECK(before.touched());
 }
+
+TEST_CASE("which files were written is known of each") {
+  const TempDir folder;
+  const auto path = folder.path() / "output";
+  write(path / "logs/old", "1");
+  write(path / "logs/grown", "1");
+  const Footprint before(path);
+  write(path / "logs/grown", "12");
+  write(path / "logs/new", "1");
+  const auto wrote = [](const Footprint& footprint, const fs::path& root, const std::string& name) {
+    struct stat found{};
+    REQUIRE(::lstat((root.string() + name).c_str(), &found) == 0);
+    return footprint.wrote(name, found);
+  };
+  CHECK_FALSE(wrote(before, path, "/logs/old"));
+  CHECK(wrote(before, path, "/logs/grown"));
+  CHECK(wrote(before, path, "/logs/new"));
+}
+
+TEST_CASE("behind a link only what is not older was written") {
+  const TempDir folder;
+  const auto path = folder.path() / "output", elsewhere = folder.path() / "elsewhere";
+  write(elsewhere / "old", "1");
+  const Footprint old(elsewhere);  // waits until a change has another time
+  const Footprint before(path);
+  write(elsewhere / "new", "1");
+  fs::create_directory_symlink(elsewhere, path);
+  struct stat found{};
+  REQUIRE(::stat((path / "old").c_str(), &found) == 0);
+  CHECK_FALSE(before.wrote("/old", found));
+  REQUIRE(::stat((path / "new").c_str(), &found) == 0);
+  CHECK(before.wrote("/new", found));
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result/pod_report.h"
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -125,4 +126,60 @@ TEST_CASE("a report that the kubelet has cut off at 4 KiB is none, one that just
   CHECK(read_pod_report(whole.substr(0, longest_termination_message)));
   report.outputs[1].value = std::string(longest_termination_message - without + 1, 'x');
   CHECK_FALSE(read_pod_report(to_text(report).substr(0, longest_termination_message)));
+}
+
+namespace {
+
+PodReport with_curves() {
+  auto report = example();
+  auto& curves = report.outputs.front().curves;
+  curves.push_back({"loss", MetricSeries::Axis::step, {}});
+  for (int step = 0; step < 10; ++step) curves.front().points.push_back({step * 1.0, 0.1 * step, Time(std::chrono::seconds(step))});
+  curves.push_back({"nan", MetricSeries::Axis::step, {{1e17, std::nan(""), {}}}});
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("curves come through a report's text") {
+  auto report = with_curves();
+  report.curves_thinned = true;
+  const auto read = round_trip(report);
+  CHECK(read.curves_thinned);
+  CHECK(read.outputs[1].curves.empty());
+  const auto& curves = read.outputs[0].curves;
+  REQUIRE(curves.size() == 2);
+  CHECK(curves[0].name == "loss");
+  CHECK(curves[0].axis == MetricSeries::Axis::step);
+  REQUIRE(curves[0].points.size() == 10);
+  CHECK(curves[0].points[3].x == 3);
+  CHECK(curves[0].points[3].value == 0.1 * 3);
+  CHECK(curves[0].points[3].time == Time(std::chrono::seconds(3)));
+  CHECK(curves[1].points.front().x == 1e17);
+  CHECK(std::isnan(curves[1].points.front().value));
+}
+
+TEST_CASE("what is no curve is none, and the report still counts") {
+  for (const auto* curves :
+       {"1", "[1]", "[{}]", R"([{"name": 1, "points": [[1, 2, 3]]}])", R"([{"name": "x", "points": []}])", R"([{"name": "x", "points": [1]}])",
+        R"([{"name": "x", "points": [[1, 2]]}])", R"([{"name": "x", "points": [["1", 2, 3]]}])", R"([{"name": "x", "points": [[1, 2, 3.5]]}])"}) {
+    CAPTURE(curves);
+    const auto read =
+        read_pod_report(std::string(R"({"trainstep_report": 1, "class": "succeeded", "outputs": [{"name": "m", "curves": )") + curves + "}]}");
+    REQUIRE(read);
+    REQUIRE(read->outputs.size() == 1);
+    CHECK(read->outputs[0].curves.empty());
+  }
+}
+
+TEST_CASE("curves are thinned out to their ends, to their last value, to nothing") {
+  auto report = with_curves();
+  thin_curves(report, 4);
+  CHECK(report.outputs[0].curves[0].points.size() == 4);
+  thin_curves(report, 1);
+  REQUIRE(report.outputs[0].curves[0].points.size() == 1);
+  CHECK(report.outputs[0].curves[0].points[0].x == 9);
+  CHECK(report.outputs[0].curves.size() == 2);
+  thin_curves(report, 0);
+  CHECK(report.outputs[0].curves.empty());
 }

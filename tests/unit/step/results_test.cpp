@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/results.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -76,4 +82,49 @@ TEST_CASE("metrics are read from the outputs that are named so, by any spelling,
   outcome.outputs.back().present = false;
   const auto metrics = final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); });
   CHECK(metrics_object(metrics) == Json{{"score-Eval Metrics", 1.0}, {"score-metrics", 2.0}});
+}
+
+namespace {
+
+result::MetricSeries curve(const std::string& name, const std::vector<double>& values) {
+  result::MetricSeries series{.name = name, .axis = result::MetricSeries::Axis::step, .points = {}};
+  for (const auto value : values) series.points.push_back({static_cast<double>(series.points.size()), value, {}});
+  return series;
+}
+
+std::string shown(const std::vector<result::MetricSeries>& curves) {
+  std::string all;
+  for (const auto& series : curves) {
+    all += series.name + ":";
+    for (const auto& point : series.points) all += fmt::format(" {}", point.value);
+    all += '\n';
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("curves are the log's, and those of event files that the log has not") {
+  run::Outcome outcome;
+  outcome.series = {curve("loss", {3, 2}), curve("acc", {9})};
+  outcome.outputs.resize(2);
+  outcome.outputs[0].name = "model";
+  outcome.outputs[0].curves = {curve("loss", {1, 1}), curve("acc", {7, 8}), curve("lr", {5, 6})};
+  outcome.outputs[1].name = "logs";
+  outcome.outputs[1].curves = {curve("lr", {0, 0}), curve("logs/lr", {4}), curve("loss", {0})};
+  CHECK(shown(curves_of(outcome)) == "loss: 3 2\nacc: 7 8\nlr: 5 6\nlogs/lr: 0 0\nlogs/logs/lr: 4\n");
+}
+
+TEST_CASE("the last value of an event file counts where nothing else has its name") {
+  run::Outcome outcome;
+  outcome.series = {curve("loss", {3, 2}), curve("acc", {9})};
+  outcome.outputs.resize(2);
+  outcome.outputs[0].name = "model";
+  outcome.outputs[0].curves = {curve("acc", {7, 8}), curve("lr", {5, 6}), curve("f1", {1}), curve("auc", {std::nan("")})};
+  outcome.outputs[1].name = "f1";
+  outcome.outputs[1].present = outcome.outputs[1].floating = true;
+  outcome.outputs[1].value = 0.5;
+  const auto metrics = final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); });
+  CHECK(metrics_object(metrics) == Json{{"loss", 2.0}, {"acc", 9.0}, {"f1", 0.5}, {"lr", 6.0}});
+  CHECK(std::isnan(metrics.back().value));
 }

@@ -40,7 +40,12 @@ TEST_CASE("A number that is a secret is no metric, by its name or by its value")
   series("loss_per_token", {0.5});
   series("pin", {1, 123456789});
   series("samples", {4711});
+  auto& curves = outcome.outputs.emplace_back().curves;
+  for (const auto& name : {"loss", "api_key", "number"})
+    curves.push_back({name, result::MetricSeries::Axis::step, {{1, std::string(name) == "number" ? 123456789.0 : 1.0, {}}}});
   step::redact(outcome, {"123456789", "4711", "1e9 roses"});
+  REQUIRE(curves.size() == 1);
+  CHECK(curves[0].name == "loss");
   std::vector<std::string> left;
   for (const auto& each : outcome.series) left.push_back(each.name);
   CHECK(left == std::vector<std::string>{"loss", "loss_per_token", "samples"});

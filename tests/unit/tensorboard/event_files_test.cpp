@@ -1,0 +1,207 @@
+// Folders of TensorBoard logs: those of the real writers (data/make_logs.py), and what else may lie there.
+// SPDX-License-Identifier: Apache-2.0
+#include "tensorboard/event_files.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "data/digest.h"
+#include "support/catch.h"
+#include "support/temp_dir.h"
+#include "support/tensorboard.h"
+#include "support/without_root.h"
+
+using namespace trainstep;
+using tensorboard::Limits;
+using tensorboard::Logs;
+using tensorboard::Written;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  TempDir folder;
+
+  void write(const std::string& name, const std::string& bytes) const {
+    const auto path = folder.path() / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+    REQUIRE(fs::exists(path));
+  }
+  // One of data/, by its files.
+  void write_log(const std::string& writer) const {
+    std::ifstream log("tests/unit/tensorboard/data/" + writer + ".txt");
+    std::map<std::string, std::string> files;
+    std::string name;
+    for (std::string line; std::getline(log, line);) {
+      if (line.starts_with("file "))
+        name = line.substr(5);
+      else
+        files[name] += from_hex(line).value();
+    }
+    REQUIRE_FALSE(files.empty());
+    for (const auto& [path, bytes] : files) write(path, bytes);
+  }
+  [[nodiscard]] Logs read(const Written& written = {}, const Limits& limits = {}) const {
+    return tensorboard::read_event_files(folder.path(), written, limits);
+  }
+};
+
+std::string said(const Logs& logs) {
+  std::string all;
+  for (const auto& series : logs.curves) {
+    all += series.name + ":";
+    for (const auto& point : series.points) all += fmt::format(" {}={:.6g}", point.x, point.value);
+    all += '\n';
+  }
+  for (const auto& line : logs.told) all += "told " + line + '\n';
+  return all;
+}
+
+std::string log_of(const std::string& writer) {
+  const Folder folder;
+  folder.write_log(writer);
+  return said(folder.read());
+}
+
+// An event of the tag "loss" with its step as value.
+std::string loss(int step) { return tb::record(tb::event(step, tb::simple("loss", static_cast<float>(step)))); }
+
+}  // namespace
+
+TEST_CASE("logs of torch.utils.tensorboard are read: both forms of scalars, doubles, add_scalars, hparams") {
+  CHECK(log_of("torch") ==
+        "Loss/train: 0=1 1=0.5 2=0.333333\naccuracy: 0=0.5 1=0.625 2=0.75\nexact: 0=0 1=0.1 2=0.2\nboth_a/both: 7=1\nboth_b/both: 7=2\n"
+        "trial/hparam/score: 0=0.75\n");
+}
+
+TEST_CASE("a training that went on with purge_step is one curve") {
+  CHECK(log_of("torch_resumed") == "loss: 0=0 1=1 2=2 3=303 4=304 5=305 6=306 7=307\n");
+}
+
+TEST_CASE("logs of tensorboardX are read") { CHECK(log_of("tensorboardX") == "loss: 0=1 1=0.5 2=0.333333\nwith_display_name: 0=0 1=1 2=2\n"); }
+
+TEST_CASE("logs of tf.summary are read, a run for each folder") { CHECK(log_of("tf") == "test/loss: 0=0 1=0.5 2=1\ntrain/loss: 0=0 1=0.5 2=1\n"); }
+
+TEST_CASE("logs of TensorFlow 1 are read") { CHECK(log_of("tf1") == "loss: 0=0 1=0.25 2=0.5\n"); }
+
+TEST_CASE("logs of Keras are read: training and validation are two curves") {
+  const auto all = log_of("keras");
+  CHECK(all.find("train/epoch_loss: 0=1 1=0 2=0\n") != std::string::npos);
+  CHECK(all.find("validation/epoch_loss: 0=0 1=0 2=0\n") != std::string::npos);
+  CHECK(all.find("told") == std::string::npos);
+}
+
+TEST_CASE("files of one run are read in the order of their names, other files not at all") {
+  const Folder folder;
+  folder.write("events.out.tfevents.2", loss(2));
+  folder.write("events.out.tfevents.1", loss(1));
+  folder.write("events.out.tfevents.3.profile-empty", loss(3));
+  folder.write("model.bin", loss(4));
+  folder.write("tfevents", loss(5));
+  CHECK(said(folder.read()) == "loss: 1=1 2=2 5=5\n");
+}
+
+TEST_CASE("a folder without logs, or that is not there, has no curves") {
+  const Folder folder;
+  CHECK(said(folder.read()).empty());
+  folder.write("model.bin", "weights");
+  folder.write("empty.tfevents", "");
+  CHECK(said(folder.read()).empty());
+  CHECK(said(tensorboard::read_event_files(folder.folder.path() / "nowhere")).empty());
+  CHECK(said(tensorboard::read_event_files(folder.folder.path() / "model.bin")).empty());
+}
+
+TEST_CASE("a record that has not come whole is left out") {
+  const auto whole = loss(1) + loss(2);
+  for (std::size_t size = loss(1).size(); size < whole.size(); ++size) {
+    const Folder folder;
+    folder.write("tfevents", whole.substr(0, size));
+    CHECK(said(folder.read()) == "loss: 1=1\n");
+  }
+}
+
+TEST_CASE("a record whose sum does not fit is left out, and said") {
+  const Folder folder;
+  auto damaged = loss(2);
+  damaged[damaged.size() - 5] ^= 1;  // of the value
+  folder.write("run/tfevents", loss(1) + damaged + loss(3));
+  CHECK(said(folder.read()) ==
+        fmt::format("loss: 1=1 3=3\ntold run/tfevents: the record at byte {} is damaged, and left out\n", loss(1).size() + 12));
+}
+
+TEST_CASE("behind a damaged length nothing is read, and that is said") {
+  const Folder folder;
+  folder.write("tfevents", loss(1) + std::string(20, '\0') + loss(3));
+  CHECK(said(folder.read()) == fmt::format("loss: 1=1\ntold tfevents: damaged from byte {} on; what comes there is not read\n", loss(1).size()));
+}
+
+TEST_CASE("many damaged files are few sentences") {
+  const Folder folder;
+  for (int i = 0; i < 50; ++i) folder.write(fmt::format("{}.tfevents", i), std::string(20, 'x'));
+  CHECK(folder.read().told.size() == 5);
+}
+
+TEST_CASE("what is no scalar is passed over, however large") {
+  const Folder folder;
+  const auto path = folder.folder.path() / "tfevents";
+  folder.write("tfevents", loss(1));
+  constexpr std::uint64_t hole = std::uint64_t{1} << 40U;  // a sparse file: nobody could read that
+  const auto image = tb::key(5, 2) + tb::varint(hole);     // its summary is one of zeros
+  std::ofstream(path, std::ios::app | std::ios::binary) << tb::head(image.size() + hole) << image;
+  REQUIRE(::truncate(path.c_str(), static_cast<off_t>(fs::file_size(path) + hole + 4)) == 0);
+  std::ofstream(path, std::ios::app | std::ios::binary) << loss(2);
+  CHECK(said(folder.read()) == "loss: 1=1 2=2\n");
+}
+
+TEST_CASE("a scalar beside an image is read") {
+  const Folder folder;
+  const auto image = tb::text(1, tb::text(1, "picture") + tb::text(4, std::string(1'000'000, 'x')));
+  folder.write("tfevents", tb::record(tb::event(1, tb::simple("before", 1) + image + tb::simple("behind", 2))));
+  CHECK(said(folder.read()) == "before: 1=1\nbehind: 1=2\n");
+}
+
+TEST_CASE("links are not followed, and nothing waits for a FIFO") {
+  const Folder folder;
+  const TempDir elsewhere;
+  std::ofstream(elsewhere.path() / "tfevents", std::ios::binary) << loss(1);
+  fs::create_symlink(elsewhere.path() / "tfevents", folder.folder.path() / "tfevents");
+  fs::create_directory_symlink(elsewhere.path(), folder.folder.path() / "folder");
+  fs::create_directory_symlink(".", folder.folder.path() / "loop");
+  REQUIRE(::mkfifo((folder.folder.path() / "fifo.tfevents").c_str(), 0600) == 0);
+  CHECK(said(folder.read()).empty());
+}
+
+TEST_CASE("a file that may not be read is said") {
+  const WithoutRoot without;
+  const Folder folder;
+  folder.write("tfevents", loss(1));
+  fs::permissions(folder.folder.path() / "tfevents", fs::perms::none);
+  CHECK(said(folder.read()) == "told tfevents: Permission denied\n");
+}
+
+TEST_CASE("only what this training has written is taken") {
+  const Folder folder;
+  folder.write("a/tfevents", loss(1));
+  folder.write("b/tfevents", loss(2));
+  CHECK(said(folder.read({.file = [](const std::string& path, const struct stat&) { return path == "/b/tfevents"; }})) == "loss: 2=2\n");
+  CHECK(said(folder.read({.since = Time(Duration(1'800'000'000'000))})) ==
+        "told 2 values of TensorBoard event files are older than the training and are not taken\n");
+}
+
+TEST_CASE("of more than can be read nothing is taken, and that is said") {
+  const Folder folder;
+  for (int i = 0; i < 3; ++i) folder.write(fmt::format("{}.tfevents", i), loss(i));
+  CHECK(said(folder.read({}, {.files = 3})) == "loss: 0=0 1=1 2=2\n");
+  CHECK(said(folder.read({}, {.files = 2})) == "told there are more than 2 TensorBoard event files; none of them is taken\n");
+  CHECK(said(folder.read({}, {.time = std::chrono::milliseconds(-1)})) ==
+        "told there are more TensorBoard logs than can be read within 0 s; none of them is taken\n");
+}
