@@ -148,6 +148,7 @@ class ClusterBackend : public run::Backend {
   bool may_help(const kube::ApiError& problem, int tries);
   void look_at_launcher(const Json& event);
   void tell_warning(const Json& event);
+  void tell_pod_warning(const Json& event, std::optional<Time> last);
   [[nodiscard]] bool is_younger(const Json& event) const;
   [[nodiscard]] bool has_launcher_job() const { return m_resource.group_version == "kubeflow.org/v2beta1"; }
   [[nodiscard]] std::string launcher_name() const { return m_plan.job_name + "-launcher"; }

@@ -88,22 +88,27 @@ void ClusterBackend::tell_warning(const Json& event) {
                            text(metadata_of(event), "resourceVersion"), last_time(event)});
 }
 
-// Of all pods of the namespace: a gang's are too many to be asked for one by one. What was told before is of unknown age, and is told again if it
-// lasts.
+// Of all pods of the namespace: a gang's are too many to be asked for one by one.
 void ClusterBackend::watch_pod_events() {
   kube::WatchOptions events;
   events.path = {"v1", "events", m_name_space, "", ""};
   events.field_selector = "involvedObject.kind=Pod,type=Warning";
   events.timeout = lasts;
   kube::Watch::Sink sink;
-  sink.synced = [](const std::vector<Json>&) {};
-  sink.changed = [this](const Json& event) {
-    const auto pod = m_pods.find(text(at(&event, "involvedObject"), "uid"));
-    if (pod != m_pods.end()) emit(follow::PodWarningSeen{pod->second, pod->first, text(&event, "reason"), text(&event, "message")});
+  sink.synced = [this](std::vector<Json> items) {
+    std::ranges::stable_sort(items, {}, [](const Json& event) { return last_time(event).value_or(Time{}); });
+    for (const auto& event : items)
+      if (const auto last = last_time(event)) tell_pod_warning(event, *last - clusters_clock().value_or(Duration{0}));
   };
+  sink.changed = [this](const Json& event) { tell_pod_warning(event, std::nullopt); };
   sink.deleted = [](const Json&) {};
   sink.failed = [](const kube::ApiError&) {};
   m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(events), std::move(sink)));
+}
+
+void ClusterBackend::tell_pod_warning(const Json& event, std::optional<Time> last) {
+  const auto pod = m_pods.find(text(at(&event, "involvedObject"), "uid"));
+  if (pod != m_pods.end()) emit(follow::PodWarningSeen{pod->second, pod->first, text(&event, "reason"), text(&event, "message"), last});
 }
 
 }  // namespace trainstep::cluster

@@ -94,7 +94,8 @@ struct PodWarningSeen {
   std::string uid;      // of the pod
   std::string reason;   // "FailedMount"
   std::string message;  // of the kubelet, or of the controller that attaches volumes
-};  // a Warning event of a pod, as it happened or happened again; what was told before WatchPodEvents is not known
+  std::optional<Time> last = {};  // when it happened last, by our clock, if that was before WatchPodEvents; unset: now
+};  // a Warning event of a pod. Some are told once for all: that another node has the volume (attachdetach/reconciler/reconciler.go)
 struct LogComplete {
   MemberIndex member;
   std::string attempt;  // as FollowLog named it

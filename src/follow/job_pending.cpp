@@ -29,7 +29,7 @@ bool names(std::string_view message, std::string_view name) {
 void JobFollower::on(const PodWarningSeen& seen, Time at) {
   auto& slot = m_slots.at(seen.member);
   if (!slot.pod || slot.pod->uid != seen.uid) return;
-  slot.trouble.hear(seen, at);
+  slot.trouble.hear(seen, std::min(seen.last.value_or(at), at));
   evaluate(at);
 }
 

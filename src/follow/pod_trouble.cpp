@@ -65,7 +65,7 @@ bool awaits_scheduler(const kinds::PodView& pod) { return pod.node.empty() && !p
 
 void PodTrouble::hear(const PodWarningSeen& warning, Time at) {
   auto pending = pending_of(warning);
-  if (!pending) return;
+  if (!pending || (m_heard && at < m_heard->at)) return;
   if (m_heard && is_summary(warning.message)) {
     m_heard->at = at;
     return;

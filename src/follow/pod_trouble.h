@@ -18,7 +18,8 @@ bool awaits_scheduler(const kinds::PodView& pod);
 
 class PodTrouble {
  public:
-  // What is told again while it lasts: by kubelets every two minutes at the latest, after some 25 events of a pod every five.
+  // `at`: when it happened; what is older than what is known tells nothing new. It is told again while it lasts: by kubelets every two minutes at the
+  // latest, after some 25 events of a pod every five, if only in their summary.
   void hear(const PodWarningSeen& warning, Time at);
   // It has awaited a scheduler for long.
   void ignored() { m_ignored = true; }

@@ -143,7 +143,7 @@ void describe(Io& io, WarningSeen& v) {
 }
 template <typename Io>
 void describe(Io& io, PodWarningSeen& v) {
-  io("member", v.member), io("uid", v.uid), io("reason", v.reason), io("message", v.message);
+  io("member", v.member), io("uid", v.uid), io("reason", v.reason), io("message", v.message), io("last", v.last);
 }
 template <typename Io>
 void describe(Io& io, LogComplete& v) {

@@ -101,7 +101,7 @@ TEST_CASE_METHOD(Following, "where Jobs may not be looked at, events from before
   CHECK(heard == Words{"later"});
 }
 
-TEST_CASE("of the events of pods those of this job's count, as they happen, once they are wanted") {
+TEST_CASE("of the events of pods those of this job's count, each as of its time, once they are wanted") {
   Harness h;
   const auto plan = kinds::test::example("Job", 1);
   const Facts facts;
@@ -123,18 +123,26 @@ TEST_CASE("of the events of pods those of this job's count, as they happen, once
       return Reply{.pieces = {{Duration(0), happens(event("Pod", plan.job_name + "-x", "mine")) + happens(event("Pod", "another", "not ours"))}},
                    .end = Reply::End::open};
     if (watch) return Reply::silent();
-    if (of_pods) return list_of({event("Pod", plan.job_name + "-x", "mine", "2026-11-21T07:00:00Z")});
+    if (of_pods) {
+      auto undated = event("Pod", plan.job_name + "-x", "mine", "");
+      undated["reason"] = "Undated";
+      auto later = event("Pod", plan.job_name + "-x", "mine", "2026-11-21T07:59:00Z");
+      later["reason"] = "Later";
+      const auto earlier = event("Pod", plan.job_name + "-x", "mine", "2026-11-21T07:00:00Z");
+      return list_of({undated, later, earlier, event("Pod", plan.job_name + "-x", "of an earlier pod")});
+    }
     return list_of(request.request.url.path.ends_with("/pods") ? std::vector{pod} : std::vector<Json>{});
   });
   std::vector<std::string> heard;
   ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), job, true});
   backend.prepare([&](const follow::Event& what) {
-    if (const auto* warning = std::get_if<follow::PodWarningSeen>(&what.what)) heard.push_back(warning->uid + " " + warning->reason);
+    if (const auto* warning = std::get_if<follow::PodWarningSeen>(&what.what))
+      heard.push_back(warning->uid + " " + warning->reason + " " + (warning->last ? to_rfc3339(*warning->last) : "now"));
   });
   h.loop.run(5s);
   CHECK(asked == 0);
   backend.watch_pod_events();
   h.loop.run(5s);
   CHECK(asked == 2);
-  CHECK(heard == Words{"mine FailedCreate"});
+  CHECK(heard == Words{"mine FailedCreate 2026-11-21T07:00:00Z", "mine Later 2026-11-21T07:59:00Z", "mine FailedCreate now"});
 }

@@ -97,6 +97,8 @@ TEST_CASE("what was not told again is over") {
   trouble.hear({0, "uid", "FailedMount", summary}, start + 2min);
   CHECK(lasts(4min));
   CHECK_THAT(trouble.pending(worker, pod, start + 4min)->what(), Contains("secret \"keys\" not found"));
+  trouble.hear({0, "uid", "FailedAttachVolume", "older"}, start + 1min);
+  CHECK_THAT(trouble.pending(worker, pod, start + 4min)->what(), Contains("secret \"keys\" not found"));
   trouble.hear({0, "uid", "FailedCreatePodSandBox", "no network"}, start + 4min);
   CHECK_THAT(trouble.pending(worker, pod, start + 10min)->what(), Contains("no network"));
   CHECK_FALSE(lasts(11min));
@@ -184,6 +186,38 @@ TEST_CASE("a volume that is missing is told, and final after its limit, as long 
     story.pod(1, creating(), "b");
     tell();
     story.pass(1h);
+    CHECK_FALSE(story.removed());
+  }
+}
+
+TEST_CASE("what was told once before the events were watched counts as of then") {
+  const std::string attached = "Multi-Attach error for volume \"pvc-1\" Volume is already used by pod(s) notebook-0";
+  Story story(gang(1));
+  story.found();
+  story.pod(0, runs());
+  story.pod(1, creating());
+  story.pass(20s);
+  const auto tell = [&](Duration ago) { story.event(PodWarningSeen{1, "worker-0", "FailedAttachVolume", attached, story.now - ago}); };
+  SECTION("a moment ago: it is told, and final with what sums it up") {
+    tell(19s);
+    CHECK(story.said("worker-0: its volumes cannot be mounted at present: " + attached));
+    for (int i = 0; i < 15; ++i) {
+      story.pass(2min);
+      story.event(PodWarningSeen{1, "worker-0", "FailedMount", summary});
+    }
+    const auto verdict = story.verdict_after_removal();
+    CHECK(exit_code(verdict) == 3);
+    CHECK_THAT(verdict.message, Contains("another pod may use it there"));
+  }
+  SECTION("long ago: it is over") {
+    tell(7min);
+    CHECK_FALSE(story.said("cannot be mounted"));
+  }
+  SECTION("by a clock that is ahead") {
+    tell(Duration(-1h));
+    CHECK(story.said("cannot be mounted"));
+    story.pass(7min);
+    tell(Duration(7min));
     CHECK_FALSE(story.removed());
   }
 }

@@ -71,7 +71,7 @@ std::vector<Event> one_of_each() {
   add(JobKept{});
   add(PodsHidden{"no"});
   add(JobFollowed{});
-  add(PodWarningSeen{1, "u", "r", "m"});
+  add(PodWarningSeen{1, "u", "r", "m", t0});
   add(JobSpared{{kinds::Judgement::State::succeeded, "r", "m"}});
   return events;
 }
