@@ -91,9 +91,9 @@ struct WarningSeen {
 };  // a Warning event of this job or of what it is made of, never of another object that has, or had, the name
 struct PodWarningSeen {
   MemberIndex member;
-  std::string uid;      // of the pod
-  std::string reason;   // "FailedMount"
-  std::string message;  // of the kubelet, or of the controller that attaches volumes
+  std::string uid;                // of the pod
+  std::string reason;             // "FailedMount"
+  std::string message;            // of the kubelet, or of the controller that attaches volumes
   std::optional<Time> last = {};  // when it happened last, by our clock, if that was before WatchPodEvents; unset: now
 };  // a Warning event of a pod. Some are told once for all: that another node has the volume (attachdetach/reconciler/reconciler.go)
 struct LogComplete {
