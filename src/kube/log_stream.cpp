@@ -17,7 +17,8 @@ constexpr Duration longest_wait_for_start{5'000};
 constexpr Duration last_words{5'000};      // of a pod that is gone, on a connection that is open
 constexpr int patience = 8;                // refusals in a row of what was allowed before: API servers that start answer so
 constexpr int first_patience = 6;          // … before anything was allowed: some seconds
-constexpr int absences_believed = 3;       // of a pod that is not known to be gone: an API server may be behind the others
+constexpr int absences_believed = 3;       // of a pod that is not known to be gone: an API server may be behind the others …
+constexpr Duration absence_lasts{5'000};   // … for so long
 constexpr int final_patience = 10;         // answers in a row that are no log, after the end
 constexpr int few_tries = 6;               // … where it could not be read for long before
 constexpr Duration refusals_end{120'000};  // … and so long
@@ -131,7 +132,8 @@ void LogStream::State::refused(const ApiError& error) {
     if (closed) return;
   }
   absences = refusal == Refusal::gone ? absences + 1 : 0;
-  if (refusal == Refusal::gone && (abandoned || absences >= absences_believed)) return give_up("the pod is gone");
+  if (absences == 1) absent.set(absence_lasts);
+  if (refusal == Refusal::gone && (abandoned || (absences >= absences_believed && absent.passed()))) return give_up("the pod is gone");
   const int believed = opened || says_nothing(error) ? patience : previous ? 1 : first_patience;
   if (refusal == Refusal::hopeless && refusals >= believed) return give_up(error.error.message);
   // Not by the first answers after a long silence: a token may have expired meanwhile.

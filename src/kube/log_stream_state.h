@@ -30,7 +30,8 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
         sink(std::move(the_sink)),
         kin(std::move(the_kin)),
         silent(the_client.loop()),
-        hopeless(the_client.loop()) {}
+        hopeless(the_client.loop()),
+        absent(the_client.loop()) {}
 
   // A member function as a callback, for as long as the stream is there.
   template <typename... Arguments>
@@ -93,6 +94,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool refusal_told = false;  // of those in a row
   bool unreadable = false;    // for long, when the container ended
   Deadline silent, hopeless;  // since the first of them: when it is told, and when the rest of a log is given up
+  Deadline absent;            // since the first of those that there is no such pod
 };
 
 }  // namespace trainstep::kube

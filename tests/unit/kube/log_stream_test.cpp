@@ -216,6 +216,16 @@ TEST_CASE("a pod of which nobody has said that it has gone may be unknown to a s
   CHECK(r.told == Words{"a\n", "b\n", "complete"});
 }
 
+TEST_CASE("a server may be behind for some seconds: so long several answers that there is no such pod are not believed") {
+  Reader r;
+  int asked = 0;
+  r.h.server.serve([&](const auto&) { return ++asked <= 4 ? pod_gone() : log("10:a\n", Reply::End::whole); });
+  r.begin();
+  r.stream->ended();
+  r.h.loop.run(1min);
+  CHECK(r.told == Words{"a\n", "complete"});
+}
+
 TEST_CASE("how a connection fails decides how long the next one waits") {
   struct Case {
     std::string name;
