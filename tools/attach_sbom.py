@@ -3,7 +3,8 @@
 """Attaches to each image of an OCI layout what is in it: attach_sbom.py LAYOUT ROOTS, where ROOTS/ARCH is the root of that architecture's image.
 
 As the image specification 1.1 has it: a manifest whose artifactType is application/spdx+json and whose subject is the image; registries list it as a
-referrer. It stands in index.json beside the image's index (image-layout.md). Neither buildah 1.28 nor skopeo 1.9 writes one.
+referrer. It stands in index.json beside the image's index (https://github.com/opencontainers/image-spec/blob/main/image-layout.md). Neither
+buildah 1.28 nor skopeo 1.9 writes one.
 """
 import hashlib
 import json

@@ -20,7 +20,7 @@ struct ExecOptions {
   int guard = -1;  // readable when nobody ends what we have started if we are killed (process/guard.h); -1: that is never so
 };
 
-// → the exit code: the program's; or, when it is not the program that failed, that of the class (DESIGN's table).
+// → the exit code: the program's; or, when it is not the program that failed, that of the class (README.md, Exit codes).
 int exec(const plan::Task& task, const ExecOptions& options);
 
 // Prints the report that a rank has left in `scratch`; 1: there is none.

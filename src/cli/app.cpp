@@ -195,7 +195,7 @@ int run_app(int argc, char** argv) {
   keep_standard_streams();
   process::begin_with_usual_signals();
   errors_are_json = lower(word_behind("--log-format", argc, argv)) == "json";
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (kfp.md §5.1)
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (docs/design/kfp.md, Signals)
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error of the write
   // Left over from whoever started us (timers and O_ASYNC outlive an exec): nobody means a stop by them.
   for (const int signal : {SIGPROF, SIGVTALRM, SIGIO}) std::signal(signal, SIG_IGN);

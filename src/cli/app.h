@@ -10,7 +10,7 @@
 
 namespace trainstep::cli {
 
-// Runs the subcommand that argv names. Returns the exit code of DESIGN's table (result/verdict.h); never throws.
+// Runs the subcommand that argv names. Returns the exit code (README.md, Exit codes; result/verdict.h); never throws.
 int run_app(int argc, char** argv);
 
 // Texts that must not stand in what is said from now on; concealed() leaves them out, as complain() does.

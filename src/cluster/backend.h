@@ -76,8 +76,8 @@ class ClusterBackend : public run::Backend {
       "no pod tells what the training returned and whether its outputs were delivered: they are gone, or the 12 KiB that the messages of a pod's "
       "containers share did not hold it";
 
-  // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup, DESIGN §5). `done` is called once,
-  // from the loop, with what could not be done (empty: nothing); `tell`: what is waited for.
+  // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup; docs/cluster.md, What happens).
+  // `done` is called once, from the loop, with what could not be done (empty: nothing); `tell`: what is waited for.
   void conclude(const result::Verdict& verdict, std::function<void(std::string text)> tell, std::function<void(std::string problem)> done);
   // Before it: what the job has delivered goes, or is gone; whoever finds the job has to make it anew.
   void data_goes() { m_data_goes = true; }

@@ -106,7 +106,7 @@ std::optional<Duration> duration(std::string_view text) {
   return sum;
 }
 
-// "wf(0).root(0).train(1)" → 1: which attempt this is, of a node under a retry strategy (kfp.md §10).
+// "wf(0).root(0).train(1)" → 1: which attempt this is, of a node under a retry strategy (docs/design/kfp.md, Attempts).
 std::optional<int> attempt_of(std::string_view node_name) {
   const auto open = node_name.rfind('(');
   if (!node_name.ends_with(')') || open == std::string_view::npos) return std::nullopt;

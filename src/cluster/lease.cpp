@@ -151,7 +151,7 @@ void Lease::take_back(Done done) {
   });
 }
 
-// mpi-operator gives it to the launcher's Job when it makes that one, and never again (operators.md §2).
+// mpi-operator gives it to the launcher's Job when it makes that one, and never again (docs/design/operators.md, Limits).
 void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
   const kube::Path path{"batch/v1", "jobs", m_job.name_space, m_job.name + "-launcher", ""};
   m_call = m_client.get(path, {}, retry, [this, path, seconds, retry, done = std::move(done)](const kube::Answer& launcher) {

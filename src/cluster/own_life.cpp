@@ -12,7 +12,7 @@
 namespace trainstep::cluster {
 namespace {
 
-// Under KFP v2 the program may have 47 ms to live after a SIGTERM (kfp.md §10); elsewhere the rest of the grace is for the DELETE.
+// Under KFP v2 the program may have 47 ms to live after a SIGTERM (docs/design/kfp.md, Signals); elsewhere the rest of the grace is for the DELETE.
 constexpr Duration launcher_patience{30};
 constexpr Duration longest_patience{10'000};
 constexpr Duration end_patience{2'000};
@@ -25,7 +25,8 @@ Duration patience_of(const Facts& facts) {
   return facts.launcher ? launcher_patience : std::clamp(facts.grace / 3, launcher_patience, longest_patience);
 }
 
-// Where a Workflow is stopped, Argo labels the pod, and later the Workflow, as completed a second or more before the first signal (kfp.md §10).
+// Where a Workflow is stopped, Argo labels the pod, and later the Workflow, as completed a second or more before the first signal
+// (docs/design/kfp.md, Signals).
 bool completed(const Json* metadata) { return text(at(metadata, "labels"), "workflows.argoproj.io/completed") == "true"; }
 
 bool deleting(const Json* metadata) { return at(metadata, "deletionTimestamp") != nullptr; }

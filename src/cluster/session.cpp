@@ -19,7 +19,7 @@ namespace {
 
 // An API server that does not answer before there is a job is waited for so long.
 constexpr Duration patience{300'000};
-// What KFP's launcher leaves at most (kfp.md §10).
+// What KFP's launcher leaves at most (docs/design/kfp.md, Signals).
 constexpr Duration launchers_grace{1'000};
 // A step's word on its job's end is waited for so often and so long.
 constexpr int most_looks = 120;

@@ -446,7 +446,8 @@ void Submission::end_pods_of(const std::string& uid) {
   });
 }
 
-// With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them (operators.md §8, trap 30).
+// With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them
+// (docs/design/operators.md, Deletion).
 void Submission::await_gone() {
   if (!m_gone_by.is_set()) m_gone_by.set(patience);
   if (m_gone_by.passed())

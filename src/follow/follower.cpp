@@ -94,7 +94,7 @@ void Follower::member_failed(MemberIndex member, Time at) {
 }
 
 bool Follower::may_restart(const Ending& ending) const {
-  constexpr int first_retryable_code = 128;  // as the training operator's ExitCode policy counts (operators.md §1.2)
+  constexpr int first_retryable_code = 128;  // as the training operator's ExitCode policy counts (docs/design/operators.md, Restarts)
   const auto& policy = m_rules.policy;
   if (m_restarts >= policy.backoff_limit || policy.restart_policy == "Never") return false;
   return policy.restart_policy != "ExitCode" || ending.signal || ending.exit_code >= first_retryable_code;
@@ -125,7 +125,7 @@ void Follower::succeed(Time at) {
   start_timer(linger_over, m_rules.linger);
 }
 
-// Its operator does not count it either (operators.md §5.2): what the job is for was done.
+// Its operator does not count it either (docs/design/operators.md, Success and failure): what the job is for was done.
 void Follower::tell_late_failure(MemberIndex member) {
   const auto failure = failure_of(member);
   warn(fmt::format("{} after the training had succeeded, which stands", describe(failure)));

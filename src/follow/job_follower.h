@@ -18,7 +18,7 @@ namespace trainstep::follow {
 
 struct JobRules {
   std::string job;                      // "pytorchjobs/train-1", for messages
-  bool restarts_are_ours = false;       // a v1 operator does not keep backoffLimit (operators.md §8, trap 2): we count, unless JobFound knows better
+  bool restarts_are_ours = false;       // v1 operators keep no limit (docs/design/operators.md, Limits): we count, unless JobFound knows better
   std::size_t needed = 0;               // so many replicas must have a place for the job to run; 0: all
   std::string on_eviction = "default";  // job_options.on_eviction
   std::string run{};                    // its id, for messages

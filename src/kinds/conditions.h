@@ -10,8 +10,8 @@
 
 namespace trainstep::kinds {
 
-// The condition of that type if its status is "True". The order of the list means nothing: it is that of the last change (operators.md §5.1). Of
-// several of one type, which a custom resource may have, the one that changed last counts.
+// The condition of that type if its status is "True". The order of the list means nothing: it is that of the last change
+// (docs/design/operators.md, Conditions). Of several of one type, which a custom resource may have, the one that changed last counts.
 const Json* true_condition(const Json& object, std::string_view type);
 
 // A judgement with the reason and message of a condition.

@@ -1,4 +1,4 @@
-// batch/v1 Job (operators.md §2.11): one pod, or with `indexed` N pods that know their index (plan/distribution.h sees to it).
+// batch/v1 Job (docs/design/operators.md, Job types): one pod, or with `indexed` N pods that know their index (plan/distribution.h sees to it).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ Result<void> check(const plan::Plan& plan) {
 }
 
 // Retries are new pods (backoffLimit), never restarts in place: when the limit is reached, the Job controller deletes a pod that restarts in place,
-// and its log with it (operators.md §8, trap 17). So restartPolicy is Never for all of ours.
+// and its log with it (docs/design/operators.md, Restarts). So restartPolicy is Never for all of ours.
 void add_retries(const plan::Plan& plan, Manifest& object) {
   const auto& policy = plan.options.run_policy;
   object.set("/spec/backoffLimit", policy.backoff_limit,
@@ -81,7 +81,7 @@ int count(const Json& status, std::string_view key) {
 }
 
 // Complete and Failed come only when all pods have ended; SuccessCriteriaMet and FailureTarget say the same earlier. `failed` > 0 alone means
-// nothing: the Job may be between two tries (operators.md §5.3).
+// nothing: the Job may be between two tries (docs/design/operators.md, Success and failure).
 Judgement judge(const Json& object) {
   using enum Judgement::State;
   const auto either = [&](const char* last, const char* before) {

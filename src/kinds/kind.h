@@ -30,7 +30,7 @@ struct Replicas {
   int count = 1;
   plan::Resources resources;
   bool primary = false;  // index 0 of this type is the primary replica: its log is shown, its outputs count
-  int awaited = 0;       // the first so many of this type must succeed for the job to succeed; all others are stopped after them (operators.md §5.2)
+  int awaited = 0;       // the first so many must succeed; then all others are stopped (docs/design/operators.md, Success and failure)
   bool serves = false;   // runs until it is stopped (TF's servers): nobody waits for its end
 };
 
@@ -64,12 +64,12 @@ struct Kind {
   // The custom resource as `resource` (one of the candidates) wants it, without job_options.patch (kinds/render.h). Errors: input, when the options
   // ask for what this kind cannot do.
   Result<Manifest> (*render)(const plan::Plan& plan, const Resource& resource);
-  // The verdict of the object's own status; every trap of operators.md §5, §8 is handled here. Any JSON is allowed.
+  // The verdict of the object's own status, whose traps are handled here (docs/design/operators.md, Success and failure). Any JSON is allowed.
   Judgement (*judge)(const Json& object);
   // Label selector of the pods of one replica; index < 0: of all of the type; type empty: of the whole job. May match several pods where the operator
   // replaces failed ones: the newest counts.
   std::string (*pods)(const std::string& job_name, const Resource& resource, const std::string& type, int index);
-  // What the operator would inject into this replica's container: names, values and order as it writes them (operators.md §3).
+  // What the operator would inject into this replica's container: names, values and order as it writes them (docs/design/operators.md, Environment).
   Variables (*environment)(const plan::Plan& plan, const AddressBook& addresses, const std::string& type, int index);
   // What the operator of `resource` would add to the pods of this type; null, or an answer of none: nothing.
   std::optional<Injected> (*injected)(const plan::Plan& plan, const Resource& resource, const std::string& type) = nullptr;

@@ -16,8 +16,8 @@ using Words = std::vector<plan::Sourced<std::string>>;
 Result<Words> program_words(const plan::Plan& plan, const plan::Placement& placement);
 
 // PyTorch. With one process in each pod and a Master, the program is its own rank. Otherwise torchrun starts the ranks, unless the program does so
-// itself (plan::starts_own_ranks): RANK and WORLD_SIZE of the operator count pods and processes, and an elastic job has neither (operators.md §3.1,
-// §8 trap 4). torchrun takes everything it needs from the PET_ variables.
+// itself (plan::starts_own_ranks): RANK and WORLD_SIZE of the operator count pods and processes, and an elastic job has neither
+// (docs/design/operators.md, PyTorchJob). torchrun takes everything it needs from the PET_ variables.
 Words torch_words(const plan::Plan& plan, Words program);
 
 struct MpiPlace {

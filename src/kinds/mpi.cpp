@@ -1,4 +1,4 @@
-// MPIJob (operators.md §2.4, §2.5, §3.3, §3.4): Launcher 1, which only runs mpirun, and Worker N, where the ranks are.
+// MPIJob (docs/design/operators.md, MPIJob on mpi-operator): Launcher 1, which only runs mpirun, and Worker N, where the ranks are.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -23,7 +23,8 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   return render_it(plan, resource, both[0], both[1]);
 }
 
-// mpi-operator writes Failed (MPIJobEvicted) for a lost worker while the launcher may still succeed: only with completionTime is it over (§5.3).
+// mpi-operator writes Failed (MPIJobEvicted) for a lost worker while the launcher may still succeed: only with completionTime is it over
+// (docs/design/operators.md, The end).
 Judgement judge_v2beta1(const Json& object) {
   using enum Judgement::State;
   const auto* status = status_of(object);
@@ -72,7 +73,7 @@ Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, 
   return result;
 }
 
-// The training-operator's launcher has no sshd to talk to: it is brought kubectl (operators.md §3.3).
+// The training-operator's launcher has no sshd to talk to: it is brought kubectl (docs/design/operators.md, MPIJob on the training operator).
 std::optional<Injected> injected(const plan::Plan& plan, const Resource& resource, const std::string& type) {
   if (resource.group_version != mpi_v1 || type != "Launcher") return std::nullopt;
   const Json sizes = {{"cpu", "100m"}, {"memory", "512Mi"}, {"ephemeral-storage", "5Gi"}};

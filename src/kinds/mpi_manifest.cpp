@@ -149,7 +149,7 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   auto command = mpirun_words(plan, {operators_hostfile, forwarded(plan)}, with_agent(plan, "rank", std::move(program)));
   command = with_agent(plan, "launcher", std::move(command));
   const auto& options = plan.options;
-  // Of a job that is created suspended the operator makes the launcher at once, and starts it without waiting (operators.md §8, trap 20).
+  // Of a job that is created suspended the operator makes the launcher at once, and starts it without waiting (docs/design/operators.md, Suspension).
   if (!options.queue.empty() || options.run_policy.suspend)
     command = waiting(R"(ssh -o BatchMode=yes -o ConnectTimeout=5 "$host" true)", "",
                       "default: after a suspension the operator does not wait for the workers", std::move(command));
@@ -163,7 +163,7 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   object.set("/spec/launcherCreationPolicy", "WaitForWorkersReady", "default: mpirun needs all workers");
   const auto ssh = ssh_place(plan);
   object.set("/spec/sshAuthMountPath", ssh.keys.value, ssh.keys.source);
-  // A launcher that restarts in place would lose its log at the backoff limit (trap 17): retries are new pods.
+  // A launcher that restarts in place would lose its log at the backoff limit (docs/design/operators.md, Restarts): retries are new pods.
   object.merge("/spec/mpiReplicaSpecs/Launcher", replica_spec(plan, launcher, "Never", launcher_shape(plan, launcher, std::move(command))));
   object.set("/spec/mpiReplicaSpecs/Launcher/restartPolicy", "Never", "default: retries are new pods, so that the failed one's log stays");
   object.merge("/spec/mpiReplicaSpecs/Worker", replica_spec(plan, worker, options.run_policy.restart_policy, worker_shape(plan, worker, ssh.sshd)));

@@ -1,5 +1,5 @@
-// The two MPIJobs: kubeflow.org/v2beta1 of mpi-operator and kubeflow.org/v1 of the training operator (operators.md §2.4, §2.5). One name, one CRD: a
-// cluster has one of them. SPDX-License-Identifier: Apache-2.0
+// The two MPIJobs: kubeflow.org/v2beta1 of mpi-operator and kubeflow.org/v1 of the training operator (docs/design/operators.md, Job types). One
+// name, one CRD: a cluster has one of them. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "kinds/kind.h"

@@ -1,4 +1,4 @@
-// PyTorchJob (operators.md §2.2, §3.1): Master 1 + Worker N-1, all of them ranks; elastic: Worker N.
+// PyTorchJob (docs/design/operators.md, PyTorchJob): Master 1 + Worker N-1, all of them ranks; elastic: Worker N.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -82,7 +82,7 @@ Variables environment(const plan::Plan& plan, const AddressBook& addresses, cons
   return result;
 }
 
-// Workers wait for the Master's name, where there is one (operators.md §3.1).
+// Workers wait for the Master's name, where there is one (docs/design/operators.md, PyTorchJob).
 std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resource*/, const std::string& type) {
   if (plan.distribution.elastic || type != "Worker") return std::nullopt;
   const auto sizes = [](const char* cpu, const char* memory) { return Json{{"cpu", cpu}, {"memory", memory}}; };

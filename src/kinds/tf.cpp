@@ -1,4 +1,4 @@
-// TFJob (operators.md §2.3, §3.2): with parameter servers Chief 1 + Worker N + PS, else all-reduce among Worker N.
+// TFJob (docs/design/operators.md, TFJob): with parameter servers Chief 1 + Worker N + PS, else all-reduce among Worker N.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 

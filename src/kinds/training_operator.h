@@ -14,20 +14,21 @@ namespace trainstep::kinds {
 Manifest run_policy(const plan::Plan& plan);
 
 // spec.runPolicy of the training operator. Its backoffLimit counts restarts in place only, so with Never it is left out: before 1.9.4 reaching it (0
-// is reached by the first failure) deleted every pod, and their logs (operators.md §8, traps 2 and 3).
+// is reached by the first failure) deleted every pod, and their logs (docs/design/operators.md, Limits).
 Manifest v1_run_policy(const plan::Plan& plan);
 
-// One entry of a replica map: {replicas, restartPolicy, template}. The number is always written: the webhooks refuse a Master without one (trap 6).
+// One entry of a replica map: {replicas, restartPolicy, template}. The number is always written: the webhooks refuse a Master without one
+// (docs/design/operators.md, Job types).
 Manifest replica_spec(const plan::Plan& plan, const Replicas& replicas, const std::string& restart_policy, const PodShape& shape);
 
 // The restart policy of every v1 replica. Error (input): Always, as a program that has succeeded would be started again.
 Result<std::string> v1_restart_policy(const plan::Plan& plan);
 
-// operators.md §5.3. Succeeded counts before Failed when both are true: the operator writes Succeeded when the replicas that decide have ended with
-// 0, and TFJob and elastic PyTorchJob then add Failed in the same pass for another one (§5.2).
+// Succeeded counts before Failed when both are true: the operator writes Succeeded when the replicas that decide have ended with 0, and TFJob and
+// elastic PyTorchJob then add Failed in the same pass for another one (docs/design/operators.md, Success and failure).
 Judgement judge_v1(const Json& object);
 
-// operators.md §4.1; `operator_name`: "pytorchjob-controller".
+// By the operator's labels (docs/design/operators.md, Labels); `operator_name`: "pytorchjob-controller".
 std::string v1_pods(std::string_view operator_name, const std::string& job_name, const std::string& type, int index);
 
 }  // namespace trainstep::kinds

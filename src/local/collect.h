@@ -27,11 +27,11 @@ void remove_stale_values(const plan::Plan& plan, const Place& place, const Footp
 Footprints footprints_at_end(const Place& place, const Vanishes& vanishes);
 Result<void> check_unchanged(const Footprints& at_end, const std::string& others);
 
-// In the program's order. A value comes from the executor output if it stands there, else from its own file, read as its declared type (kfp.md §2.4);
-// NaN and infinities are values of a number. An artifact is present when a regular file with content was written since `before`, when there is one
-// where the program says that it lies, or that is a complete address (spec/named_place.h), or when the program set metadata for it (§2.5); then
-// `earlier` tells that there is no file of this run. `before`: as the attempt began that has succeeded. Errors (input): a declared value that was not
-// written or does not fit its type; an executor output that is no JSON.
+// In the program's order. A value comes from the executor output if it stands there, else from its own file, read as its declared type
+// (docs/design/kfp.md, Output values); NaN and infinities are values of a number. An artifact is present when a regular file with content was
+// written since `before`, when there is one where the program says that it lies, or that is a complete address (spec/named_place.h), or when the
+// program set metadata for it (docs/design/kfp.md, Executor output); then `earlier` tells that there is no file of this run. `before`: as the
+// attempt began that has succeeded. Errors (input): a declared value that was not written or does not fit; an executor output that is no JSON.
 Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, const Place& place, const Footprints& before);
 
 // For people: "3 files (12 MiB)", of all that are not empty at a path or below it; empty: there are none.

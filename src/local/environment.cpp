@@ -43,7 +43,8 @@ void add_own_ranks(Variables& variables, const plan::Plan& plan, const GangMembe
 void add_framework_defaults(Variables& variables, const plan::Plan& plan) {
   if (plan.kind != "PyTorch") return;
   set_default(variables, "GLOO_SOCKET_IFNAME", "lo");
-  // torchrun of torch 1.13 with Python 3.11 fails on its defaults; these mean the same (frameworks.md §2: no rank 9 is redirected).
+  // torchrun of torch 1.13 with Python 3.11 fails on its defaults, "0": an enum's members without the one of value 0 are looked through
+  // (Std.from_str in torch/distributed/elastic/multiprocessing/api.py). These mean the same: nothing but the output of rank 9 is redirected.
   set_default(variables, "PET_REDIRECTS", "9:1");
   set_default(variables, "PET_TEE", "9:1");
 }

@@ -23,9 +23,9 @@ struct Surroundings {
 // A variable of a step or of another distributed run around us: it must not reach the gang.
 bool belongs_to_step(std::string_view name);
 
-// Inherited variables, then those of the plan, then the operator's, which win on a clash as they do in a cluster (operators.md §3), then ours: rank
-// variables for processes that we start ourselves, unbuffered Python, one thread for each core divided by the processes (OMP_NUM_THREADS) unless
-// somebody chose, loopback for gloo. `devices`: CUDA_VISIBLE_DEVICES.
+// Inherited variables, then those of the plan, then the operator's, which win on a clash as they do in a cluster (docs/design/operators.md,
+// Environment), then ours: rank variables for processes that we start ourselves, unbuffered Python, one thread for each core divided by the
+// processes (OMP_NUM_THREADS) unless somebody chose, loopback for gloo. `devices`: CUDA_VISIBLE_DEVICES.
 process::Variables member_environment(const plan::Plan& plan, const GangMember& member, const kinds::AddressBook& addresses,
                                       const std::string& devices, const Surroundings& surroundings);
 

@@ -16,8 +16,8 @@ struct Installer {
   bool makes_environment = false;         // installs into a new virtual environment (use_venv)
 };
 
-// Every `sh -c SCRIPT` whose script does nothing but pip install and `"$0" "$@"` (kfp.md §3.2, §4). A script with anything else in it is none: it
-// cannot be left out.
+// Every `sh -c SCRIPT` whose script does nothing but pip install and `"$0" "$@"` (docs/design/kfp.md, Function components). A script with anything
+// else in it is none: it cannot be left out.
 std::vector<Installer> find_installers(const std::vector<std::string>& argv);
 
 // The command that runs the installer alone.

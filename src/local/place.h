@@ -39,8 +39,8 @@ Result<void> check_path_texts(const plan::Plan& plan, const std::filesystem::pat
 // Error (input): a link stands where a folder of the run's own belongs.
 Result<void> check_no_links(const Place& place);
 
-// Makes the folders that the program may expect: its own, and the parents of its outputs (kfp.md §2.2), not the outputs themselves. Errors: those of
-// check_no_links() and make_directories().
+// Makes the folders that the program may expect: its own, and the parents of its outputs (docs/design/kfp.md, Local paths), not the outputs
+// themselves. Errors: those of check_no_links() and make_directories().
 Result<void> make_folders(const Place& place);
 
 }  // namespace trainstep::local

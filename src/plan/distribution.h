@@ -1,4 +1,4 @@
-// distribution_specification → Distribution (DESIGN §4's table; specs/distribution_specification.schema.json).
+// distribution_specification → Distribution (docs/reference.md, distribution_specification; specs/distribution_specification.schema.json).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -9,8 +9,7 @@
 
 namespace trainstep::plan {
 
-// The longest job name that leaves room for every suffix an operator adds ("-evaluator-9999", JobSet's "-node-0-9999-abcde"; operators.md §8, traps 8
-// and 9).
+// The longest job name that leaves room for every suffix an operator adds ("-evaluator-9999"; docs/design/operators.md, Names).
 inline constexpr std::size_t longest_job_name = 40;
 
 // A model name becomes part of the job's name: 1 … 63 of [a-z0-9-], first a letter, last no dash. Error (input): says which, and a name that would

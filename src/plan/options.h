@@ -48,7 +48,7 @@ struct RunPolicy {
   bool ttl_is_default = false;
 };
 
-// Unset: no limit (beyond the defaults of DESIGN §5's table).
+// Unset: no limit (beyond the defaults of docs/cluster.md, What pending and failing mean).
 struct Limits {
   std::optional<Duration> queued, scheduling, starting, running, finishing, total;
 };
@@ -66,12 +66,12 @@ struct JobOptions {
   Limits limits;
   std::vector<std::string> logs;                  // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
   std::vector<result::MetricDefinition> metrics;  // read from the primary's log besides what docs/metrics.md tells of; they can be compiled
-  std::string cleanup = "default";                // default (DESIGN §5), always, on_success, never
+  std::string cleanup = "default";                // default (docs/cluster.md, What happens), always, on_success, never
   std::string reattach = "always";                // always, unfinished, never: which job of an earlier attempt is taken up
   std::string checkpoint_dir;                     // in the pods; what the program saves there is kept for its next attempt; empty: nothing is kept
   std::optional<bool> single_node;                // all pods on one node; unset: where a claim wants it; false: not even then
   std::string agent_image;                        // an image that holds this program, for the init container of the pods; empty: the step's own
-  std::string on_eviction = "default";            // default (DESIGN §5), keep, delete
+  std::string on_eviction = "default";            // default (docs/cluster.md, Cancel and eviction), keep, delete
   Json patch;                                     // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
 };
 

@@ -36,7 +36,7 @@ struct Request {
   std::string cluster_configuration_secret;
   bool as_train_model_job = false;    // where nothing is said, the defaults of the component of that name count (step/train_model_job.h)
   std::string run_id;                 // empty: derived from `identity`, else random
-  std::string identity;               // stable over the attempts of one step (DESIGN §5); empty without a workflow
+  std::string identity;               // stable over the attempts of one step (docs/cluster.md, What happens); empty without a workflow
   std::string name_space;             // Kubernetes namespace; empty: not known (render leaves it out)
   Json environment = Json::object();  // variables of the step's own environment that are passed on by default (proxies, CA, pip index, MLFLOW_*)
 };

@@ -42,7 +42,7 @@ struct Verdict {
   int signal = SIGTERM;         // the signal of a cancel; has no meaning for other classes
 };
 
-// The contract of DESIGN's table, as written beside the classes above.
+// The contract of README.md, Exit codes, as written beside the classes above.
 int exit_code(const Verdict& verdict);
 
 // The verdict of a step that could not go on because of `error`.

@@ -1,4 +1,4 @@
-// What a program says that it returned: the ExecutorOutput of KFP v2's executor_main, and files of single values (kfp.md §2.4, §2.5). Pure.
+// What a program says that it returned: KFP v2's ExecutorOutput, and files of single values (docs/design/kfp.md, Executor output). Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

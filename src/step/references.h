@@ -11,8 +11,8 @@
 namespace trainstep::step {
 
 // A pipeline's parameter inside a text or object of its author: the value refers to it, {{$.inputs.parameters['pipelinechannel--x']}}, and the
-// executor input carries it beside itself under this name. Launchers since 2.14 replace the references, as text; older ones may leave them (kfp.md
-// §2.3).
+// executor input carries it beside itself under this name. Launchers since 2.14 replace the references, as text; older ones may leave them
+// (docs/design/kfp.md, Placeholders).
 inline constexpr std::string_view channel_prefix = "pipelinechannel--";
 
 // `value` with its references replaced by `channels` (name → value; other names are let be), at any depth. A text that is one reference becomes the

@@ -276,7 +276,7 @@ spec:
 
 
 def allow_deployment(cluster):
-    """The rule of docs/pipelines.md, for the account of the steps."""
+    """The rule of docs/pipelines.md for the account of the steps."""
     (rule,) = re.findall(r"^(- apiGroups: \[serving\.kserve\.io\]\n(?:  .*\n)+)", (ROOT / "docs/pipelines.md").read_text(encoding="utf-8"), re.MULTILINE)
     role = cluster.kubectl("get", "role", "trainstep", "-n", NAMESPACE)
     cluster.kubectl("patch", "role", "trainstep", "-n", NAMESPACE, "-p", json.dumps({"rules": role["rules"] + yaml.safe_load(rule)}), "--type=merge")

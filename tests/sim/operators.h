@@ -64,8 +64,8 @@ class Controller {
   std::set<std::string> m_awake, m_waiting;  // jobs that are looked at soon; whose pods could not be created
 };
 
-// status.conditions of the Kubeflow operators (operators.md §5.1): a condition that is set goes to the end of the list; Running and Restarting
-// exclude each other; an end makes Running False.
+// status.conditions of the Kubeflow operators (docs/design/operators.md, Conditions): a condition that is set goes to the end of the list; Running
+// and Restarting exclude each other; an end makes Running False.
 void set_operator_condition(Json& status, const std::string& type, bool holds, const std::string& reason, const std::string& message,
                             const std::string& now);
 bool has_condition(const Json& status, std::string_view type);

@@ -74,8 +74,8 @@ void TrainingOperator::suspend(Look& look) {
     for (auto& replica : look.status["replicaStatuses"]) replica.erase("active");
 }
 
-// activeDeadlineSeconds and backoffLimit: looked at only when something else has woken the operator (trap 1), and only containers that run now count
-// for the limit (§5.4).
+// activeDeadlineSeconds and backoffLimit: looked at only when something else has woken the operator, and only containers that run now count for the
+// limit (docs/design/operators.md, Limits).
 bool TrainingOperator::out_of_bounds(Look& look) {
   const auto& policy = look.policy();
   const auto started = seconds_of(text_at(look.status, {"startTime"}));

@@ -1,4 +1,4 @@
-// The training operator 1.9: PyTorchJob, TFJob and MPIJob v1, with its quirks (operators.md §5, §8).
+// The training operator 1.9: PyTorchJob, TFJob and MPIJob v1, with its quirks (docs/design/operators.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

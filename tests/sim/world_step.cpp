@@ -218,9 +218,9 @@ void World::end_pod() {
   });
 }
 
-// kfp.md §10: the Workflow and the pod's label change about a second before the first signal; under KFP v2 the program is killed soon after it, under
-// Argo never. A Workflow that is deleted takes its pods along. A pod may be deleted – a node that is drained, a pod that Argo collects – before the
-// controller has come to label it.
+// The Workflow and the pod's label change about a second before the first signal; under KFP v2 the program is killed soon after it, under Argo never
+// (docs/design/kfp.md, Signals). A Workflow that is deleted takes its pods along. A pod may be deleted – a node that is drained, a pod that Argo
+// collects – before the controller has come to label it.
 void World::cancel_run() {
   if (m_step == nullptr || m_exited || m_dying || m_cancelled) return;
   m_story.tell("pipeline", "the run is terminated");

@@ -1,4 +1,4 @@
-// Holds what happens to the data against what was promised (docs/data.md, DESIGN's three promises).
+// Holds what happens to the data against what was promised (docs/data.md; README.md has the three promises).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

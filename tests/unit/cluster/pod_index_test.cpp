@@ -1,4 +1,4 @@
-// Which replica a pod is, by the labels that the operators write (operators.md §4).
+// Which replica a pod is, by the labels that the operators write (docs/design/operators.md, Labels).
 #include "cluster/pod_index.h"
 
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-// What the operators inject, compared with what their sources make (operators.md §3).
+// What the operators inject, compared with what their sources make (docs/design/operators.md, Environment).
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/kinds/example.h"
 

@@ -1,4 +1,4 @@
-// Statuses as the operators write them, and what they mean (operators.md §5, §8).
+// Statuses as the operators write them, and what they mean (docs/design/operators.md, Success and failure).
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/conditions.h"
 #include "kinds/kind.h"
