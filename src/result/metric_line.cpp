@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "result/boosting_rounds.h"
+#include "result/call_arguments.h"
 #include "result/metric_table.h"
 #include "result/metric_text.h"
 #include "result/metric_words.h"
@@ -75,8 +76,14 @@ bool names_value(std::string_view text, std::string_view name) {
   return at < 2 || text[at - 1] != ' ' || !is_letter(text[at - 2]) || metric_kind(name) != MetricKind::none || names_step(name);
 }
 
+// What is a setting wherever it is an argument: "Dropout(p=0.25)", but not "EvalResult(loss=0.3)".
+bool is_argument_only(std::string_view name) {
+  const auto kind = metric_kind(name);
+  return place_of(name) == Place::metric && kind != MetricKind::usual && kind != MetricKind::result;
+}
+
 // The pair around the equals sign at `at`. Returns where to look for the next one.
-std::size_t read_pair(std::string_view text, std::size_t at, MetricLine& line) {
+std::size_t read_pair(std::string_view text, std::size_t at, CallArguments& arguments, MetricLine& line) {
   if (at + 1 < text.size() && text[at + 1] == '=') return at + 2;
   const bool spaced = at > 0 && text[at - 1] == ' ' && at + 1 < text.size() && text[at + 1] == ' ';
   if (spaced && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code, in a traceback
@@ -92,7 +99,7 @@ std::size_t read_pair(std::string_view text, std::size_t at, MetricLine& line) {
   }
   if (!ends_value(rest)) return at + 1;
   const bool alone = name.data() == text.data() && rest.empty();
-  if (!is_environment(name, *value, alone)) add(line, name, *value, of);
+  if (!is_environment(name, *value, alone) && !(arguments.hold(at) && is_argument_only(name))) add(line, name, *value, of);
   return text.size() - rest.size();
 }
 
@@ -186,11 +193,13 @@ bool may_have_metrics(std::string_view line) {
 bool read_pairs(std::string_view text, MetricLine& line) {
   for (const std::string_view shell : {"export ", "declare ", "set "})
     if (text.starts_with(shell)) return false;
+  if (is_indented_code(text)) return false;
   const auto before = line.metrics.size();
+  CallArguments arguments(text);
   int settings = 0;
   for (auto at = text.find('='); at != std::string_view::npos; at = text.find('=', at)) {
     if (is_setting(text.substr(at + 1))) ++settings;
-    at = read_pair(text, at, line);
+    at = read_pair(text, at, arguments, line);
   }
   if (settings >= fewest_settings || is_argument(text, line)) line = {};
   return line.metrics.size() > before || line.epoch || line.step;

@@ -93,7 +93,7 @@ TEST_CASE("a line's metrics and progress are found") {
       {"INFO:root:epoch=1 loss=0.5", "loss=0.5 @1/-"},
       {"[1,0]<stdout>:epoch=1 loss=0.5", "loss=0.5 @1/-"},
       {"[rank0]: loss=0.5", "loss=0.5 @-/-"},
-      {"Namespace(lr=0.1, epochs=4, model='x')", "lr=0.1 @-/4"},
+      {"Namespace(lr=0.1, epochs=4, model='x')", " @-/4"},
       {"Epoch 3: 100%|##| 45/45 [00:01<00:00, 30.1it/s, loss=0.25]", "loss=0.25 @3/-"},
       {"Train Epoch: 2 [640/60000 (1%)]\tloss=2.3", "loss=2.3 @2/-"},
       {"Epoch 3/10", " @3/10"},
