@@ -137,6 +137,7 @@ void Watch::State::connect() {
   bookmarked = spoken = moved = false;
   stream = client.stream(options.path, query, options.metadata_only ? accept_metadata : accept, options.timeout + options.silence,
                          {here(&State::head), here(&State::data), here(&State::done)});
+  listen();
 }
 
 void Watch::State::head(const http::Response& response) {
