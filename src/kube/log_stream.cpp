@@ -138,7 +138,9 @@ void LogStream::State::refused(const ApiError& error) {
   if (refusal == Refusal::hopeless && refusals >= believed) return give_up(error.error.message);
   // Not by the first answers after a long silence: a token may have expired meanwhile.
   const bool soon = unreadable || hopeless.passed() || error.status == 400;
-  if (reading_rest && refusals >= (soon ? few_tries : final_patience)) return give_up(error.error.message);
+  // A server that asks for patience has it, and who answers in its place says nothing of the log.
+  const bool later = (error.status == 429 || !error.is_status) && !hopeless.passed();
+  if (reading_rest && !later && refusals >= (soon ? few_tries : final_patience)) return give_up(error.error.message);
   again(Duration(0), refusal == Refusal::wait ? longest_wait_for_start : Duration::max(), error.retry_after);
 }
 

@@ -226,6 +226,27 @@ TEST_CASE("a server may be behind for some seconds: so long several answers that
   CHECK(r.told == Words{"a\n", "complete"});
 }
 
+TEST_CASE("a server that has too many requests is asked for the rest of a log for two minutes") {
+  auto busy = refusal(429, "TooManyRequests", "Too many requests, please try again later.");
+  busy.headers.emplace_back("Retry-After", "1");
+  Reader r;
+  int asked = 0;
+  SECTION("and serves it") {
+    r.h.server.serve([&](const auto&) { return ++asked <= 12 ? busy : log("10:a\n", Reply::End::whole); });
+    r.begin();
+    r.stream->ended();
+    r.h.loop.run(5min);
+    CHECK(r.told == Words{"a\n", "complete"});
+  }
+  SECTION("and does not") {
+    r.h.server.serve([&](const auto&) { return busy; });
+    r.begin();
+    r.stream->ended();
+    r.h.loop.run(5min);
+    CHECK(r.told == Words{"lost: no line could be read: read the log of pods/p: Too many requests, please try again later.", "complete"});
+  }
+}
+
 TEST_CASE("how a connection fails decides how long the next one waits") {
   struct Case {
     std::string name;
