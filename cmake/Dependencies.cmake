@@ -17,7 +17,7 @@ foreach(library ${libraries})
   add_library(${library} UNKNOWN IMPORTED)
   set_target_properties(${library} PROPERTIES IMPORTED_LOCATION ${${library}_library})
 endforeach()
-# Header-only, as the distribution has no archive of it, and with the fmt that all rooms have.
+# Header-only, as the distribution has no archive of it, and with the fmt that all modules have.
 find_path(SPDLOG_INCLUDES spdlog/logger.h REQUIRED)
 add_library(spdlog INTERFACE)
 target_include_directories(spdlog SYSTEM INTERFACE ${SPDLOG_INCLUDES})
@@ -26,7 +26,7 @@ target_compile_definitions(spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
 # their compile time.
 target_link_libraries(settings INTERFACE nlohmann_json::nlohmann_json $<IF:$<BOOL:${TRAINSTEP_STATIC}>,fmt::fmt-header-only,fmt::fmt> tl::expected)
 
-# One precompiled header for all rooms. ccache wants -fpch-preprocess to look into it.
+# One precompiled header for all modules. ccache wants -fpch-preprocess to look into it.
 if(TRAINSTEP_PRECOMPILE)
   target_compile_options(settings INTERFACE -fpch-preprocess)
   file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
@@ -44,5 +44,5 @@ if(TRAINSTEP_STATIC)
   include(LeanOpenSSL)
 else()
   find_package(yaml-cpp REQUIRED)
-  find_package(CURL REQUIRED)  # only the http room needs it
+  find_package(CURL REQUIRED)  # only the http module needs it
 endif()

@@ -1,4 +1,4 @@
-// The command line: subcommands, help, exit codes. The only room that knows CLI11.
+// The command line: subcommands, help, exit codes. The only module that knows CLI11.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

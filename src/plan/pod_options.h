@@ -1,4 +1,4 @@
-// What job_options say of pods: of all, and again of those of one type. Private to the room.
+// What job_options say of pods: of all, and again of those of one type. Private to the module.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

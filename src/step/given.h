@@ -1,4 +1,4 @@
-// What was given, before the two ways in (flags, executor input) are one. Private to the room.
+// What was given, before the two ways in (flags, executor input) are one. Private to the module.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

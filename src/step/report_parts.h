@@ -1,4 +1,4 @@
-// The sections of the report; each is HTML, empty when there is nothing to say. Private to the room.
+// The sections of the report; each is HTML, empty when there is nothing to say. Private to the module.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

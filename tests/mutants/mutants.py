@@ -68,7 +68,7 @@ class Test:
             folder = self.program.replace("unit_", "unit/").replace("sim_world", "sim")
             sources, wanted = (ROOT / "tests" / folder).glob("*_test.cpp"), self.words[1].strip("*").replace("\\", "").replace('"', '\\"')
         else:
-            raise Wrong(f"found-by: {self.text}: expected sim, sim_data, unit_ROOM \"NAME\", golden \"NAME\", sim_world \"NAME\" or tests/…_test.py::test_…")
+            raise Wrong(f"found-by: {self.text}: expected sim, sim_data, unit_MODULE \"NAME\", golden \"NAME\", sim_world \"NAME\" or tests/…_test.py::test_…")
         if not any(wanted in source.read_text() for source in sources if source.exists()):
             raise Wrong(f"found-by: {self.text}: no such test")
 

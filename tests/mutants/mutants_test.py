@@ -57,11 +57,11 @@ class Check(Case):
             "lines behind the change": (f"{rest}\n{first}\n{second}\n", "no line bug: … or found-by: …"),
             "does not apply": (GOOD.replace("January", "June"), "does not apply: make it anew"),
             "no such test": (GOOD.replace("any length", "no length"), "no such test"),
-            "no such room": (GOOD.replace("unit_data", "unit_nowhere"), "no such test"),
+            "no such module": (GOOD.replace("unit_data", "unit_nowhere"), "no such test"),
             "no such module": (GOOD.replace(first, "found-by: tests/flow/none_test.py::test_x"), "no such test"),
             "no such function": (GOOD.replace(first, "found-by: tests/flow/kill_test.py::test_none"), "no such test"),
-            "no name": (GOOD.replace(first, "found-by: unit_data"), "expected sim, sim_data, unit_ROOM"),
-            "something else": (GOOD.replace(first, "found-by: somebody"), "expected sim, sim_data, unit_ROOM"),
+            "no name": (GOOD.replace(first, "found-by: unit_data"), "expected sim, sim_data, unit_MODULE"),
+            "something else": (GOOD.replace(first, "found-by: somebody"), "expected sim, sim_data, unit_MODULE"),
         }
         for what, (text, message) in cases.items():
             with self.subTest(what):

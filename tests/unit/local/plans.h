@@ -1,4 +1,4 @@
-// Plans for the tests of the local room, made the way the program makes them.
+// Plans for the tests of the local module, made the way the program makes them.
 #pragma once
 
 #include <string>

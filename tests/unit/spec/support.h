@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// What the tests of this module share.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the tests of this room share: surroundings without a machine.
+// What the tests of this module share: surroundings without a machine.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

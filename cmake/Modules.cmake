@@ -1,20 +1,20 @@
-# room(NAME USES a b LIBRARIES x): one static library per folder of src/. USES are the allowed edges of ARCHITECTURE.md; tests/check_rooms.py holds the
+# module(NAME USES a b LIBRARIES x): one static library per folder of src/. USES are the allowed edges of ARCHITECTURE.md; tests/check_modules.py holds the
 # #includes against the same lines. A folder without sources makes no library.
-function(room name)
-  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+function(module name)
+  cmake_parse_arguments(MODULE "" "" "USES;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   if(sources)
     add_library(${name} STATIC ${sources})
-    target_link_libraries(${name} PUBLIC settings ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
+    target_link_libraries(${name} PUBLIC settings ${MODULE_USES} PRIVATE ${MODULE_LIBRARIES})
     if(TRAINSTEP_PRECOMPILE)
       target_precompile_headers(${name} REUSE_FROM precompiled)
     endif()
   else()
     add_library(${name} INTERFACE)
-    target_link_libraries(${name} INTERFACE settings ${ROOM_USES})
+    target_link_libraries(${name} INTERFACE settings ${MODULE_USES})
   endif()
-  set_property(GLOBAL APPEND PROPERTY TRAINSTEP_ROOMS ${name})
+  set_property(GLOBAL APPEND PROPERTY TRAINSTEP_MODULES ${name})
 endfunction()
 
 # test_program(NAME FOLDER LABEL libraries…): tests/FOLDER/*_test.cpp as one program and one CTest.
@@ -34,7 +34,7 @@ function(test_program name folder label)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${limit})
 endfunction()
 
-# unit_test(ROOM): tests/unit/ROOM/*_test.cpp.
-function(unit_test room)
-  test_program(unit_${room} unit/${room} unit ${room} ${ARGN})
+# unit_test(MODULE): tests/unit/MODULE/*_test.cpp.
+function(unit_test module)
+  test_program(unit_${module} unit/${module} unit ${module} ${ARGN})
 endfunction()

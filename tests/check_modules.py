@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the #includes of src/ against the room() lines of src/CMakeLists.txt: check_rooms.py [ROOT].
+"""Holds the #includes of src/ against the module() lines of src/CMakeLists.txt: check_modules.py [ROOT].
 
-Refused: a room that uses what its lines do not allow, rooms in a circle, a folder that is no room, an include that says no room or no file,
-a third-party header outside its one place, input and output in a pure room.
+Refused: a module that uses what its lines do not allow, modules in a circle, a folder that is not a module, an include that says no module or no file,
+a third-party header outside its one place, input and output in a pure module.
 """
 import pathlib
 import re
@@ -24,59 +24,59 @@ PURE = {"result", "spec", "plan", "kinds", "follow"}
 INPUT_OUTPUT = re.compile(r"fstream|iostream|unistd\.h|fcntl\.h|poll\.h|thread|sys/.*|netinet/.*")
 
 
-def read_rooms(text):
-    """{room: rooms it names}, from lines like room(plan USES spec result LIBRARIES x)."""
-    rooms = {}
-    for name, rest in re.findall(r"^\s*room\((\w+)([^)]*)\)", re.sub(r"#.*", "", text), re.MULTILINE):
+def read_modules(text):
+    """{module: modules it names}, from lines like module(plan USES spec result LIBRARIES x)."""
+    modules = {}
+    for name, rest in re.findall(r"^\s*module\((\w+)([^)]*)\)", re.sub(r"#.*", "", text), re.MULTILINE):
         uses = re.search(r"\bUSES\s+([\w\s]+?)\s*(?=$|\bLIBRARIES\b)", rest)
-        rooms[name] = uses[1].split() if uses else []
-    return rooms
+        modules[name] = uses[1].split() if uses else []
+    return modules
 
 
-def closure(rooms):
-    """({room: every room it may use}, problems)."""
+def closure(modules):
+    """({module: every module it may use}, problems)."""
     allowed, problems, path = {}, [], []
 
-    def visit(room):
-        if room in allowed:
-            return allowed[room]
-        if room in path:
-            problems.append(f"src/CMakeLists.txt: rooms in a circle: {' → '.join(path[path.index(room):] + [room])}")
+    def visit(module):
+        if module in allowed:
+            return allowed[module]
+        if module in path:
+            problems.append(f"src/CMakeLists.txt: modules in a circle: {' → '.join(path[path.index(module):] + [module])}")
             return set()
-        path.append(room)
+        path.append(module)
         found = set()
-        for used in rooms[room]:
-            if used not in rooms:
-                problems.append(f"src/CMakeLists.txt: room {room} uses {used}, which is no room")
+        for used in modules[module]:
+            if used not in modules:
+                problems.append(f"src/CMakeLists.txt: module {module} uses {used}, which is not a module")
             else:
                 found |= {used} | visit(used)
         path.pop()
-        allowed[room] = found
+        allowed[module] = found
         return found
 
-    for room in rooms:
-        visit(room)
+    for module in modules:
+        visit(module)
     return allowed, problems
 
 
-def check_include(source, room, header, allowed, root):
-    """The problem with #include "header" in src/room, or None."""
+def check_include(source, module, header, allowed, root):
+    """The problem with #include "header" in src/module, or None."""
     used, slash, _ = header.partition("/")
     if not slash:
-        return f'"{header}" names no room: write "{room}/{header}"'
+        return f'"{header}" names no module: write "{module}/{header}"'
     if used not in allowed:
-        return f'"{header}": {used} is no room'
-    if used != room and used not in allowed[room]:
-        return f'"{header}": {room}/ may use {", ".join(sorted(allowed[room])) or "no other room"}, not {used}/'
+        return f'"{header}": {used} is not a module'
+    if used != module and used not in allowed[module]:
+        return f'"{header}": {module}/ may use {", ".join(sorted(allowed[module])) or "no other module"}, not {used}/'
     if not (root / "src" / header).is_file():
         return f'"{header}": no such file'
     return None
 
 
-def check_foreign(name, room, header, places):
+def check_foreign(name, module, header, places):
     """The problem with #include <header>, or None; remembers in `places` which file has which third-party header."""
-    if room in PURE and INPUT_OUTPUT.fullmatch(header):
-        return f"<{header}>: {room}/ is pure, without files, processes, threads"
+    if module in PURE and INPUT_OUTPUT.fullmatch(header):
+        return f"<{header}>: {module}/ is pure, without files, processes, threads"
     for prefix, (place, how) in THIRD_PARTY.items():
         if not header.startswith(prefix):
             continue
@@ -89,25 +89,25 @@ def check_foreign(name, room, header, places):
 
 def check(root):
     """(number of files, problems)."""
-    rooms = read_rooms((root / "src/CMakeLists.txt").read_text())
-    allowed, problems = closure(rooms)
-    if not rooms:
-        problems.append("src/CMakeLists.txt: no room() line")
+    modules = read_modules((root / "src/CMakeLists.txt").read_text())
+    allowed, problems = closure(modules)
+    if not modules:
+        problems.append("src/CMakeLists.txt: no module() line")
     places, files = {}, 0
     for source in sorted((root / "src").rglob("*")):
         if source.suffix not in {".h", ".cpp"}:
             continue
         files += 1
         name = source.relative_to(root).as_posix()
-        room = name.split("/")[1]
-        if room not in allowed:
-            problems.append(f"{name}: {room} is no room of src/CMakeLists.txt")
+        module = name.split("/")[1]
+        if module not in allowed:
+            problems.append(f"{name}: {module} is not a module of src/CMakeLists.txt")
             continue
         for number, line in enumerate(source.read_text().splitlines(), 1):
             found = re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line)
             if found:
                 own, foreign = found.groups()
-                problem = check_include(source, room, own, allowed, root) if own else check_foreign(name, room, foreign, places)
+                problem = check_include(source, module, own, allowed, root) if own else check_foreign(name, module, foreign, places)
                 if problem:
                     problems.append(f"{name}:{number}: {problem}")
     return files, problems
@@ -115,5 +115,5 @@ def check(root):
 
 if __name__ == "__main__":
     count, found_problems = check(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent))
-    print("\n".join(found_problems) or f"{count} files keep to their rooms")
+    print("\n".join(found_problems) or f"{count} files keep to their modules")
     sys.exit(1 if found_problems or not count else 0)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_rooms.py refuses what it must refuse: each case is a small tree with one fault, and the message it must give."""
+"""check_modules.py refuses what it must refuse: each case is a small tree with one fault, and the message it must give."""
 import pathlib
 import tempfile
 import unittest
 
-import check_rooms
+import check_modules
 
-ROOMS = "room(base)\nroom(data USES base LIBRARIES x)\nroom(plan USES data)\nroom(cli USES plan)\n"
-GOOD = {"src/CMakeLists.txt": ROOMS, "src/base/a.h": "#include <string>\n", "src/data/d.h": '#include "base/a.h"\n'}
+MODULES = "module(base)\nmodule(data USES base LIBRARIES x)\nmodule(plan USES data)\nmodule(cli USES plan)\n"
+GOOD = {"src/CMakeLists.txt": MODULES, "src/base/a.h": "#include <string>\n", "src/data/d.h": '#include "base/a.h"\n'}
 
 
 def problems(**changes):
@@ -16,7 +16,7 @@ def problems(**changes):
         for name, text in {**GOOD, **changes.get("files", {})}.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        return check_rooms.check(root)[1]
+        return check_modules.check(root)[1]
 
 
 class CheckRooms(unittest.TestCase):
@@ -28,21 +28,21 @@ class CheckRooms(unittest.TestCase):
 
     def test_each_fault_is_named(self):
         cases = {
-            "upwards": ({"src/base/b.cpp": '#include "data/d.h"\n'}, "base/ may use no other room, not data/"),
+            "upwards": ({"src/base/b.cpp": '#include "data/d.h"\n'}, "base/ may use no other module, not data/"),
             "indented": ({"src/base/b.cpp": '  #  include "data/d.h"\n'}, "src/base/b.cpp:1"),
-            "no room named": ({"src/base/b.cpp": '#include "a.h"\n'}, 'write "base/a.h"'),
-            "unknown room": ({"src/base/b.cpp": '#include "elsewhere/a.h"\n'}, "elsewhere is no room"),
+            "no module named": ({"src/base/b.cpp": '#include "a.h"\n'}, 'write "base/a.h"'),
+            "unknown module": ({"src/base/b.cpp": '#include "elsewhere/a.h"\n'}, "elsewhere is not a module"),
             "no such file": ({"src/data/x.cpp": '#include "base/nothing.h"\n'}, "no such file"),
-            "folder without a room": ({"src/other/x.cpp": "\n"}, "other is no room"),
-            "circle": ({"src/CMakeLists.txt": "room(base USES data)\nroom(data USES base)\n"}, "base → data → base"),
-            "use of no room": ({"src/CMakeLists.txt": "room(base)\nroom(data USES base ghost)\n"}, "ghost, which is no room"),
+            "folder without a module": ({"src/other/x.cpp": "\n"}, "other is not a module"),
+            "circle": ({"src/CMakeLists.txt": "module(base USES data)\nmodule(data USES base)\n"}, "base → data → base"),
+            "use of no module": ({"src/CMakeLists.txt": "module(base)\nmodule(data USES base ghost)\n"}, "ghost, which is not a module"),
             "curl": ({"src/base/b.cpp": "#include <curl/curl.h>\n"}, "belongs into src/http/curl_"),
             "yaml-cpp twice": (
                 {"src/data/x.cpp": "#include <yaml-cpp/yaml.h>\n", "src/data/y.cpp": "#include <yaml-cpp/yaml.h>\n"},
                 "is in src/data/x.cpp already",
             ),
             "CLI11 below": ({"src/plan/p.cpp": "#include <CLI/CLI.hpp>\n"}, "belongs into src/cli/"),
-            "files in a pure room": ({"src/plan/p.cpp": "#include <fstream>\n"}, "plan/ is pure"),
+            "files in a pure module": ({"src/plan/p.cpp": "#include <fstream>\n"}, "plan/ is pure"),
         }
         for name, (files, message) in cases.items():
             with self.subTest(name):
