@@ -124,7 +124,7 @@ void CheckpointSync::next() {
   m_left.pop_back();
   m_key = key_of_file(m_writer, ++m_count, file.path);
   objectstore::SyncPlan one;
-  one.travels.push_back({file, {m_key, file.size, ""}});
+  one.items.push_back({file, {m_key, file.size, ""}});
   m_transfer = objectstore::upload(m_stores.of(m_checkpoints.to), std::move(one), m_checkpoints.path, m_at,
                                    {nullptr, [this, file](const Result<void>& result) { sent(file, result); }}, m_stores.limits());
 }
@@ -264,7 +264,7 @@ void CheckpointSync::give_up_uploads() {
   ++m_uploads_tries;
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(m_checkpoints.to), m_at, [this](const auto& found) {
     if (found || !retryable(found.error())) m_uploads_tries = most_tries;
-    for (const auto& pending : found.value_or(std::vector<objectstore::Pending>())) {
+    for (const auto& pending : found.value_or(std::vector<objectstore::MultipartUpload>())) {
       const auto id = std::make_shared<objectstore::Client::CallId>();
       *id = m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, [this, id](const auto&) {
         m_calls.erase(*id);

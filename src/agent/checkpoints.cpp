@@ -43,10 +43,10 @@ objectstore::SyncPlan plan_of(const NewestSet::Found& found) {
   std::vector<objectstore::Object> by_path;
   for (const auto& [path, file] : found.set->files) by_path.push_back({path, file.size, ""});
   auto plan = plan_download(by_path, {}, {});
-  for (auto& travel : plan.travels) {
-    const auto& file = found.set->files.at(travel.file.path);
-    travel.file.changed = file.changed;
-    travel.object = *objects.at(file.key);
+  for (auto& item : plan.items) {
+    const auto& file = found.set->files.at(item.file.path);
+    item.file.changed = file.changed;
+    item.object = *objects.at(file.key);
   }
   return plan;
 }
@@ -80,7 +80,7 @@ void make_way(const fs::path& folder, const objectstore::SyncPlan& plan, const C
 
 // What the files are not. Making links changes the times of folders: these come last.
 void finish(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set, const Tell& tell) {
-  for (const auto& travel : plan.travels) set_time(folder / travel.file.path, travel.file.changed);
+  for (const auto& item : plan.items) set_time(folder / item.file.path, item.file.changed);
   for (const auto& [path, target] : set.links) {
     const bool stays = !objectstore::leads_out(path) && !objectstore::leads_out(fs::path(path).parent_path() / target);
     if (!stays || !make_link(folder / path, target)) tell(fmt::format("checkpoints: left out: {}: a link to {} cannot be made there", path, target));
@@ -147,7 +147,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
     const auto plan = plan_of(found);
     if (!found.set && found.incomplete > 0) tell(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
     if (const auto left_out = objectstore::describe_left_out(plan.left_out); !left_out.empty()) tell("checkpoints: " + left_out);
-    if (plan.travels.empty()) return {};
+    if (plan.items.empty()) return {};
     if (!filling) {
       ASSIGN(const auto begun, filling.emplace().begin(loop, checkpoints.path));
       if (begun == Filling::Begun::outlived) tell(fmt::format("checkpoints: what lies in {} stays as it is", checkpoints.path));
@@ -167,7 +167,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
     if (found.set) finish(checkpoints.path, plan, *found.set, tell);
     filling->end();
     tell(fmt::format("checkpoints of an earlier attempt: {}",
-                     staging::describe({plan.bytes, plan.travels.size(), std::chrono::duration_cast<Duration>(loop.now() - began)})));
+                     staging::describe({plan.bytes, plan.items.size(), std::chrono::duration_cast<Duration>(loop.now() - began)})));
     return {};
   }
 }

@@ -44,7 +44,7 @@ class Story {
   Result<void> go(PodReport& report) {
     ASSIGN(m_stores, staging::Stores::open(m_loop, m_with.transport, m_task.stores, m_with.environment, m_with.seed, m_with.limits));
     m_stores->on_waiting(m_with.tell);
-    if (!m_scratch.empty()) m_stores->ledger() = staging::Ledger(std::filesystem::path(m_scratch) / "staged");
+    if (!m_scratch.empty()) m_stores->sync_state() = staging::SyncState(std::filesystem::path(m_scratch) / "staged");
     ASSIGN(auto before, until_stopped([&] { return prepare(report); }));
     if (!before) return {};
     if (m_with.run_program) {

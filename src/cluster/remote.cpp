@@ -87,7 +87,7 @@ Result<void> read_place(const Values& values, bool optional, std::string& uri) {
 }
 
 Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
-  objectstore::Keys keys;
+  objectstore::Credentials keys;
   ASSIGN(keys.access_key, values.get("minio-accesskey"));
   ASSIGN(keys.secret_key, values.get("minio-secretkey"));
   if (optional && keys.access_key.empty() && keys.secret_key.empty()) return {};

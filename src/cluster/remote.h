@@ -19,8 +19,8 @@ Result<kube::Credentials> remote_credentials(const Json& secret);
 bool names_a_cluster(const Json& secret);
 
 struct JobStore {
-  plan::JobFolder folder;                 // its keys are those of this Secret, minio-accesskey and minio-secretkey, or of another one
-  std::optional<objectstore::Keys> keys;  // if they are this one's
+  plan::JobFolder folder;                        // its keys are those of this Secret, minio-accesskey and minio-secretkey, or of another one
+  std::optional<objectstore::Credentials> keys;  // if they are this one's
 };
 // Keys `minio-url` ("minio.example.com:9000", "https://…"), `minio-bucket`, `minio-job-folder`, `minio-accesskey`, `minio-secretkey`, `minio-region`
 // (without: us-east-1, and what the store itself names). None: there is no minio-url, and nothing else says where. `otherwise` counts for each that

@@ -7,7 +7,7 @@
 
 #include "cluster/data.h"
 #include "cluster/step_data.h"
-#include "objectstore/remote_keys.h"
+#include "objectstore/remote_credentials.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -49,11 +49,11 @@ void ReportUpload::find_keys(const std::string& providers) {
     if (!answer) return finish(in_context("keys of the object store", std::move(answer.error().error)));
     auto keys = keys_in(*answer, m_provider.keys);
     if (!keys) return finish(std::move(keys.error()));
-    put(objectstore::fixed_keys(std::move(*keys)));
+    put(objectstore::fixed_credentials(std::move(*keys)));
   });
 }
 
-void ReportUpload::put(const std::shared_ptr<objectstore::KeySource>& keys) {
+void ReportUpload::put(const std::shared_ptr<objectstore::CredentialsProvider>& keys) {
   objectstore::Limits limits;
   limits.patience = patience;
   limits.silence = patience;

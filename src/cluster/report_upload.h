@@ -35,7 +35,7 @@ class ReportUpload {
 
  private:
   void find_keys(const std::string& providers);
-  void put(const std::shared_ptr<objectstore::KeySource>& keys);
+  void put(const std::shared_ptr<objectstore::CredentialsProvider>& keys);
   void finish(Result<void> result);
 
   Surroundings m_surroundings;

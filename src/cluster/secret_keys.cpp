@@ -22,20 +22,20 @@ Result<std::string> decoded(const Json& secret, const std::string& key) {
 
 }  // namespace
 
-Result<objectstore::Keys> keys_in(const Json& secret, const objectstore::KeysAt& at) {
-  objectstore::Keys keys;
+Result<objectstore::Credentials> keys_in(const Json& secret, const objectstore::CredentialsRef& at) {
+  objectstore::Credentials keys;
   ASSIGN(keys.access_key, decoded(secret, at.access_key_key));
   ASSIGN(keys.secret_key, decoded(secret, at.secret_key_key));
   return keys;
 }
 
-SecretKeys::SecretKeys(kube::Client& home, std::string name_space, objectstore::KeysAt at, objectstore::Keys first, Say say)
+SecretKeys::SecretKeys(kube::Client& home, std::string name_space, objectstore::CredentialsRef at, objectstore::Credentials first, Say say)
     : m_home(home), m_name_space(std::move(name_space)), m_at(std::move(at)), m_keys(std::move(first)), m_say(std::move(say)) {}
 
 SecretKeys::~SecretKeys() { m_home.cancel(m_call); }
 
 // Of several requests under way with the same keys, the first that is refused has them read again.
-void SecretKeys::refused(const objectstore::Keys& keys) {
+void SecretKeys::refused(const objectstore::Credentials& keys) {
   if (keys == m_keys) m_refused = true;
 }
 
@@ -50,10 +50,10 @@ void SecretKeys::ask(Done done) {
   });
 }
 
-Result<objectstore::Keys> SecretKeys::take(const kube::Answer& answer) {
+Result<objectstore::Credentials> SecretKeys::take(const kube::Answer& answer) {
   if (!answer && answer.error().error.kind == ErrorKind::unavailable) return in_context("keys of the object store", Error(answer.error().error));
   m_refused = false;
-  const auto found = answer ? keys_in(*answer, m_at) : Result<objectstore::Keys>(answer.error().error);
+  const auto found = answer ? keys_in(*answer, m_at) : Result<objectstore::Credentials>(answer.error().error);
   if (found && !(*found == m_keys)) {
     m_keys = *found;
     m_say(fmt::format("the object store does not take the keys of Secret {} any more: its new ones are used", m_at.secret));

@@ -115,10 +115,10 @@ void Session::configure() {
 // Another cluster does not have the Secret of this one: the job takes its keys along.
 void Session::find_remote_keys() {
   const auto& store = m_job_store->folder.store;
-  const objectstore::KeysAt at{store.secret, store.access_key_key, store.secret_key_key};
+  const objectstore::CredentialsRef at{store.secret, store.access_key_key, store.secret_key_key};
   m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, {patience, false}, [this, at, alive = m_alive](kube::Answer answer) {
     if (!*alive || m_over) return;
-    auto keys = answer ? keys_in(*answer, at) : Result<objectstore::Keys>(std::move(answer.error().error));
+    auto keys = answer ? keys_in(*answer, at) : Result<objectstore::Credentials>(std::move(answer.error().error));
     if (!keys) return finish_early(result::from_error(in_context("keys of the object store", std::move(keys.error()))));
     m_job_store->keys = std::move(*keys);
     plan_and_run();

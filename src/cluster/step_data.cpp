@@ -13,7 +13,7 @@
 #include "data/footprint.h"
 #include "data/signature.h"
 #include "data/taking_back.h"
-#include "objectstore/remote_keys.h"
+#include "objectstore/remote_credentials.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -69,24 +69,25 @@ void StepData::open(Done done) {
                  std::move(done));
   }
   if (const auto known = m_surroundings.keys.find(access.secret); known != m_surroundings.keys.end())
-    return found(m_surroundings.keys_at.secret.empty() ? objectstore::fixed_keys(known->second) : renewed(m_surroundings.keys_at, known->second),
-                 std::move(done));
+    return found(
+        m_surroundings.keys_at.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_surroundings.keys_at, known->second),
+        std::move(done));
   m_call = m_surroundings.home.get({"v1", "secrets", m_surroundings.name_space, access.secret, ""}, {}, {patience, false},
                                    [this, &access, done = std::move(done)](kube::Answer answer) {
                                      m_call = 0;
                                      if (!answer) return done(in_context("keys of the object store", std::move(answer.error().error)));
-                                     const objectstore::KeysAt at{access.secret, access.access_key_key, access.secret_key_key};
+                                     const objectstore::CredentialsRef at{access.secret, access.access_key_key, access.secret_key_key};
                                      auto keys = keys_in(*answer, at);
                                      if (!keys) return done(std::move(keys.error()));
                                      found(renewed(at, std::move(*keys)), done);
                                    });
 }
 
-std::unique_ptr<objectstore::KeySource> StepData::renewed(const objectstore::KeysAt& at, objectstore::Keys first) {
+std::unique_ptr<objectstore::CredentialsProvider> StepData::renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first) {
   return std::make_unique<SecretKeys>(m_surroundings.home, m_surroundings.name_space, at, std::move(first), m_surroundings.say);
 }
 
-void StepData::found(std::shared_ptr<objectstore::KeySource> keys, Done done) {
+void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done) {
   m_found.push_back({m_plan.data.task.stores[m_found.size()], std::move(keys)});
   open(std::move(done));
 }

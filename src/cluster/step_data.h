@@ -13,7 +13,7 @@
 #include "data/pending_output.h"
 #include "http/transport.h"
 #include "kube/client.h"
-#include "objectstore/keys.h"
+#include "objectstore/credentials.h"
 #include "objectstore/listing.h"
 #include "objectstore/provider.h"
 #include "plan/plan.h"
@@ -28,15 +28,15 @@ class StepData {
   struct Surroundings {
     kube::Client& home;  // of the cluster where the step is: there are the Secrets that it may read
     http::Transport& transport;
-    std::string name_space;                          // the step's
-    std::map<std::string, std::string> environment;  // where keys are that no Secret holds
-    std::map<std::string, objectstore::Keys> keys;   // by Secret: those that are known already
+    std::string name_space;                                // the step's
+    std::map<std::string, std::string> environment;        // where keys are that no Secret holds
+    std::map<std::string, objectstore::Credentials> keys;  // by Secret: those that are known already
     std::uint64_t seed;
     std::function<void(const std::string& line)> say;
     // Asked before anything is removed: whether the next attempt may have come, whose data lie in the same places. `done`: once, perhaps at once.
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
     std::function<std::string()> job_attempt = [] { return std::string(); };  // of the job that is followed: it signs what it puts on a claim
-    objectstore::KeysAt keys_at = {};  // where `keys` were found, and are found anew when the store refuses them; without a Secret they stay
+    objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are found anew when the store refuses them; without a Secret they stay
   };
   using Done = std::function<void(Result<void>)>;  // once, from the loop
 
@@ -82,8 +82,8 @@ class StepData {
 
  private:
   void open(Done done);
-  void found(std::shared_ptr<objectstore::KeySource> keys, Done done);
-  std::unique_ptr<objectstore::KeySource> renewed(const objectstore::KeysAt& at, objectstore::Keys first);
+  void found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done);
+  std::unique_ptr<objectstore::CredentialsProvider> renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first);
   void later(std::function<void()> task);
   void remove(const std::string& uri, int looks, Done done);
   void unless_replaced(const Done& done, std::function<void()> task);

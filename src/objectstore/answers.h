@@ -29,14 +29,14 @@ struct ListPage {
 };
 
 // An upload in parts that was begun.
-struct Pending {
+struct MultipartUpload {
   std::string key;
   std::string upload;  // its id
 };
 
 struct UploadPage {
-  std::vector<Pending> uploads;
-  Pending next{};  // where the next page begins; no key: this is the last
+  std::vector<MultipartUpload> uploads;
+  MultipartUpload next{};  // where the next page begins; no key: this is the last
 };
 
 // A refusal, or no answer at all.

@@ -12,7 +12,7 @@
 
 namespace trainstep::objectstore {
 
-Client::Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<KeySource> keys, std::uint64_t seed, Limits limits)
+Client::Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<CredentialsProvider> keys, std::uint64_t seed, Limits limits)
     : m_loop(loop), m_transport(transport), m_store(std::move(store)), m_keys(std::move(keys)), m_random(seed), m_limits(limits) {}
 
 Client::~Client() {
@@ -85,12 +85,12 @@ void Client::send(CallId id) {
   auto& call = *m_calls.at(id);
   call.pause = 0;
   ++call.tries;
-  m_keys->ask([this, id, alive = m_alive](Result<Keys> keys) {
+  m_keys->ask([this, id, alive = m_alive](Result<Credentials> keys) {
     if (*alive && m_calls.contains(id)) send_signed(id, std::move(keys));
   });
 }
 
-void Client::send_signed(CallId id, Result<Keys> keys) {
+void Client::send_signed(CallId id, Result<Credentials> keys) {
   auto& call = *m_calls.at(id);
   if (!keys) return failed(id, {in_context(call.what, std::move(keys.error())), 0, {}});
   // A verb for objects would do to the bucket what was meant for an object.

@@ -17,7 +17,7 @@
 #include "http/transport.h"
 #include "objectstore/address.h"
 #include "objectstore/answers.h"
-#include "objectstore/keys.h"
+#include "objectstore/credentials.h"
 #include "objectstore/store.h"
 
 namespace trainstep::objectstore {
@@ -53,7 +53,7 @@ class Client {
   using Done = std::function<void(Answer<T>)>;  // from the loop, once, never from within the call that asks
 
   // References must outlive it. `seed`: of the jitter.
-  Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<KeySource> keys, std::uint64_t seed, Limits limits = {});
+  Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<CredentialsProvider> keys, std::uint64_t seed, Limits limits = {});
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();  // cancels everything
@@ -76,7 +76,7 @@ class Client {
   CallId complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done);
   CallId abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done);
   // One page: uploads to keys that begin with this one's, begun and neither completed nor given up. `from`: where the page before says, or {}.
-  CallId list_uploads(const Address& of, const Pending& from, Done<UploadPage> done);
+  CallId list_uploads(const Address& of, const MultipartUpload& from, Done<UploadPage> done);
 
   // Called with what is waited for, when the store has answered for some seconds that a call must be tried again, and then rarely. Who does not
   // answer at all is http::Waiting's business. Also once with how far the store's clock is from ours.
@@ -104,7 +104,7 @@ class Client {
   [[nodiscard]] std::unique_ptr<Call> prepared_for_bucket(const std::string& verb, const std::string& bucket, const std::string& prefix,
                                                           http::Query query) const;
   void send(CallId id);
-  void send_signed(CallId id, Result<Keys> keys);
+  void send_signed(CallId id, Result<Credentials> keys);
   http::Transport::Handler handler(CallId id, Call& call);
   void answered(CallId id, Result<http::Response> response);
   void failed(CallId id, StoreError error);
@@ -116,7 +116,7 @@ class Client {
   http::Transport& m_transport;
   Store m_store;
   std::map<std::string, std::string> m_regions;  // of buckets that lie elsewhere than the store's settings say
-  std::shared_ptr<KeySource> m_keys;
+  std::shared_ptr<CredentialsProvider> m_keys;
   std::mt19937_64 m_random;
   Limits m_limits;
   std::map<CallId, std::unique_ptr<Call>> m_calls;

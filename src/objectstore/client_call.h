@@ -43,7 +43,7 @@ struct Client::Call {
   Loop::TimerId word = 0;
   std::size_t words = 0;
   int tries = 0;
-  Keys keys{};           // of this try
+  Credentials keys{};    // of this try
   bool renewed = false;  // the keys were asked for anew after a refusal
   std::string region{};  // of this try
   bool moved = false;    // another one was asked

@@ -132,7 +132,7 @@ Client::CallId Client::list(const std::string& bucket, const std::string& prefix
   return call<ListPage>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::list_uploads(const Address& of, const Pending& from, Done<UploadPage> done) {
+Client::CallId Client::list_uploads(const Address& of, const MultipartUpload& from, Done<UploadPage> done) {
   http::Query query{{"encoding-type", "url"}, {"prefix", of.key}, {"uploads", ""}};
   if (!from.key.empty()) query.emplace_back("key-marker", from.key);
   if (!from.upload.empty()) query.emplace_back("upload-id-marker", from.upload);

@@ -21,7 +21,7 @@ constexpr std::size_t in_turn = 4;
 struct Growing {
   const LocalFile& local;
   const Object& object;
-  std::unique_ptr<GrowingFile> file;
+  std::unique_ptr<PartialFile> file;
   std::int64_t left;
 };
 
@@ -79,7 +79,7 @@ class Download : public Transfer {
 
   // Never much more than can be started: an object can have more ranges than there is memory for.
   void more() override {
-    while (m_lanes.waiting() < static_cast<std::size_t>(m_limits.requests) && (!m_turn.empty() || next_turn())) {
+    while (m_queue.waiting() < static_cast<std::size_t>(m_limits.requests) && (!m_turn.empty() || next_turn())) {
       for (const auto& growing : m_turn) queue(growing, m_first);
       m_first += m_limits.range;
       std::erase_if(m_turn, [this](const auto& growing) { return growing->object.size <= m_first; });
@@ -88,10 +88,10 @@ class Download : public Transfer {
 
   // Those of a turn are fetched range by range, side by side.
   bool next_turn() {
-    const auto& travels = m_plan.travels;
-    const auto end = std::min(travels.size(), m_begun + in_turn);
+    const auto& items = m_plan.items;
+    const auto end = std::min(items.size(), m_begun + in_turn);
     for (; m_begun < end; ++m_begun) {
-      const auto& [local, object] = travels[m_begun];
+      const auto& [local, object] = items[m_begun];
       m_turn.push_back(std::make_shared<Growing>(Growing{local, object, nullptr, object.size}));
     }
     m_first = 0;
@@ -101,7 +101,7 @@ class Download : public Transfer {
   // Empty objects have no range that could be asked for.
   void queue(const std::shared_ptr<Growing>& growing, std::int64_t first) {
     const Range range{first, std::min(m_limits.range, growing->object.size - first)};
-    m_lanes.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
+    m_queue.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
   }
 
   void fetch(const std::shared_ptr<Growing>& growing, const Range& range, std::function<void()> over) {
@@ -126,7 +126,7 @@ class Download : public Transfer {
 
   Result<void> open(Growing& growing) const {
     if (growing.file) return {};
-    ASSIGN(growing.file, GrowingFile::create(place(growing.local.path)));
+    ASSIGN(growing.file, PartialFile::create(place(growing.local.path)));
     return {};
   }
 

@@ -90,7 +90,7 @@ UploadListing::UploadListing(Client& client, Address at, Done done) : m_client(c
 
 UploadListing::~UploadListing() { m_client.cancel(m_call); }
 
-void UploadListing::ask(const Pending& from) {
+void UploadListing::ask(const MultipartUpload& from) {
   m_call = m_client.list_uploads(m_at, from, [this](Answer<UploadPage> page) {
     const auto done = m_done;  // it may destroy this
     if (!page) return done(tl::unexpected(std::move(page.error())));
@@ -106,8 +106,8 @@ void UploadListing::ask(const Pending& from) {
   });
 }
 
-std::vector<Pending> UploadListing::all() const {
-  std::vector<Pending> uploads;
+std::vector<MultipartUpload> UploadListing::all() const {
+  std::vector<MultipartUpload> uploads;
   for (const auto& [key, upload] : m_found)
     if (key == m_at.key || key.starts_with(m_at.key + '/')) uploads.push_back({key, upload});
   return uploads;
@@ -125,7 +125,7 @@ bool bears(std::string_view mark, std::string_view job) {
 }
 
 Removal::Removal(Client& client, Address at, Done done)
-    : m_client(client), m_at(std::move(at)), m_done(std::move(done)), m_lanes(removals_at_once, no_limit) {
+    : m_client(client), m_at(std::move(at)), m_done(std::move(done)), m_queue(removals_at_once, no_limit) {
   m_listing = std::make_unique<Listing>(client, m_at, [this](Answer<std::vector<Object>> there) {
     if (!there) m_error = std::move(there.error());
     if (there) remove(*there);
@@ -134,7 +134,7 @@ Removal::Removal(Client& client, Address at, Done done)
 }
 
 Removal::Removal(Client& client, std::vector<Address> objects, Done done)
-    : m_client(client), m_done(std::move(done)), m_lanes(removals_at_once, no_limit), m_all(true) {
+    : m_client(client), m_done(std::move(done)), m_queue(removals_at_once, no_limit), m_all(true) {
   m_timer = client.loop().after(Duration(0), [this, objects = std::move(objects)]() mutable {
     remove_each(std::move(objects));
     pump();
@@ -142,7 +142,7 @@ Removal::Removal(Client& client, std::vector<Address> objects, Done done)
 }
 
 Removal::Removal(Client& client, std::vector<Address> objects, std::string mark, Done done)
-    : m_client(client), m_done(std::move(done)), m_lanes(removals_at_once, no_limit), m_all(true) {
+    : m_client(client), m_done(std::move(done)), m_queue(removals_at_once, no_limit), m_all(true) {
   m_timer = client.loop().after(Duration(0), [this, objects = std::move(objects), mark = std::move(mark)] {
     remove_marked(objects, mark);
     pump();
@@ -194,7 +194,7 @@ void Removal::remove_now(const Address& what, const Client::Done<std::monostate>
 }
 
 void Removal::add(Call call) {
-  m_lanes.add(0, [this, call = std::move(call)](const std::function<void()>& over) {
+  m_queue.add(0, [this, call = std::move(call)](const std::function<void()>& over) {
     const auto id = std::make_shared<Client::CallId>();
     *id = call([this, id, over](Answer<std::monostate> removed) {
       m_calls.erase(*id);
@@ -208,9 +208,9 @@ void Removal::add(Call call) {
 
 // After an error nothing more is begun; what is under way comes to its end.
 void Removal::pump() {
-  if (m_error) m_lanes.clear();
-  m_lanes.pump();
-  if (!m_lanes.idle()) return;
+  if (m_error) m_queue.clear();
+  m_queue.pump();
+  if (!m_queue.idle()) return;
   if (m_error || m_all) return tell();
   m_all = true;
   give_up_uploads();
@@ -218,9 +218,9 @@ void Removal::pump() {
 
 // Who may not list them leaves them there; that nobody answers is told.
 void Removal::give_up_uploads() {
-  m_uploads = std::make_unique<UploadListing>(m_client, m_at, [this](const Answer<std::vector<Pending>>& found) {
+  m_uploads = std::make_unique<UploadListing>(m_client, m_at, [this](const Answer<std::vector<MultipartUpload>>& found) {
     if (!found && retryable(found.error())) m_error = found.error();
-    for (const auto& pending : found.value_or(std::vector<Pending>()))
+    for (const auto& pending : found.value_or(std::vector<MultipartUpload>()))
       add([this, pending](auto done) { return m_client.abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, std::move(done)); });
     pump();
   });

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "objectstore/client.h"
-#include "objectstore/lanes.h"
+#include "objectstore/transfer_queue.h"
 
 namespace trainstep::objectstore {
 
@@ -50,7 +50,7 @@ class Listing {
 // Uploads in parts at an address, and below it, that were begun and neither completed nor given up: all pages, by key, each once.
 class UploadListing {
  public:
-  using Done = std::function<void(Answer<std::vector<Pending>>)>;
+  using Done = std::function<void(Answer<std::vector<MultipartUpload>>)>;
   // References must outlive it. `done`: once, from the loop; it may destroy this.
   UploadListing(Client& client, Address at, Done done);
   UploadListing(const UploadListing&) = delete;
@@ -59,8 +59,8 @@ class UploadListing {
 
  private:
   using Mark = std::pair<std::string, std::string>;  // key and upload
-  void ask(const Pending& from);
-  [[nodiscard]] std::vector<Pending> all() const;
+  void ask(const MultipartUpload& from);
+  [[nodiscard]] std::vector<MultipartUpload> all() const;
 
   Client& m_client;
   Address m_at;
@@ -103,7 +103,7 @@ class Removal {
   Client& m_client;
   Address m_at;
   Done m_done;
-  Lanes m_lanes;
+  TransferQueue m_queue;
   std::unique_ptr<Listing> m_listing;
   std::unique_ptr<UploadListing> m_uploads;
   std::set<Client::CallId> m_calls;

@@ -187,13 +187,13 @@ Result<std::string> read_part(const fs::path& file, std::int64_t first, std::int
   return content;
 }
 
-GrowingFile::GrowingFile(fs::path target, fs::path beside, Fd fd) : m_target(std::move(target)), m_beside(std::move(beside)), m_fd(std::move(fd)) {}
+PartialFile::PartialFile(fs::path target, fs::path beside, Fd fd) : m_target(std::move(target)), m_beside(std::move(beside)), m_fd(std::move(fd)) {}
 
-GrowingFile::~GrowingFile() {
+PartialFile::~PartialFile() {
   if (!m_finished && !m_beside.empty()) ::unlink(m_beside.c_str());
 }
 
-Result<std::unique_ptr<GrowingFile>> GrowingFile::create(fs::path target) {
+Result<std::unique_ptr<PartialFile>> PartialFile::create(fs::path target) {
   if (target.has_parent_path()) TRY(make_directories(target.parent_path()));
   const auto folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   fs::path beside;
@@ -203,15 +203,15 @@ Result<std::unique_ptr<GrowingFile>> GrowingFile::create(fs::path target) {
     fd = Fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   }
   if (!fd) return file_error("write", target, errno);
-  return std::unique_ptr<GrowingFile>(new GrowingFile(std::move(target), std::move(beside), std::move(fd)));
+  return std::unique_ptr<PartialFile>(new PartialFile(std::move(target), std::move(beside), std::move(fd)));
 }
 
-Result<void> GrowingFile::outcome(int error) const {
+Result<void> PartialFile::outcome(int error) const {
   if (error != 0) return file_error("write", m_target, error);
   return {};
 }
 
-Result<void> GrowingFile::write(std::int64_t first, std::string_view bytes) const {
+Result<void> PartialFile::write(std::int64_t first, std::string_view bytes) const {
   while (!bytes.empty()) {
     const auto count = ::pwrite(m_fd.get(), bytes.data(), bytes.size(), first);
     if (count < 0 && errno == EINTR) continue;
@@ -223,7 +223,7 @@ Result<void> GrowingFile::write(std::int64_t first, std::string_view bytes) cons
 }
 
 // Not synced: what is lost with the machine is fetched again.
-Result<void> GrowingFile::finish() {
+Result<void> PartialFile::finish() {
   if (m_beside.empty()) {
     const int error = give_name(m_fd.get(), m_target);
     m_finished = error == 0;

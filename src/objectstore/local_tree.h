@@ -48,20 +48,20 @@ Result<std::string> read_part(const std::filesystem::path& file, std::int64_t fi
 
 // A file that grows into its place: it has no name until it is whole, so that a process that is killed leaves nothing. Where the file system cannot
 // do that, it is written beside its place under another name, and nothing is left when it is given up.
-class GrowingFile {
+class PartialFile {
  public:
   // Makes parent folders. Errors: denied, input (the path is a folder), internal (no space).
-  static Result<std::unique_ptr<GrowingFile>> create(std::filesystem::path target);
-  GrowingFile(const GrowingFile&) = delete;
-  GrowingFile& operator=(const GrowingFile&) = delete;
-  ~GrowingFile();
+  static Result<std::unique_ptr<PartialFile>> create(std::filesystem::path target);
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+  ~PartialFile();
   // From any thread. Errors: internal (no space).
   Result<void> write(std::int64_t first, std::string_view bytes) const;
   // When nobody writes any more.
   Result<void> finish();
 
  private:
-  GrowingFile(std::filesystem::path target, std::filesystem::path beside, Fd fd);
+  PartialFile(std::filesystem::path target, std::filesystem::path beside, Fd fd);
   [[nodiscard]] Result<void> outcome(int error) const;
   std::filesystem::path m_target, m_beside;  // beside: empty as long as it needs no name
   Fd m_fd;

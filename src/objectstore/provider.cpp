@@ -16,7 +16,7 @@ namespace {
 struct Settings {
   std::optional<std::string> endpoint, region;
   std::optional<bool> disable_ssl, path_style, from_environment;
-  KeysAt keys;
+  CredentialsRef keys;
   bool token = false;  // a service account's JSON, which only Google's own protocol takes
 };
 

@@ -14,7 +14,7 @@
 namespace trainstep::objectstore {
 
 // Keys as they are found, not as they are.
-struct KeysAt {
+struct CredentialsRef {
   std::string secret{};  // name of a Secret in the run's namespace; empty: the environment (AWS_*, web identity, …)
   std::string access_key_key{};
   std::string secret_key_key{};
@@ -22,13 +22,13 @@ struct KeysAt {
 
 struct Provider {
   Store store;
-  KeysAt keys;
+  CredentialsRef keys;
 };
 
 // Where Kubeflow Pipelines has its own store, by its versions, the newest first: "HOST:PORT", without TLS.
 inline constexpr std::array<std::string_view, 2> own_endpoints{"seaweedfs.kubeflow:9000", "minio-service.kubeflow:9000"};
 // The keys to it, in every namespace of its users.
-inline const KeysAt own_keys{"mlpipeline-minio-artifact", "accesskey", "secretkey"};
+inline const CredentialsRef own_keys{"mlpipeline-minio-artifact", "accesskey", "secretkey"};
 
 // An artifact's custom property `store_session_info`, as JSON text. Errors: input.
 // `usual_region`: what AWS_REGION says here, for an address of S3 where nothing else names a region.

@@ -35,7 +35,7 @@ class Recognition {
   void next();
 
   Loop& m_loop;
-  std::vector<Travel> m_left;  // the last is under way
+  std::vector<TransferItem> m_left;  // the last is under way
   std::filesystem::path m_root;
   Done m_done;
   TransferLimits m_limits;

@@ -51,7 +51,7 @@ std::string names_of(const Headers& headers) {
   return join(names, ";");
 }
 
-std::string signature(std::string_view method, const http::Url& url, const Headers& headers, std::string_view payload, const Keys& keys,
+std::string signature(std::string_view method, const http::Url& url, const Headers& headers, std::string_view payload, const Credentials& keys,
                       std::string_view region, const std::string& time) {
   std::string lines;
   for (const auto& [name, value] : headers) lines += fmt::format("{}:{}\n", name, trim(value));
@@ -65,7 +65,7 @@ std::string signature(std::string_view method, const http::Url& url, const Heade
 
 }  // namespace
 
-void sign(http::Request& request, const Keys& keys, std::string_view region, std::string_view payload, Time now) {
+void sign(http::Request& request, const Credentials& keys, std::string_view region, std::string_view payload, Time now) {
   const auto time = basic_time(now);
   auto& headers = request.headers;
   headers.push_back({"Host", host_of(request.url)});
@@ -79,7 +79,7 @@ void sign(http::Request& request, const Keys& keys, std::string_view region, std
                                     names_of(signed_headers), signature(request.method, request.url, signed_headers, payload, keys, region, time))});
 }
 
-http::Url presigned(std::string_view method, http::Url url, const Keys& keys, std::string_view region, Duration valid, Time now) {
+http::Url presigned(std::string_view method, http::Url url, const Credentials& keys, std::string_view region, Duration valid, Time now) {
   const auto time = basic_time(now);
   url.query.emplace_back("X-Amz-Algorithm", algorithm);
   url.query.emplace_back("X-Amz-Credential", keys.access_key + '/' + scope_of(time, region));

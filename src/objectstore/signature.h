@@ -10,11 +10,11 @@
 namespace trainstep::objectstore {
 
 // Who asks. All secret but the access key.
-struct Keys {
+struct Credentials {
   std::string access_key;
   std::string secret_key;
   std::string session_token{};  // of temporary keys; else empty
-  bool operator==(const Keys&) const = default;
+  bool operator==(const Credentials&) const = default;
 };
 
 // For a body whose hash is not known when its head is sent; only over TLS.
@@ -22,9 +22,9 @@ inline constexpr std::string_view unsigned_payload = "UNSIGNED-PAYLOAD";
 
 // Adds Host, X-Amz-Date, X-Amz-Content-Sha256, X-Amz-Security-Token and Authorization. All headers of the request are signed. `payload`: sha256_hex
 // of the body, or unsigned_payload.
-void sign(http::Request& request, const Keys& keys, std::string_view region, std::string_view payload, Time now);
+void sign(http::Request& request, const Credentials& keys, std::string_view region, std::string_view payload, Time now);
 
 // An address that is valid for `valid` (at most 7 days) without any key. `url` may hold a query.
-http::Url presigned(std::string_view method, http::Url url, const Keys& keys, std::string_view region, Duration valid, Time now);
+http::Url presigned(std::string_view method, http::Url url, const Credentials& keys, std::string_view region, Duration valid, Time now);
 
 }  // namespace trainstep::objectstore

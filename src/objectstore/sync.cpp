@@ -31,13 +31,13 @@ std::string_view no_path(std::string_view key) {
   return key.find('\0') == std::string_view::npos ? "" : "no path below a folder";
 }
 
-void add(SyncPlan& plan, Travel travel, std::int64_t bytes) {
+void add(SyncPlan& plan, TransferItem item, std::int64_t bytes) {
   if (__builtin_add_overflow(plan.bytes, bytes, &plan.bytes)) plan.bytes = std::numeric_limits<std::int64_t>::max();
-  plan.travels.push_back(std::move(travel));
+  plan.items.push_back(std::move(item));
 }
 
-void finish(SyncPlan& plan, std::int64_t (*size)(const Travel&)) {
-  std::ranges::sort(plan.travels, [size](const Travel& a, const Travel& b) {
+void finish(SyncPlan& plan, std::int64_t (*size)(const TransferItem&)) {
+  std::ranges::sort(plan.items, [size](const TransferItem& a, const TransferItem& b) {
     return std::pair(-size(a), std::string_view(a.object.key)) < std::pair(-size(b), std::string_view(b.object.key));
   });
 }
@@ -87,7 +87,7 @@ SyncPlan plan_upload(const std::vector<LocalFile>& files, const std::vector<Obje
     else
       add(plan, {file, {file.path, file.size, ""}}, file.size);
   }
-  finish(plan, [](const Travel& travel) { return travel.file.size; });
+  finish(plan, [](const TransferItem& item) { return item.file.size; });
   return plan;
 }
 
@@ -128,7 +128,7 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
   for (const auto& file : files)
     if (!wanted.contains(file.path) && is_as_it_came(file, known)) plan.gone.push_back(file.path);
   plan.folders.assign(folders.begin(), folders.end());
-  finish(plan, [](const Travel& travel) { return travel.object.size; });
+  finish(plan, [](const TransferItem& item) { return item.object.size; });
   return plan;
 }
 

@@ -40,13 +40,13 @@ std::string describe_change(const std::vector<LocalFile>& before, const std::vec
 Result<void> check_names(const std::vector<LocalFile>& files);
 
 // Both sides of one file: `object.key` is relative to the tree's address, as `file.path` is to its root. Mostly they are the same.
-struct Travel {
+struct TransferItem {
   LocalFile file;
   Object object;
 };
 
 struct SyncPlan {
-  std::vector<Travel> travels;        // large ones first: they take longest
+  std::vector<TransferItem> items;    // large ones first: they take longest
   std::int64_t bytes = 0;             // of them
   std::size_t equal = 0;              // files that need not travel
   std::vector<std::string> folders;   // download: to be made, empty ones too

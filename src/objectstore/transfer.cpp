@@ -16,7 +16,7 @@ Transfer::Transfer(Client& client, std::filesystem::path root, Address at, Sink 
       m_at(std::move(at)),
       m_sink(std::move(sink)),
       m_limits(limits),
-      m_lanes(limits.requests, limits.bytes),
+      m_queue(limits.requests, limits.bytes),
       m_timer(client.loop().after(Duration(0), [this] {
         m_timer = 0;
         begin();
@@ -35,14 +35,14 @@ void Transfer::moved(std::int64_t bytes) const {
 void Transfer::go_on() {
   if (m_error) return;
   more();
-  m_lanes.pump();
-  if (m_lanes.idle()) end();
+  m_queue.pump();
+  if (m_queue.idle()) end();
 }
 
 void Transfer::fail(Error error) {
   if (m_error) return;
   m_error = std::move(error);
-  m_lanes.clear();
+  m_queue.clear();
   for (const auto id : std::exchange(m_calls, {})) m_client.cancel(id);
   undo([this] { end(); });
 }

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "objectstore/client.h"
-#include "objectstore/lanes.h"
 #include "objectstore/local_tree.h"
 #include "objectstore/sync.h"
+#include "objectstore/transfer_queue.h"
 
 namespace trainstep::objectstore {
 
@@ -26,7 +26,7 @@ struct TransferLimits {
   [[nodiscard]] std::int64_t part_of(std::int64_t size) const;  // of a file of that size
 };
 
-// What both directions share: lanes, calls under way, the first error.
+// What both directions share: the queue, calls under way, the first error.
 class Transfer {
  public:
   struct Sink {
@@ -47,7 +47,7 @@ class Transfer {
 
   // A call in a lane: `ask` begins it; `then` gets its value, an error ends the transfer.
   template <typename T>
-  Lanes::Start call(std::function<Client::CallId(Client::Done<T>)> ask, std::function<void(T value)> then) {
+  TransferQueue::Start call(std::function<Client::CallId(Client::Done<T>)> ask, std::function<void(T value)> then) {
     return [this, ask = std::move(ask), then = std::move(then)](std::function<void()> over) {
       const auto id = std::make_shared<Client::CallId>();
       *id = ask([this, id, then, over = std::move(over)](Answer<T> answer) {
@@ -60,7 +60,7 @@ class Transfer {
       m_calls.insert(*id);
     };
   }
-  // A call besides the lanes: it ends with this object.
+  // A call besides the queue: it ends with this object.
   void keep(Client::CallId id) { m_calls.insert(id); }
   // Nothing more is begun, what is under way is cancelled.
   void fail(Error error);
@@ -82,7 +82,7 @@ class Transfer {
   Address m_at;
   Sink m_sink;
   TransferLimits m_limits;
-  Lanes m_lanes;
+  TransferQueue m_queue;
 
  private:
   void end();

@@ -34,22 +34,22 @@ class Upload : public Transfer {
   };
 
   void begin() override {
-    for (const auto& travel : m_plan.travels)
-      if (travel.file.size <= m_limits.part)
-        whole(travel);
-      else if (m_limits.part_of(travel.file.size) <= largest_part)
-        in_parts(travel);
+    for (const auto& item : m_plan.items)
+      if (item.file.size <= m_limits.part)
+        whole(item);
+      else if (m_limits.part_of(item.file.size) <= largest_part)
+        in_parts(item);
       else
-        return fail(input_error(fmt::format("{} is larger than an object can be", place(travel.file.path).string())));
+        return fail(input_error(fmt::format("{} is larger than an object can be", place(item.file.path).string())));
   }
 
   Body part(const LocalFile& file, std::int64_t first, std::int64_t size) const {
     return [path = place(file.path), first, size] { return read_part(path, first, size); };
   }
 
-  void whole(const Travel& travel) {
-    const auto& file = travel.file;
-    m_lanes.add(file.size, call<Object>([this, &file, &key = travel.object.key](
+  void whole(const TransferItem& item) {
+    const auto& file = item.file;
+    m_queue.add(file.size, call<Object>([this, &file, &key = item.object.key](
                                             const auto& done) { return m_client.put(address(key), part(file, 0, file.size), done, m_headers); },
                                         [this, &file](const Object& object) {
                                           moved(file.size);
@@ -57,25 +57,25 @@ class Upload : public Transfer {
                                         }));
   }
 
-  void in_parts(const Travel& travel) {
-    m_lanes.add(0, call<std::string>(
-                       [this, &key = travel.object.key](const auto& done) {
+  void in_parts(const TransferItem& item) {
+    m_queue.add(0, call<std::string>(
+                       [this, &key = item.object.key](const auto& done) {
                          m_begun.insert(key);
                          return m_client.begin_upload(address(key), done, m_headers);
                        },
-                       [this, &travel](std::string upload) { queue_parts(travel, std::move(upload)); }));
+                       [this, &item](std::string upload) { queue_parts(item, std::move(upload)); }));
   }
 
-  void queue_parts(const Travel& travel, std::string upload) {
-    const auto& file = travel.file;
+  void queue_parts(const TransferItem& item, std::string upload) {
+    const auto& file = item.file;
     const auto size = m_limits.part_of(file.size);
     const auto count = static_cast<std::size_t>((file.size + size - 1) / size);
     auto& parts =
-        m_parts.emplace(travel.object.key, Parts{file, travel.object.key, std::move(upload), std::vector<std::string>(count), count}).first->second;
+        m_parts.emplace(item.object.key, Parts{file, item.object.key, std::move(upload), std::vector<std::string>(count), count}).first->second;
     for (auto i = count; i-- > 0;) {  // begun files first: fewer lie half done
       const auto first = static_cast<std::int64_t>(i) * size;
       const auto length = std::min(size, file.size - first);
-      m_lanes.add_next(length, call<std::string>(
+      m_queue.add_next(length, call<std::string>(
                                    [this, &parts, i, first, length](const auto& done) {
                                      return m_client.put_part(address(parts.key), parts.upload, static_cast<int>(i) + 1,
                                                               part(parts.file, first, length), done);
@@ -90,13 +90,13 @@ class Upload : public Transfer {
 
   void complete(Parts& parts) {
     if (changed(parts.file)) return;
-    m_lanes.add_next(0, call<Object>([this, &parts](auto done) { return ask_to_complete(parts, std::move(done)); },
+    m_queue.add_next(0, call<Object>([this, &parts](auto done) { return ask_to_complete(parts, std::move(done)); },
                                      [this, &parts](const Object& object) {
                                        const auto& key = parts.key;
                                        uploaded(parts.file, object.etag);
                                        m_parts.erase(key);
                                        m_begun.erase(key);
-                                       m_lanes.add(0, [this, &key](const std::function<void()>& over) {
+                                       m_queue.add(0, [this, &key](const std::function<void()>& over) {
                                          give_up_others(key, [this, over] {
                                            over();
                                            go_on();
@@ -169,10 +169,10 @@ class Upload : public Transfer {
   void give_up_others(const std::string& key, const std::function<void()>& then) {
     if (m_blind) return then();
     auto& looks = m_looks.emplace_back();
-    looks = std::make_unique<UploadListing>(m_client, address(key), [this, key, then](const Answer<std::vector<Pending>>& found) {
+    looks = std::make_unique<UploadListing>(m_client, address(key), [this, key, then](const Answer<std::vector<MultipartUpload>>& found) {
       m_blind = m_blind || (!found && !retryable(found.error()));
       std::vector<std::string> uploads;
-      for (const auto& pending : found.value_or(std::vector<Pending>()))
+      for (const auto& pending : found.value_or(std::vector<MultipartUpload>()))
         if (pending.key == address(key).key) uploads.push_back(pending.upload);
       give_up(key, uploads, then);
     });

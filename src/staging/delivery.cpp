@@ -182,14 +182,14 @@ void Delivery::recognise() {
   m_recognition = std::make_unique<objectstore::Recognition>(
       m_stores.loop(), m_files, m_there, output().path,
       [this](const auto& same) {
-        m_stores.ledger().add(output().path, output().to.uri, same);
+        m_stores.sync_state().add(output().path, output().to.uri, same);
         send();
       },
       m_stores.limits());
 }
 
 void Delivery::send() {
-  m_plan = objectstore::plan_upload(m_files, m_there, m_stores.ledger().known(output().path, output().to.uri));
+  m_plan = objectstore::plan_upload(m_files, m_there, m_stores.sync_state().known(output().path, output().to.uri));
   if (m_pass == 0 && m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
   m_pass == 0 ? transfer() : look_for_own();
 }
@@ -202,8 +202,8 @@ void Delivery::transfer() {
 
 void Delivery::sent(const Result<void>& result) {
   m_sending = false;
-  m_stores.ledger().add(output().path, output().to.uri, m_transfer->settled());
-  if (!m_plan.travels.empty()) m_stores.ledger().keep(output().path, output().to.uri);
+  m_stores.sync_state().add(output().path, output().to.uri, m_transfer->settled());
+  if (!m_plan.items.empty()) m_stores.sync_state().keep(output().path, output().to.uri);
   for (const auto& [path, state] : m_transfer->settled()) {
     m_staged.bytes += state.size;
     ++m_staged.files;
@@ -255,7 +255,7 @@ void Delivery::list_uploads() {
   });
 }
 
-void Delivery::give_up_uploads(std::vector<objectstore::Pending> uploads) {
+void Delivery::give_up_uploads(std::vector<objectstore::MultipartUpload> uploads) {
   if (uploads.empty()) return delivered();
   const auto last = std::move(uploads.back());
   uploads.pop_back();

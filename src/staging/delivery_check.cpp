@@ -52,7 +52,7 @@ void Delivery::look_at_unsure() {
       m_call = 0;
       const bool gone = !there && there.error().status == 404;
       if (!there && !gone && there.error().error.kind != ErrorKind::denied) return failed(there.error().error);
-      if (gone || (there && !there->mark.empty() && there->mark != mark())) m_plan.travels.push_back(m_unsure.back());
+      if (gone || (there && !there->mark.empty() && there->mark != mark())) m_plan.items.push_back(m_unsure.back());
       m_unsure.pop_back();
       look_at_unsure();
     });
@@ -69,13 +69,13 @@ void Delivery::look_again(std::vector<Object> there) {
 void Delivery::look_for_own() {
   std::map<std::string_view, std::int64_t> sizes;
   for (const auto& object : m_there) sizes[object.key] = object.size;
-  const auto same_size = [&](const auto& travel) {
-    const auto found = sizes.find(travel.object.key);
-    return found != sizes.end() && found->second == travel.file.size;
+  const auto same_size = [&](const auto& item) {
+    const auto found = sizes.find(item.object.key);
+    return found != sizes.end() && found->second == item.file.size;
   };
-  const auto unsure = std::ranges::stable_partition(m_plan.travels, std::not_fn(same_size));
+  const auto unsure = std::ranges::stable_partition(m_plan.items, std::not_fn(same_size));
   m_unsure.assign(unsure.begin(), unsure.end());
-  m_plan.travels.erase(unsure.begin(), unsure.end());
+  m_plan.items.erase(unsure.begin(), unsure.end());
   look_at_unsure();
 }
 
@@ -89,10 +89,10 @@ void Delivery::keep_uploads(const objectstore::StoreError& why) {
 void Delivery::delivered() {
   const auto& uri = output().to.uri;
   if (is_own(uri)) return keep_list();
-  if (m_options.nothing || (m_pass > 0 && m_plan.travels.empty())) return next_output();
+  if (m_options.nothing || (m_pass > 0 && m_plan.items.empty())) return next_output();
   if (m_pass++ > 0)
     return failed({ErrorKind::unavailable, fmt::format("\"{}\" at {} was not as it was put there: somebody else writes there at the same time",
-                                                       m_plan.travels.front().object.key, uri)});
+                                                       m_plan.items.front().object.key, uri)});
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
 }
 

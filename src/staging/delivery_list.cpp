@@ -22,7 +22,7 @@ void Delivery::look_at_folders(objectstore::LocalTree& tree) {
 void Delivery::keep_list() {
   const auto at = objectstore::Address::parse(list_beside(output().to.uri));
   if (!at) return finish(at.error());
-  const auto& known = m_stores.ledger().known(output().path, output().to.uri);
+  const auto& known = m_stores.sync_state().known(output().path, output().to.uri);
   std::vector<objectstore::Object> objects;
   for (const auto& file : m_files) {
     const auto same = known.find(file.path);

@@ -110,14 +110,14 @@ void Fetching::failed(Error error, Lost lost) {
 void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   if (there.empty() && is_own()) return make_folder();
   if (there.empty()) return finish(input_error(fmt::format("nothing lies at {}", input().from.uri)));
-  const auto& known = m_stores.ledger().known(input().path, input().from.uri);
+  const auto& known = m_stores.sync_state().known(input().path, input().from.uri);
   const auto here = known.empty() ? objectstore::LocalTree() : objectstore::read_tree(input().path).value_or(objectstore::LocalTree());
   m_plan = objectstore::plan_download(there, here.files, known);
   const auto is_known = [&known](const objectstore::LocalFile& file) { return objectstore::is_as_it_came(file, known); };
   const auto cleared = known.empty() ? "" : clear(input().path, m_plan, std::ranges::any_of(here.files, is_known));
   if (!cleared.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, cleared));
   const auto left_out = objectstore::describe_left_out(m_plan.left_out);
-  if (m_plan.travels.empty() && m_plan.equal == 0 && !left_out.empty())
+  if (m_plan.items.empty() && m_plan.equal == 0 && !left_out.empty())
     return finish(input_error(fmt::format("nothing at {} can be a file; {}", input().from.uri, left_out)));
   if (!left_out.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, left_out));
   m_moved = 0;
@@ -144,11 +144,11 @@ void Fetching::moved(std::int64_t bytes) {
 }
 
 void Fetching::fetched(const Result<void>& result) {
-  m_stores.ledger().add(input().path, input().from.uri, m_transfer->settled());
-  if (!m_plan.travels.empty()) m_stores.ledger().keep(input().path, input().from.uri);
+  m_stores.sync_state().add(input().path, input().from.uri, m_transfer->settled());
+  if (!m_plan.items.empty()) m_stores.sync_state().keep(input().path, input().from.uri);
   if (!result) return failed(result.error());
   m_staged.bytes += m_plan.bytes;
-  m_staged.files += m_plan.travels.size();
+  m_staged.files += m_plan.items.size();
   m_staged.equal += m_plan.equal;
   fetched_one();
 }

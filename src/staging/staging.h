@@ -35,7 +35,7 @@ struct StagingSink {
   std::function<void(Result<Staged>)> done;           // once, from the loop
 };
 
-// Fetches every input to its path, over what is there; what the stores' ledger knows to be the same stays. A file is there when it is whole.
+// Fetches every input to its path, over what is there; what the stores' sync state knows to be the same stays. A file is there when it is whole.
 // What lies below `own`, an address of the job, is what its list says that was brought there, no more and no less; what is not there as it was
 // brought is asked for again for a while. Errors: input (nothing lies at the address), denied, unavailable, internal (no space).
 class Fetching {
@@ -85,7 +85,7 @@ class Fetching {
 };
 
 struct DeliveryOptions {
-  // What is there already: what the stores' ledger knows, or also what has the same content – files are read for that.
+  // What is there already: what the stores' sync state knows, or also what has the same content – files are read for that.
   enum class Equal { known, content };
   Equal equal = Equal::known;
   std::string own{};                 // an address: all that lies below it is the job's own
@@ -143,7 +143,7 @@ class Delivery {
   void sent(const Result<void>& result);
   void remove_others();
   void list_uploads();
-  void give_up_uploads(std::vector<objectstore::Pending> uploads);
+  void give_up_uploads(std::vector<objectstore::MultipartUpload> uploads);
   void delivered();
   void keep_list();
   void next_output();
@@ -175,7 +175,7 @@ class Delivery {
   objectstore::SyncPlan m_plan;
   int m_pass = 0;                                                             // 0: it is put there; then it is looked at
   std::optional<std::set<std::string>> m_keys;                                // what was there at first
-  std::vector<objectstore::Travel> m_unsure;                                  // it is there with another ETag than it was put there with
+  std::vector<objectstore::TransferItem> m_unsure;                            // it is there with another ETag than it was put there with
   bool m_listed = true;                                                       // the manifest was found
   std::vector<std::string> m_others;                                          // keys relative to m_to, to be removed
   std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;  // by store and address: what others see there and is ours

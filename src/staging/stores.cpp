@@ -2,7 +2,7 @@
 #include "staging/stores.h"
 
 #include "base/files.h"
-#include "objectstore/remote_keys.h"
+#include "objectstore/remote_credentials.h"
 
 namespace trainstep::staging {
 namespace {
@@ -38,11 +38,11 @@ Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transp
                                              objectstore::TransferLimits limits) {
   std::vector<Opened> with_keys;
   for (const auto& store : stores) {
-    std::shared_ptr<objectstore::KeySource> keys;
+    std::shared_ptr<objectstore::CredentialsProvider> keys;
     if (store.access_key_file.empty())
       keys = objectstore::keys_of(loop, transport, environment, store.region);
     else
-      keys = objectstore::keys_in_files({store.access_key_file, store.secret_key_file});
+      keys = objectstore::credentials_in_files({store.access_key_file, store.secret_key_file});
     with_keys.push_back({store, std::move(keys)});
   }
   return open(loop, transport, std::move(with_keys), seed, limits);

@@ -15,7 +15,7 @@
 #include "objectstore/client.h"
 #include "objectstore/transfer.h"
 #include "plan/task.h"
-#include "staging/ledger.h"
+#include "staging/sync_state.h"
 
 namespace trainstep::staging {
 
@@ -23,7 +23,7 @@ class Stores {
  public:
   struct Opened {
     plan::TaskStore store;
-    std::shared_ptr<objectstore::KeySource> keys;
+    std::shared_ptr<objectstore::CredentialsProvider> keys;
   };
   // References must outlive it. Errors: input, a store's address or certificate file.
   static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed,
@@ -38,7 +38,7 @@ class Stores {
 
   [[nodiscard]] Loop& loop() { return m_loop; }
   // What was staged before; replaced by one with a folder, it reaches from one process to the next.
-  [[nodiscard]] Ledger& ledger() { return m_ledger; }
+  [[nodiscard]] SyncState& sync_state() { return m_sync_state; }
   [[nodiscard]] objectstore::Client& of(const plan::TaskPlace& place) { return *m_clients.at(place.store); }
   // As of each of their clients.
   void on_waiting(const std::function<void(const std::string&)>& tell) {
@@ -54,7 +54,7 @@ class Stores {
   Loop& m_loop;
   objectstore::TransferLimits m_limits;
   std::vector<std::unique_ptr<objectstore::Client>> m_clients;
-  Ledger m_ledger;
+  SyncState m_sync_state;
 };
 
 }  // namespace trainstep::staging

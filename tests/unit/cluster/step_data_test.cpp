@@ -29,8 +29,8 @@ struct Step : staging::test::StoreOfPod {
   FakeTransport api{loop};
   std::map<std::string, Json> secrets;  // what the API server has: name → keys
   std::optional<Reply> no_secret;       // instead of any of them
-  std::map<std::string, objectstore::Keys> known;
-  objectstore::KeysAt known_at;
+  std::map<std::string, objectstore::Credentials> known;
+  objectstore::CredentialsRef known_at;
   std::map<std::string, std::string> environment;
   Texts said;
   std::vector<run::OutputFound> outputs;

@@ -17,10 +17,12 @@ using test::VirtualLoop;
 namespace {
 
 // "key-1", and after each refusal the next one.
-class CountingKeys : public KeySource {
+class CountingKeys : public CredentialsProvider {
  public:
-  void ask(Done done) override { done(problem ? Result<Keys>(*problem) : Result<Keys>(Keys{"key-" + std::to_string(number), "secret", ""})); }
-  void refused(const Keys& keys) override { number += keys.access_key == "key-" + std::to_string(number) ? 1 : 0; }
+  void ask(Done done) override {
+    done(problem ? Result<Credentials>(*problem) : Result<Credentials>(Credentials{"key-" + std::to_string(number), "secret", ""}));
+  }
+  void refused(const Credentials& keys) override { number += keys.access_key == "key-" + std::to_string(number) ? 1 : 0; }
   int number = 1;
   std::optional<Error> problem;
 };
@@ -408,7 +410,7 @@ TEST_CASE_METHOD(Bucket, "uploads that were begun are listed page by page") {
   server.reply(
       Reply::text("<ListMultipartUploadsResult><Upload><Key>dir/k</Key><UploadId>2</UploadId></Upload>"
                   "<Upload><Key>dir/k2</Key><UploadId>3</UploadId></Upload></ListMultipartUploadsResult>"));
-  std::optional<Answer<std::vector<Pending>>> found;
+  std::optional<Answer<std::vector<MultipartUpload>>> found;
   const UploadListing listing(client, object, [&](auto answer) { found = std::move(answer); });
   loop.run();
   REQUIRE((found && *found));
@@ -425,7 +427,7 @@ TEST_CASE_METHOD(Bucket, "pages of uploads that go round in a circle come to an 
   server.serve([](const auto&) {
     return Reply::text("<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker></ListMultipartUploadsResult>");
   });
-  std::optional<Answer<std::vector<Pending>>> found;
+  std::optional<Answer<std::vector<MultipartUpload>>> found;
   const UploadListing listing(client, object, [&](auto answer) { found = std::move(answer); });
   loop.run();
   REQUIRE(found);
@@ -522,7 +524,7 @@ TEST_CASE_METHOD(Bucket, "pages of uploads that have no end come to one") {
     return Reply::text("<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>" + std::to_string(++pages) +
                        "</NextKeyMarker></ListMultipartUploadsResult>");
   });
-  std::optional<Answer<std::vector<Pending>>> found;
+  std::optional<Answer<std::vector<MultipartUpload>>> found;
   const UploadListing listing(client, object, [&](auto answer) { found = std::move(answer); });
   loop.run(1h);
   REQUIRE(found);

@@ -23,7 +23,7 @@ using trainstep::test::VirtualLoop;
 struct FakeStore {
   VirtualLoop loop;
   FakeTransport transport{loop};
-  Client client{loop, transport, Store{{"http", "store", 9000, "", {}}}, std::shared_ptr(fixed_keys({"key", "secret"})), 1};
+  Client client{loop, transport, Store{{"http", "store", 9000, "", {}}}, std::shared_ptr(fixed_credentials({"key", "secret"})), 1};
   std::map<std::string, std::string> objects;                              // key → content; of any bucket
   std::map<std::string, std::map<int, std::string>> uploads;               // id → parts
   std::map<std::string, std::string> upload_keys;                          // id → key

@@ -11,7 +11,7 @@ using namespace trainstep::objectstore;
 namespace {
 
 // The examples of the Amazon S3 API Reference ("Signature Calculations for the Authorization Header", "Using Query Parameters").
-const Keys keys{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"};
+const Credentials keys{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"};
 const Time then = from_rfc3339("2013-05-24T00:00:00Z").value();
 const std::string empty_hash = sha256_hex("");
 

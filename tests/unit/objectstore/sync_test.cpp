@@ -14,7 +14,7 @@ using Words = std::vector<std::string>;
 
 Words travelling(const SyncPlan& plan) {
   Words result;
-  for (const auto& travel : plan.travels) result.push_back(travel.object.key);
+  for (const auto& item : plan.items) result.push_back(item.object.key);
   return result;
 }
 
@@ -45,11 +45,11 @@ TEST_CASE("a file travels unless file and object are both as they were when they
   for (const auto& row : rows) {
     INFO(row.what);
     const auto up = plan_upload({row.file}, row.there, row.known);
-    CHECK(up.travels.size() == (row.travels ? 1 : 0));
+    CHECK(up.items.size() == (row.travels ? 1 : 0));
     CHECK(up.equal == (row.travels ? 0 : 1));
     if (row.there.empty()) continue;
     const auto down = plan_download(row.there, {row.file}, row.known);
-    CHECK(down.travels.size() == (row.travels ? 1 : 0));
+    CHECK(down.items.size() == (row.travels ? 1 : 0));
   }
 }
 

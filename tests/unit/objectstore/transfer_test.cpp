@@ -433,7 +433,7 @@ TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, an
 }
 
 TEST_CASE_METHOD(Trees, "a file that is being fetched has no name: who is killed leaves nothing of it") {
-  const auto unnamed = GrowingFile::create(target / "large");
+  const auto unnamed = PartialFile::create(target / "large");
   REQUIRE(unnamed);
   REQUIRE((*unnamed)->write(0, "0123"));
   CHECK(fs::is_empty(target));
@@ -469,12 +469,12 @@ TEST_CASE_METHOD(Trees, "a file can be put under a key of another name, and come
   write("large", long_text);
   write("small", "1");
   auto plan = plan_upload(read_tree(source)->files, {}, {});
-  for (auto& travel : plan.travels) travel.object.key = "elsewhere/" + travel.file.path;
+  for (auto& item : plan.items) item.object.key = "elsewhere/" + item.file.path;
   REQUIRE(outcome([&](auto sink) { return upload(client, std::move(plan), source, at, std::move(sink), limits); }));
   CHECK(objects.at("model/elsewhere/large") == long_text);
   auto back = plan_download(listed(), {}, {});
   back.folders.clear();
-  for (auto& travel : back.travels) travel.file.path = travel.file.path.substr(10);
+  for (auto& item : back.items) item.file.path = item.file.path.substr(10);
   REQUIRE(outcome([&](auto sink) { return download(client, std::move(back), target, at, std::move(sink), limits); }));
   CHECK(read("large") == long_text);
   CHECK(read("small") == "1");

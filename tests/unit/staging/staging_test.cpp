@@ -523,8 +523,8 @@ TEST_CASE_METHOD(Staging, "of an output that failed half way only the rest is se
   CHECK(staged->equal == 0);
 }
 
-TEST_CASE_METHOD(Staging, "with a ledger in a folder the next process moves only what has changed since, in both directions") {
-  const auto again = [this] { stores->ledger() = Ledger(in_pod("ledger")); };
+TEST_CASE_METHOD(Staging, "with a sync_state in a folder the next process moves only what has changed since, in both directions") {
+  const auto again = [this] { stores->sync_state() = SyncState(in_pod("sync state")); };
   objects = {{"data/a", "1"}, {"data/b", "22"}};
   input("data", "s3://bkt/data");
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
@@ -554,7 +554,7 @@ TEST_CASE_METHOD(Staging, "with a ledger in a folder the next process moves only
   CHECK(objects["run/model/v"] == "v");
 }
 
-TEST_CASE_METHOD(Staging, "with a ledger in a folder a file that was written anew with its old size and time travels again") {
+TEST_CASE_METHOD(Staging, "with a sync_state in a folder a file that was written anew with its old size and time travels again") {
   const auto written_anew = [](const std::string& file, const std::string& content) {
     const auto time = fs::last_write_time(file);
     const auto before = objectstore::read_state(file, "");
@@ -565,7 +565,7 @@ TEST_CASE_METHOD(Staging, "with a ledger in a folder a file that was written ane
     const auto after = objectstore::read_state(file, "");
     CHECK((after && *after == *before));
   };
-  stores->ledger() = Ledger(in_pod("ledger"));
+  stores->sync_state() = SyncState(in_pod("sync state"));
   objects = {{"data/a", "1"}, {"data/b", "2"}};
   input("data", "s3://bkt/data");
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
@@ -574,27 +574,27 @@ TEST_CASE_METHOD(Staging, "with a ledger in a folder a file that was written ane
   REQUIRE(deliver());
   written_anew(in_pod("inputs/data/a"), "x");
   written_anew(outputs.back().path + "/graph", "h");
-  if (GENERATE(true, false)) stores->ledger() = Ledger(in_pod("ledger"));
+  if (GENERATE(true, false)) stores->sync_state() = SyncState(in_pod("sync state"));
   CHECK(fetch()->files == 1);
   CHECK(read(in_pod("inputs/data/a")) == "1");
   CHECK(deliver()->files == 1);
   CHECK(objects["run/model/graph"] == "h");
 }
 
-TEST_CASE_METHOD(Staging, "a ledger that cannot be read or written costs a transfer, nothing more") {
+TEST_CASE_METHOD(Staging, "a sync_state that cannot be read or written costs a transfer, nothing more") {
   objects = {{"data/a", "1"}};
   input("data", "s3://bkt/data");
   SECTION("spoilt") {
-    stores->ledger() = Ledger(in_pod("ledger"));
+    stores->sync_state() = SyncState(in_pod("sync state"));
     REQUIRE(fetch());
-    for (const auto& page : fs::directory_iterator(in_pod("ledger")))
+    for (const auto& page : fs::directory_iterator(in_pod("sync state")))
       write(page.path(), GENERATE(as<std::string>(), "", "{", "[[1]]", "[[\"a\",1,2,3]]", "[[\"a\",1,2,\"e\"]]"));
-    stores->ledger() = Ledger(in_pod("ledger"));
+    stores->sync_state() = SyncState(in_pod("sync state"));
     CHECK(fetch()->files == 1);
   }
   SECTION("no folder") {
     write(in_pod("file"), "");
-    stores->ledger() = Ledger(in_pod("file"));
+    stores->sync_state() = SyncState(in_pod("file"));
     CHECK(fetch()->files == 1);
   }
 }

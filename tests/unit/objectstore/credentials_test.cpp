@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "objectstore/keys.h"
+#include "objectstore/credentials.h"
 
 #include "base/files.h"
-#include "objectstore/remote_keys.h"
+#include "objectstore/remote_credentials.h"
 #include "support/catch.h"
 #include "support/fake_transport.h"
 #include "support/temp_dir.h"
@@ -21,7 +21,7 @@ struct Pod {
   VirtualLoop loop;
   FakeTransport service{loop};
   TempDir here;
-  std::shared_ptr<KeySource> source;
+  std::shared_ptr<CredentialsProvider> source;
 
   void begin(const Environment& environment) { source = keys_of(loop, service, environment, "eu-west-1"); }
   Environment web_identity() {
@@ -29,9 +29,9 @@ struct Pod {
     return {{"AWS_WEB_IDENTITY_TOKEN_FILE", (here.path() / "token").string()}, {"AWS_ROLE_ARN", "arn:aws:iam::1:role/train"}};
   }
   // "access secret token", or the error.
-  std::string ask(KeySource& of) {
+  std::string ask(CredentialsProvider& of) {
     std::string words = "(no answer)";
-    of.ask([&](const Result<Keys>& keys) {
+    of.ask([&](const Result<Credentials>& keys) {
       words = keys ? keys->access_key + " " + keys->secret_key + " " + keys->session_token : keys.error().message;
     });
     if (words == "(no answer)") loop.run(std::chrono::minutes(1));
@@ -49,8 +49,8 @@ struct Pod {
 }  // namespace
 
 TEST_CASE_METHOD(Pod, "keys in files are read anew for each question") {
-  const KeyFiles files{here.path() / "accesskey", here.path() / "secretkey"};
-  const auto keys = keys_in_files(files);
+  const CredentialsFiles files{here.path() / "accesskey", here.path() / "secretkey"};
+  const auto keys = credentials_in_files(files);
   CHECK(ask(*keys).find("No such file") != std::string::npos);
   REQUIRE(write_file_atomically(files.access_key, "a\n"));
   REQUIRE(write_file_atomically(files.secret_key, ""));
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(Pod, "who asks while keys are fetched gets the same answer") {
   begin(web_identity());
   service.reply(Reply::text(role("one", std::chrono::minutes(60))));
   int answers = 0;
-  for (int i = 0; i < 3; ++i) source->ask([&](const Result<Keys>& keys) { answers += keys ? 1 : 0; });
+  for (int i = 0; i < 3; ++i) source->ask([&](const Result<Credentials>& keys) { answers += keys ? 1 : 0; });
   loop.run(std::chrono::minutes(1));
   CHECK(answers == 3);
   CHECK(service.asked().size() == 1);

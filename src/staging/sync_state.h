@@ -11,11 +11,11 @@
 
 namespace trainstep::staging {
 
-class Ledger {
+class SyncState {
  public:
-  Ledger() = default;  // knows what it was told while it lives
+  SyncState() = default;  // knows what it was told while it lives
   // Knows also what an earlier process has left in `folder`, and leaves it there for the next one.
-  explicit Ledger(std::filesystem::path folder) : m_folder(std::move(folder)) {}
+  explicit SyncState(std::filesystem::path folder) : m_folder(std::move(folder)) {}
 
   // The files of the tree at `path`, which is kept at `uri`.
   const objectstore::KnownFiles& known(const std::string& path, const std::string& uri);

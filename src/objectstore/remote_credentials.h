@@ -8,7 +8,7 @@
 
 #include "base/loop.h"
 #include "http/transport.h"
-#include "objectstore/keys.h"
+#include "objectstore/credentials.h"
 
 namespace trainstep::objectstore {
 
@@ -16,8 +16,8 @@ namespace trainstep::objectstore {
 // security token service of AWS_REGION, else of `region`; a container's credentials (AWS_CONTAINER_CREDENTIALS_FULL_URI or …_RELATIVE_URI: Pod
 // Identity, ECS). What is temporary is kept until five minutes before its end. Without any of them, questions are answered with an error (input) that
 // tells so.
-std::shared_ptr<KeySource> keys_of(Loop& loop, http::Transport& transport, const std::map<std::string, std::string>& environment,
-                                   std::string_view region);
+std::shared_ptr<CredentialsProvider> keys_of(Loop& loop, http::Transport& transport, const std::map<std::string, std::string>& environment,
+                                             std::string_view region);
 
 // Error (denied): none of these is there. Whoever only tidies up need not ask a store to know that it may not.
 Result<void> check_keys(const std::map<std::string, std::string>& environment);

@@ -9,14 +9,14 @@
 
 namespace trainstep::objectstore {
 
-class Lanes {
+class TransferQueue {
  public:
   // Begins something, and calls `over` when that has ended – later, never from within itself.
   using Start = std::function<void(std::function<void()> over)>;
   // At most `requests` at once, holding at most `bytes` in memory; what is larger than that goes alone.
-  Lanes(int requests, std::int64_t bytes) : m_free(requests), m_free_bytes(bytes), m_all_bytes(bytes) {}
-  Lanes(const Lanes&) = delete;
-  Lanes& operator=(const Lanes&) = delete;
+  TransferQueue(int requests, std::int64_t bytes) : m_free(requests), m_free_bytes(bytes), m_all_bytes(bytes) {}
+  TransferQueue(const TransferQueue&) = delete;
+  TransferQueue& operator=(const TransferQueue&) = delete;
 
   void add(std::int64_t bytes, Start start);       // behind all others
   void add_next(std::int64_t bytes, Start start);  // before all others

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "staging/ledger.h"
+#include "staging/sync_state.h"
 
 #include "base/files.h"
 #include "base/regular_file.h"
@@ -17,7 +17,7 @@ objectstore::KnownFiles read_page(const std::filesystem::path& page) {
   objectstore::KnownFiles known;
   const auto text = read_regular_file(page, largest_page);
   if (!text) return known;
-  const auto json = parse_json(*text, "ledger", limits);
+  const auto json = parse_json(*text, "sync state", limits);
   if (!json || !json->is_array()) return known;
   for (const auto& file : *json)
     if (file.is_array() && file.size() == 5 && file[0].is_string() && file[1].is_number_integer() && file[2].is_number_integer() &&
@@ -29,22 +29,22 @@ objectstore::KnownFiles read_page(const std::filesystem::path& page) {
 
 }  // namespace
 
-std::filesystem::path Ledger::page(const Tree& tree) const { return m_folder / (sha256_hex(tree.first + '\n' + tree.second) + ".json"); }
+std::filesystem::path SyncState::page(const Tree& tree) const { return m_folder / (sha256_hex(tree.first + '\n' + tree.second) + ".json"); }
 
-objectstore::KnownFiles& Ledger::open(const Tree& tree) {
+objectstore::KnownFiles& SyncState::open(const Tree& tree) {
   const auto [found, is_new] = m_trees.try_emplace(tree);
   if (is_new && !m_folder.empty()) found->second = read_page(page(tree));
   return found->second;
 }
 
-const objectstore::KnownFiles& Ledger::known(const std::string& path, const std::string& uri) { return open({path, uri}); }
+const objectstore::KnownFiles& SyncState::known(const std::string& path, const std::string& uri) { return open({path, uri}); }
 
-void Ledger::add(const std::string& path, const std::string& uri, const objectstore::KnownFiles& same) {
+void SyncState::add(const std::string& path, const std::string& uri, const objectstore::KnownFiles& same) {
   auto& known = open({path, uri});
   for (const auto& [file, state] : same) known.insert_or_assign(file, state);
 }
 
-void Ledger::keep(const std::string& path, const std::string& uri) {
+void SyncState::keep(const std::string& path, const std::string& uri) {
   if (m_folder.empty()) return;
   Json json = Json::array();
   for (const auto& [file, state] : open({path, uri})) json.push_back({file, state.size, state.changed, state.etag, state.touched});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "objectstore/keys.h"
+#include "objectstore/credentials.h"
 
 #include <utility>
 
@@ -11,23 +11,23 @@ namespace {
 
 constexpr std::size_t largest = 65'536;
 
-class Fixed : public KeySource {
+class Fixed : public CredentialsProvider {
  public:
-  explicit Fixed(Keys keys) : m_keys(std::move(keys)) {}
+  explicit Fixed(Credentials keys) : m_keys(std::move(keys)) {}
   void ask(Done done) override { done(m_keys); }
 
  private:
-  Keys m_keys;
+  Credentials m_keys;
 };
 
-class InFiles : public KeySource {
+class InFiles : public CredentialsProvider {
  public:
-  explicit InFiles(KeyFiles files) : m_files(std::move(files)) {}
+  explicit InFiles(CredentialsFiles files) : m_files(std::move(files)) {}
   void ask(Done done) override { done(read()); }
 
  private:
-  Result<Keys> read() const {
-    Keys keys;
+  Result<Credentials> read() const {
+    Credentials keys;
     ASSIGN(const auto access_key, read_file(m_files.access_key, largest));
     ASSIGN(const auto secret_key, read_file(m_files.secret_key, largest));
     keys.access_key = trim(access_key);
@@ -37,23 +37,23 @@ class InFiles : public KeySource {
     return keys;
   }
 
-  KeyFiles m_files;
+  CredentialsFiles m_files;
 };
 
 }  // namespace
 
-std::unique_ptr<KeySource> fixed_keys(Keys keys) { return std::make_unique<Fixed>(std::move(keys)); }
+std::unique_ptr<CredentialsProvider> fixed_credentials(Credentials keys) { return std::make_unique<Fixed>(std::move(keys)); }
 
-std::unique_ptr<KeySource> keys_in_files(KeyFiles files) { return std::make_unique<InFiles>(std::move(files)); }
+std::unique_ptr<CredentialsProvider> credentials_in_files(CredentialsFiles files) { return std::make_unique<InFiles>(std::move(files)); }
 
-std::unique_ptr<KeySource> keys_in_environment(const std::map<std::string, std::string>& environment) {
+std::unique_ptr<CredentialsProvider> credentials_in_environment(const std::map<std::string, std::string>& environment) {
   const auto value = [&](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? std::string() : found->second;
   };
-  Keys keys{value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"), value("AWS_SESSION_TOKEN")};
+  Credentials keys{value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"), value("AWS_SESSION_TOKEN")};
   if (keys.access_key.empty() || keys.secret_key.empty()) return nullptr;
-  return fixed_keys(std::move(keys));
+  return fixed_credentials(std::move(keys));
 }
 
 }  // namespace trainstep::objectstore

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "objectstore/remote_keys.h"
+#include "objectstore/remote_credentials.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ constexpr int most_tries = 4;
 constexpr std::size_t largest_token = 65'536;
 
 struct Temporary {
-  Keys keys;
+  Credentials keys;
   Time until;
 };
 
@@ -34,7 +34,7 @@ struct Service {
   std::function<Result<Temporary>(const std::string& body)> read;
 };
 
-class Remote : public KeySource {
+class Remote : public CredentialsProvider {
  public:
   Remote(Loop& loop, http::Transport& transport, Service service) : m_loop(loop), m_transport(transport), m_service(std::move(service)) {}
   Remote(const Remote&) = delete;
@@ -52,7 +52,7 @@ class Remote : public KeySource {
     fetch();
   }
   // Of several requests under way with the same keys, the first that is refused has them renewed.
-  void refused(const Keys& keys) override {
+  void refused(const Credentials& keys) override {
     if (m_known && m_known->keys == keys) m_known.reset();
   }
 
@@ -84,7 +84,7 @@ class Remote : public KeySource {
     tell(m_known->keys);
   }
 
-  void tell(const Result<Keys>& keys) {
+  void tell(const Result<Credentials>& keys) {
     for (const auto& done : std::exchange(m_waiting, {})) done(keys);
   }
 
@@ -102,7 +102,7 @@ constexpr auto no_keys =
     "no keys to the object store: neither AWS_ACCESS_KEY_ID nor a web identity nor container credentials are in the environment, and no Secret is "
     "named";
 
-class Nothing : public KeySource {
+class Nothing : public CredentialsProvider {
  public:
   void ask(Done done) override { done(input_error(no_keys)); }
 };
@@ -192,15 +192,15 @@ bool names_container(const Environment& environment) {
 
 }  // namespace
 
-std::shared_ptr<KeySource> keys_of(Loop& loop, http::Transport& transport, const Environment& environment, std::string_view region) {
-  if (std::shared_ptr<KeySource> own = keys_in_environment(environment)) return own;
+std::shared_ptr<CredentialsProvider> keys_of(Loop& loop, http::Transport& transport, const Environment& environment, std::string_view region) {
+  if (std::shared_ptr<CredentialsProvider> own = credentials_in_environment(environment)) return own;
   if (names_role(environment)) return std::make_shared<Remote>(loop, transport, role_service(environment, region));
   if (names_container(environment)) return std::make_shared<Remote>(loop, transport, container_service(environment));
   return std::make_shared<Nothing>();
 }
 
 Result<void> check_keys(const Environment& environment) {
-  if (keys_in_environment(environment) || names_role(environment) || names_container(environment)) return {};
+  if (credentials_in_environment(environment) || names_role(environment) || names_container(environment)) return {};
   return Error{ErrorKind::denied, no_keys};
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "objectstore/lanes.h"
+#include "objectstore/transfer_queue.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace trainstep::objectstore {
 
-void Lanes::add(std::int64_t bytes, Start start) { m_waiting.push_back({std::min(bytes, m_all_bytes), std::move(start)}); }
+void TransferQueue::add(std::int64_t bytes, Start start) { m_waiting.push_back({std::min(bytes, m_all_bytes), std::move(start)}); }
 
-void Lanes::add_next(std::int64_t bytes, Start start) { m_waiting.push_front({std::min(bytes, m_all_bytes), std::move(start)}); }
+void TransferQueue::add_next(std::int64_t bytes, Start start) { m_waiting.push_front({std::min(bytes, m_all_bytes), std::move(start)}); }
 
-void Lanes::pump() {
+void TransferQueue::pump() {
   while (!m_waiting.empty() && m_free > 0 && m_waiting.front().bytes <= m_free_bytes) {
     auto next = std::move(m_waiting.front());
     m_waiting.pop_front();
