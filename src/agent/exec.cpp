@@ -34,14 +34,14 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   http::BulkTransport network(loop);
   http::Waiting waiting(loop, tell);
   http::ObservedTransport transport(network, {&waiting});
-  Surroundings with{.loop = loop,
-                    .transport = transport,
-                    .environment = {environment.begin(), environment.end()},
-                    .seed = random_seed(),
-                    .tell = tell,
-                    .index = index_of(options.role, environment),
-                    .run_program = {},
-                    .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
+  Context with{.loop = loop,
+               .transport = transport,
+               .environment = {environment.begin(), environment.end()},
+               .seed = random_seed(),
+               .tell = tell,
+               .index = index_of(options.role, environment),
+               .run_program = {},
+               .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
   if (!options.argv.empty())
     with.run_program = [&](const Outlived& outlived) {
       await_told();

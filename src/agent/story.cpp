@@ -32,7 +32,7 @@ plan::TaskCheckpoints checkpoints_of(const plan::Task& task, bool primary, const
 
 class Story {
  public:
-  Story(const plan::Task& task, bool primary, const std::string& scratch, const Surroundings& with)
+  Story(const plan::Task& task, bool primary, const std::string& scratch, const Context& with)
       : m_task(task),
         m_primary(primary),
         m_alone(primary || !with.index.empty()),
@@ -319,7 +319,7 @@ class Story {
   bool m_alone;  // the primary, or one that shares nothing with it: it keeps its checkpoints
   plan::TaskCheckpoints m_checkpoints;
   const std::string& m_scratch;
-  const Surroundings& m_with;
+  const Context& m_with;
   RunningLoop& m_loop;
   Time m_began;  // when the outputs were looked at before the program
   bool m_trained = false;
@@ -332,11 +332,11 @@ class Story {
 
 }  // namespace
 
-PodReport work(const plan::Task& task, bool primary, const std::string& scratch, const Surroundings& surroundings) {
+PodReport work(const plan::Task& task, bool primary, const std::string& scratch, const Context& context) {
   PodReport report;
   report.attempt = task.attempt;
   report.primary = primary;
-  Story story(task, primary, scratch, surroundings);
+  Story story(task, primary, scratch, context);
   if (const auto done = story.go(report); !done) {
     const bool lost = story.trained() && done.error().kind != ErrorKind::cancelled;
     auto verdict = lost ? result::lost_outputs(done.error()) : result::from_error(done.error());

@@ -18,7 +18,7 @@
 namespace trainstep::agent {
 
 // Whom it works with: in a pod exec() puts them together, in the simulator the world does.
-struct Surroundings {
+struct Context {
   RunningLoop& loop;
   http::Transport& transport;
   std::map<std::string, std::string> environment;                  // where the keys are that no file holds
@@ -33,6 +33,6 @@ struct Surroundings {
 
 // `scratch`: as in ExecOptions. → what is to be told: the program's end or, when it is not the program that failed, what did, with the exit code of
 // its class.
-result::PodReport work(const plan::Task& task, bool primary, const std::string& scratch, const Surroundings& surroundings);
+result::PodReport work(const plan::Task& task, bool primary, const std::string& scratch, const Context& context);
 
 }  // namespace trainstep::agent

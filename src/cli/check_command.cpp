@@ -10,10 +10,10 @@
 #include "cli/connection.h"
 #include "cli/print.h"
 #include "cli/run_command.h"
-#include "cluster/checkup.h"
 #include "cluster/claim_nodes.h"
 #include "cluster/data.h"
 #include "cluster/kubeflow_store.h"
+#include "cluster/preflight.h"
 #include "cluster/remote.h"
 #include "data/yaml.h"
 
@@ -23,9 +23,9 @@ namespace {
 constexpr int refused = 2;
 
 void show(const cluster::Finding& finding) {
-  using enum cluster::Finding::Grade;
-  const auto* grade = finding.grade == good ? "ok" : finding.grade == doubtful ? "doubt" : "FAILS";
-  static_cast<void>(print(fmt::format("{:<6} {}\n", grade, printable(concealed(finding.text)))));
+  using enum cluster::Finding::Severity;
+  const auto* severity = finding.severity == ok ? "ok" : finding.severity == warning ? "doubt" : "FAILS";
+  static_cast<void>(print(fmt::format("{:<6} {}\n", severity, printable(concealed(finding.text)))));
 }
 
 // Begins something and runs the loop until its answer is there.
@@ -70,37 +70,37 @@ Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan
   if (!known || !(plan.as_train_model_job || plan::lacks_folder(plan, *known))) return std::optional<plan::JobFolder>();
   std::optional<cluster::KubeflowStore> store;
   return await<std::optional<plan::JobFolder>>(connection, [&](auto done) {
-    const auto say = [](const std::string& line) { show({cluster::Finding::Grade::doubtful, line}); };
-    store.emplace(cluster::KubeflowStore::Surroundings{connection.client, connection.transport, connection.name_space, say}, std::move(done));
+    const auto say = [](const std::string& line) { show({cluster::Finding::Severity::warning, line}); };
+    store.emplace(cluster::KubeflowStore::Context{connection.client, connection.transport, connection.name_space, say}, std::move(done));
   });
 }
 
 // As a run does, before it makes the job.
 Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std::string& made_mode, Connection& connection) {
   using Access = std::map<std::string, cluster::ClaimAccess>;
-  const auto say = [](const std::string& line) { show({cluster::Finding::Grade::doubtful, line}); };
+  const auto say = [](const std::string& line) { show({cluster::Finding::Severity::warning, line}); };
   std::optional<cluster::ClaimLook> look;
   ASSIGN(const auto access, await<Access>(connection, [&](auto done) {
-           look.emplace(cluster::ClaimLook::Surroundings{connection.client, connection.name_space, made_mode, say}, cluster::mounted_claims(plan),
+           look.emplace(cluster::ClaimLook::Context{connection.client, connection.name_space, made_mode, say}, cluster::mounted_claims(plan),
                         std::move(done));
          }));
   ASSIGN(auto nodes, cluster::nodes_for(plan, facts, access));
-  if (const auto line = cluster::describe(nodes); !line.empty() && nodes.source != plan.nodes.source) show({cluster::Finding::Grade::good, line});
+  if (const auto line = cluster::describe(nodes); !line.empty() && nodes.source != plan.nodes.source) show({cluster::Finding::Severity::ok, line});
   plan.nodes = std::move(nodes);
   return {};
 }
 
-void show_role(const std::vector<cluster::Right>& missing, const std::string& name_space) {
+void show_role(const std::vector<cluster::Permission>& missing, const std::string& name_space) {
   if (missing.empty()) return;
   static_cast<void>(
       print(fmt::format("\n# What is missing; bind it to the step's service account:\n{}", to_yaml(cluster::role(missing, name_space)))));
 }
 
 int without_configuration(const Connection& connection, const std::string& name) {
-  const cluster::Right right{"", "secrets", "get", true, name};
-  show(
-      {cluster::Finding::Grade::bad, fmt::format("no right to {} in namespace {}: without the cluster_configuration_secret nothing else can be asked",
-                                                 describe(right), connection.name_space)});
+  const cluster::Permission right{"", "secrets", "get", true, name};
+  show({cluster::Finding::Severity::error,
+        fmt::format("no right to {} in namespace {}: without the cluster_configuration_secret nothing else can be asked", describe(right),
+                    connection.name_space)});
   show_role({right}, connection.name_space);
   return refused;
 }
@@ -111,7 +111,7 @@ Result<int> check(const StepCommand& command) {
   Connection connection(std::move(place), Access::write);  // dry runs, and questions about rights
   ASSIGN(auto facts, facts_of(connection));
   std::string access_mode;
-  const cluster::DataSurroundings data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
+  const cluster::DataContext data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
   if (data.has_addresses) {
     ASSIGN(facts.stores,
            await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, std::move(done)); }));
@@ -127,7 +127,7 @@ Result<int> check(const StepCommand& command) {
     if (store) facts.folder = store->folder;
     ASSIGN(access_mode, cluster::access_mode(secret));
   }
-  for (const auto& notice : facts.notices) show({cluster::Finding::Grade::doubtful, notice});
+  for (const auto& notice : facts.notices) show({cluster::Finding::Severity::warning, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
   conceal_all(inputs, plan);
   if (!facts.folder && !connection.pod.name.empty()) {
@@ -135,13 +135,13 @@ Result<int> check(const StepCommand& command) {
   }
   TRY(cluster::route_data(plan, facts));
   TRY(place_pods(plan, facts, access_mode, connection));
-  for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Grade::doubtful, notice});
-  std::optional<cluster::Checkup> checkup;
+  for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Severity::warning, notice});
+  std::optional<cluster::Preflight> preflight;
   ASSIGN(const auto diagnosis, await<cluster::Diagnosis>(connection, [&](auto done) {
-           checkup.emplace(connection.client, plan, facts, data, connection.name_space, cluster::Checkup::Sink{show, std::move(done)});
+           preflight.emplace(connection.client, plan, facts, data, connection.name_space, cluster::Preflight::Sink{show, std::move(done)});
          }));
   show_role(diagnosis.missing, connection.name_space);
-  return diagnosis.bad ? refused : 0;
+  return diagnosis.failed ? refused : 0;
 }
 
 }  // namespace

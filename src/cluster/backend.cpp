@@ -101,7 +101,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1", from_rfc3339(m_created), clusters_clock()});
   if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
   if (!m_wanted.empty())
-    m_companions = std::make_unique<Companions>(
+    m_owned_objects = std::make_unique<OwnedObjects>(
         m_client, m_submitted->object, std::move(m_wanted), [this](std::string what) { emit(follow::Told{std::move(what), true}); },
         [this](Result<void> made) {
           if (!made) emit(follow::BackendFailed{std::move(made.error())});

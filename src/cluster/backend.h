@@ -13,11 +13,11 @@
 
 #include "base/deadline.h"
 #include "cluster/claim_owners.h"
-#include "cluster/companions.h"
 #include "cluster/facts.h"
 #include "cluster/freshness.h"
 #include "cluster/job_search.h"
 #include "cluster/lease.h"
+#include "cluster/owned_objects.h"
 #include "cluster/pod_index.h"
 #include "cluster/removal.h"
 #include "cluster/submit.h"
@@ -38,7 +38,7 @@ class ClusterBackend : public run::Backend {
   ~ClusterBackend() override;
 
   // Before prepare(): what the job is to take with it.
-  void bring(std::vector<Companion> companions) { m_wanted = std::move(companions); }
+  void bring(std::vector<OwnedObject> objects) { m_wanted = std::move(objects); }
   // Before prepare(): what counts instead of the times of `facts`, where the job is in another cluster than its step. It must outlive this.
   void ordered_by(AttemptOrder& order) { m_order = &order; }
   // Before prepare(): no job is made or followed; one that an earlier attempt has made is only looked for when it is to be removed or kept.
@@ -189,8 +189,8 @@ class ClusterBackend : public run::Backend {
   std::optional<Submitted> m_existing;
   bool m_looks_on = false;
   std::unique_ptr<Submission> m_submission;
-  std::vector<Companion> m_wanted;
-  std::unique_ptr<Companions> m_companions;
+  std::vector<OwnedObject> m_wanted;
+  std::unique_ptr<OwnedObjects> m_owned_objects;
   std::unique_ptr<ClaimChange> m_claim_change;
   std::optional<Submitted> m_submitted;
   kinds::Resource m_resource;  // of the job that was submitted

@@ -110,20 +110,20 @@ std::string describe(const plan::Nodes& nodes) {
   return fmt::format("{}: all pods go to {}; job_options.single_node: false lifts that, where its storage serves several nodes", nodes.source, where);
 }
 
-ClaimLook::ClaimLook(Surroundings surroundings, std::vector<MountedClaim> claims, Done done)
-    : m_surroundings(std::move(surroundings)), m_claims(std::move(claims)), m_done(std::move(done)) {
+ClaimLook::ClaimLook(Context context, std::vector<MountedClaim> claims, Done done)
+    : m_context(std::move(context)), m_claims(std::move(claims)), m_done(std::move(done)) {
   look();
 }
 
 void ClaimLook::look() {
   if (m_claims.empty()) return m_done(std::move(m_access));
-  m_call = m_surroundings.client.get({"v1", "persistentvolumeclaims", m_surroundings.name_space, m_claims.back().name, ""}, {}, patience,
-                                     [this](const kube::Answer& answer) { answered(answer); });
+  m_call = m_context.client.get({"v1", "persistentvolumeclaims", m_context.name_space, m_claims.back().name, ""}, {}, patience,
+                                [this](const kube::Answer& answer) { answered(answer); });
 }
 
 void ClaimLook::leave() {
   if (m_call == 0) return;
-  m_surroundings.client.cancel(std::exchange(m_call, 0));
+  m_context.client.cancel(std::exchange(m_call, 0));
   m_done(std::move(m_access));
 }
 
@@ -134,9 +134,9 @@ void ClaimLook::answered(const kube::Answer& answer) {
   if (answer) {
     m_access[claim.name] = access_of(*answer, claim.read_only);
   } else if (answer.error().status == 404) {
-    if (claim.made) m_access[claim.name] = access_of_mode(m_surroundings.made_mode);
+    if (claim.made) m_access[claim.name] = access_of_mode(m_context.made_mode);
   } else if (answer.error().status == 403) {
-    m_surroundings.say(
+    m_context.say(
         fmt::format("claim {} may not be read: where only one node can have it, pods on others wait ({})", claim.name, answer.error().error.message));
   } else {
     return m_done(answer.error().error);

@@ -44,17 +44,17 @@ std::string describe(const plan::Nodes& nodes);
 class ClaimLook {
  public:
   using Done = std::function<void(Result<std::map<std::string, ClaimAccess>>)>;
-  struct Surroundings {
+  struct Context {
     kube::Client& client;
     std::string name_space;
     std::string made_mode;                             // of claims that are not there yet, and are made for the job
     std::function<void(const std::string& line)> say;  // which may not be read
   };
   // `done`: once, perhaps at once. Errors: unavailable.
-  ClaimLook(Surroundings surroundings, std::vector<MountedClaim> claims, Done done);
+  ClaimLook(Context context, std::vector<MountedClaim> claims, Done done);
   ClaimLook(const ClaimLook&) = delete;
   ClaimLook& operator=(const ClaimLook&) = delete;
-  ~ClaimLook() { m_surroundings.client.cancel(m_call); }
+  ~ClaimLook() { m_context.client.cancel(m_call); }
   // Nobody waits for the rest: `done` comes with what is known, unless it has come.
   void leave();
 
@@ -62,7 +62,7 @@ class ClaimLook {
   void look();
   void answered(const kube::Answer& answer);
 
-  Surroundings m_surroundings;
+  Context m_context;
   std::vector<MountedClaim> m_claims;  // that are left
   std::map<std::string, ClaimAccess> m_access;
   Done m_done;

@@ -7,8 +7,8 @@
 namespace trainstep::cluster {
 
 struct Finding {
-  enum class Grade { good, doubtful, bad };  // doubtful: it will run, but wait or tell less; or it depends on what is not known
-  Grade grade = Grade::good;
+  enum class Severity { ok, warning, error };  // warning: it will run, but wait or tell less; or it depends on what is not known
+  Severity severity = Severity::ok;
   std::string text;
 };
 

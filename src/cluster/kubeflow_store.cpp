@@ -16,9 +16,9 @@ constexpr Duration longest_answer{5'000};
 
 }  // namespace
 
-KubeflowStore::KubeflowStore(Surroundings surroundings, Done done)
-    : m_surroundings(std::move(surroundings)), m_done(std::move(done)), m_until(m_surroundings.home.loop().now() + patience) {
-  find_launcher_config(m_surroundings.home, m_surroundings.name_space, [this, alive = m_alive](Result<LauncherConfig> config) {
+KubeflowStore::KubeflowStore(Context context, Done done)
+    : m_context(std::move(context)), m_done(std::move(done)), m_until(m_context.home.loop().now() + patience) {
+  find_launcher_config(m_context.home, m_context.name_space, [this, alive = m_alive](Result<LauncherConfig> config) {
     if (!*alive) return;
     auto taken = config ? take(*config) : Result<void>(std::move(config.error()));
     if (!taken) return std::exchange(m_done, nullptr)(std::move(taken.error()));
@@ -28,8 +28,8 @@ KubeflowStore::KubeflowStore(Surroundings surroundings, Done done)
 
 KubeflowStore::~KubeflowStore() {
   *m_alive = false;
-  if (m_exchange != 0) m_surroundings.transport.cancel(m_exchange);
-  m_surroundings.home.loop().cancel(m_timer);
+  if (m_exchange != 0) m_context.transport.cancel(m_exchange);
+  m_context.home.loop().cancel(m_timer);
 }
 
 Result<void> KubeflowStore::take(const LauncherConfig& config) {
@@ -51,31 +51,31 @@ void KubeflowStore::ask(std::size_t which) {
   http::Request request;
   request.url = *http::Url::parse(fmt::format("http://{}/", objectstore::own_endpoints.at(which)));
   request.connect_limit = request.limit.emplace(longest_answer);
-  m_exchange =
-      m_surroundings.transport.start(std::move(request), {.head = {}, .data = {}, .done = [this, which](const Result<http::Response>& response) {
-                                                            m_exchange = 0;
-                                                            if (!response) return failed(which, response.error());
-                                                            m_folder.store.endpoint = fmt::format("http://{}", objectstore::own_endpoints.at(which));
-                                                            found();
-                                                          }});
+  m_exchange = m_context.transport.start(std::move(request), {.head = {}, .data = {}, .done = [this, which](const Result<http::Response>& response) {
+                                                                m_exchange = 0;
+                                                                if (!response) return failed(which, response.error());
+                                                                m_folder.store.endpoint =
+                                                                    fmt::format("http://{}", objectstore::own_endpoints.at(which));
+                                                                found();
+                                                              }});
 }
 
 void KubeflowStore::failed(std::size_t which, const Error& error) {
   m_failures += (m_failures.empty() ? "" : "; ") + error.message;
   if (which + 1 < objectstore::own_endpoints.size()) return ask(which + 1);
-  auto& loop = m_surroundings.home.loop();
+  auto& loop = m_context.home.loop();
   if (loop.now() + next_round < m_until) {
     m_timer = loop.after(next_round, [this] { ask(0); });
     return;
   }
-  m_surroundings.say(fmt::format("no object store of Kubeflow Pipelines answers: {}", m_failures));
+  m_context.say(fmt::format("no object store of Kubeflow Pipelines answers: {}", m_failures));
   std::exchange(m_done, nullptr)(std::optional<plan::JobFolder>());
 }
 
 void KubeflowStore::found() {
   const auto& store = m_folder.store;
-  m_surroundings.say(fmt::format("data of this job go through the object store of Kubeflow Pipelines: {} at {}, keys of {}", m_folder.uri,
-                                 store.endpoint, store.secret.empty() ? "the pods' environment" : "Secret " + store.secret));
+  m_context.say(fmt::format("data of this job go through the object store of Kubeflow Pipelines: {} at {}, keys of {}", m_folder.uri, store.endpoint,
+                            store.secret.empty() ? "the pods' environment" : "Secret " + store.secret));
   std::exchange(m_done, nullptr)(std::optional(m_folder));
 }
 

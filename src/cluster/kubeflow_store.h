@@ -19,14 +19,14 @@ namespace trainstep::cluster {
 class KubeflowStore {
  public:
   using Done = std::function<void(Result<std::optional<plan::JobFolder>>)>;
-  struct Surroundings {
+  struct Context {
     kube::Client& home;
     http::Transport& transport;
     std::string name_space;
     std::function<void(const std::string& line)> say;  // what was found, or why nothing
   };
   // `done`: once, from the loop; none: no such server answers within 10 seconds. Errors: input (the ConfigMap), unavailable (the API server).
-  KubeflowStore(Surroundings surroundings, Done done);
+  KubeflowStore(Context context, Done done);
   KubeflowStore(const KubeflowStore&) = delete;
   KubeflowStore& operator=(const KubeflowStore&) = delete;
   ~KubeflowStore();
@@ -37,7 +37,7 @@ class KubeflowStore {
   void failed(std::size_t which, const Error& error);
   void found();
 
-  Surroundings m_surroundings;
+  Context m_context;
   Done m_done;
   plan::JobFolder m_folder;
   bool m_configured = false;  // the ConfigMap names the server

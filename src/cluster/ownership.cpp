@@ -85,10 +85,10 @@ bool is_of_later_attempt(const Json& job, std::optional<Time> began) {
 }
 
 Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt, std::optional<Time> began) {
-  if (entry(object, "labels", run_label) != plan.run_id) return Existing::stranger;
+  if (entry(object, "labels", run_label) != plan.run_id) return Existing::foreign;
   if (is_of_later_attempt(object, began)) return Existing::later_attempt;
   const auto* metadata = trainstep::find(object, "metadata");
-  if (trainstep::find(*metadata, "deletionTimestamp") != nullptr) return Existing::going;
+  if (trainstep::find(*metadata, "deletionTimestamp") != nullptr) return Existing::terminating;
   if (entry(object, "annotations", attempt_annotation) == attempt) return Existing::ours;
   const auto outcome = entry(object, "annotations", outcome_annotation);
   const auto& wanted = plan.options.reattach;

@@ -38,10 +38,10 @@ enum class Existing {
   emptied,           // the same step's, finished, but what it delivered is there no more: it can only be trained anew
   lapsed,            // the same step's, kept for the next attempt, and ended because none came in time
   unwanted,          // the same step's, but job_options.reattach does not want it
-  going,             // it is being deleted
+  terminating,       // it is being deleted
   other_spec,        // this run's id, but another job, or its data go through another folder
   unknown_spec,      // this run's id, but nothing says of which inputs
-  stranger,          // not ours at all
+  foreign,           // not ours at all
 };
 // `object` has the name that we wanted.
 Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt,

@@ -17,11 +17,11 @@ constexpr Duration patience{10'000};
 
 }  // namespace
 
-ReportUpload::ReportUpload(Surroundings surroundings, std::string uri, std::string page, Done done)
-    : m_surroundings(std::move(surroundings)), m_uri(std::move(uri)), m_page(std::move(page)), m_done(std::move(done)) {
-  auto& loop = m_surroundings.home.loop();
+ReportUpload::ReportUpload(Context context, std::string uri, std::string page, Done done)
+    : m_context(std::move(context)), m_uri(std::move(uri)), m_page(std::move(page)), m_done(std::move(done)) {
+  auto& loop = m_context.home.loop();
   m_timer = loop.after(longest, [this] { finish(Error{ErrorKind::unavailable, fmt::format("no answer within {}", trainstep::describe(longest))}); });
-  find_stores(m_surroundings.home, m_surroundings.name_space, [this, alive = m_alive](Result<std::string> providers) {
+  find_stores(m_context.home, m_context.name_space, [this, alive = m_alive](Result<std::string> providers) {
     if (!*alive || !m_done) return;
     if (!providers) return finish(std::move(providers.error()));
     find_keys(*providers);
@@ -30,8 +30,8 @@ ReportUpload::ReportUpload(Surroundings surroundings, std::string uri, std::stri
 
 ReportUpload::~ReportUpload() {
   *m_alive = false;
-  m_surroundings.home.cancel(m_call);
-  m_surroundings.home.loop().cancel(m_timer);
+  m_context.home.cancel(m_call);
+  m_context.home.loop().cancel(m_timer);
 }
 
 void ReportUpload::find_keys(const std::string& providers) {
@@ -41,10 +41,10 @@ void ReportUpload::find_keys(const std::string& providers) {
   auto provider = objectstore::provider_of_launcher(providers, m_address);
   if (!provider) return finish(std::move(provider.error()));
   m_provider = std::move(*provider);
-  auto& home = m_surroundings.home;
+  auto& home = m_context.home;
   if (m_provider.keys.secret.empty())
-    return put(objectstore::keys_of(home.loop(), m_surroundings.transport, m_surroundings.environment, m_provider.store.region));
-  m_call = home.get({"v1", "secrets", m_surroundings.name_space, m_provider.keys.secret, ""}, {}, {patience, false}, [this](kube::Answer answer) {
+    return put(objectstore::keys_of(home.loop(), m_context.transport, m_context.environment, m_provider.store.region));
+  m_call = home.get({"v1", "secrets", m_context.name_space, m_provider.keys.secret, ""}, {}, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
     if (!answer) return finish(in_context("keys of the object store", std::move(answer.error().error)));
     auto keys = keys_in(*answer, m_provider.keys);
@@ -57,8 +57,7 @@ void ReportUpload::put(const std::shared_ptr<objectstore::CredentialsProvider>& 
   objectstore::Limits limits;
   limits.patience = patience;
   limits.silence = patience;
-  m_client = std::make_unique<objectstore::Client>(m_surroundings.home.loop(), m_surroundings.transport, m_provider.store, keys, m_surroundings.seed,
-                                                   limits);
+  m_client = std::make_unique<objectstore::Client>(m_context.home.loop(), m_context.transport, m_provider.store, keys, m_context.seed, limits);
   m_client->put(
       m_address, [this]() -> Result<std::string> { return m_page; },
       [this](auto answer) {
@@ -71,7 +70,7 @@ void ReportUpload::put(const std::shared_ptr<objectstore::CredentialsProvider>& 
 // Not from within an answer: whoever is told may destroy the client that gives it.
 void ReportUpload::finish(Result<void> result) {
   if (!m_done) return;
-  m_surroundings.home.loop().post([alive = m_alive, done = std::exchange(m_done, nullptr), result = std::move(result)]() mutable {
+  m_context.home.loop().post([alive = m_alive, done = std::exchange(m_done, nullptr), result = std::move(result)]() mutable {
     if (*alive) done(std::move(result));
   });
 }

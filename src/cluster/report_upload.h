@@ -18,7 +18,7 @@ namespace trainstep::cluster {
 // Where the store is and which keys open it, says KFP's configuration of the step's namespace. Bounded in time: the job's clean-up waits behind it.
 class ReportUpload {
  public:
-  struct Surroundings {
+  struct Context {
     kube::Client& home;  // of the cluster where the step is
     http::Transport& transport;
     std::string name_space;                          // the step's
@@ -28,7 +28,7 @@ class ReportUpload {
   using Done = std::function<void(Result<void>)>;  // once, from the loop; it may destroy this object
 
   // References must outlive it. Begins at once.
-  ReportUpload(Surroundings surroundings, std::string uri, std::string page, Done done);
+  ReportUpload(Context context, std::string uri, std::string page, Done done);
   ReportUpload(const ReportUpload&) = delete;
   ReportUpload& operator=(const ReportUpload&) = delete;
   ~ReportUpload();  // what is under way is cancelled
@@ -38,7 +38,7 @@ class ReportUpload {
   void put(const std::shared_ptr<objectstore::CredentialsProvider>& keys);
   void finish(Result<void> result);
 
-  Surroundings m_surroundings;
+  Context m_context;
   std::string m_uri, m_page;
   Done m_done;
   objectstore::Address m_address;

@@ -85,7 +85,8 @@ void Session::know(Result<Facts> facts) {
   m_order = std::make_unique<AttemptOrder>(m_home, m_facts);
   for (const auto& notice : m_facts.notices) say(notice);
   if (m_early) limit_early_stop();  // by our pod's own grace
-  m_own_life = std::make_unique<OwnLife>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
+  m_workflow_monitor =
+      std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
   if (m_options.wants_stores) return look_for_stores();
   configure();
 }
@@ -183,8 +184,8 @@ void Session::look_at_claims(plan::Plan plan) {
     follow_plan(std::move(*shared));
   };
   m_claim_look = std::make_unique<ClaimLook>(
-      ClaimLook::Surroundings{m_remote ? *m_remote : m_home, m_job_name_space, m_access_mode, [this](const auto& line) { say(line); }},
-      std::move(claims), done);
+      ClaimLook::Context{m_remote ? *m_remote : m_home, m_job_name_space, m_access_mode, [this](const auto& line) { say(line); }}, std::move(claims),
+      done);
 }
 
 void Session::follow_plan(plan::Plan plan) {
@@ -220,31 +221,31 @@ void Session::find_kubeflow_store() {
     plan_and_run();
   };
   m_kubeflow_store = std::make_unique<KubeflowStore>(
-      KubeflowStore::Surroundings{m_home, m_transport, m_options.name_space, [this](const auto& line) { say(line); }}, done);
+      KubeflowStore::Context{m_home, m_transport, m_options.name_space, [this](const auto& line) { say(line); }}, done);
 }
 
 void Session::make_data() { m_data = data_of_job(); }
 
 std::unique_ptr<StepData> Session::data_of_job() {
-  StepData::Surroundings surroundings{
+  StepData::Context context{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
-  surroundings.job_attempt = [this] { return m_backend ? m_backend->made_by() : attempt(); };
-  surroundings.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
+  context.job_attempt = [this] { return m_backend ? m_backend->made_by() : attempt(); };
+  context.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
   if (m_job_store && m_job_store->keys) {
     const auto& found = m_job_store->folder.store;
-    surroundings.keys[m_job_facts.folder->store.secret] = *m_job_store->keys;
-    surroundings.keys_at = {found.secret, found.access_key_key, found.secret_key_key};
+    context.keys[m_job_facts.folder->store.secret] = *m_job_store->keys;
+    context.keys_at = {found.secret, found.access_key_key, found.secret_key_key};
   }
-  return std::make_unique<StepData>(*m_plan, std::move(surroundings));
+  return std::make_unique<StepData>(*m_plan, std::move(context));
 }
 
-std::vector<Companion> Session::companions() const {
-  std::vector<Companion> companions;
-  if (!m_plan->pvc_name.empty()) companions.push_back(claim(m_plan->pvc_name, m_plan->pvc_size, m_access_mode));
+std::vector<OwnedObject> Session::owned_objects() const {
+  std::vector<OwnedObject> objects;
+  if (!m_plan->pvc_name.empty()) objects.push_back(claim(m_plan->pvc_name, m_plan->pvc_size, m_access_mode));
   if (m_remote && m_job_store)
-    companions.push_back(
+    objects.push_back(
         secret(m_plan->job_name + "-keys", {{"minio-accesskey", m_job_store->keys->access_key}, {"minio-secretkey", m_job_store->keys->secret_key}}));
-  return companions;
+  return objects;
 }
 
 std::string Session::attempt() const { return fmt::format("{:016x}", m_options.seed); }
@@ -267,7 +268,7 @@ void Session::run() {
   else if (m_early)
     m_backend->only_end();
   else
-    m_backend->bring(companions());
+    m_backend->bring(owned_objects());
   if (m_signalled) m_backend->make_none();
   job_rules.at_shell = m_options.pod.name.empty();
   m_runner =
@@ -397,7 +398,7 @@ void Session::take_curves() {
 
 void Session::deliver() {
   m_collecting = false;
-  m_own_life.reset();
+  m_workflow_monitor.reset();
   m_done({std::move(m_outcome), m_plan.get(), std::move(m_contents)});
 }
 
@@ -405,8 +406,8 @@ Result<std::vector<std::string>> Session::commit() { return m_data ? m_data->com
 
 // Why it comes only counts where it is sure: what a training has delivered is not removed in doubt.
 void Session::stop_collecting(int signal) {
-  if (signal != SIGTERM || !m_own_life) return leave_collected(signal);
-  m_own_life->ask_why([this, alive = m_alive, signal](const std::optional<OwnLife::Eviction>&) {
+  if (signal != SIGTERM || !m_workflow_monitor) return leave_collected(signal);
+  m_workflow_monitor->ask_why([this, alive = m_alive, signal](const std::optional<WorkflowMonitor::Eviction>&) {
     m_loop.post([this, alive, signal] {
       if (*alive && m_collecting) leave_collected(signal);
     });
@@ -433,8 +434,8 @@ void Session::leave_collected(int signal) {
 void Session::publish(const std::string& uri, std::string page, std::function<void(Result<void>)> done) {
   m_published = std::move(done);
   m_report_upload =
-      std::make_unique<ReportUpload>(ReportUpload::Surroundings{m_home, m_transport, m_options.name_space, m_options.environment, m_options.seed + 3},
-                                     uri, std::move(page), [this](Result<void> result) { published(std::move(result)); });
+      std::make_unique<ReportUpload>(ReportUpload::Context{m_home, m_transport, m_options.name_space, m_options.environment, m_options.seed + 3}, uri,
+                                     std::move(page), [this](Result<void> result) { published(std::move(result)); });
 }
 
 void Session::published(Result<void> result) {
@@ -457,20 +458,20 @@ void Session::request_stop(int signal) {
   if (hurried_on && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
   if (m_early && !m_runner) return m_early_ends == 0 ? limit_early_stop() : void();  // it is on its way
   hurry();
-  const auto go_on = [this, signal](std::optional<OwnLife::Eviction> eviction) {
+  const auto go_on = [this, signal](std::optional<WorkflowMonitor::Eviction> eviction) {
     if (m_runner) return stop_runner(signal, std::move(eviction));
     stop_early(signal, std::move(eviction), "");
   };
   if (m_backend) m_backend->make_none();
-  if (m_own_life && signal == SIGTERM) return m_own_life->ask_why(go_on);
-  if (m_own_life && m_own_life->hurry()) return;
+  if (m_workflow_monitor && signal == SIGTERM) return m_workflow_monitor->ask_why(go_on);
+  if (m_workflow_monitor && m_workflow_monitor->hurry()) return;
   go_on(std::nullopt);
 }
 
 // What ends us after a signal: the kubelet, Argo's executor or KFP's launcher.
 Time Session::killed_at() const { return m_signalled.value_or(m_loop.now()) + (m_facts.launcher ? launchers_grace : m_facts.grace); }
 
-void Session::stop_runner(int signal, std::optional<OwnLife::Eviction> eviction) {
+void Session::stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> eviction) {
   if (m_over) return;
   const bool retried = is_retried();
   // KFP's launcher does not always kill: what it leaves for sure counts only where a job is left to the next attempt.
@@ -542,9 +543,9 @@ void Session::know_the_run_only() {
 }
 
 // An earlier attempt may have made a job: what is needed to know its name goes on, an upload does not.
-void Session::stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what) {
+void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what) {
   if (m_early || m_over) return;
-  m_early = EarlyStop{signal, std::move(eviction), what, signal == SIGTERM && !m_own_life};
+  m_early = EarlyStop{signal, std::move(eviction), what, signal == SIGTERM && !m_workflow_monitor};
   hurry();
   limit_early_stop();
   if (!m_known) return look_in_haste();
@@ -571,9 +572,9 @@ void Session::wind_down() {
   if (std::exchange(m_early->why_unknown, false)) {
     const auto left = std::chrono::duration_cast<Duration>(killed_at() - m_loop.now());
     m_loop.after(std::max(Duration(0), left / 3), [this, alive = m_alive] {  // the rest is for the job
-      if (*alive && !m_runner && m_own_life) m_own_life->hurry();
+      if (*alive && !m_runner && m_workflow_monitor) m_workflow_monitor->hurry();
     });
-    return m_own_life->ask_why([this](std::optional<OwnLife::Eviction> eviction) {
+    return m_workflow_monitor->ask_why([this](std::optional<WorkflowMonitor::Eviction> eviction) {
       m_early->eviction = std::move(eviction);
       wind_down();
     });

@@ -15,10 +15,10 @@
 #include "cluster/facts.h"
 #include "cluster/job_search.h"
 #include "cluster/kubeflow_store.h"
-#include "cluster/own_life.h"
 #include "cluster/remote.h"
 #include "cluster/report_upload.h"
 #include "cluster/step_data.h"
+#include "cluster/workflow_monitor.h"
 #include "kube/client.h"
 #include "run/runner.h"
 
@@ -85,7 +85,7 @@ class Session {
   void upload();
   void missed_pod();
   Result<void> route(plan::Plan& plan);
-  [[nodiscard]] std::vector<Companion> companions() const;
+  [[nodiscard]] std::vector<OwnedObject> owned_objects() const;
   void training_ended(run::Outcome outcome);
   void hear_the_step(int looks);
   void collect_data();
@@ -108,10 +108,10 @@ class Session {
   void hurry();
   void know_the_run_only();
   [[nodiscard]] std::string known_run() const;
-  void stop_early(int signal, std::optional<OwnLife::Eviction> eviction, const std::string& what);
+  void stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what);
   void wind_down();
   [[nodiscard]] Time killed_at() const;
-  void stop_runner(int signal, std::optional<OwnLife::Eviction> eviction);
+  void stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> eviction);
   bool hurried(int signal);
   void concluded(std::string problem);
   void limit_cleanup();
@@ -150,14 +150,14 @@ class Session {
   std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
-  std::unique_ptr<OwnLife> m_own_life;
+  std::unique_ptr<WorkflowMonitor> m_workflow_monitor;
   Pressure m_pressure = Pressure::none;
   std::unique_ptr<ReportUpload> m_report_upload;
   std::function<void(Result<void>)> m_published;  // while the report is on its way
   // A stop that came before there was a runner, which then only ends what is there.
   struct EarlyStop {
     int signal = 0;
-    std::optional<OwnLife::Eviction> eviction;
+    std::optional<WorkflowMonitor::Eviction> eviction;
     std::string what;
     bool why_unknown = false;  // it came before our pod was known, and is to be asked for
   };

@@ -44,47 +44,45 @@ Result<result::PodReport> report_in(std::string_view text) {
 
 }  // namespace
 
-StepData::StepData(const plan::Plan& plan, Surroundings surroundings) : m_plan(plan), m_surroundings(std::move(surroundings)) {}
+StepData::StepData(const plan::Plan& plan, Context context) : m_plan(plan), m_context(std::move(context)) {}
 
 StepData::~StepData() {
   *m_alive = false;
-  m_surroundings.home.cancel(m_call);
+  m_context.home.cancel(m_call);
 }
 
 // The stores of the plan, one after another: their keys stand in Secrets.
 void StepData::open(Done done) {
   if (m_stores) return done({});
   if (m_found.size() == m_plan.data.secrets.size()) {
-    auto opened = staging::Stores::open(m_surroundings.home.loop(), m_surroundings.transport, std::move(m_found), m_surroundings.seed);
+    auto opened = staging::Stores::open(m_context.home.loop(), m_context.transport, std::move(m_found), m_context.seed);
     m_found.clear();
     if (!opened) return done(std::move(opened.error()));
     m_stores = std::move(*opened);
-    m_stores->on_waiting(m_surroundings.say);
+    m_stores->on_waiting(m_context.say);
     return done({});
   }
   const auto& access = m_plan.data.secrets[m_found.size()];
   if (access.secret.empty()) {
-    if (auto keys = objectstore::check_keys(m_surroundings.environment); !keys) return later([done = std::move(done), keys] { done(keys); });
-    return found(objectstore::keys_of(m_surroundings.home.loop(), m_surroundings.transport, m_surroundings.environment, access.region),
-                 std::move(done));
+    if (auto keys = objectstore::check_keys(m_context.environment); !keys) return later([done = std::move(done), keys] { done(keys); });
+    return found(objectstore::keys_of(m_context.home.loop(), m_context.transport, m_context.environment, access.region), std::move(done));
   }
-  if (const auto known = m_surroundings.keys.find(access.secret); known != m_surroundings.keys.end())
-    return found(
-        m_surroundings.keys_at.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_surroundings.keys_at, known->second),
-        std::move(done));
-  m_call = m_surroundings.home.get({"v1", "secrets", m_surroundings.name_space, access.secret, ""}, {}, {patience, false},
-                                   [this, &access, done = std::move(done)](kube::Answer answer) {
-                                     m_call = 0;
-                                     if (!answer) return done(in_context("keys of the object store", std::move(answer.error().error)));
-                                     const objectstore::CredentialsRef at{access.secret, access.access_key_key, access.secret_key_key};
-                                     auto keys = keys_in(*answer, at);
-                                     if (!keys) return done(std::move(keys.error()));
-                                     found(renewed(at, std::move(*keys)), done);
-                                   });
+  if (const auto known = m_context.keys.find(access.secret); known != m_context.keys.end())
+    return found(m_context.keys_at.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_context.keys_at, known->second),
+                 std::move(done));
+  m_call = m_context.home.get({"v1", "secrets", m_context.name_space, access.secret, ""}, {}, {patience, false},
+                              [this, &access, done = std::move(done)](kube::Answer answer) {
+                                m_call = 0;
+                                if (!answer) return done(in_context("keys of the object store", std::move(answer.error().error)));
+                                const objectstore::CredentialsRef at{access.secret, access.access_key_key, access.secret_key_key};
+                                auto keys = keys_in(*answer, at);
+                                if (!keys) return done(std::move(keys.error()));
+                                found(renewed(at, std::move(*keys)), done);
+                              });
 }
 
 std::unique_ptr<objectstore::CredentialsProvider> StepData::renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first) {
-  return std::make_unique<SecretKeys>(m_surroundings.home, m_surroundings.name_space, at, std::move(first), m_surroundings.say);
+  return std::make_unique<SecretKeys>(m_context.home, m_context.name_space, at, std::move(first), m_context.say);
 }
 
 void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done) {
@@ -108,11 +106,11 @@ void StepData::upload(Done done) {
     const auto files = m_outputs.size();
     m_delivery = std::make_unique<staging::Delivery>(
         *m_stores, m_outputs, Duration(0),
-        staging::StagingSink{m_surroundings.say,
+        staging::StagingSink{m_context.say,
                              [this, done, files](Result<staging::Staged> staged) {
                                if (!staged) return done(std::move(staged.error()));
-                               m_surroundings.say(fmt::format("{} input{} brought to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
-                                                              staging::describe(*staged)));
+                               m_context.say(fmt::format("{} input{} brought to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
+                                                         staging::describe(*staged)));
                                done({});
                              }},
         staging::DeliveryOptions{.equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .manifest = {}, .what = "input"});
@@ -138,7 +136,7 @@ void StepData::remove(const std::string& uri, int looks, Done done) {
       std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), std::move(*address), [this, uri, looks, pause, done](auto removed) {
         if (!removed) return done(std::move(removed.error().error));
         if (looks == 1) return done({});
-        m_surroundings.home.loop().after(pause, [this, alive = m_alive, uri, looks, done] {
+        m_context.home.loop().after(pause, [this, alive = m_alive, uri, looks, done] {
           if (*alive) unless_replaced(done, [this, uri, looks, done] { remove(uri, looks - 1, done); });
         });
       });
@@ -169,15 +167,14 @@ void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
   if (m_inputs.empty()) return later([done = std::move(done)] { done({}); });
   open([this, done = std::move(done)](Result<void> opened) {
     if (!opened) return done(std::move(opened));
-    m_fetching =
-        std::make_unique<staging::Fetching>(*m_stores, m_inputs,
-                                            staging::StagingSink{m_surroundings.say,
-                                                                 [this, done](Result<staging::Staged> staged) {
-                                                                   if (!staged) return done(std::move(staged.error()));
-                                                                   m_surroundings.say(fmt::format("outputs: {}", staging::describe(*staged)));
-                                                                   done({});
-                                                                 }},
-                                            m_plan.data.prefix.uri, "output");
+    m_fetching = std::make_unique<staging::Fetching>(*m_stores, m_inputs,
+                                                     staging::StagingSink{m_context.say,
+                                                                          [this, done](Result<staging::Staged> staged) {
+                                                                            if (!staged) return done(std::move(staged.error()));
+                                                                            m_context.say(fmt::format("outputs: {}", staging::describe(*staged)));
+                                                                            done({});
+                                                                          }},
+                                                     m_plan.data.prefix.uri, "output");
   });
 }
 
@@ -196,7 +193,7 @@ Result<std::vector<std::string>> StepData::commit() {
 std::vector<std::string> StepData::confirm() {
   std::vector<std::string> told;
   for (const auto& [name, path] : on_claims(m_plan))
-    if (const auto confirmed = confirm_output(path, m_surroundings.job_attempt()); !confirmed)
+    if (const auto confirmed = confirm_output(path, m_context.job_attempt()); !confirmed)
       told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, confirmed.error().message));
   return told;
 }
@@ -221,7 +218,7 @@ void StepData::read_next() {
     if (content)
       m_contents[uri] = std::move(*content);
     else
-      m_surroundings.say(fmt::format("{}: what the program wrote is not merged with its log's metrics: {}", what, content.error().message));
+      m_context.say(fmt::format("{}: what the program wrote is not merged with its log's metrics: {}", what, content.error().message));
     read_next();
   };
   open([this, &to = place->to, next](const Result<void>& opened) {
@@ -264,10 +261,10 @@ void StepData::look_for_next(const Done& done) {
 }
 
 void StepData::look_on_claim(const run::OutputFound& output, int looks, const Done& done) {
-  const auto ours = signed_by(output.path, m_surroundings.job_attempt());
+  const auto ours = signed_by(output.path, m_context.job_attempt());
   const bool there = may_hold_files(output.path);
   if (there && ours == Signed::unknown)
-    m_surroundings.say(
+    m_context.say(
         fmt::format("{}: whether what lies at {} is this run's cannot be seen here: there is no right to read it, or there are no attributes",
                     output.name, output.path));
   if (there && ours != Signed::no && ours != Signed::changed) return look_for_next(done);
@@ -275,8 +272,8 @@ void StepData::look_on_claim(const run::OutputFound& output, int looks, const Do
     return done(Error{ErrorKind::not_found, there ? fmt::format("{}: what lies at {} is not what this run has put there", output.name, output.path)
                                                   : fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
   if (looks == looks_on_claims - 5)
-    m_surroundings.say(fmt::format("{}: what the training has put at {} is not seen here; looking again for a minute", output.name, output.path));
-  m_surroundings.home.loop().after(second, [this, alive = m_alive, &output, looks, done] {
+    m_context.say(fmt::format("{}: what the training has put at {} is not seen here; looking again for a minute", output.name, output.path));
+  m_context.home.loop().after(second, [this, alive = m_alive, &output, looks, done] {
     if (*alive) look_on_claim(output, looks - 1, done);
   });
 }
@@ -326,18 +323,18 @@ void StepData::remove_prefix(Done done) {
 }
 
 void StepData::unless_replaced(const Done& done, std::function<void()> task) {
-  m_surroundings.replaced([this, alive = m_alive, done, task = std::move(task)](const Result<bool>& replaced) {
+  m_context.replaced([this, alive = m_alive, done, task = std::move(task)](const Result<bool>& replaced) {
     if (!*alive) return;
     if (!replaced) return done(Error{ErrorKind::unavailable, fmt::format("another attempt of this step may use them: {}", replaced.error().message)});
     if (!*replaced) return task();
-    m_surroundings.say("this step's pod is gone: the job's data are left to the attempt that comes after it");
+    m_context.say("this step's pod is gone: the job's data are left to the attempt that comes after it");
     done({});
   });
 }
 
 // Answers never come from within the call that asks.
 void StepData::later(std::function<void()> task) {
-  m_surroundings.home.loop().post([alive = m_alive, task = std::move(task)] {
+  m_context.home.loop().post([alive = m_alive, task = std::move(task)] {
     if (*alive) task();
   });
 }

@@ -25,7 +25,7 @@ namespace trainstep::cluster {
 
 class StepData {
  public:
-  struct Surroundings {
+  struct Context {
     kube::Client& home;  // of the cluster where the step is: there are the Secrets that it may read
     http::Transport& transport;
     std::string name_space;                                // the step's
@@ -41,7 +41,7 @@ class StepData {
   using Done = std::function<void(Result<void>)>;  // once, from the loop
 
   // The plan must outlive it.
-  StepData(const plan::Plan& plan, Surroundings surroundings);
+  StepData(const plan::Plan& plan, Context context);
   StepData(const StepData&) = delete;
   StepData& operator=(const StepData&) = delete;
   ~StepData();  // what is under way is cancelled
@@ -96,7 +96,7 @@ class StepData {
   void remove_all_but_checkpoints(const Done& done);
 
   const plan::Plan& m_plan;
-  Surroundings m_surroundings;
+  Context m_context;
   std::vector<staging::Stores::Opened> m_found;  // so far
   std::unique_ptr<staging::Stores> m_stores;
   std::unique_ptr<staging::Fetching> m_fetching;

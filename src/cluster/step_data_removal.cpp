@@ -25,18 +25,18 @@ void StepData::remove_unfinished(bool checkpoints_stay, Duration limit, Done don
 
 Result<void> StepData::take_back_from_claims() {
   Result<void> all;
-  const auto attempt = m_surroundings.job_attempt();
+  const auto attempt = m_context.job_attempt();
   for (const auto& [name, path] : on_claims(m_plan)) {
     const auto ours = signed_by(path, attempt);
     if (ours == Signed::unknown && may_hold_files(path))
-      m_surroundings.say(fmt::format("{}: whether what lies at {} is this run's cannot be seen here; it stays as it is", name, path));
-    if (ours == Signed::touched || ours == Signed::changed) m_surroundings.say(describe_staying(name, path, attempt, Why::told));
+      m_context.say(fmt::format("{}: whether what lies at {} is this run's cannot be seen here; it stays as it is", name, path));
+    if (ours == Signed::touched || ours == Signed::changed) m_context.say(describe_staying(name, path, attempt, Why::told));
     if (ours != Signed::yes) continue;
     const auto taken = take_back(path, attempt);
     if (taken && *taken) {
       const bool restored = (*taken)->restored == Restored::yes;
-      m_surroundings.say(fmt::format("{}: what the training had put at {} is taken back, and is in {} until the next run; {}", name, path,
-                                     (*taken)->where.string(), restored ? "what lay there before is there again" : "nothing lies there now"));
+      m_context.say(fmt::format("{}: what the training had put at {} is taken back, and is in {} until the next run; {}", name, path,
+                                (*taken)->where.string(), restored ? "what lay there before is there again" : "nothing lies there now"));
       continue;
     }
     all = taken ? Error{ErrorKind::denied, describe_staying(name, path, attempt, Why::told)}
@@ -48,7 +48,7 @@ Result<void> StepData::take_back_from_claims() {
 std::vector<std::string> StepData::left_on_claims() const {
   std::vector<std::string> left;
   for (const auto& [name, path] : on_claims(m_plan))
-    if (auto line = describe_staying(name, path, m_surroundings.job_attempt(), Why::untold); !line.empty()) left.push_back(std::move(line));
+    if (auto line = describe_staying(name, path, m_context.job_attempt(), Why::untold); !line.empty()) left.push_back(std::move(line));
   return left;
 }
 
@@ -62,7 +62,7 @@ void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoin
       taken ? remove_rest(checkpoints_stay, done) : done(taken.error());
     };
     m_retraction = std::make_unique<staging::Delivery>(
-        *m_stores, seen, limit, staging::StagingSink{m_surroundings.say, taken_back},
+        *m_stores, seen, limit, staging::StagingSink{m_context.say, taken_back},
         staging::DeliveryOptions{.own = m_plan.data.prefix.uri, .manifest = list, .what = "what the job has put for", .nothing = true});
   });
 }
@@ -91,7 +91,7 @@ void StepData::remove_all_but_checkpoints(const Done& done) {
     };
     remove(prefix.uri + "/inputs", 1, [this, &prefix, texts](const Result<void>& inputs) {
       if (!inputs) return texts(inputs);
-      m_surroundings.home.loop().post([this, alive = m_alive, &prefix, texts] {
+      m_context.home.loop().post([this, alive = m_alive, &prefix, texts] {
         if (*alive) remove(prefix.uri + "/outputs", 1, texts);
       });
     });

@@ -324,7 +324,7 @@ void Submission::found(Json object) {
 void Submission::decide_on(Json object) {
   const auto uid = uid_of(object);
   const auto existing = judge_existing(object, m_plan, m_kind, m_attempt, began());
-  if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::unknown_spec && existing != Existing::stranger)
+  if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::unknown_spec && existing != Existing::foreign)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
   switch (existing) {
     case Existing::ours:
@@ -346,7 +346,7 @@ void Submission::decide_on(Json object) {
       m_sink.tell(
           fmt::format("{} is of an earlier attempt (job_options.reattach: {}): deleting it, to make it anew", shown_name(), m_plan.options.reattach));
       return replace(uid);
-    case Existing::going:
+    case Existing::terminating:
       if (std::exchange(m_told_going, true)) return await_gone();
       m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting for its end", shown_name()));
       return end_pods_of(uid);
@@ -361,7 +361,7 @@ void Submission::decide_on(Json object) {
                    fmt::format("{} exists for this run, but whether it is of these inputs cannot be known: its annotation {} is missing; perhaps a "
                                "webhook takes annotations away. Delete the job, or use another run id",
                                shown_name(), kinds::spec_hash_annotation)});
-    case Existing::stranger:
+    case Existing::foreign:
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists already and does not belong to this run; delete it, or use another model_name or run id", shown_name())});
   }

@@ -28,7 +28,7 @@ struct Sins {
 
 class NaiveStep : public Step {
  public:
-  NaiveStep(const Surroundings& around, Sins sins) : m_around(around), m_sins(sins) {}
+  NaiveStep(const Context& around, Sins sins) : m_around(around), m_sins(sins) {}
 
   void begin() override {
     plan::Request request;
@@ -147,7 +147,7 @@ class NaiveStep : public Step {
     ask("DELETE", path(), options, [done = std::move(done)](int, const std::string&) { done(); });
   }
 
-  const Surroundings m_around;
+  const Context m_around;
   const Sins m_sins;
   plan::Plan m_plan;
   kinds::Resource m_resource;

@@ -14,7 +14,7 @@ namespace {
 
 class RealStep : public Step, run::Listener {
  public:
-  explicit RealStep(const Surroundings& around) : m_around(around), m_session(around.loop, around.transport, around.credentials, options(), {this}) {}
+  explicit RealStep(const Context& around) : m_around(around), m_session(around.loop, around.transport, around.credentials, options(), {this}) {}
 
   void begin() override {
     m_session.begin([this](const cluster::Session::Done& done) {
@@ -54,13 +54,13 @@ class RealStep : public Step, run::Listener {
     return options;
   }
 
-  const Surroundings m_around;
+  const Context m_around;
   cluster::Session m_session;
 };
 
 class RealVisitor : public Step, run::Listener {
  public:
-  explicit RealVisitor(const Surroundings& around) : m_around(around), m_client(around.loop, around.transport, around.credentials, around.seed) {}
+  explicit RealVisitor(const Context& around) : m_around(around), m_client(around.loop, around.transport, around.credentials, around.seed) {}
 
   void begin() override {
     cluster::find_jobs(m_client, m_around.name_space, [this](Result<cluster::Found> found) {
@@ -84,15 +84,15 @@ class RealVisitor : public Step, run::Listener {
     m_attachment->begin([this](const cluster::Session::Done& done) { m_around.exit(done.outcome.verdict); });
   }
 
-  const Surroundings m_around;
+  const Context m_around;
   kube::Client m_client;
   std::unique_ptr<cluster::Attachment> m_attachment;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> real_visitor(const Surroundings& surroundings) { return std::make_unique<RealVisitor>(surroundings); }
+std::unique_ptr<Step> real_visitor(const Context& surroundings) { return std::make_unique<RealVisitor>(surroundings); }
 
-std::unique_ptr<Step> real_step(const Surroundings& surroundings) { return std::make_unique<RealStep>(surroundings); }
+std::unique_ptr<Step> real_step(const Context& surroundings) { return std::make_unique<RealStep>(surroundings); }
 
 }  // namespace trainstep::sim

@@ -9,8 +9,8 @@
 
 namespace trainstep::sim {
 
-std::unique_ptr<Step> real_step(const Surroundings& surroundings);
+std::unique_ptr<Step> real_step(const Context& surroundings);
 // `trainstep attach`, as the command line wires it.
-std::unique_ptr<Step> real_visitor(const Surroundings& surroundings);
+std::unique_ptr<Step> real_visitor(const Context& surroundings);
 
 }  // namespace trainstep::sim

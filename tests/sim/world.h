@@ -27,7 +27,7 @@ class Step {
 };
 
 // What one process of the step finds around it, and whom it tells what it does. Valid for this life only.
-struct Surroundings {
+struct Context {
   const Scenario& scenario;
   Loop& loop;  // its clock may be wrong
   http::Transport& transport;
@@ -41,7 +41,7 @@ struct Surroundings {
   std::function<void(std::string_view member, std::string_view lines)> output;  // whole lines of a replica, each with its newline
   std::function<void(const result::Verdict& verdict)> exit;                     // the process ends, as its last deed; from the loop
 };
-using Factory = std::function<std::unique_ptr<Step>(const Surroundings& surroundings)>;
+using Factory = std::function<std::unique_ptr<Step>(const Context& surroundings)>;
 
 // One life of the step.
 struct Life {

@@ -137,7 +137,7 @@ void World::begin_life(const Factory& factory) {
   const auto alive = [this, life = m_lives.size() - 1] { return !m_dying && !m_exited && !m_lost && life == m_lives.size() - 1; };
   const bool first = m_lives.size() == 1, outlived = m_scenario.step_fate == StepFate::outlived;
   if (first && outlived) make_twin();
-  const Surroundings surroundings{
+  const Context surroundings{
       .scenario = m_scenario,
       .loop = *m_step_loop,
       .transport = first && outlived ? *m_twin->network : m_network,

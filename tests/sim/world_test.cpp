@@ -24,7 +24,7 @@ Ran run(std::uint64_t seed, const Wishes& wishes, Sins sins = {}) {
   simple.simple = true;
   World world(seed, {.wishes = simple, .story = true, .longest = std::chrono::hours(30)});
   Ran ran;
-  ran.violations = world.run([sins](const Surroundings& around) { return std::make_unique<NaiveStep>(around, sins); });
+  ran.violations = world.run([sins](const Context& around) { return std::make_unique<NaiveStep>(around, sins); });
   ran.story = world.story();
   ran.calls = world.calls();
   ran.jobs = world.jobs().size();
@@ -114,7 +114,7 @@ TEST_CASE("sim world: how fast it turns", "[.speed]") {
   int calls = 0;
   for (std::uint64_t seed = 0; seed < worlds; ++seed) {
     World world(seed, {.wishes = {.fate = Fate::succeeds, .step_fate = StepFate::lives, .calm = true}});
-    world.run([](const Surroundings& around) { return std::make_unique<NaiveStep>(around, Sins{}); });
+    world.run([](const Context& around) { return std::make_unique<NaiveStep>(around, Sins{}); });
     calls += world.calls();
   }
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;

@@ -36,7 +36,7 @@ void World::begin_visit() {
   visitor.came = m_loop.now();
   visitor.network = std::make_unique<Network>(m_loop, server, m_story, m_random.split(), faults_of(m_scenario, m_network, m_loop.now()));
   visitor.loop = std::make_unique<StepLoop>(m_loop, m_scenario.skew);
-  const Surroundings surroundings{
+  const Context surroundings{
       .scenario = m_scenario,
       .loop = *visitor.loop,
       .transport = *visitor.network,

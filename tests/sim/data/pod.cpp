@@ -76,7 +76,7 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
       if (training) training->stop();
       life.after(grace, [&] { life.doom(); });
     });
-  const agent::Surroundings with{
+  const agent::Context with{
       .loop = life,
       .transport = network,
       .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},

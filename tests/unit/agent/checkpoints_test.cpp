@@ -501,19 +501,19 @@ TEST_CASE_METHOD(Checkpoints, "each pod of an indexed job keeps checkpoints of i
   std::string found;
   const auto live = [&](const std::string& index, bool primary) {
     fs::remove_all(in_pod("saved"));  // another pod
-    Surroundings with{.loop = running,
-                      .transport = transport,
-                      .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
-                      .seed = 7,
-                      .tell = tell,
-                      .index = index,
-                      .run_program =
-                          [&](const Outlived&) {
-                            found = read(in_pod("saved/epoch"));
-                            save("epoch", "of " + index);
-                            return ProgramEnd{1};
-                          },
-                      .signals = [](const auto&) { return nullptr; }};
+    Context with{.loop = running,
+                 .transport = transport,
+                 .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
+                 .seed = 7,
+                 .tell = tell,
+                 .index = index,
+                 .run_program =
+                     [&](const Outlived&) {
+                       found = read(in_pod("saved/epoch"));
+                       save("epoch", "of " + index);
+                       return ProgramEnd{1};
+                     },
+                 .signals = [](const auto&) { return nullptr; }};
     work(task, primary, "", with);
     return found;
   };

@@ -30,7 +30,7 @@ struct Search {
       if (url.path.ends_with("/namespaces/team/configmaps/kfp-launcher")) return config;
       return url.host == answers ? Reply::text("<Error><Code>AccessDenied</Code></Error>", 403) : Reply::lost();
     });
-    store.emplace(KubeflowStore::Surroundings{home, transport, "team", [this](const std::string& line) { told += line; }},
+    store.emplace(KubeflowStore::Context{home, transport, "team", [this](const std::string& line) { told += line; }},
                   [this](auto found) { result = std::move(found); });
     loop.run(1min);
     REQUIRE(result);

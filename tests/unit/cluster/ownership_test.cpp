@@ -15,7 +15,7 @@ template <>
 struct StringMaker<Existing> {
   static std::string convert(Existing existing) {
     constexpr const char* names[] = {"ours",     "later_attempt", "earlier_attempt", "reported_failure", "emptied", "lapsed",
-                                     "unwanted", "going",         "other_spec",      "unknown_spec",     "stranger"};
+                                     "unwanted", "terminating",   "other_spec",      "unknown_spec",     "foreign"};
     return names[static_cast<int>(existing)];
   }
 };
@@ -117,9 +117,9 @@ TEST_CASE("whose an existing job is") {
 
   CHECK(judge(stamped(plan, Facts{}, "attempt-1")) == Existing::ours);
   CHECK(judge_existing(later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:00Z")) == Existing::later_attempt);
-  CHECK(judge_existing(later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:01Z")) == Existing::going);
-  CHECK(judge(later) == Existing::going);
-  CHECK(judge_existing(strange_and_later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:00Z")) == Existing::stranger);
+  CHECK(judge_existing(later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:01Z")) == Existing::terminating);
+  CHECK(judge(later) == Existing::terminating);
+  CHECK(judge_existing(strange_and_later, plan, kind, "attempt-1", from_rfc3339("2026-11-21T08:00:00Z")) == Existing::foreign);
   CHECK(judge(earlier) == Existing::earlier_attempt);
   CHECK(judge(with_condition(earlier, "Running")) == Existing::earlier_attempt);
   CHECK(judge(with_condition(earlier, "Succeeded")) == Existing::earlier_attempt);  // a step that died after the end only collects
@@ -141,12 +141,12 @@ TEST_CASE("whose an existing job is") {
   CHECK(judge(lapsed) == Existing::lapsed);
   CHECK(judge(other_spec) == Existing::other_spec);
   CHECK(judge(no_hash) == Existing::unknown_spec);
-  CHECK(judge(stranger) == Existing::stranger);
-  CHECK(judge(unlabelled) == Existing::stranger);
-  CHECK(judge(going) == Existing::going);
-  CHECK(judge(strange_and_going) == Existing::stranger);
+  CHECK(judge(stranger) == Existing::foreign);
+  CHECK(judge(unlabelled) == Existing::foreign);
+  CHECK(judge(going) == Existing::terminating);
+  CHECK(judge(strange_and_going) == Existing::foreign);
   for (const auto* text : {"{}", R"({"metadata": 1})", R"({"metadata": {"labels": []}})", R"({"metadata": {"labels": {"trainstep.dev/run": 1}}})"})
-    CHECK(judge(Json::parse(text)) == Existing::stranger);
+    CHECK(judge(Json::parse(text)) == Existing::foreign);
 }
 
 TEST_CASE("job_options.reattach says which job of an earlier attempt is taken up") {

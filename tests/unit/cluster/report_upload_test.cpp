@@ -44,7 +44,7 @@ struct Failed : objectstore::test::FakeStore {
     });
   }
   Result<void> put() {
-    upload = std::make_unique<ReportUpload>(ReportUpload::Surroundings{*home, transport, "team-a", environment, 1}, address, "<html>",
+    upload = std::make_unique<ReportUpload>(ReportUpload::Context{*home, transport, "team-a", environment, 1}, address, "<html>",
                                             [this](Result<void> done) {
                                               REQUIRE_FALSE(result);
                                               result = std::move(done);
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(Failed, "nobody waits long for a report") {
 }
 
 TEST_CASE_METHOD(Failed, "a report that is given up tells nobody anything") {
-  upload = std::make_unique<ReportUpload>(ReportUpload::Surroundings{*home, transport, "team-a", environment, 1}, address, "<html>",
+  upload = std::make_unique<ReportUpload>(ReportUpload::Context{*home, transport, "team-a", environment, 1}, address, "<html>",
                                           [this](Result<void> done) { result = std::move(done); });
   upload.reset();
   loop.run();

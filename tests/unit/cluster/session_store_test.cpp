@@ -30,10 +30,10 @@ struct Step : FakeStore {
   bool answers = true;
   std::map<std::string, std::string> configuration;  // the Secret "training"
   plan::Request request;
-  std::optional<Json> created;             // the job
-  std::map<std::string, Json> companions;  // by name
-  std::string mount;                       // of a claim of the step's pod
-  Json disk;                               // the claim, as the API server has it; null: it may not be read
+  std::optional<Json> created;        // the job
+  std::map<std::string, Json> owned;  // by name
+  std::string mount;                  // of a claim of the step's pod
+  Json disk;                          // the claim, as the API server has it; null: it may not be read
 
   Step() {
     REQUIRE(write_file_atomically(folder.path() / "data/a", "1"));
@@ -75,9 +75,9 @@ struct Step : FakeStore {
       return disk.is_null() ? kube::test::refusal(403, "Forbidden", "no right") : Reply::text(to_text(disk));
     if (url.path == "/apis/batch/v1") return test::serves_jobs();
     if (method == "POST" && asked.query("dryRun").empty()) {
-      auto object = test::made(asked.request.body, "u-" + std::to_string(companions.size()));
+      auto object = test::made(asked.request.body, "u-" + std::to_string(owned.size()));
       if (url.path.ends_with("/jobs")) created = object;
-      companions[object["metadata"]["name"]] = object;
+      owned[object["metadata"]["name"]] = object;
       return Reply::text(to_text(object), 201);
     }
     if (method == "POST") return Reply::text(asked.request.body, 201);
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(Step, "data without a way of their own go through Kubeflow's st
   CHECK_THAT(told.text, Contains("go through the object store of Kubeflow Pipelines: minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000"));
   REQUIRE(created);
   CHECK(variable("S3_ENDPOINT").is_null());
-  CHECK(companions.size() == 1);
+  CHECK(owned.size() == 1);
 }
 
 TEST_CASE_METHOD(Step, "without such a store they are refused as before") {
@@ -176,8 +176,8 @@ TEST_CASE_METHOD(Step, "its data lie on a claim of pvc_size that the job owns") 
   run();
   REQUIRE(created);
   const auto name = created->at("metadata").at("name").get<std::string>() + "-data";
-  REQUIRE(companions.contains(name));
-  const auto& claim = companions.at(name);
+  REQUIRE(owned.contains(name));
+  const auto& claim = owned.at(name);
   CHECK(claim.at("spec").at("resources").at("requests").at("storage") == "20Gi");
   CHECK(claim.at("spec").at("accessModes") == Json{"ReadWriteMany"});
   CHECK(claim.at("metadata").at("ownerReferences").at(0).at("uid") == created->at("metadata").at("uid"));
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(Step, "data on the step's own claim, or a claim that is named, 
     mount = folder.path();
   run();
   REQUIRE(created);
-  CHECK_FALSE(companions.contains(created->at("metadata").at("name").get<std::string>() + "-data"));
+  CHECK_FALSE(owned.contains(created->at("metadata").at("name").get<std::string>() + "-data"));
 }
 
 TEST_CASE_METHOD(Step, "what a half-filled Secret lacks is completed for its calls: in this cluster by the store that is found") {
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(Step, "what a half-filled Secret lacks is completed for its cal
   run();
   CHECK(brought().starts_with("mine/my-model-"));
   CHECK(variable("S3_ENDPOINT") == "http://seaweedfs.kubeflow:9000");
-  CHECK(companions.at(created->at("metadata").at("name").get<std::string>() + "-data").at("spec").at("accessModes") == Json{"ReadWriteOnce"});
+  CHECK(owned.at(created->at("metadata").at("name").get<std::string>() + "-data").at("spec").at("accessModes") == Json{"ReadWriteOnce"});
 }
 
 TEST_CASE_METHOD(Step, "for another cluster by bucket, folder and keys of this one, which the job takes along") {
@@ -212,8 +212,8 @@ TEST_CASE_METHOD(Step, "for another cluster by bucket, folder and keys of this o
   CHECK(brought().starts_with("jobs/my-model-"));
   REQUIRE(created);
   const auto keys = created->at("metadata").at("name").get<std::string>() + "-keys";
-  REQUIRE(companions.contains(keys));
-  CHECK(companions.at(keys).at("stringData") == Json{{"minio-accesskey", "key"}, {"minio-secretkey", "secret"}});
+  REQUIRE(owned.contains(keys));
+  CHECK(owned.at(keys).at("stringData") == Json{{"minio-accesskey", "key"}, {"minio-secretkey", "secret"}});
   CHECK(variable("S3_ENDPOINT") == "https://store.example");
   CHECK(variable("AWS_ACCESS_KEY_ID") == Json{{"name", keys}, {"key", "minio-accesskey"}});
   CHECK(created->at("metadata").at("namespace") == "default");

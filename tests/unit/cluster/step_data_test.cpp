@@ -62,7 +62,7 @@ struct Step : staging::test::StoreOfPod {
   static plan::TaskPlace at(const std::string& name) { return {name.empty() ? prefix : prefix + ("/" + name), 0, ""}; }
   StepData& step() {
     if (data) return *data;
-    StepData::Surroundings around{*client, transport, "team-a", environment, known, 1, [this](const std::string& line) { said.push_back(line); }};
+    StepData::Context around{*client, transport, "team-a", environment, known, 1, [this](const std::string& line) { said.push_back(line); }};
     around.keys_at = known_at;
     data = std::make_unique<StepData>(plan, std::move(around));
     return *data;

@@ -1,4 +1,4 @@
-#include "cluster/rights.h"
+#include "cluster/permissions.h"
 
 #include <algorithm>
 
@@ -11,31 +11,31 @@ namespace {
 
 constexpr kinds::Resource pytorch{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"};
 
-bool asks_for(const std::vector<Right>& rights, const std::string& verb, const std::string& resource) {
-  return std::ranges::any_of(rights, [&](const Right& right) { return right.verb == verb && right.resource == resource; });
+bool asks_for(const std::vector<Permission>& rights, const std::string& verb, const std::string& resource) {
+  return std::ranges::any_of(rights, [&](const Permission& right) { return right.verb == verb && right.resource == resource; });
 }
 
 }  // namespace
 
 TEST_CASE("a step in a Workflow looks at it; one in a pod looks at that") {
   Facts facts;
-  CHECK_FALSE(asks_for(rights_of(pytorch, facts), "watch", "workflows"));
+  CHECK_FALSE(asks_for(permissions_of(pytorch, facts), "watch", "workflows"));
   const auto needs_pod = [&] {
-    return std::ranges::any_of(rights_of(pytorch, facts),
-                               [](const Right& right) { return right.needed && right.verb == "get" && right.resource == "pods"; });
+    return std::ranges::any_of(permissions_of(pytorch, facts),
+                               [](const Permission& right) { return right.needed && right.verb == "get" && right.resource == "pods"; });
   };
   CHECK_FALSE(needs_pod());
   facts.pod = "step";
   CHECK(needs_pod());
   facts.workflow = Workflow{"argoproj.io/v1alpha1", "flow", "uid"};
-  CHECK(asks_for(rights_of(pytorch, facts), "watch", "workflows"));
-  CHECK(asks_for(rights_of(pytorch, facts), "get", "workflows"));
+  CHECK(asks_for(permissions_of(pytorch, facts), "watch", "workflows"));
+  CHECK(asks_for(permissions_of(pytorch, facts), "get", "workflows"));
 }
 
 TEST_CASE("an MPI launcher is a Job, which may be looked at to tell its events from others'; it need not be") {
   for (const auto* version : {"kubeflow.org/v2beta1", "kubeflow.org/v1"}) {
-    const auto rights = rights_of({version, "MPIJob", "mpijobs"}, Facts{});
-    const auto found = std::ranges::find_if(rights, [](const Right& right) { return right.group == "batch" && right.resource == "jobs"; });
+    const auto rights = permissions_of({version, "MPIJob", "mpijobs"}, Facts{});
+    const auto found = std::ranges::find_if(rights, [](const Permission& right) { return right.group == "batch" && right.resource == "jobs"; });
     REQUIRE((found != rights.end()) == (version == std::string_view("kubeflow.org/v2beta1")));
     if (found != rights.end()) CHECK_FALSE(found->needed);
   }
@@ -60,7 +60,7 @@ TEST_CASE("a Role has one rule for each resource") {
 }
 
 TEST_CASE("a right to one object is reviewed and given by its name, apart from those to any") {
-  const Right named{"", "secrets", "get", true, "team-keys"};
+  const Permission named{"", "secrets", "get", true, "team-keys"};
   CHECK(describe(named) == "get secrets team-keys");
   CHECK(describe({"kubeflow.org", "pytorchjobs", "create"}) == "create pytorchjobs.kubeflow.org");
   CHECK(access_review(named, "team-a")["spec"]["resourceAttributes"]["name"] == "team-keys");
@@ -76,10 +76,10 @@ TEST_CASE("a right to one object is reviewed and given by its name, apart from t
 namespace {
 
 // "get secrets team-keys", with "!" in front where it is needed
-std::vector<std::string> for_data(plan::Plan plan, const DataSurroundings& surroundings) {
+std::vector<std::string> for_data(plan::Plan plan, const DataContext& surroundings) {
   plan.kind = "Job";
   std::vector<std::string> texts;
-  for (const auto& right : data_rights_of(plan, surroundings)) texts.push_back((right.needed ? "!" : "") + describe(right));
+  for (const auto& right : data_permissions_of(plan, surroundings)) texts.push_back((right.needed ? "!" : "") + describe(right));
   return texts;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/own_life.h"
+#include "cluster/workflow_monitor.h"
 
 #include <algorithm>
 #include <array>
@@ -79,7 +79,8 @@ kube::Path workflows(const Facts& facts) { return {facts.workflow->api_version, 
 
 }  // namespace
 
-OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(const std::string&)> cancelled, std::function<void()> missed)
+WorkflowMonitor::WorkflowMonitor(kube::Client& client, const Facts& facts, std::function<void(const std::string&)> cancelled,
+                                 std::function<void()> missed)
     : m_client(client), m_facts(facts), m_cancelled(std::move(cancelled)), m_missed(std::move(missed)) {
   if (facts.pod.empty()) return;
   const auto all = [](auto look) {
@@ -114,7 +115,7 @@ OwnLife::OwnLife(kube::Client& client, const Facts& facts, std::function<void(co
   m_workflow = std::make_unique<kube::Watch>(client, options(workflows(facts), facts.workflow->name), std::move(workflow_sink));
 }
 
-OwnLife::~OwnLife() {
+WorkflowMonitor::~WorkflowMonitor() {
   m_client.cancel(m_end_call);
   m_client.cancel(m_pod_call);
   m_client.cancel(m_workflow_call);
@@ -125,10 +126,10 @@ OwnLife::~OwnLife() {
   m_client.loop().cancel(m_next_look);
 }
 
-Time OwnLife::clusters_now() const { return m_client.loop().now() + m_client.clock().value_or(Duration{0}); }
+Time WorkflowMonitor::clusters_now() const { return m_client.loop().now() + m_client.clock().value_or(Duration{0}); }
 
 // `whole`: not only its metadata.
-void OwnLife::look_at_pod(const Json& pod, bool whole) {
+void WorkflowMonitor::look_at_pod(const Json& pod, bool whole) {
   const auto* metadata = metadata_of(pod);
   if (text(metadata, "uid") != m_facts.pod_uid) return;
   if (completed(metadata) && !whole) ask_who_completed();
@@ -140,7 +141,7 @@ void OwnLife::look_at_pod(const Json& pod, bool whole) {
 
 // Argo labels a pod that is lost – deleted, ended by its node – so as well, and begins the next attempt while our process still runs. What tells the
 // two apart is in the whole pod; in doubt it is a cancel.
-void OwnLife::ask_who_completed() {
+void WorkflowMonitor::ask_who_completed() {
   if (m_done || m_completed_call != 0) return;
   auto path = pods(m_facts);
   path.name = m_facts.pod;
@@ -150,7 +151,7 @@ void OwnLife::ask_who_completed() {
   });
 }
 
-void OwnLife::look_at_completed(const kube::Answer& answer) {
+void WorkflowMonitor::look_at_completed(const kube::Answer& answer) {
   const auto presence = presence_of(answer, m_facts.pod, m_facts.pod_uid);
   const bool lost = presence == Presence::gone || (presence == Presence::there && is_lost(*answer));
   if (!lost) return cancel(std::string(stopped_or_late));
@@ -165,7 +166,7 @@ void OwnLife::look_at_completed(const kube::Answer& answer) {
   });
 }
 
-void OwnLife::look_at_workflow(const Json& workflow) {
+void WorkflowMonitor::look_at_workflow(const Json& workflow) {
   const auto* metadata = metadata_of(workflow);
   if (text(metadata, "uid") != m_facts.workflow->uid) return ask_for_workflow();
   if (completed(metadata)) cancel("the workflow has ended");
@@ -173,7 +174,7 @@ void OwnLife::look_at_workflow(const Json& workflow) {
 }
 
 // A watch that has hung may bring an old end of a Workflow that was tried again since. If nothing is answered soon it is believed.
-void OwnLife::confirm_end() {
+void WorkflowMonitor::confirm_end() {
   if (m_done || m_end_call != 0) return;
   const auto name = "metadata.name=" + m_facts.workflow->name;
   const auto looked = [this](const kube::Answer& list) {
@@ -187,7 +188,7 @@ void OwnLife::confirm_end() {
 }
 
 // It is missing from a list, or another one has its name there. A list may be a stale one: only the answer to who asks for it by its name counts.
-void OwnLife::ask_for_workflow() {
+void WorkflowMonitor::ask_for_workflow() {
   if (m_done || m_question != 0 || m_question_timer != 0) return;
   auto path = workflows(m_facts);
   path.name = m_facts.workflow->name;
@@ -201,7 +202,7 @@ void OwnLife::ask_for_workflow() {
   });
 }
 
-void OwnLife::ask_later(std::function<void()> ask) {
+void WorkflowMonitor::ask_later(std::function<void()> ask) {
   m_question_timer = m_client.loop().after(m_client.pause(++m_questions), [this, ask = std::move(ask)] {
     m_question_timer = 0;
     ask();
@@ -209,7 +210,7 @@ void OwnLife::ask_later(std::function<void()> ask) {
 }
 
 // Who may only list believes what several lists in a row say.
-void OwnLife::list_workflow() {
+void WorkflowMonitor::list_workflow() {
   const auto name = "metadata.name=" + m_facts.workflow->name;
   const auto looked = [this](const kube::Answer& answer) {
     m_question = 0;
@@ -222,20 +223,20 @@ void OwnLife::list_workflow() {
   m_question = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, looked, {.metadata_only = true});
 }
 
-void OwnLife::seen_again(const Json& workflow) {
+void WorkflowMonitor::seen_again(const Json& workflow) {
   m_questions = m_lists_without = 0;
   look_at_workflow(workflow);
 }
 
-void OwnLife::workflow_gone() { cancel("the workflow was deleted"); }
+void WorkflowMonitor::workflow_gone() { cancel("the workflow was deleted"); }
 
-void OwnLife::cancel(const std::string& what) {
+void WorkflowMonitor::cancel(const std::string& what) {
   if (std::exchange(m_done, true)) return;
   m_cancelled(what);
   answer(std::nullopt);
 }
 
-void OwnLife::ask_why(Why done) {
+void WorkflowMonitor::ask_why(Why done) {
   if (m_why) return;
   m_why = std::move(done);
   if (m_facts.pod.empty() || !m_facts.workflow || m_done || m_blind) return answer(std::nullopt);
@@ -243,14 +244,14 @@ void OwnLife::ask_why(Why done) {
   look();
 }
 
-bool OwnLife::hurry() {
+bool WorkflowMonitor::hurry() {
   const bool open = m_why != nullptr;
   answer(std::nullopt);
   return open;
 }
 
 // Side by side: there may be no time for one after the other.
-void OwnLife::look() {
+void WorkflowMonitor::look() {
   m_workflow_lives = false;
   auto pod = pods(m_facts);
   pod.name = m_facts.pod;
@@ -272,7 +273,7 @@ void OwnLife::look() {
 }
 
 // A signal has come, and the list does not hold the Workflow. Whoever may not get it by its name: in doubt it is gone.
-void OwnLife::confirm_by_name() {
+void WorkflowMonitor::confirm_by_name() {
   auto path = workflows(m_facts);
   path.name = m_facts.workflow->name;
   m_workflow_call = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
@@ -284,26 +285,26 @@ void OwnLife::confirm_by_name() {
 }
 
 // This is the whole Workflow: what its metadata do not tell counts, too.
-void OwnLife::end_if_over(const Json& workflow) {
+void WorkflowMonitor::end_if_over(const Json& workflow) {
   look_at_workflow(workflow);
   if (const auto why = why_no_other_attempt(workflow, clusters_now()); !why.empty()) cancel(why);
 }
 
 // A signal has come.
-void OwnLife::look_whether_it_lives(const Json& workflow) {
+void WorkflowMonitor::look_whether_it_lives(const Json& workflow) {
   end_if_over(workflow);
   m_workflow_lives = !m_done;
   look_at_both();
 }
 
-void OwnLife::look_at_both() {
+void WorkflowMonitor::look_at_both() {
   if (m_done || !m_why) return;
   if (m_eviction && m_workflow_lives) return answer(m_eviction);
   if (m_pod_call != 0 || m_workflow_call != 0) return;
   m_next_look = m_client.loop().after(between_looks, [this] { look(); });
 }
 
-void OwnLife::answer(std::optional<Eviction> eviction) {
+void WorkflowMonitor::answer(std::optional<Eviction> eviction) {
   m_client.cancel(std::exchange(m_pod_call, 0));
   m_client.cancel(std::exchange(m_workflow_call, 0));
   m_client.loop().cancel(std::exchange(m_timer, 0));

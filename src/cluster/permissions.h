@@ -13,7 +13,7 @@
 
 namespace trainstep::cluster {
 
-struct Right {
+struct Permission {
   std::string group;     // "kubeflow.org"; empty: core
   std::string resource;  // "pytorchjobs", "pods/log"
   std::string verb;      // "create"
@@ -23,27 +23,27 @@ struct Right {
 };
 
 // For a job of this resource, in the cluster where the step is.
-std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts);
+std::vector<Permission> permissions_of(const kinds::Resource& resource, const Facts& facts);
 
 // What is known of the step beside its plan.
-struct DataSurroundings {
+struct DataContext {
   bool has_addresses = false;            // KFP's configuration of object stores is read (cluster/data.h)
   std::string configuration_secret{};    // read for the cluster and the bucket; empty: there is none
   std::optional<bool> claim_is_there{};  // the one of pvc_name; nullopt: that may not be read
   bool claim_is_of_jobs = false;         // … and was made for jobs (claim_owners.h)
 };
 // What the ways of the data need on top of that, each only where this step goes them. The plan's data have been routed.
-std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings& surroundings);
+std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataContext& context);
 
 // "get secrets training", "create pytorchjobs.kubeflow.org": for messages.
-std::string describe(const Right& right);
+std::string describe(const Permission& right);
 
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).
-Json access_review(const Right& right, const std::string& name_space);
+Json access_review(const Permission& right, const std::string& name_space);
 // Its answer. Any JSON is allowed: what is not an answer allows nothing.
 bool allowed(const Json& review);
 
 // A Role that gives these rights, ready to be applied; those for one object name it.
-Json role(const std::vector<Right>& rights, const std::string& name_space);
+Json role(const std::vector<Permission>& rights, const std::string& name_space);
 
 }  // namespace trainstep::cluster

@@ -1,6 +1,6 @@
 // What a job takes with it: made once, owned by it, and what was there before is left alone.
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/companions.h"
+#include "cluster/owned_objects.h"
 
 #include <deque>
 
@@ -25,13 +25,13 @@ struct Making {
   std::vector<std::string> told;
   std::vector<Json> patches;
   std::optional<Reply> patched;
-  Companions::Tell tell = [this](const std::string& what) { told.push_back(what); };
+  OwnedObjects::Tell tell = [this](const std::string& what) { told.push_back(what); };
 
   std::deque<Reply> looks;  // before `look`
   bool conflict = false;    // for the first patch
 
   // `look`, `make`: what the API server answers
-  void make(std::vector<Companion> companions, Reply look, Reply make) {
+  void make(std::vector<OwnedObject> objects, Reply look, Reply make) {
     h.server.serve([&](const FakeTransport::Asked& request) {
       asked.push_back(request.request.method + " " + request.request.url.path);
       if (request.request.method == "GET" && !looks.empty()) {
@@ -48,7 +48,7 @@ struct Making {
       created.push_back(Json::parse(request.request.body));
       return make;
     });
-    const Companions all(*h.client, job, std::move(companions), tell, [&](Result<void> made) { result = std::move(made); });
+    const OwnedObjects all(*h.client, job, std::move(objects), tell, [&](Result<void> made) { result = std::move(made); });
     h.loop.run(1min);
   }
 };
@@ -111,8 +111,8 @@ TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goe
       looks.pop_front();
       return first;
     });
-    const Companions all(*h.client, job, {secret("digits-1-keys", {{"minio-secretkey", "s"}})}, tell,
-                         [&](Result<void> done) { result = std::move(done); });
+    const OwnedObjects all(*h.client, job, {secret("digits-1-keys", {{"minio-secretkey", "s"}})}, tell,
+                           [&](Result<void> done) { result = std::move(done); });
     h.loop.run(1min);
   }
   REQUIRE((result && *result));
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goe
 }
 
 TEST_CASE_METHOD(Making, "one of a job before that never goes is named") {
-  const Companions all(*h.client, job, {claim("scratch", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
+  const OwnedObjects all(*h.client, job, {claim("scratch", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
   h.server.serve([&](const FakeTransport::Asked&) { return owned_by("before"); });
   h.loop.run(10min);
   REQUIRE((result && !*result));
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(Making, "a claim is also its job's owner's, which outlives a jo
     created.push_back(Json::parse(request.request.body));
     return made();
   });
-  const Companions all(*h.client, of_workflow, {claim("ckpts", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
+  const OwnedObjects all(*h.client, of_workflow, {claim("ckpts", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
   h.loop.run(1min);
   REQUIRE((result && *result));
   const auto owners = created.at(0)["metadata"]["ownerReferences"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/headroom.h"
+#include "cluster/quota_shortfalls.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ std::optional<double> quantity(const Json* values, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::string> lacking(const Json& quotas, const std::vector<kinds::Replicas>& replicas, const std::string& gpu_resource) {
+std::vector<std::string> quota_shortfalls(const Json& quotas, const std::vector<kinds::Replicas>& replicas, const std::string& gpu_resource) {
   std::vector<std::string> sentences;
   const auto wanted = needs(replicas, gpu_resource);
   const auto* items = at(&quotas, "items");

@@ -12,14 +12,15 @@
 
 namespace trainstep::cluster {
 
-class OwnLife {
+class WorkflowMonitor {
  public:
   // `cancelled`: called once, when the pipeline's side shows that an end is wanted ("the workflow was stopped"). `missed`: whenever our pod is no
   // longer seen, though it may be there.
-  OwnLife(kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});
-  OwnLife(const OwnLife&) = delete;
-  OwnLife& operator=(const OwnLife&) = delete;
-  ~OwnLife();
+  WorkflowMonitor(
+      kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});
+  WorkflowMonitor(const WorkflowMonitor&) = delete;
+  WorkflowMonitor& operator=(const WorkflowMonitor&) = delete;
+  ~WorkflowMonitor();
 
   struct Eviction {
     std::string what;

@@ -1,6 +1,6 @@
 // Pods that are tried before there are any: what Pod Security would refuse, ours and the operators', and what is told where none may be made.
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/pod_trial.h"
+#include "cluster/pod_dry_run.h"
 
 #include "kinds/render.h"
 #include "support/catch.h"
@@ -16,7 +16,7 @@ namespace {
 struct Sample {
   plan::Plan plan;
   kinds::Resource resource;
-  std::vector<TrialPod> pods;
+  std::vector<DryRunPod> pods;
 };
 
 Sample sample(const std::string& kind, int workers, std::size_t candidate = 0, const Json& more = Json::object()) {
@@ -30,7 +30,7 @@ Sample sample(const std::string& kind, int workers, std::size_t candidate = 0, c
   Sample made{std::move(*plan), kinds::find(kind).resources.at(candidate), {}};
   auto manifest = kinds::render(made.plan, made.resource.group_version);
   if (!manifest) FAIL(manifest.error().message);
-  made.pods = trial_pods(manifest->json(), made.plan, made.resource);
+  made.pods = dry_run_pods(manifest->json(), made.plan, made.resource);
   return made;
 }
 
@@ -45,7 +45,7 @@ const auto violation = R"(pods "x" is forbidden: violates PodSecurity "restricte
 
 struct Trial {
   Harness h;
-  std::vector<std::string> found;  // "bad: …"
+  std::vector<std::string> found;  // "error: …"
   std::vector<Json> tried;
   bool may = true;
   std::function<bool(const Json& pod)> fits = [](const Json&) { return true; };
@@ -53,7 +53,7 @@ struct Trial {
   Reply name_space = refusal(403, "Forbidden", "no");
   std::optional<Result<void>> done;
 
-  void run(std::vector<TrialPod> pods) {
+  void run(std::vector<DryRunPod> pods) {
     h.server.serve([&](const FakeTransport::Asked& request) {
       const auto& path = request.request.url.path;
       if (path.ends_with("reviews")) return Reply::text(to_text({{"status", {{"allowed", may}}}}), 201);
@@ -63,10 +63,10 @@ struct Trial {
       return fits(tried.back()) ? Reply::text("{}", 201) : refusal_of_pods;
     });
     const auto hear = [&](const Finding& finding) {
-      using enum Finding::Grade;
-      found.push_back((finding.grade == good ? "good: " : finding.grade == bad ? "bad: " : "doubt: ") + finding.text);
+      using enum Finding::Severity;
+      found.push_back((finding.severity == ok ? "ok: " : finding.severity == error ? "error: " : "warning: ") + finding.text);
     };
-    const PodTrial trial(*h.client, std::move(pods), "ns", {hear, [&](Result<void> result) { done = std::move(result); }});
+    const PodDryRun dry_run(*h.client, std::move(pods), "ns", {hear, [&](Result<void> result) { done = std::move(result); }});
     h.loop.run(1min);
   }
 };
@@ -92,22 +92,22 @@ TEST_CASE("a pod that is tried has the labels, annotations and containers that t
   CHECK(pod["metadata"]["name"] == made.plan.job_name + "-worker");
   CHECK(pod["metadata"]["annotations"]["sidecar.istio.io/inject"] == "false");
   CHECK(pod["spec"]["containers"][0]["name"] == "pytorch");
-  CHECK(trial_pods(Json(), made.plan, made.resource).empty());
-  CHECK(trial_pods({{"spec", {{"pytorchReplicaSpecs", {{"Worker", 1}}}}}}, made.plan, made.resource).empty());
+  CHECK(dry_run_pods(Json(), made.plan, made.resource).empty());
+  CHECK(dry_run_pods({{"spec", {{"pytorchReplicaSpecs", {{"Worker", 1}}}}}}, made.plan, made.resource).empty());
 }
 
 TEST_CASE_METHOD(Trial, "pods that are all taken are one good word") {
   run(sample("PyTorch", 2).pods);
   CHECK(tried.size() == 3);
-  CHECK(found == std::vector<std::string>{"good: Pod Security takes the pods"});
+  CHECK(found == std::vector<std::string>{"ok: Pod Security takes the pods"});
   CHECK((done && *done));
 }
 
-TEST_CASE_METHOD(Trial, "the operator's container that is refused alone is a doubt that names the remedy") {
+TEST_CASE_METHOD(Trial, "the operator's container that is refused alone is a warning that names the remedy") {
   fits = is_ours;
   run(sample("PyTorch", 2).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("doubt: ") && Contains("init-pytorch") && Contains("pods of Worker") &&
+  CHECK_THAT(found[0], Contains("warning: ") && Contains("init-pytorch") && Contains("pods of Worker") &&
                            Contains("violates PodSecurity \"restricted") && Contains("--pytorch-init-container-template-file"));
 }
 
@@ -115,8 +115,8 @@ TEST_CASE_METHOD(Trial, "the program's own container that is refused is a failur
   fits = [](const Json&) { return false; };
   run(sample("PyTorch", 2).pods);
   REQUIRE(found.size() == 2);
-  CHECK_THAT(found[0], Contains("bad: pods of Master would be refused, as each violates PodSecurity") && Contains("job_options.security_context"));
-  CHECK_THAT(found[1], Contains("bad: pods of Worker"));
+  CHECK_THAT(found[0], Contains("error: pods of Master would be refused, as each violates PodSecurity") && Contains("job_options.security_context"));
+  CHECK_THAT(found[1], Contains("error: pods of Worker"));
   CHECK(tried.size() == 2);
 }
 
@@ -124,20 +124,20 @@ TEST_CASE_METHOD(Trial, "a full quota is not Pod Security's matter; what else re
   fits = [](const Json&) { return false; };
   refusal_of_pods = refusal(403, "Forbidden", "exceeded quota: small");
   run(sample("Job", 1).pods);
-  CHECK(found == std::vector<std::string>{"good: Pod Security takes the pods"});
+  CHECK(found == std::vector<std::string>{"ok: Pod Security takes the pods"});
   found.clear();
   refusal_of_pods = refusal(403, "Forbidden", "no such service account");
   run(sample("Job", 1).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("bad: pods of Main would be refused: ") && Contains("no such service account"));
+  CHECK_THAT(found[0], Contains("error: pods of Main would be refused: ") && Contains("no such service account"));
   refusal_of_pods = refusal(403, "Forbidden", "admission webhook \"policy\" denied the request: not for you");
   found.clear();
   run(sample("Job", 1).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("doubt: pods of Main would be refused: ") && Contains("not for you"));
+  CHECK_THAT(found[0], Contains("warning: pods of Main would be refused: ") && Contains("not for you"));
 }
 
-TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and what is not known is a doubt") {
+TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and what is not known is a warning") {
   may = false;
   const auto level = [](const char* text) {
     return Reply::text(to_text({{"metadata", {{"name", "ns"}, {"labels", {{"pod-security.kubernetes.io/enforce", text}}}}}}));
@@ -146,11 +146,11 @@ TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and w
     Reply answer;
     std::vector<std::string> begin;
   };
-  const auto row = GENERATE_COPY(Row{Reply::text(R"({"metadata": {"name": "ns"}})"), {"good: the namespace asks for no level"}},
-                                 Row{level("privileged"), {"good: the namespace asks for no level"}},
-                                 Row{level("baseline"), {"doubt: the namespace enforces Pod Security's level baseline"}},
-                                 Row{level("restricted"), {"doubt: the namespace enforces", "doubt: the operator's own container init-pytorch"}},
-                                 Row{refusal(403, "Forbidden", "no"), {"doubt: neither may pods be tried"}});
+  const auto row = GENERATE_COPY(Row{Reply::text(R"({"metadata": {"name": "ns"}})"), {"ok: the namespace asks for no level"}},
+                                 Row{level("privileged"), {"ok: the namespace asks for no level"}},
+                                 Row{level("baseline"), {"warning: the namespace enforces Pod Security's level baseline"}},
+                                 Row{level("restricted"), {"warning: the namespace enforces", "warning: the operator's own container init-pytorch"}},
+                                 Row{refusal(403, "Forbidden", "no"), {"warning: neither may pods be tried"}});
   name_space = row.answer;
   run(sample("PyTorch", 2).pods);
   CHECK(tried.empty());
@@ -160,8 +160,8 @@ TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and w
 
 TEST_CASE_METHOD(Trial, "an API server that is away is no word on pods") {
   h.server.serve([](const FakeTransport::Asked&) { return Reply::lost(); });
-  const PodTrial trial(*h.client, sample("Job", 1).pods, "ns",
-                       {[&](const Finding&) { FAIL("a finding"); }, [&](Result<void> result) { done = std::move(result); }});
+  const PodDryRun dry_run(*h.client, sample("Job", 1).pods, "ns",
+                          {[&](const Finding&) { FAIL("a finding"); }, [&](Result<void> result) { done = std::move(result); }});
   h.loop.run(5min);
   REQUIRE((done && !*done));
   CHECK(done->error().kind == ErrorKind::unavailable);

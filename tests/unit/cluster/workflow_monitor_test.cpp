@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/own_life.h"
+#include "cluster/workflow_monitor.h"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ struct Life {
   bool pod_gone = false;  // whoever asks for it by its name does not find it
   std::string told;       // what a watch of Workflows brings at its beginning
   std::vector<std::string> cancels;
-  std::unique_ptr<OwnLife> life;
+  std::unique_ptr<WorkflowMonitor> life;
   std::optional<std::optional<std::string>> why;
 
   Life() {
@@ -53,7 +53,7 @@ struct Life {
       const auto items = item.is_null() || stale ? Json::array() : Json::array({shown(asked.request, item)});
       return Reply::text(to_text({{"kind", "List"}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", items}}));
     });
-    life = std::make_unique<OwnLife>(*h.client, facts, [this](const std::string& what) { cancels.push_back(what); });
+    life = std::make_unique<WorkflowMonitor>(*h.client, facts, [this](const std::string& what) { cancels.push_back(what); });
     h.loop.run(5s);
   }
   // Who asks for metadata gets nothing else.
@@ -72,7 +72,7 @@ struct Life {
     const auto begin = h.loop.now();
     Duration took{-1};
     asking = true;
-    life->ask_why([&](std::optional<OwnLife::Eviction> eviction) {
+    life->ask_why([&](std::optional<WorkflowMonitor::Eviction> eviction) {
       why.emplace(eviction ? std::optional(eviction->what) : std::nullopt);
       took = h.loop.now() - begin;
     });
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Life, "a gateway's 404 deletes no Workflow") {
     if (!asked.request.url.path.ends_with("s")) return Reply::text("<html>default backend - 404</html>", 404);
     return Reply::text(to_text({{"kind", "List"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", Json::array()}}));
   });
-  life = std::make_unique<OwnLife>(*h.client, facts, [this](const std::string& what) { cancels.push_back(what); });
+  life = std::make_unique<WorkflowMonitor>(*h.client, facts, [this](const std::string& what) { cancels.push_back(what); });
   h.loop.run(10min);
   CHECK(cancels.empty());
 }
@@ -328,7 +328,7 @@ TEST_CASE_METHOD(Life, "whoever is in a hurry is answered at once") {
   begin();
   CHECK_FALSE(life->hurry());
   bool answered = false;
-  life->ask_why([&](std::optional<OwnLife::Eviction> eviction) { answered = !eviction; });
+  life->ask_why([&](std::optional<WorkflowMonitor::Eviction> eviction) { answered = !eviction; });
   CHECK_FALSE(answered);
   CHECK(life->hurry());
   CHECK(answered);

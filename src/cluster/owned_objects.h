@@ -13,27 +13,27 @@
 
 namespace trainstep::cluster {
 
-struct Companion {
+struct OwnedObject {
   std::string plural;  // "secrets", "persistentvolumeclaims"; of the API's core group
   Json object;         // with its metadata.name
   bool may_be_there;   // somebody may have made it for many jobs: then it is theirs and stays as it is
 };
 
 // `access_mode`: "ReadWriteMany" where it is empty.
-Companion claim(const std::string& name, const std::string& size, const std::string& access_mode);
-Companion secret(const std::string& name, const Json& text_by_key);
+OwnedObject claim(const std::string& name, const std::string& size, const std::string& access_mode);
+OwnedObject secret(const std::string& name, const Json& text_by_key);
 
 // One of the job's that had the name before goes with that: it is waited for, and made anew, as is what is being deleted. A claim that was made for
 // jobs becomes this one's as well (claim_owners.h).
-class Companions {
+class OwnedObjects {
  public:
   using Tell = std::function<void(std::string)>;
   // The client must outlive it. `job`: the object as the API server has it. `tell`: what is waited for, or could not be done. `done`: once, from the
   // loop. Errors: denied, input, unavailable.
-  Companions(kube::Client& client, Json job, std::vector<Companion> companions, Tell tell, std::function<void(Result<void>)> done);
-  Companions(const Companions&) = delete;
-  Companions& operator=(const Companions&) = delete;
-  ~Companions();
+  OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Tell tell, std::function<void(Result<void>)> done);
+  OwnedObjects(const OwnedObjects&) = delete;
+  OwnedObjects& operator=(const OwnedObjects&) = delete;
+  ~OwnedObjects();
 
  private:
   void next();
@@ -49,7 +49,7 @@ class Companions {
 
   kube::Client& m_client;
   Json m_job;
-  std::vector<Companion> m_companions;
+  std::vector<OwnedObject> m_owned_objects;
   std::size_t m_at = 0;
   Tell m_tell;
   std::function<void(Result<void>)> m_done;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/pod_trial.h"
+#include "cluster/pod_dry_run.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,14 @@
 
 #include "base/text.h"
 #include "cluster/objects.h"
-#include "cluster/rights.h"
+#include "cluster/permissions.h"
 
 namespace trainstep::cluster {
 namespace {
 
 constexpr kube::Retry patience{Duration{30'000}};
 constexpr std::string_view label = "pod-security.kubernetes.io/enforce";
-using enum Finding::Grade;
+using enum Finding::Severity;
 
 // spec.template, or that of the type in spec.pytorchReplicaSpecs and its kin; null: it has none.
 const Json* template_of(const Json& object, const std::string& type) {
@@ -31,8 +31,8 @@ bool is_taken(const kube::Answer& answer) { return answer || answer.error().erro
 
 }  // namespace
 
-std::vector<TrialPod> trial_pods(const Json& object, const plan::Plan& plan, const kinds::Resource& resource) {
-  std::vector<TrialPod> pods;
+std::vector<DryRunPod> dry_run_pods(const Json& object, const plan::Plan& plan, const kinds::Resource& resource) {
+  std::vector<DryRunPod> pods;
   const auto& kind = kinds::find(plan.kind);
   for (const auto& replicas : kind.replicas(plan)) {
     const auto* from = template_of(object, replicas.type);
@@ -41,7 +41,7 @@ std::vector<TrialPod> trial_pods(const Json& object, const plan::Plan& plan, con
     Json metadata = {{"name", fmt::format("{}-{}", plan.job_name, lower(replicas.type))}};
     for (const auto* member : {"labels", "annotations"})
       if (const auto* value = at(at(from, "metadata"), member)) metadata[member] = *value;
-    auto& pod = pods.emplace_back(TrialPod{replicas.type, {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", metadata}, {"spec", *spec}}, {}});
+    auto& pod = pods.emplace_back(DryRunPod{replicas.type, {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", metadata}, {"spec", *spec}}, {}});
     if (kind.injected != nullptr) pod.injected = kind.injected(plan, resource, replicas.type);
   }
   return pods;
@@ -52,7 +52,7 @@ std::string pod_security_in(const std::string& refusal) {
   return begin == std::string::npos ? "" : refusal.substr(begin);
 }
 
-PodTrial::PodTrial(kube::Client& client, std::vector<TrialPod> pods, std::string name_space, Sink sink)
+PodDryRun::PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::string name_space, Sink sink)
     : m_client(client), m_pods(std::move(pods)), m_name_space(std::move(name_space)), m_sink(std::move(sink)) {
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
   m_call = m_client.create(reviews, access_review({"", "pods", "create"}, m_name_space), false, patience, [this](const kube::Answer& answer) {
@@ -62,15 +62,15 @@ PodTrial::PodTrial(kube::Client& client, std::vector<TrialPod> pods, std::string
   });
 }
 
-PodTrial::~PodTrial() { m_client.cancel(m_call); }
+PodDryRun::~PodDryRun() { m_client.cancel(m_call); }
 
-void PodTrial::create(const Json& pod, std::function<void(const kube::Answer&)> done) {
+void PodDryRun::create(const Json& pod, std::function<void(const kube::Answer&)> done) {
   m_call = m_client.create({"v1", "pods", m_name_space}, pod, true, patience, std::move(done));
 }
 
-void PodTrial::try_pods(std::size_t index) {
+void PodDryRun::try_pods(std::size_t index) {
   if (index == m_pods.size()) {
-    if (m_well) tell(good, "Pod Security takes the pods");
+    if (m_well) tell(ok, "Pod Security takes the pods");
     return m_sink.done({});
   }
   create(m_pods[index].pod, [this, index](const kube::Answer& answer) {
@@ -80,14 +80,14 @@ void PodTrial::try_pods(std::size_t index) {
     m_well = false;
     const auto& message = answer.error().error.message;
     if (const auto refusal = pod_security_in(message); !refusal.empty())
-      tell(bad, fmt::format("pods of {} would be refused, as each {}; job_options.security_context sets what is missing", type, refusal));
+      tell(error, fmt::format("pods of {} would be refused, as each {}; job_options.security_context sets what is missing", type, refusal));
     else  // a webhook may judge by who asks, which will be the job's controller
-      tell(message.find("admission webhook") == std::string::npos ? bad : doubtful, fmt::format("pods of {} would be refused: {}", type, message));
+      tell(message.find("admission webhook") == std::string::npos ? error : warning, fmt::format("pods of {} would be refused: {}", type, message));
     try_pods(index + 1);
   });
 }
 
-void PodTrial::try_injected(std::size_t index) {
+void PodDryRun::try_injected(std::size_t index) {
   const auto& injected = m_pods[index].injected;
   if (!injected) return try_pods(index + 1);
   auto pod = m_pods[index].pod;
@@ -99,28 +99,28 @@ void PodTrial::try_injected(std::size_t index) {
   });
 }
 
-void PodTrial::tell_of_injected(const std::string& type, const kinds::Injected& injected, const std::string& refusal) {
+void PodDryRun::tell_of_injected(const std::string& type, const kinds::Injected& injected, const std::string& refusal) {
   m_well = false;
-  tell(doubtful, fmt::format("the operator's own container {}, as it is by default, would have pods of {} refused{}{}; {}",
-                             text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", as each ", refusal, injected.remedy));
+  tell(warning, fmt::format("the operator's own container {}, as it is by default, would have pods of {} refused{}{}; {}",
+                            text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", as each ", refusal, injected.remedy));
 }
 
-void PodTrial::look_at_label() {
+void PodDryRun::look_at_label() {
   m_call = m_client.get({"v1", "namespaces", "", m_name_space, ""}, {}, patience, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer)
-      tell(doubtful, "neither may pods be tried nor the namespace be read: whether Pod Security takes them is not known");
+      tell(warning, "neither may pods be tried nor the namespace be read: whether Pod Security takes them is not known");
     else
       judge_label(text(at(metadata_of(*answer), "labels"), std::string(label)));
     m_sink.done({});
   });
 }
 
-void PodTrial::judge_label(const std::string& level) {
-  if (level.empty() || level == "privileged") return tell(good, "the namespace asks for no level of Pod Security");
-  tell(doubtful, fmt::format("the namespace enforces Pod Security's level {}; whether the program's container fits is not known without the right to "
-                             "create pods; see job_options.security_context",
-                             level));
+void PodDryRun::judge_label(const std::string& level) {
+  if (level.empty() || level == "privileged") return tell(ok, "the namespace asks for no level of Pod Security");
+  tell(warning, fmt::format("the namespace enforces Pod Security's level {}; whether the program's container fits is not known without the right to "
+                            "create pods; see job_options.security_context",
+                            level));
   if (level != "restricted") return;
   for (const auto& pod : m_pods)
     if (const auto& injected = pod.injected; injected) tell_of_injected(pod.type, *injected, "");

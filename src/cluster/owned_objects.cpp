@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/companions.h"
+#include "cluster/owned_objects.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr Duration look_again{1'000};
 
 }  // namespace
 
-Companion claim(const std::string& name, const std::string& size, const std::string& access_mode) {
+OwnedObject claim(const std::string& name, const std::string& size, const std::string& access_mode) {
   const auto mode = access_mode.empty() ? std::string("ReadWriteMany") : access_mode;
   return {"persistentvolumeclaims",
           {{"apiVersion", "v1"},
@@ -28,36 +28,36 @@ Companion claim(const std::string& name, const std::string& size, const std::str
           true};
 }
 
-Companion secret(const std::string& name, const Json& text_by_key) {
+OwnedObject secret(const std::string& name, const Json& text_by_key) {
   return {"secrets", {{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", name}}}, {"stringData", text_by_key}}, false};
 }
 
-Companions::Companions(kube::Client& client, Json job, std::vector<Companion> companions, Tell tell, std::function<void(Result<void>)> done)
+OwnedObjects::OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Tell tell, std::function<void(Result<void>)> done)
     : m_client(client),
       m_job(std::move(job)),
-      m_companions(std::move(companions)),
+      m_owned_objects(std::move(objects)),
       m_tell(std::move(tell)),
       m_done(std::move(done)),
       m_gone_by(client.loop()) {
   next();
 }
 
-Companions::~Companions() {
+OwnedObjects::~OwnedObjects() {
   m_client.cancel(m_call);
   m_client.loop().cancel(m_timer);
 }
 
-kube::Path Companions::path(bool with_name) const {
-  const auto& companion = m_companions[m_at];
-  return {"v1", companion.plural, text(metadata_of(m_job), "namespace"), with_name ? text(metadata_of(companion.object), "name") : "", ""};
+kube::Path OwnedObjects::path(bool with_name) const {
+  const auto& object = m_owned_objects[m_at];
+  return {"v1", object.plural, text(metadata_of(m_job), "namespace"), with_name ? text(metadata_of(object.object), "name") : "", ""};
 }
 
-void Companions::next() {
-  if (m_at == m_companions.size()) return finish({});
-  m_companions[m_at].may_be_there ? look() : create();
+void OwnedObjects::next() {
+  if (m_at == m_owned_objects.size()) return finish({});
+  m_owned_objects[m_at].may_be_there ? look() : create();
 }
 
-void Companions::look() {
+void OwnedObjects::look() {
   m_call = m_client.get(path(true), {}, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
     if (!answer && answer.error().status == 404) return create();
@@ -65,20 +65,20 @@ void Companions::look() {
     if (!answer && answer.error().status != 403) return finish(std::move(answer.error().error));
     const bool going = answer && at(metadata_of(*answer), "deletionTimestamp") != nullptr;
     if (going || (answer && is_of_job_before(*answer))) return await_gone(going);
-    if (answer && m_companions[m_at].may_be_there && is_made_for_jobs(*answer, run())) return join(*answer);
+    if (answer && m_owned_objects[m_at].may_be_there && is_made_for_jobs(*answer, run())) return join(*answer);
     made();
   });
 }
 
-std::string Companions::run() const { return text(at(metadata_of(m_job), "labels"), run_label); }
+std::string OwnedObjects::run() const { return text(at(metadata_of(m_job), "labels"), run_label); }
 
-void Companions::made() {
+void OwnedObjects::made() {
   ++m_at;
   next();
 }
 
 // Whoever may not is told what becomes of it: the job runs all the same.
-void Companions::join(const Json& claim) {
+void OwnedObjects::join(const Json& claim) {
   auto metadata = joined(claim, m_job);
   if (metadata.is_null()) return made();
   metadata["uid"] = uid_of(claim);
@@ -98,14 +98,14 @@ void Companions::join(const Json& claim) {
   });
 }
 
-bool Companions::is_of_job_before(const Json& object) const {
+bool OwnedObjects::is_of_job_before(const Json& object) const {
   const auto* owners = at(metadata_of(object), "ownerReferences");
   if (owners == nullptr || !owners->is_array()) return false;
   return !owners->empty() && std::ranges::all_of(*owners, [this](const Json& owner) { return is_before(owner, m_job); });
 }
 
 // The garbage collector comes to it in a moment; a claim that pods use goes after them.
-void Companions::await_gone(bool going) {
+void OwnedObjects::await_gone(bool going) {
   if (!m_gone_by.is_set()) m_gone_by.set(patience);
   if (m_gone_by.passed())
     return finish(Error{ErrorKind::unavailable, going
@@ -115,10 +115,10 @@ void Companions::await_gone(bool going) {
   m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 
-void Companions::create() {
-  auto object = m_companions[m_at].object;
+void OwnedObjects::create() {
+  auto object = m_owned_objects[m_at].object;
   object["metadata"]["ownerReferences"] = owners_for(m_job);
-  if (m_companions[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(run());
+  if (m_owned_objects[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(run());
   m_call = m_client.create(path(false), object, false, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
     if (!answer && answer.error().reason == "AlreadyExists") {
@@ -130,7 +130,7 @@ void Companions::create() {
   });
 }
 
-void Companions::finish(Result<void> result) {
+void OwnedObjects::finish(Result<void> result) {
   if (!result) result = in_context(fmt::format("{} for the job", path(true).name), std::move(result.error()));
   std::exchange(m_done, nullptr)(std::move(result));
 }

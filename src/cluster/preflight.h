@@ -9,8 +9,8 @@
 
 #include "cluster/facts.h"
 #include "cluster/finding.h"
-#include "cluster/pod_trial.h"
-#include "cluster/rights.h"
+#include "cluster/permissions.h"
+#include "cluster/pod_dry_run.h"
 #include "cluster/submit.h"
 #include "kube/client.h"
 #include "plan/plan.h"
@@ -18,22 +18,22 @@
 namespace trainstep::cluster {
 
 struct Diagnosis {
-  std::vector<Right> missing;  // rights, needed or not
-  bool bad = false;            // a finding was
+  std::vector<Permission> missing;  // rights, needed or not
+  bool failed = false;              // a finding is an error
 };
 
 // Each right by a SelfSubjectAccessReview; the resource, the manifest and the pods by discovery and dry runs; the name; the quotas' room.
-class Checkup {
+class Preflight {
  public:
   struct Sink {
     std::function<void(const Finding&)> found;    // as they come
     std::function<void(Result<Diagnosis>)> done;  // once. Errors: unavailable
   };
   // Begins at once; all findings come from the loop. References must outlive it.
-  Checkup(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataSurroundings data, std::string name_space, Sink sink);
-  Checkup(const Checkup&) = delete;
-  Checkup& operator=(const Checkup&) = delete;
-  ~Checkup();
+  Preflight(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space, Sink sink);
+  Preflight(const Preflight&) = delete;
+  Preflight& operator=(const Preflight&) = delete;
+  ~Preflight();
 
  private:
   void submitted(const Result<Submitted>& result);
@@ -42,20 +42,20 @@ class Checkup {
   void answered(std::size_t right, const kube::Answer& answer);
   void try_pods();
   void look_at_quotas();
-  void tell(Finding::Grade grade, std::string text);
+  void tell(Finding::Severity severity, std::string text);
 
   kube::Client& m_client;
   const plan::Plan& m_plan;
   const Facts& m_facts;
-  DataSurroundings m_data;
+  DataContext m_data;
   std::string m_name_space;
   Sink m_sink;
   Json m_object;  // the job, as it would be taken; null: it would not
-  std::vector<Right> m_rights;
+  std::vector<Permission> m_permissions;
   Diagnosis m_diagnosis;
   kube::Client::CallId m_call = 0;
   std::unique_ptr<Submission> m_submission;
-  std::unique_ptr<PodTrial> m_trial;
+  std::unique_ptr<PodDryRun> m_pod_dry_run;
 };
 
 }  // namespace trainstep::cluster

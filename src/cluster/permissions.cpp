@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/rights.h"
+#include "cluster/permissions.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ std::string group_of(std::string_view group_version) {
 
 }  // namespace
 
-std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts) {
-  std::vector<Right> rights;
+std::vector<Permission> permissions_of(const kinds::Resource& resource, const Facts& facts) {
+  std::vector<Permission> rights;
   for (const auto* verb : {"create", "delete", "get", "list", "patch", "watch"})
     rights.push_back({group_of(resource.group_version), std::string(resource.plural), verb});
   for (const auto* verb : {"get", "list", "watch"}) rights.push_back({"", "pods", verb, verb != std::string_view("get") || !facts.pod.empty()});
@@ -33,16 +33,16 @@ std::vector<Right> rights_of(const kinds::Resource& resource, const Facts& facts
   return rights;
 }
 
-std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings& surroundings) {
-  std::vector<Right> rights;
+std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataContext& context) {
+  std::vector<Permission> rights;
   const auto& data = plan.data;
-  if (surroundings.has_addresses)
+  if (context.has_addresses)
     rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's defaults count for where object stores are"});
-  if (!surroundings.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, surroundings.configuration_secret});
+  if (!context.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, context.configuration_secret});
   const bool moves = !data.uploads.empty() || !data.downloads.empty();
   const bool cleans = data.prefix.in_store() || data.task.record.in_store();
   for (const auto& access : data.secrets) {
-    const auto same = [&](const Right& right) { return right.resource == "secrets" && right.name == access.secret; };
+    const auto same = [&](const Permission& right) { return right.resource == "secrets" && right.name == access.secret; };
     if (access.secret.empty() || !(moves || cleans) || std::ranges::any_of(rights, same)) continue;
     rights.push_back(
         {"", "secrets", "get", moves, access.secret, "the record of the training stays in the bucket, and large returned values are lost"});
@@ -53,21 +53,20 @@ std::vector<Right> data_rights_of(const plan::Plan& plan, const DataSurroundings
   if (plan.pvc_name.empty()) return rights;
   constexpr auto otherwise = "the claim must be there when the job starts";
   // Whether a claim may be got by its name, and made, which no name can be given for.
-  rights.push_back({"", "persistentvolumeclaims", "get", surroundings.claim_is_there == false, plan.pvc_name, otherwise});
-  if (surroundings.claim_is_there != true)
-    rights.push_back({"", "persistentvolumeclaims", "create", surroundings.claim_is_there == false, "", otherwise});
-  if (surroundings.claim_is_there != true || surroundings.claim_is_of_jobs)
+  rights.push_back({"", "persistentvolumeclaims", "get", context.claim_is_there == false, plan.pvc_name, otherwise});
+  if (context.claim_is_there != true) rights.push_back({"", "persistentvolumeclaims", "create", context.claim_is_there == false, "", otherwise});
+  if (context.claim_is_there != true || context.claim_is_of_jobs)
     rights.push_back(
         {"", "persistentvolumeclaims", "patch", false, plan.pvc_name, "a claim that was made for a job goes with the first of its jobs"});
   return rights;
 }
 
-std::string describe(const Right& right) {
+std::string describe(const Permission& right) {
   return fmt::format("{} {}{}{}{}{}", right.verb, right.resource, right.group.empty() ? "" : ".", right.group, right.name.empty() ? "" : " ",
                      right.name);
 }
 
-Json access_review(const Right& right, const std::string& name_space) {
+Json access_review(const Permission& right, const std::string& name_space) {
   const auto slash = right.resource.find('/');
   Json attributes = {{"namespace", name_space}, {"verb", right.verb}, {"group", right.group}, {"resource", right.resource.substr(0, slash)}};
   if (slash != std::string::npos) attributes["subresource"] = right.resource.substr(slash + 1);
@@ -81,7 +80,7 @@ bool allowed(const Json& review) {
   return answer != nullptr && answer->is_boolean() && answer->get<bool>();
 }
 
-Json role(const std::vector<Right>& rights, const std::string& name_space) {
+Json role(const std::vector<Permission>& rights, const std::string& name_space) {
   Json rules = Json::array();
   for (const auto& right : rights) {
     Json rule = {{"apiGroups", {right.group}}, {"resources", {right.resource}}, {"verbs", Json::array()}};

@@ -1,4 +1,4 @@
-#include "cluster/headroom.h"
+#include "cluster/quota_shortfalls.h"
 
 #include "support/catch.h"
 
@@ -37,16 +37,16 @@ TEST_CASE("a quota lacks room for what all replicas need together") {
            Row{{{"requests.memory", "1Gi"}}, Json::object(), {}},  // none is asked for
            Row{{{"pods", "many"}}, Json::object(), {}},
        })
-    CHECK_THAT(lacking(quota(row.hard, row.used), job, "nvidia.com/gpu"), Equals(row.lacking));
+    CHECK_THAT(quota_shortfalls(quota(row.hard, row.used), job, "nvidia.com/gpu"), Equals(row.lacking));
 }
 
 TEST_CASE("GPUs are counted under their own name") {
   const auto amd = quota({{"requests.amd.com/gpu", "2"}, {"requests.nvidia.com/gpu", "0"}}, Json::object());
-  CHECK_THAT(lacking(amd, {replicas("Worker", 3, "2", 1)}, "amd.com/gpu"),
+  CHECK_THAT(quota_shortfalls(amd, {replicas("Worker", 3, "2", 1)}, "amd.com/gpu"),
              Equals(std::vector<std::string>{"quota team: requests.amd.com/gpu: 3 are needed, 2 of 2 are left"}));
 }
 
 TEST_CASE("what is no list of quotas lacks nothing") {
   for (const auto& odd : {Json(), Json::array(), Json{{"items", 7}}, Json{{"items", Json::array({1, "x"})}}})
-    CHECK(lacking(odd, {}, "nvidia.com/gpu").empty());
+    CHECK(quota_shortfalls(odd, {}, "nvidia.com/gpu").empty());
 }

@@ -16,29 +16,29 @@
 
 namespace trainstep::cluster {
 
-struct TrialPod {
+struct DryRunPod {
   std::string type;                         // of the replica: "Worker"
   Json pod;                                 // as the job's manifest has it
   std::optional<kinds::Injected> injected;  // what the operator adds
 };
 
 // One for each type of replica. `object`: the job, as the API server would take it. Pure.
-std::vector<TrialPod> trial_pods(const Json& object, const plan::Plan& plan, const kinds::Resource& resource);
+std::vector<DryRunPod> dry_run_pods(const Json& object, const plan::Plan& plan, const kinds::Resource& resource);
 
 // What Pod Security says in a refusal: "violates PodSecurity …"; empty: another one refused. Pure.
 std::string pod_security_in(const std::string& refusal);
 
 // Who may make pods tries them. Who may not looks at the namespace's label, and what is known of it is told.
-class PodTrial {
+class PodDryRun {
  public:
   struct Sink {
     std::function<void(Finding)> found;
     std::function<void(Result<void>)> done;  // once, from the loop. Errors: unavailable
   };
-  PodTrial(kube::Client& client, std::vector<TrialPod> pods, std::string name_space, Sink sink);
-  PodTrial(const PodTrial&) = delete;
-  PodTrial& operator=(const PodTrial&) = delete;
-  ~PodTrial();
+  PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::string name_space, Sink sink);
+  PodDryRun(const PodDryRun&) = delete;
+  PodDryRun& operator=(const PodDryRun&) = delete;
+  ~PodDryRun();
 
  private:
   void try_pods(std::size_t at);
@@ -47,10 +47,10 @@ class PodTrial {
   void look_at_label();
   void tell_of_injected(const std::string& type, const kinds::Injected& injected, const std::string& refusal);
   void judge_label(const std::string& level);
-  void tell(Finding::Grade grade, std::string text) { m_sink.found({grade, std::move(text)}); }
+  void tell(Finding::Severity severity, std::string text) { m_sink.found({severity, std::move(text)}); }
 
   kube::Client& m_client;
-  std::vector<TrialPod> m_pods;
+  std::vector<DryRunPod> m_pods;
   std::string m_name_space;
   Sink m_sink;
   bool m_well = true;
