@@ -40,7 +40,7 @@ bool speaks_of(const Json& answer, const std::string& name) {
 }  // namespace
 
 Client::Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed)
-    : m_loop(loop), m_transport(transport), m_credentials(std::move(credentials)), m_random(seed), m_troubles(loop) {}
+    : m_loop(loop), m_transport(transport), m_credentials(std::move(credentials)), m_random(seed), m_connection_health(loop) {}
 
 Client::~Client() {
   while (!m_calls.empty()) cancel(m_calls.begin()->first);
@@ -147,9 +147,9 @@ void Client::failed(CallId id, ApiError error) {
   const auto expired = error.status == 410 && call.listing != nullptr;
   auto wait = pause(call.tries, error.retry_after);
   if (error.status == 0 || retryable(error)) {
-    if (call.tries > 1 || wait > short_pause) m_troubles.failing(&call, error);
+    if (call.tries > 1 || wait > short_pause) m_connection_health.failing(&call, error);
   } else {
-    m_troubles.works(&call);
+    m_connection_health.works(&call);
   }
   // Who was let in before has a token that is about to be replaced: the kubelet takes up to a minute.
   const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
@@ -188,7 +188,7 @@ void Client::too_late(CallId id) {
 
 void Client::succeeded(CallId id, Json value) {
   auto& call = *m_calls.at(id);
-  m_troubles.works(&call);
+  m_connection_health.works(&call);
   m_worked = true;
   if (call.listing == nullptr) return finish(id, std::move(value));
   auto whole = next_page(call, std::move(value));
@@ -202,7 +202,7 @@ void Client::finish(CallId id, Answer answer) {
   auto call = std::move(m_calls.extract(id).mapped());
   m_loop.cancel(call->limit);
   m_loop.cancel(call->pause);
-  m_troubles.forget(call.get());
+  m_connection_health.forget(call.get());
   if (call->done) call->done(std::move(answer));  // last: it may destroy this
 }
 
@@ -213,7 +213,7 @@ void Client::cancel(CallId id) {
   if (call.exchange != 0) m_transport.cancel(call.exchange);
   m_loop.cancel(call.limit);
   m_loop.cancel(call.pause);
-  m_troubles.forget(&call);
+  m_connection_health.forget(&call);
 }
 
 void Client::hurry() {

@@ -15,9 +15,9 @@
 #include "base/loop.h"
 #include "http/transport.h"
 #include "kube/api_error.h"
+#include "kube/connection_health.h"
 #include "kube/credentials.h"
 #include "kube/server_clock.h"
-#include "kube/troubles.h"
 
 namespace trainstep::kube {
 
@@ -60,14 +60,14 @@ class Client {
   using CallId = std::uint64_t;
   using Done = std::function<void(Answer)>;  // from the loop, once, never from within the call that asks
   // Trouble begins (the reason) and ends (empty): for the story. Not told for a first failure that the next try mends.
-  using Trouble = Troubles::Tell;
+  using Trouble = ConnectionHealth::Tell;
 
   // References must outlive the client; watches and log streams must be gone before it. It may be destroyed in any callback. `seed`: of the jitter.
   Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();  // cancels everything
-  void on_trouble(Trouble trouble) { m_troubles.on_change(std::move(trouble)); }
+  void on_trouble(Trouble trouble) { m_connection_health.on_change(std::move(trouble)); }
 
   // A 2xx that does not speak of the object which the path names is no API server's: it is tried again, and told as status 502. So it is for
   // patches and DELETEs.
@@ -96,9 +96,9 @@ class Client {
   void cancel_stream(http::Transport::Id id);
   void hold_stream(http::Transport::Id id, bool held);
   // For those who stream: `who` has failed twice or more in a row; is no longer there (what got answers needs no word).
-  void failing(const void* who, const ApiError& error) { m_troubles.failing(who, error); }
-  void works(const void* who) { m_troubles.works(who); }
-  void forget(const void* who) { m_troubles.forget(who); }
+  void failing(const void* who, const ApiError& error) { m_connection_health.failing(who, error); }
+  void works(const void* who) { m_connection_health.works(who); }
+  void forget(const void* who) { m_connection_health.forget(who); }
   // The pause after `tries` tries in vain (from 1): doubling, with jitter, at least `floor`, of which no more than 30 s count.
   Duration pause(int tries, std::optional<Duration> floor = {});
   // A stream's end that was no 2xx, as an error; a 401 names how we authenticate.
@@ -127,7 +127,7 @@ class Client {
   http::Transport& m_transport;
   std::shared_ptr<Credentials> m_credentials;
   std::mt19937_64 m_random;
-  Troubles m_troubles;
+  ConnectionHealth m_connection_health;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   ServerClock m_clock;
   bool m_worked = false;  // the server has let us in once

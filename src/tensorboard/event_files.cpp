@@ -110,7 +110,7 @@ class Reader {
 
   void tell(const File& file, std::string_view what) {
     constexpr std::size_t most = 5;
-    if (++m_troubles <= most) m_logs.told.push_back(fmt::format("{}: {}", printable(file.path.substr(1)), what));
+    if (++m_connection_health <= most) m_logs.told.push_back(fmt::format("{}: {}", printable(file.path.substr(1)), what));
   }
 
   void read(const File& file) {
@@ -147,7 +147,7 @@ class Reader {
   result::TensorboardCurves m_curves;
   std::vector<File> m_files;
   Logs m_logs;
-  std::size_t m_troubles = 0;
+  std::size_t m_connection_health = 0;
   bool m_too_many = false;
   bool m_too_much = false;
 };

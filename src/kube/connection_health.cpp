@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kube/troubles.h"
+#include "kube/connection_health.h"
 
 #include <fmt/format.h>
 
 namespace trainstep::kube {
 
-Troubles::~Troubles() { m_loop.cancel(m_timer); }
+ConnectionHealth::~ConnectionHealth() { m_loop.cancel(m_timer); }
 
-void Troubles::failing(const void* who, const ApiError& error) {
+void ConnectionHealth::failing(const void* who, const ApiError& error) {
   m_failing[who] = error.status != 0;
   const auto* form = error.status == 0                        ? "the API server cannot be reached ({})"
                      : error.reason == not_the_servers_reason ? "what answers is no API server ({})"
@@ -16,17 +16,17 @@ void Troubles::failing(const void* who, const ApiError& error) {
   if (!m_told) tell_soon();
 }
 
-void Troubles::works(const void* who) {
+void ConnectionHealth::works(const void* who) {
   m_failing.erase(who);
   std::erase_if(m_failing, [](const auto& entry) { return !entry.second; });
   if (m_told && m_failing.empty()) tell_soon();
 }
 
-void Troubles::tell_soon() {
+void ConnectionHealth::tell_soon() {
   if (m_timer == 0) m_timer = m_loop.after(Duration(0), [this] { tell(); });
 }
 
-void Troubles::tell() {
+void ConnectionHealth::tell() {
   m_timer = 0;
   if (m_told == !m_failing.empty()) return;
   m_told = !m_told;

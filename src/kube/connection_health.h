@@ -13,14 +13,14 @@ namespace trainstep::kube {
 
 // A trouble lasts until each who has it has been answered, or has given up and something else works. Whoever got no answer at all is relieved by any
 // answer to anyone: then the server is there again; an answer like 503 has to be made up for by the one who got it.
-class Troubles {
+class ConnectionHealth {
  public:
   using Tell = std::function<void(const std::string& reason)>;  // empty: ended
 
-  explicit Troubles(Loop& loop) : m_loop(loop) {}
-  Troubles(const Troubles&) = delete;
-  Troubles& operator=(const Troubles&) = delete;
-  ~Troubles();
+  explicit ConnectionHealth(Loop& loop) : m_loop(loop) {}
+  ConnectionHealth(const ConnectionHealth&) = delete;
+  ConnectionHealth& operator=(const ConnectionHealth&) = delete;
+  ~ConnectionHealth();
   // Told from the loop, never from within the functions below.
   void on_change(Tell tell) { m_tell = std::move(tell); }
 
