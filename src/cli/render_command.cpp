@@ -25,12 +25,12 @@ Result<std::string> rendered(const StepCommand& command) {
 }  // namespace
 
 Result<step::Inputs> read_inputs(const StepCommand& command) {
-  step::Surroundings surroundings;
-  for (auto& [name, value] : process::own_environment()) surroundings.environment.emplace(name, value);
-  surroundings.read_file = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
-  auto inputs = step::read_inputs(command.flags, surroundings);
+  step::Context context;
+  for (auto& [name, value] : process::own_environment()) context.environment.emplace(name, value);
+  context.read_file = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
+  auto inputs = step::read_inputs(command.flags, context);
   if (inputs) inputs->python_json = command.python_json;
-  conceal(inputs ? inputs->secrets : step::secrets_of(surroundings.environment, {}));
+  conceal(inputs ? inputs->secrets : step::secrets_of(context.environment, {}));
   return inputs;
 }
 

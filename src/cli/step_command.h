@@ -27,7 +27,7 @@ struct StepCommand {
   std::string api_version;   // render: "kubeflow.org/v1"; empty: the best
 };
 
-// The flags and this process's surroundings, read.
+// The flags and this process's context, read.
 Result<step::Inputs> read_inputs(const StepCommand& command);
 // Before anything is said of what the plan holds: its secrets become some of the inputs', and those are left out from now on (conceal()).
 void conceal_all(step::Inputs& inputs, const plan::Plan& plan);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "http/surroundings.h"
+#include "http/process_environment.h"
 
 namespace trainstep::http {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "http/message.h"
-#include "http/surroundings.h"
+#include "http/process_environment.h"
 
 namespace trainstep::http {
 

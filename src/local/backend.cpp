@@ -197,7 +197,7 @@ class LocalBackend::Impl {
   Pressure m_pressure = Pressure::none;
   std::vector<Member> m_members;
   bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
-  Surroundings m_surroundings;
+  HostEnvironment m_surroundings;
   Ports m_ports;
   RunOutputs m_outputs;
   std::string m_survivors;  // processes that could not be killed

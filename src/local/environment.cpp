@@ -49,10 +49,10 @@ void add_framework_defaults(Variables& variables, const plan::Plan& plan) {
   set_default(variables, "PET_TEE", "9:1");
 }
 
-void add_path(Variables& variables, const Surroundings& surroundings) {
+void add_path(Variables& variables, const HostEnvironment& host) {
   const auto* path = find_variable(variables, "PATH");
-  auto folders = surroundings.tools.string();
-  if (!surroundings.interpreter.empty()) folders += ":" + surroundings.interpreter.string();
+  auto folders = host.tools.string();
+  if (!host.interpreter.empty()) folders += ":" + host.interpreter.string();
   set_variable(variables, "PATH", fmt::format("{}:{}", folders, path != nullptr ? *path : "/usr/local/bin:/usr/bin:/bin"));
 }
 
@@ -68,9 +68,9 @@ bool belongs_to_step(std::string_view name) {
 }
 
 Variables member_environment(const plan::Plan& plan, const GangMember& member, const kinds::AddressBook& addresses, const std::string& devices,
-                             const Surroundings& surroundings) {
+                             const HostEnvironment& host) {
   Variables variables;
-  for (const auto& variable : surroundings.own)
+  for (const auto& variable : host.own)
     if (!belongs_to_step(variable.first)) variables.push_back(variable);
   for (const auto& variable : kinds::environment_of(plan, member.type))
     if (!variable.value.is_object()) set_variable(variables, variable.name, kinds::scalar_text(variable.value));
@@ -79,10 +79,10 @@ Variables member_environment(const plan::Plan& plan, const GangMember& member, c
   add_framework_defaults(variables, plan);
   set_default(variables, "PYTHONUNBUFFERED", "1");
   if (const int processes = training_processes(plan); processes > 1)
-    set_default(variables, "OMP_NUM_THREADS", std::to_string(std::max(1, surroundings.cores / processes)));
+    set_default(variables, "OMP_NUM_THREADS", std::to_string(std::max(1, host.cores / processes)));
   set_variable(variables, "CUDA_VISIBLE_DEVICES", devices);
   set_variable(variables, "TRAINSTEP_RUN_ID", plan.run_id);
-  add_path(variables, surroundings);
+  add_path(variables, host);
   return variables;
 }
 

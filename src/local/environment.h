@@ -13,7 +13,7 @@
 
 namespace trainstep::local {
 
-struct Surroundings {
+struct HostEnvironment {
   process::Variables own;             // of this process
   std::filesystem::path tools;        // goes in front of the PATH (interpreter.h)
   std::filesystem::path interpreter;  // its folder comes next; empty: none was chosen
@@ -27,7 +27,7 @@ bool belongs_to_step(std::string_view name);
 // Environment), then ours: rank variables for processes that we start ourselves, unbuffered Python, one thread for each core divided by the
 // processes (OMP_NUM_THREADS) unless somebody chose, loopback for gloo. `devices`: CUDA_VISIBLE_DEVICES.
 process::Variables member_environment(const plan::Plan& plan, const GangMember& member, const kinds::AddressBook& addresses,
-                                      const std::string& devices, const Surroundings& surroundings);
+                                      const std::string& devices, const HostEnvironment& host);
 
 // What the environment of the plan asks of a cluster and cannot be had here, a sentence for each variable.
 std::vector<std::string> environment_warnings(const plan::Plan& plan, const process::Variables& own);

@@ -22,10 +22,10 @@ std::string listed(std::string_view lines) {
 
 }  // namespace
 
-Setup::Setup(PollLoop& loop, process::Reaper& reaper, process::Command surroundings, process::OutputReader::Lines lines, Done done)
+Setup::Setup(PollLoop& loop, process::Reaper& reaper, process::Command host, process::OutputReader::Lines lines, Done done)
     : m_loop(loop),
       m_reaper(reaper),
-      m_surroundings(std::move(surroundings)),
+      m_surroundings(std::move(host)),
       m_lines(std::move(lines)),
       m_done(std::move(done)),
       m_installers(find_installers(m_surroundings.argv)) {}

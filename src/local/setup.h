@@ -26,9 +26,9 @@ class Setup {
   };
   using Done = std::function<void(Result<Outcome>)>;
 
-  // `surroundings`: environment and folder of whatever is run; its argv is the program's. `lines`: what people should see. `done`: once, from the
+  // `host`: environment and folder of whatever is run; its argv is the program's. `lines`: what people should see. `done`: once, from the
   // loop; it may destroy this.
-  Setup(PollLoop& loop, process::Reaper& reaper, process::Command surroundings, process::OutputReader::Lines lines, Done done);
+  Setup(PollLoop& loop, process::Reaper& reaper, process::Command host, process::OutputReader::Lines lines, Done done);
 
   // Errors (input): no mpirun, or one we do not know; packages that cannot be installed.
   void begin(bool needs_mpi);

@@ -190,20 +190,20 @@ std::vector<std::string> further_variables(const Json& job_options) {
   return names;
 }
 
-void read_surroundings(const Surroundings& surroundings, Inputs& inputs) {
+void read_surroundings(const Context& context, Inputs& inputs) {
   auto& request = inputs.request;
-  auto passed = passed_on(surroundings.environment, further_variables(request.job_options));
+  auto passed = passed_on(context.environment, further_variables(request.job_options));
   request.environment = std::move(passed.variables);
   inputs.not_passed_on = std::move(passed.left_out);
-  inputs.secrets = secrets_of(surroundings.environment, request);
+  inputs.secrets = secrets_of(context.environment, request);
   const auto variable = [&](const char* name) {
-    const auto found = surroundings.environment.find(name);
-    return found == surroundings.environment.end() ? std::string() : found->second;
+    const auto found = context.environment.find(name);
+    return found == context.environment.end() ? std::string() : found->second;
   };
   if (request.tensorboard_s3_address.empty()) request.tensorboard_s3_address = variable("TENSORBOARD_S3_ADDRESS");
   if (!request.name_space.empty()) return;
   constexpr std::size_t longest_name = 1024;
-  if (const auto name_space = surroundings.read_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace", longest_name))
+  if (const auto name_space = context.read_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace", longest_name))
     request.name_space = trim(*name_space);
 }
 
@@ -248,9 +248,9 @@ Result<void> apply_defaults(const std::optional<std::string>& of, plan::Request&
 
 }  // namespace
 
-Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings) {
+Result<Inputs> read_inputs(const Flags& flags, const Context& context) {
   auto others = flags;
-  const auto& read_file = surroundings.read_file;
+  const auto& read_file = context.read_file;
   const auto component = take(others, "executor-input");
   const auto defaults_of = take(others, "defaults-of");
   const bool template_made = std::ranges::any_of(others, [](const Flag& flag) { return flag.name == "files-in" || flag.name == "files_in"; });
@@ -271,7 +271,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings)
   ASSIGN(const auto task_config, reader.object("task_config"));
   TRY(apply_task_config(task_config, request));
   TRY(apply_defaults(defaults_of, request));
-  read_surroundings(surroundings, inputs);
+  read_surroundings(context, inputs);
   return inputs;
 }
 

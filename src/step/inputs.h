@@ -25,7 +25,7 @@ using Flags = std::vector<Flag>;
 using FileReader = std::function<Result<std::string>(const std::string& path, std::size_t limit)>;
 
 // What the step finds around itself.
-struct Surroundings {
+struct Context {
   std::map<std::string, std::string> environment;
   FileReader read_file;
 };
@@ -74,6 +74,6 @@ std::string flag_name(const Field& field);
 //   * executor-input: a JSON object wins over all other flags; `{{$}}`, empty or absent: the flags count
 //   * words and values that begin with {"IfPresent": are what old backends leave of an absent input: ignored
 // Errors: usage (a flag that does not exist or is given twice), input (all others, named after the input).
-Result<Inputs> read_inputs(const Flags& flags, const Surroundings& surroundings);
+Result<Inputs> read_inputs(const Flags& flags, const Context& context);
 
 }  // namespace trainstep::step

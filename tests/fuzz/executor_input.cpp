@@ -29,12 +29,12 @@ void check(const Result<step::Inputs>& inputs) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const step::Surroundings surroundings{.environment = {{"HTTP_PROXY", "p"}},
-                                        .read_file = [&](const std::string&, std::size_t) -> Result<std::string> { return text; }};
-  check(step::read_inputs({{"executor-input", text}, {"train-specification", "image: a"}}, surroundings));
-  check(step::read_inputs({{"executor-input", "@file"}}, surroundings));
+  const step::Context context{.environment = {{"HTTP_PROXY", "p"}},
+                              .read_file = [&](const std::string&, std::size_t) -> Result<std::string> { return text; }};
+  check(step::read_inputs({{"executor-input", text}, {"train-specification", "image: a"}}, context));
+  check(step::read_inputs({{"executor-input", "@file"}}, context));
   for (const auto* name : {"train-parameters", "job-options", "node-selector", "gpus", "task-config"})
-    check(step::read_inputs({{"train-specification", "image: a"}, {name, text}}, surroundings));
+    check(step::read_inputs({{"train-specification", "image: a"}, {name, text}}, context));
   if (const auto selector = step::parse_node_selector(text); selector && !selector->is_object()) __builtin_trap();
   const auto folder = step::shared_folder(text);
   if (folder.starts_with('/') && text.find("://") == std::string::npos && !text.starts_with('/')) __builtin_trap();

@@ -10,7 +10,7 @@
 namespace trainstep::local {
 namespace {
 
-const Surroundings here{{{"PATH", "/usr/bin"}, {"HOME", "/home/me"}}, "/run/bin", "/venv/bin", 8};
+const HostEnvironment here{{{"PATH", "/usr/bin"}, {"HOME", "/home/me"}}, "/run/bin", "/venv/bin", 8};
 
 kinds::Address fixed(const std::string& type, int index) { return {"127.0.0.1", (type == "PS" ? 700 : type == "Chief" ? 800 : 900) + index}; }
 
@@ -20,19 +20,19 @@ std::string value(const process::Variables& variables, const std::string& name) 
   return found == nullptr ? "-" : *found;
 }
 
-process::Variables of(const plan::Plan& plan, std::size_t member, const Surroundings& surroundings = here) {
-  return member_environment(plan, gang(plan).at(member), fixed, "", surroundings);
+process::Variables of(const plan::Plan& plan, std::size_t member, const HostEnvironment& host = here) {
+  return member_environment(plan, gang(plan).at(member), fixed, "", host);
 }
 
 TEST_CASE("variables of the step and of another distributed run do not reach the gang") {
-  auto surroundings = here;
-  surroundings.own.insert(surroundings.own.end(), {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
-                                                   {"ARGO_PROGRESS_FILE", "/var/run/argo/progress"},
-                                                   {"RANK", "7"},
-                                                   {"TF_CONFIG", "{}"},
-                                                   {"OMPI_COMM_WORLD_RANK", "3"},
-                                                   {"OMPI_MCA_btl", "self,tcp"}});
-  const auto environment = of(shell_plan("true"), 0, surroundings);
+  auto host = here;
+  host.own.insert(host.own.end(), {{"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
+                                   {"ARGO_PROGRESS_FILE", "/var/run/argo/progress"},
+                                   {"RANK", "7"},
+                                   {"TF_CONFIG", "{}"},
+                                   {"OMPI_COMM_WORLD_RANK", "3"},
+                                   {"OMPI_MCA_btl", "self,tcp"}});
+  const auto environment = of(shell_plan("true"), 0, host);
   for (const auto* name : {"KUBERNETES_SERVICE_HOST", "ARGO_PROGRESS_FILE", "RANK", "TF_CONFIG", "OMPI_COMM_WORLD_RANK"}) {
     CAPTURE(name);
     CHECK(value(environment, name) == "-");
@@ -89,11 +89,11 @@ TEST_CASE("the operator's value wins over the user's, the user's over ours") {
 TEST_CASE("what only a cluster has is taken from here or left out, and said once") {
   const auto plan = shell_plan("true", {{"distribution_type", "PyTorch"}, {"number_of_workers", 3}},
                                {{"environment", {{"TOKEN", {{"secret", "s"}, {"key", "k"}}}, {"OTHER", {{"config_map", "c"}, {"key", "k"}}}}}});
-  auto surroundings = here;
-  surroundings.own.emplace_back("TOKEN", "mine");
-  CHECK(value(of(plan, 0, surroundings), "TOKEN") == "mine");
-  CHECK(value(of(plan, 0, surroundings), "OTHER") == "-");
-  const auto warnings = environment_warnings(plan, surroundings.own);
+  auto host = here;
+  host.own.emplace_back("TOKEN", "mine");
+  CHECK(value(of(plan, 0, host), "TOKEN") == "mine");
+  CHECK(value(of(plan, 0, host), "OTHER") == "-");
+  const auto warnings = environment_warnings(plan, host.own);
   REQUIRE(warnings.size() == 2);
   CHECK_THAT(warnings[0], Catch::Contains("TOKEN") && Catch::Contains("the value of this environment is used"));
   CHECK_THAT(warnings[1], Catch::Contains("OTHER") && Catch::Contains("not set"));

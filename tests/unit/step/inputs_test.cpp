@@ -15,7 +15,7 @@ using Catch::Matchers::Contains;
 
 const Flag program{"train-specification", "image: python"};
 
-std::string message(const Flags& flags, const Surroundings& surroundings = nothing_around()) { return refused(flags, surroundings).message; }
+std::string message(const Flags& flags, const Context& context = nothing_around()) { return refused(flags, context).message; }
 
 TEST_CASE("A call with a specification only has the interface's defaults") {
   const auto inputs = read({program});
@@ -54,7 +54,7 @@ TEST_CASE("Empty text is not given") {
 }
 
 TEST_CASE("A text may name a file, be escaped or be encoded") {
-  const Surroundings around{.environment = {}, .read_file = files({{"/spec.yaml", "image: a\n"}, {"/tmp/argo_arg_3.txt", "base64:aW1hZ2U6IGI="}})};
+  const Context around{.environment = {}, .read_file = files({{"/spec.yaml", "image: a\n"}, {"/tmp/argo_arg_3.txt", "base64:aW1hZ2U6IGI="}})};
   CHECK(read({{"train-specification", "@/spec.yaml"}}, around).request.train_specification == "image: a\n");
   CHECK(read({{"train-specification", "@/tmp/argo_arg_3.txt"}}, around).request.train_specification == "image: b");
   CHECK(read({{"train-specification", "base64:aW1hZ2U6IGI="}}, around).request.train_specification == "image: b");
@@ -66,7 +66,7 @@ TEST_CASE("A text may name a file, be escaped or be encoded") {
 TEST_CASE("Texts of more than 16 MB are refused") {
   const std::string long_text((std::size_t{16} << 20U) + 1, 'x');
   CHECK_THAT(message({{"train-specification", long_text}}), Contains("train_specification: has 16777217 bytes"));
-  const Surroundings around{.environment = {}, .read_file = files({{"/long", long_text}})};
+  const Context around{.environment = {}, .read_file = files({{"/long", long_text}})};
   CHECK_THAT(message({{"train-specification", "@/long"}}, around), Contains("/long is larger than 16777216 bytes"));
 }
 
@@ -241,10 +241,10 @@ TEST_CASE("A text that looks like a loop's placeholder and is none passes throug
 }
 
 TEST_CASE("A value that came through a pipeline names no file") {
-  const Surroundings around{.environment = {},
-                            .read_file = files({{"/var/run/secrets/token", "SECRET"},
-                                                {"/inputs/../var/run/secrets/token", "SECRET"},
-                                                {"/inputs/job_options", R"({"cleanup": "never"})"}})};
+  const Context around{.environment = {},
+                       .read_file = files({{"/var/run/secrets/token", "SECRET"},
+                                           {"/inputs/../var/run/secrets/token", "SECRET"},
+                                           {"/inputs/job_options", R"({"cleanup": "never"})"}})};
   const auto never = [&](const Flags& flags) {
     const auto inputs = read_inputs(flags, around);
     if (inputs) CHECK(inputs->request.tensorboard_s3_address == "@/var/run/secrets/token");
@@ -260,7 +260,7 @@ TEST_CASE("A value that came through a pipeline names no file") {
   // A template's own files, and where Argo puts a long argument.
   CHECK(read({{"files_in", "/inputs/"}, program, {"job-options", "@/inputs/job_options"}}, around).request.job_options == Json{{"cleanup", "never"}});
   CHECK_THAT(message({{"files-in", "inputs"}, program}), Contains("files-in: \"inputs\" is not an absolute path"));
-  const Surroundings argo{.environment = {}, .read_file = files({{"/tmp/argo_arg_3.txt", "image: b"}, {"/tmp/argo_arg_3.txt.txt", "x"}})};
+  const Context argo{.environment = {}, .read_file = files({{"/tmp/argo_arg_3.txt", "image: b"}, {"/tmp/argo_arg_3.txt.txt", "x"}})};
   CHECK(read({{"executor-input", "{{$}}"}, {"train-specification", "@/tmp/argo_arg_3.txt"}}, argo).request.train_specification == "image: b");
   CHECK(read({{"executor-input", "{{$}}"}, program, {"tensorboard-s3-address", "@/tmp/argo_arg_3.txt.txt"}}, argo).request.tensorboard_s3_address ==
         "@/tmp/argo_arg_3.txt.txt");
@@ -299,7 +299,7 @@ TEST_CASE("An input artifact lies where the launcher put it") {
 }
 
 TEST_CASE("A specification may come as an artifact") {
-  const Surroundings around{.environment = {}, .read_file = files({{"/minio/b/spec", "image: c"}})};
+  const Context around{.environment = {}, .read_file = files({{"/minio/b/spec", "image: c"}})};
   const auto inputs =
       read({{"executor-input", R"({"inputs": {"artifacts": {"train_specification": {"artifacts": [{"uri": "minio://b/spec"}]}}}})"}}, around);
   CHECK(inputs.request.train_specification == "image: c");
@@ -370,14 +370,14 @@ TEST_CASE("What is far too long for a node selector is refused in a few words an
 }
 
 TEST_CASE("Proxies, pip's index and MLflow's address are passed on, keys are not") {
-  const Surroundings around{.environment = {{"HTTPS_PROXY", "http://p"},
-                                            {"no_proxy", ""},
-                                            {"PIP_INDEX_URL", "https://i"},
-                                            {"MLFLOW_TRACKING_URI", "http://m"},
-                                            {"MLFLOW_TRACKING_TOKEN", "secret"},
-                                            {"WANDB_MODE", "offline"},
-                                            {"HOSTNAME", "pod"}},
-                            .read_file = files({})};
+  const Context around{.environment = {{"HTTPS_PROXY", "http://p"},
+                                       {"no_proxy", ""},
+                                       {"PIP_INDEX_URL", "https://i"},
+                                       {"MLFLOW_TRACKING_URI", "http://m"},
+                                       {"MLFLOW_TRACKING_TOKEN", "secret"},
+                                       {"WANDB_MODE", "offline"},
+                                       {"HOSTNAME", "pod"}},
+                       .read_file = files({})};
   CHECK(read({program}, around).request.environment ==
         Json{{"HTTPS_PROXY", "http://p"}, {"MLFLOW_TRACKING_URI", "http://m"}, {"PIP_INDEX_URL", "https://i"}});
   const auto more = read({program, {"job-options", R"({"pass_environment": ["WANDB_*", "MLFLOW_TRACKING_TOKEN"]})"}}, around).request.environment;
@@ -401,7 +401,7 @@ TEST_CASE("What holds a secret or names a file of this machine is passed on only
       Row{"MLFLOW_TRACKING_URI", "sqlite:///mlflow.db", "it names a file of this machine"},
       Row{"MLFLOW_TRACKING_URI", "/home/me/mlruns", "it names a file of this machine"},
       Row{"MLFLOW_TRACKING_SERVER_CERT_PATH", "/etc/ca.pem", "it names a file of this machine"});
-  const Surroundings around{.environment = {{row.name, row.value}, {"HOSTNAME", "pod"}}, .read_file = files({})};
+  const Context around{.environment = {{row.name, row.value}, {"HOSTNAME", "pod"}}, .read_file = files({})};
   const auto by_default = read({program}, around);
   CHECK(by_default.request.environment == Json::object());
   REQUIRE(by_default.not_passed_on.size() == 1);
@@ -412,8 +412,8 @@ TEST_CASE("What holds a secret or names a file of this machine is passed on only
 }
 
 TEST_CASE("Files of this machine are told of in one line, however many variables name some") {
-  const Surroundings around{.environment = {{"SSL_CERT_FILE", "/etc/ca.pem"}, {"PIP_CERT", "/etc/ca.pem"}, {"CURL_CA_BUNDLE", "/etc/ca.pem"}},
-                            .read_file = files({})};
+  const Context around{.environment = {{"SSL_CERT_FILE", "/etc/ca.pem"}, {"PIP_CERT", "/etc/ca.pem"}, {"CURL_CA_BUNDLE", "/etc/ca.pem"}},
+                       .read_file = files({})};
   const std::vector<std::string> expected{
       "CURL_CA_BUNDLE, PIP_CERT, SSL_CERT_FILE are not passed on: they name files of this machine; if the pods have them, too, say job_options "
       R"({"pass_environment": ["CURL_CA_BUNDLE", "PIP_CERT", "SSL_CERT_FILE"]})"};
@@ -421,16 +421,16 @@ TEST_CASE("Files of this machine are told of in one line, however many variables
 }
 
 TEST_CASE("A pattern passes on no secrets, and an experiment's name is no file") {
-  const Surroundings around{.environment = {{"WANDB_API_KEY", "hunter22"}, {"WANDB_DIR", "/wandb"}, {"MLFLOW_EXPERIMENT_NAME", "/Shared/digits"}},
-                            .read_file = files({})};
+  const Context around{.environment = {{"WANDB_API_KEY", "hunter22"}, {"WANDB_DIR", "/wandb"}, {"MLFLOW_EXPERIMENT_NAME", "/Shared/digits"}},
+                       .read_file = files({})};
   const auto inputs = read({program, {"job-options", R"({"pass_environment": ["WANDB_*", ""]})"}}, around);
   CHECK(inputs.request.environment == Json{{"MLFLOW_EXPERIMENT_NAME", "/Shared/digits"}, {"WANDB_DIR", "/wandb"}});
   REQUIRE(inputs.not_passed_on.size() == 1);
   CHECK_THAT(inputs.not_passed_on.front(), Contains("WANDB_API_KEY is not passed on: it holds a secret"));
 }
 
-TEST_CASE("The texts that must not be shown are those of the surroundings, the parameters and the variables") {
-  const Surroundings around{.environment = {{"HF_TOKEN", "hf-1234"}, {"PATH", "/bin"}, {"PROXY", "http://me:hunter22@p"}}, .read_file = files({})};
+TEST_CASE("The texts that must not be shown are those of the context, the parameters and the variables") {
+  const Context around{.environment = {{"HF_TOKEN", "hf-1234"}, {"PATH", "/bin"}, {"PROXY", "http://me:hunter22@p"}}, .read_file = files({})};
   const auto inputs = read({program,
                             {"train-parameters", R"({"api_key": "key-1", "epochs": 3, "nested": {"password": ["pass-1"]}, "url": "https://tok@h"})"},
                             {"job-options", R"({"environment": {"WANDB_API_KEY": "wandb-1", "A": {"secret": "s", "key": "k"}},
@@ -440,9 +440,9 @@ TEST_CASE("The texts that must not be shown are those of the surroundings, the p
         std::set<std::string>{"hf-1234", "me:hunter22", "hunter22", "wandb-1", "db-1", "key-1", "pass-1", "tok"});
 }
 
-TEST_CASE("The step's own surroundings fill in what was not given") {
-  const Surroundings around{.environment = {{"TENSORBOARD_S3_ADDRESS", "s3://logs"}},
-                            .read_file = files({{"/var/run/secrets/kubernetes.io/serviceaccount/namespace", "team-a\n"}})};
+TEST_CASE("The step's own context fill in what was not given") {
+  const Context around{.environment = {{"TENSORBOARD_S3_ADDRESS", "s3://logs"}},
+                       .read_file = files({{"/var/run/secrets/kubernetes.io/serviceaccount/namespace", "team-a\n"}})};
   const auto request = read({program}, around).request;
   CHECK(request.tensorboard_s3_address == "s3://logs");
   CHECK(request.name_space == "team-a");

@@ -1,4 +1,4 @@
-// What the tests of this module share: surroundings without a machine.
+// What the tests of this module share: context without a machine.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,16 +20,16 @@ inline FileReader files(std::map<std::string, std::string> contents) {
   };
 }
 
-inline Surroundings nothing_around() { return {.environment = {}, .read_file = files({})}; }
+inline Context nothing_around() { return {.environment = {}, .read_file = files({})}; }
 
-inline Inputs read(const Flags& flags, const Surroundings& surroundings = nothing_around()) {
-  auto inputs = read_inputs(flags, surroundings);
+inline Inputs read(const Flags& flags, const Context& context = nothing_around()) {
+  auto inputs = read_inputs(flags, context);
   if (!inputs) FAIL(inputs.error().message);
   return *inputs;
 }
 
-inline Error refused(const Flags& flags, const Surroundings& surroundings = nothing_around()) {
-  const auto inputs = read_inputs(flags, surroundings);
+inline Error refused(const Flags& flags, const Context& context = nothing_around()) {
+  const auto inputs = read_inputs(flags, context);
   REQUIRE_FALSE(inputs.has_value());
   return inputs.error();
 }

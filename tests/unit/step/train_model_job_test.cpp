@@ -18,7 +18,7 @@ Json distribution(const Json& given) {
 }
 
 Result<Inputs> read(const std::string& of, const std::string& specification) {
-  const Surroundings around{.environment = {}, .read_file = [](const std::string&, std::size_t) { return Result<std::string>(""); }};
+  const Context around{.environment = {}, .read_file = [](const std::string&, std::size_t) { return Result<std::string>(""); }};
   return read_inputs({{"train-specification", "image: a"}, {"defaults-of", of}, {"distribution-specification", specification}}, around);
 }
 

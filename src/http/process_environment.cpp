@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "http/surroundings.h"
+#include "http/process_environment.h"
 
 #include <arpa/inet.h>
 #include <unistd.h>
