@@ -53,7 +53,7 @@ Result<Json> read_executor_output(const std::string& path) {
   return spec::parse_executor_output(*text, path);
 }
 
-Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Json& executor_output, const Footprint& before) {
+Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Json& executor_output, const PathSnapshot& before) {
   result::ReportedOutput found{.name = output.name, .artifact = true, .present = false, .value = {}, .uri = {}};
   auto returned = spec::returned_artifact(executor_output, output.name);
   found.metadata = std::move(returned.metadata);
@@ -76,7 +76,7 @@ Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Js
   return found;
 }
 
-Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json& executor_output, const Footprint& before) {
+Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json& executor_output, const PathSnapshot& before) {
   const auto where = fmt::format("output {}", output.name);
   const result::ReportedOutput without_value{.name = output.name, .artifact = false, .present = false, .value = {}, .uri = {}};
   result::ReportedOutput found{.name = output.name, .artifact = false, .present = true, .value = {}, .uri = {}};
@@ -137,30 +137,30 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
   return told;
 }
 
-Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pending) {
+Result<PathSnapshots> prepare_outputs(const plan::Task& task, const Pending& pending) {
   std::error_code ignored;
   if (!task.executor_output_file.empty()) {
     TRY(make_directories(fs::path(task.executor_output_file).parent_path()));
     fs::remove(task.executor_output_file, ignored);
   }
-  Footprints before;
+  PathSnapshots before;
   for (const auto& output : task.outputs) {
     TRY(make_folder(output, pending));
     if (output.type != spec::Type::artifact && !fs::is_directory(fs::symlink_status(output.path, ignored))) fs::remove(output.path, ignored);
-    before.emplace(output.name, Footprint(output.path, true, {}, vanishing_for(output)));
+    before.emplace(output.name, PathSnapshot(output.path, true, {}, vanishing_for(output)));
   }
   return before;
 }
 
-Footprints footprints_at_end(const plan::Task& task) {
-  Footprints now;
-  for (const auto& output : task.outputs) now.emplace(output.name, Footprint(output.path, false, {}, vanishing_for(output)));
+PathSnapshots footprints_at_end(const plan::Task& task) {
+  PathSnapshots now;
+  for (const auto& output : task.outputs) now.emplace(output.name, PathSnapshot(output.path, false, {}, vanishing_for(output)));
   return now;
 }
 
-Result<void> check_unchanged(const Footprints& at_end, const std::string& outlived) {
-  for (const auto& [name, footprint] : at_end)
-    if (!footprint.unchanged())
+Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& outlived) {
+  for (const auto& [name, snapshot] : at_end)
+    if (!snapshot.unchanged())
       return input_error(
           fmt::format("output {}: it still changed after the program had ended with success; what the program had left running: {}; "
                       "the program must wait for whatever writes its outputs",
@@ -196,23 +196,23 @@ Result<void> check_trees(const plan::Task& task, const Trees& at_end) {
   return {};
 }
 
-Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const Footprints& before) {
+Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const PathSnapshots& before) {
   ASSIGN(const auto executor_output, read_executor_output(task.executor_output_file));
   std::vector<result::ReportedOutput> outputs;
   for (const auto& output : task.outputs) {
-    const auto& footprint = before.at(output.name);
+    const auto& snapshot = before.at(output.name);
     if (output.type == spec::Type::artifact) {
-      ASSIGN(auto found, artifact(output, executor_output, footprint));
+      ASSIGN(auto found, artifact(output, executor_output, snapshot));
       outputs.push_back(std::move(found));
     } else {
-      ASSIGN(auto found, value(output, executor_output, footprint));
+      ASSIGN(auto found, value(output, executor_output, snapshot));
       outputs.push_back(std::move(found));
     }
   }
   return outputs;
 }
 
-std::vector<std::string> read_logs(const plan::Task& task, const Footprints& before, Time began, std::vector<result::ReportedOutput>& outputs) {
+std::vector<std::string> read_logs(const plan::Task& task, const PathSnapshots& before, Time began, std::vector<result::ReportedOutput>& outputs) {
   std::vector<std::string> told;
   std::size_t curves = 0;
   for (auto& output : outputs) {

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 #include "data/pending_output.h"
 #include "objectstore/sync.h"
 #include "plan/task.h"
@@ -18,9 +18,9 @@ namespace trainstep::agent {
 
 // Makes the folders that the program may expect, those of `pending` as links that lead to where it is written, and removes values of an earlier
 // attempt in this pod. Returns what stood at each output's path before. Errors: denied, internal.
-using Footprints = std::map<std::string, Footprint>;   // by output name
-using Pending = std::map<std::string, PendingOutput>;  // by output name
-Result<Footprints> prepare_outputs(const plan::Task& task, const Pending& pending);
+using PathSnapshots = std::map<std::string, PathSnapshot>;  // by output name
+using Pending = std::map<std::string, PendingOutput>;       // by output name
+Result<PathSnapshots> prepare_outputs(const plan::Task& task, const Pending& pending);
 
 // Of the primary, what is to appear on a claim: it is written beside its place there until commit_outputs(). Errors: conflict (another pod writes to
 // one of them), denied, internal. What this job has put there before is taken back (PendingOutput): it is not known to be whole.
@@ -33,8 +33,8 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
 
 // What the outputs are now: when the program has ended well, but others that come from it live. Asked when they have ended. Error (input): an output
 // has changed meanwhile.
-Footprints footprints_at_end(const plan::Task& task);
-Result<void> check_unchanged(const Footprints& at_end, const std::string& outlived);
+PathSnapshots footprints_at_end(const plan::Task& task);
+Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& outlived);
 // Error (input): an output is among the files that processes had open for writing as they were killed; it may hold half of a change.
 Result<void> check_not_held(const plan::Task& task, const std::vector<std::string>& held);
 
@@ -46,10 +46,10 @@ Result<void> check_trees(const plan::Task& task, const Trees& at_end);
 
 // An artifact is present when a regular file with content was written, or the program has named an address. Errors (input): a value that was not
 // written or does not fit its type, an executor output that is no JSON.
-Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const Footprints& before);
+Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const PathSnapshots& before);
 
 // The curves of TensorBoard logs among those that are present, as this container's program has written them since `began`, when there was `before`.
 // → what people should know, a sentence each.
-std::vector<std::string> read_logs(const plan::Task& task, const Footprints& before, Time began, std::vector<result::ReportedOutput>& outputs);
+std::vector<std::string> read_logs(const plan::Task& task, const PathSnapshots& before, Time began, std::vector<result::ReportedOutput>& outputs);
 
 }  // namespace trainstep::agent

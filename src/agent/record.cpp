@@ -10,7 +10,7 @@
 #include "agent/await.h"
 #include "base/files.h"
 #include "base/regular_file.h"
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 #include "data/signature.h"
 
 namespace trainstep::agent {

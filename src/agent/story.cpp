@@ -48,7 +48,7 @@ class Story {
     ASSIGN(auto before, until_stopped([&] { return prepare(report); }));
     if (!before) return {};
     if (m_with.run_program) {
-      std::optional<Footprints> at_end;
+      std::optional<PathSnapshots> at_end;
       ASSIGN(const auto end, run_with_checkpoints([&] {
                at_end = footprints_at_end(m_task);
                look_at_outputs();
@@ -99,7 +99,7 @@ class Story {
   }
 
   // Whoever wants to stop us then has no program to stop.
-  Result<std::optional<Footprints>> until_stopped(const std::function<Result<std::optional<Footprints>>()>& work) {
+  Result<std::optional<PathSnapshots>> until_stopped(const std::function<Result<std::optional<PathSnapshots>>()>& work) {
     constexpr Duration soon{100};
     int received = 0;
     Loop::TimerId timer = 0;
@@ -117,7 +117,7 @@ class Story {
   }
 
   // Up to the program's beginning. None: all is done already.
-  Result<std::optional<Footprints>> prepare(PodReport& report) {
+  Result<std::optional<PathSnapshots>> prepare(PodReport& report) {
     std::optional<PodReport> finished;  // of the primary: that says nothing of those that share nothing with it
     if (!m_alone || m_primary) {
       ASSIGN(finished, find_record(m_loop, *m_stores, m_task));
@@ -127,7 +127,7 @@ class Story {
       finished->primary = m_primary;
       finished->repeated = true;
       report = std::move(*finished);
-      return std::optional<Footprints>();
+      return std::optional<PathSnapshots>();
     }
     if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task, m_with.tell));
     if (m_primary) TRY(open_claims());
@@ -192,13 +192,13 @@ class Story {
   }
 
   // What is told to be absent does not go; what is told to be there does, or the delivery fails.
-  static bool goes(const plan::TaskOutput& output, const Footprints& before, const PodReport& report) {
+  static bool goes(const plan::TaskOutput& output, const PathSnapshots& before, const PodReport& report) {
     const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);
     const bool written = told != report.outputs.end() && told->present && told->uri.empty();
     return output.to.in_store() && (written || before.at(output.name).written());
   }
 
-  Result<void> deliver(PodReport& report, const Footprints& before) {
+  Result<void> deliver(PodReport& report, const PathSnapshots& before) {
     for (const auto& [name, pending] : m_pending) TRY(in_context(name, pending.check_kept()));
     TRY(check_trees(m_task, *m_at_end));
     auto outputs = read_outputs(m_task, before);

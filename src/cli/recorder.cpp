@@ -74,7 +74,7 @@ Recorder::Recorder(Fd fd, FileLock lock, std::string path, std::vector<std::stri
 
 Recorder::~Recorder() { write_within(m_fd.get(), m_waiting, last_patience); }
 
-void Recorder::begins(const follow::Machine& machine, Time at) {
+void Recorder::begins(const follow::RunState& machine, Time at) {
   m_begun = true;
   write(machine.record_head(at));
 }

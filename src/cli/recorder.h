@@ -27,7 +27,7 @@ class Recorder : public run::Listener {
 
   // Gets a sentence, once, when the record cannot be written to its end. What a slow reader of a pipe has not taken waits here, up to 64 MiB.
   void on_problem(std::function<void(const std::string&)> tell) { m_tell = std::move(tell); }
-  void begins(const follow::Machine& machine, Time at) override;
+  void begins(const follow::RunState& machine, Time at) override;
   void event(const follow::Event& event) override;
   // The last line. A run that never began has none.
   void ends(const result::Verdict& verdict, Time at);

@@ -133,7 +133,7 @@ std::map<std::string, std::string> on_claims(const plan::Plan& plan) {
   std::map<std::string, std::string> paths;
   for (const auto& bound : plan.binding.outputs) {
     const auto output = std::ranges::find(plan.data.task.outputs, bound.name, &plan::TaskOutput::name);
-    const bool downloaded = std::ranges::find(plan.data.downloads, bound.name, &plan::Carried::name) != plan.data.downloads.end();
+    const bool downloaded = std::ranges::find(plan.data.downloads, bound.name, &plan::StagedPath::name) != plan.data.downloads.end();
     if (bound.path && output != plan.data.task.outputs.end() && !output->folder_is.empty() && !downloaded) paths[bound.name] = bound.path->path;
   }
   return paths;

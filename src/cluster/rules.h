@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "follow/job_follower.h"
+#include "follow/job_run_state.h"
 #include "kinds/kind.h"
 #include "plan/plan.h"
 

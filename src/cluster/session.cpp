@@ -272,7 +272,7 @@ void Session::run() {
   if (m_signalled) m_backend->make_none();
   job_rules.at_shell = m_options.pod.name.empty();
   m_runner =
-      std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobFollower>(std::move(rules), std::move(job_rules)));
+      std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobRunState>(std::move(rules), std::move(job_rules)));
   m_backend->hold_output(m_pressure);
   m_runner->begin([this](run::Outcome outcome) { training_ended(std::move(outcome)); });
 }

@@ -30,7 +30,7 @@ void Session::limit_collecting() {
 void Session::lose_outputs(result::Verdict verdict) {
   m_outcome.verdict = std::move(verdict);
   for (auto& output : m_outcome.outputs)  // nothing has come to its place
-    if (std::ranges::find(m_plan->data.downloads, output.name, &plan::Carried::name) != m_plan->data.downloads.end())
+    if (std::ranges::find(m_plan->data.downloads, output.name, &plan::StagedPath::name) != m_plan->data.downloads.end())
       if (output.pending.empty()) output.pending = output.path;
   deliver();
 }

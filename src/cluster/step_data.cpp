@@ -10,7 +10,7 @@
 #include "base/regular_file.h"
 #include "cluster/data.h"
 #include "cluster/objects.h"
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 #include "data/signature.h"
 #include "data/taking_back.h"
 #include "objectstore/remote_credentials.h"
@@ -31,7 +31,7 @@ Result<T> without_status(objectstore::Answer<T> answer) {
 }
 
 bool is_downloaded(const plan::Plan& plan, const std::string& output) {
-  return std::ranges::find(plan.data.downloads, output, &plan::Carried::name) != plan.data.downloads.end();
+  return std::ranges::find(plan.data.downloads, output, &plan::StagedPath::name) != plan.data.downloads.end();
 }
 
 constexpr std::size_t largest_record = std::size_t{32} << 20U;

@@ -6,7 +6,7 @@
 
 #include "cluster/data.h"
 #include "cluster/step_data.h"
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 #include "data/signature.h"
 #include "data/taking_back.h"
 

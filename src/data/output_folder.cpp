@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/remove_tree.h"
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 
 namespace trainstep {
 

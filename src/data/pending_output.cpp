@@ -14,9 +14,9 @@
 #include "base/folder_rights.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
-#include "data/footprint.h"
 #include "data/output_folder.h"
 #include "data/output_moves.h"
+#include "data/path_snapshot.h"
 #include "data/signature.h"
 
 namespace trainstep {
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a folder that was put in its place: the digest of its footprint; of a mounted one also the names of what was put there, each with '/' before
+// Of a folder that was put in its place: the digest of its snapshot; of a mounted one also the names of what was put there, each with '/' before
 // and after it.
 constexpr std::string_view digest_note = "content", entries_note = "entries";
 constexpr std::size_t longest_owner = 4096;
@@ -275,15 +275,15 @@ Result<std::optional<fs::path>> PendingOutput::commit_over() {
 // It holds exactly what the last commit has put there.
 bool PendingOutput::known() const {
   const auto digest = m_place.noted(digest_note);
-  return !digest.empty() && digest == Footprint(m_place.target, false, OutputPlace::inside_name).digest();
+  return !digest.empty() && digest == PathSnapshot(m_place.target, false, OutputPlace::inside_name).digest();
 }
 
 void PendingOutput::remember() {
   std::error_code code;
   m_place.forget(digest_note);
   if (fs::is_directory(m_place.target, code))
-    static_cast<void>(
-        m_place.note(digest_note, Footprint(m_place.target, false, OutputPlace::inside_name).digest()));  // without it the next run keeps the folder
+    static_cast<void>(m_place.note(
+        digest_note, PathSnapshot(m_place.target, false, OutputPlace::inside_name).digest()));  // without it the next run keeps the folder
 }
 
 }  // namespace trainstep

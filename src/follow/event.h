@@ -20,7 +20,7 @@ namespace trainstep::follow {
 using MemberIndex = std::size_t;
 
 // How a process or container ended: by exit code, or by a signal.
-struct Ending {
+struct Termination {
   int exit_code = 0;
   std::optional<int> signal;
   std::string reason;                          // "OOMKilled", "Evicted"; empty: nothing known beyond the code
@@ -44,7 +44,7 @@ struct MemberOutput {
 };  // whole lines, each with its newline; valid during handle() only
 struct MemberEnded {
   MemberIndex member;
-  Ending ending;
+  Termination ending;
 };
 struct BackendFailed {
   Error error;

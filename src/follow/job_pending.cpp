@@ -1,12 +1,12 @@
-// JobFollower: what keeps the job from running, and for how long that may be.
+// JobRunState: what keeps the job from running, and for how long that may be.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
-#include "follow/ending.h"
-#include "follow/job_follower.h"
+#include "follow/job_run_state.h"
+#include "follow/termination.h"
 
 namespace trainstep::follow {
 namespace {
@@ -26,14 +26,14 @@ bool names(std::string_view message, std::string_view name) {
 
 }  // namespace
 
-void JobFollower::on(const PodWarningSeen& seen, Time at) {
+void JobRunState::on(const PodWarningSeen& seen, Time at) {
   auto& slot = m_slots.at(seen.member);
   if (!slot.pod || slot.pod->uid != seen.uid) return;
   slot.trouble.hear(seen, std::min(seen.last.value_or(at), at));
   evaluate(at);
 }
 
-void JobFollower::look_at_pending(MemberIndex member, Time at) {
+void JobRunState::look_at_pending(MemberIndex member, Time at) {
   auto& slot = m_slots[member];
   auto pending = pending_of(m_rules.members[member], *slot.pod);
   if (!pending) pending = slot.trouble.pending(m_rules.members[member], *slot.pod, at);
@@ -48,7 +48,7 @@ void JobFollower::look_at_pending(MemberIndex member, Time at) {
   slot.pending = std::move(pending);
 }
 
-PendingClock::Present JobFollower::present() const {
+PendingClock::Present JobRunState::present() const {
   PendingClock::Present present{};
   const auto take = [&](const std::optional<Pending>& pending) {
     if (!pending) return;
@@ -61,7 +61,7 @@ PendingClock::Present JobFollower::present() const {
   return present;
 }
 
-void JobFollower::check_pending(Time at) {
+void JobRunState::check_pending(Time at) {
   check_staleness();
   for (MemberIndex i = 0; i < m_slots.size(); ++i)
     if (m_slots[i].pod && m_slots[i].trouble.any()) look_at_pending(i, at);  // what was told may be over by now
@@ -87,7 +87,7 @@ void JobFollower::check_pending(Time at) {
 
 // Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them. So is one that names a pod which
 // is there, or was last told before a pod was made: what stands in the way still is told again at the next try.
-void JobFollower::check_staleness() {
+void JobRunState::check_staleness() {
   const bool all = std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
   for (auto& warning : m_warnings)
     for (const auto& slot : m_slots) {
@@ -97,7 +97,7 @@ void JobFollower::check_staleness() {
     }
 }
 
-void JobFollower::tell_pending(const PendingClock::Present& present) {
+void JobRunState::tell_pending(const PendingClock::Present& present) {
   const auto gravest = std::ranges::find_if(present, [](const Pending* pending) { return pending != nullptr; });
   if (gravest == present.end()) return m_pending.reset();
   const auto& now = **gravest;
@@ -110,7 +110,7 @@ void JobFollower::tell_pending(const PendingClock::Present& present) {
 }
 
 // Most pods begin in less time, and cost no further request.
-void JobFollower::await_explanation(const Slot& slot) {
+void JobRunState::await_explanation(const Slot& slot) {
   constexpr Duration usual_start{20'000}, usual_scheduling{120'000}, usual_end{60'000};
   if (begins_unexplained(*slot.pod) && !std::exchange(m_events_awaited, true)) start_timer(unexplained, usual_start);
   if (awaits_scheduler(*slot.pod) && !slot.trouble.any() && !std::exchange(m_schedulers_awaited, true))
@@ -118,25 +118,25 @@ void JobFollower::await_explanation(const Slot& slot) {
   if (slot.pod->deleting && !slot.pod->over() && !slot.going_told && !std::exchange(m_going_awaited, true)) start_timer(pods_go, usual_end);
 }
 
-void JobFollower::ask_for_events() {
+void JobRunState::ask_for_events() {
   m_events_awaited = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && begins_unexplained(*slot.pod); });
   if (m_events_awaited) m_actions.emplace_back(WatchPodEvents{});
 }
 
 // Of a node that is lost nobody confirms that its pods have ended: they stay, and their operator makes no others, until the node is removed.
-void JobFollower::tell_of_pods_that_go() {
+void JobRunState::tell_of_pods_that_go() {
   m_going_awaited = false;
   if (m_over || m_deleting || m_judgement.state == kinds::Judgement::State::suspended) return;
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     auto& slot = m_slots[i];
     if (!slot.pod || !slot.pod->deleting || slot.pod->over() || std::exchange(slot.going_told, true)) continue;
-    const auto why = slot.pod->disrupted() ? fmt::format(" ({})", ending_of(*slot.pod, nullptr).reason) : std::string();
+    const auto why = slot.pod->disrupted() ? fmt::format(" ({})", termination_of(*slot.pod, nullptr).reason) : std::string();
     warn(fmt::format("{} is being deleted{} and has not ended; nothing takes its place before. Does its node {} answer?", m_rules.members[i].name,
                      why, slot.pod->node));
   }
 }
 
-void JobFollower::tell_of_schedulers(Time at) {
+void JobRunState::tell_of_schedulers(Time at) {
   m_schedulers_awaited = false;
   for (auto& slot : m_slots)
     if (slot.pod && awaits_scheduler(*slot.pod)) slot.trouble.ignored();

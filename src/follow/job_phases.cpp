@@ -1,10 +1,10 @@
-// JobFollower: phases and limits.
+// JobRunState: phases and limits.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "follow/job_follower.h"
+#include "follow/job_run_state.h"
 
 namespace trainstep::follow {
 
@@ -34,7 +34,7 @@ std::optional<Duration> limit_of(const plan::Limits& limits, result::Phase phase
 
 }  // namespace
 
-void JobFollower::evaluate(Time at) {
+void JobRunState::evaluate(Time at) {
   if (m_verdict || !m_found) return;
   if (m_over) return conclude_when_settled(at);
   if (m_judgement.state == State::succeeded || m_judgement.state == State::failed) return job_ended(at);
@@ -44,7 +44,7 @@ void JobFollower::evaluate(Time at) {
   if (!m_verdict) check_restarts(at);
 }
 
-result::Phase JobFollower::phase_now() const {
+result::Phase JobRunState::phase_now() const {
   using enum result::Phase;
   if (m_judgement.state == State::suspended) return queued;
   if (awaited_have_succeeded()) return finishing;
@@ -71,7 +71,7 @@ result::Phase JobFollower::phase_now() const {
   return only_primary_is_missing ? starting : scheduling;
 }
 
-bool JobFollower::awaited_have_succeeded() const {
+bool JobRunState::awaited_have_succeeded() const {
   bool any = false;
   for (MemberIndex i = 0; i < m_members.size(); ++i) {
     if (!m_rules.members[i].awaited) continue;
@@ -82,13 +82,13 @@ bool JobFollower::awaited_have_succeeded() const {
 }
 
 // Its pod is there, and was not seen to run: nothing of its log has been read.
-bool JobFollower::primary_is_unseen() const {
+bool JobRunState::primary_is_unseen() const {
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_rules.members[i].primary && m_slots[i].pod && !m_slots[i].began) return true;
   return false;
 }
 
-void JobFollower::enter_phase(result::Phase phase, Time at) {
+void JobRunState::enter_phase(result::Phase phase, Time at) {
   if (m_timeline.current() == phase) return;
   const auto before = m_timeline.current();
   const auto took = m_timeline.in_current(at);
@@ -98,21 +98,21 @@ void JobFollower::enter_phase(result::Phase phase, Time at) {
   say(before ? fmt::format("{} (after {} {})", name(phase), describe(took), name(*before)) : std::string(name(phase)));
 }
 
-void JobFollower::start_phase_timer(result::Phase phase, Time at) {
+void JobRunState::start_phase_timer(result::Phase phase, Time at) {
   const auto limit = limit_of(m_rules.limits, phase);
   if (!limit) return;
   start_timer(limit_phase + static_cast<int>(phase), std::max(*limit - spent(phase, at), Duration{}));
 }
 
 // Before there was a job, none waited in a queue.
-Duration JobFollower::spent(result::Phase phase, Time at) const {
+Duration JobRunState::spent(result::Phase phase, Time at) const {
   const auto before = phase == result::Phase::queued && m_found ? *m_found - m_began : Duration{};
   return std::max(m_timeline.spent_in(phase, at) - before, Duration{}) + earlier(phase);
 }
 
 // What an adopted job had spent in a phase when it was found, as far as its pods tell. They may have been made anew: then it is what the present
 // ones know.
-Duration JobFollower::earlier(result::Phase phase) const {
+Duration JobRunState::earlier(result::Phase phase) const {
   using enum result::Phase;
   if (!m_adopted) return {};
   auto made = *m_adopted;             // the first pod
@@ -146,13 +146,13 @@ Duration JobFollower::earlier(result::Phase phase) const {
 }
 
 // All phases together.
-Duration JobFollower::whole(Time at) const { return m_adopted ? (*m_adopted - *m_created) + (at - *m_found) : at - m_began; }
+Duration JobRunState::whole(Time at) const { return m_adopted ? (*m_adopted - *m_created) + (at - *m_found) : at - m_began; }
 
-void JobFollower::look_again() {
+void JobRunState::look_again() {
   if (!std::exchange(m_looking, true)) m_actions.emplace_back(LookAgain{});
 }
 
-void JobFollower::looked(Time at) {
+void JobRunState::looked(Time at) {
   m_looking = false;
   m_fresh = true;
   if (std::exchange(m_operator_is_due, false)) check_operator(at);
@@ -162,12 +162,12 @@ void JobFollower::looked(Time at) {
   m_fresh = false;
 }
 
-void JobFollower::start_operator_timer() {
+void JobRunState::start_operator_timer() {
   m_unheeded_told = !m_job_rules.looks_on && m_job_rules.operator_absent <= unheeded_is_told;  // it is final before
   start_timer(operator_absent, std::min(m_job_rules.operator_absent, unheeded_is_told));
 }
 
-void JobFollower::check_operator(Time at) {
+void JobRunState::check_operator(Time at) {
   const bool pods = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
   if (m_verdict || m_over || m_deleting || m_unreachable || m_judgement.state != State::unknown || pods || !m_hidden.empty() || !m_warnings.empty())
     return;
@@ -189,7 +189,7 @@ void JobFollower::check_operator(Time at) {
          at, true);
 }
 
-void JobFollower::check_restarts(Time at) {
+void JobRunState::check_restarts(Time at) {
   if (!m_restarts_are_ours || m_failures <= m_rules.policy.backoff_limit) return;
   // These exit codes its operator takes for permanent, and ends the job by itself.
   if (const auto first = first_to_fail(); m_rules.policy.restart_policy == "ExitCode" && first) {
@@ -201,7 +201,7 @@ void JobFollower::check_restarts(Time at) {
   job_ended(at);
 }
 
-void JobFollower::check_limits(Time at) {
+void JobRunState::check_limits(Time at) {
   const auto passed = [&](std::string_view phase, Duration limit, bool capacity) {
     if (m_found && !m_fresh && !m_unreachable) {
       m_limit_is_due = true;

@@ -1,12 +1,12 @@
-// JobFollower: pods, the attempts in them, and their logs.
+// JobRunState: pods, the attempts in them, and their logs.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "follow/ending.h"
-#include "follow/job_follower.h"
+#include "follow/job_run_state.h"
+#include "follow/termination.h"
 #include "follow/triage.h"
 
 namespace trainstep::follow {
@@ -31,7 +31,7 @@ const ContainerView* program_container(const kinds::PodView& pod, const std::str
 // It has ended, and the kubelet will start it again.
 bool waits_to_restart(const ContainerView& container) { return container.state == ContainerView::State::waiting && container.last; }
 
-const kinds::Termination* end_of(const ContainerView& container) {
+const kinds::ContainerStateTerminated* end_of(const ContainerView& container) {
   if (container.state == ContainerView::State::terminated) return container.termination ? &*container.termination : nullptr;
   return waits_to_restart(container) ? &*container.last : nullptr;
 }
@@ -44,7 +44,7 @@ int failures_in(const ContainerView& container) {
 
 }  // namespace
 
-void JobFollower::on(const PodSeen& seen, Time at) {
+void JobRunState::on(const PodSeen& seen, Time at) {
   auto& slot = m_slots.at(seen.member);
   m_primary_seen = m_primary_seen || m_rules.members[seen.member].primary;
   remember_runs(seen, at);
@@ -60,7 +60,7 @@ void JobFollower::on(const PodSeen& seen, Time at) {
 }
 
 // What an adopted job's primary had run before: its limit goes on from there.
-void JobFollower::remember_runs(const PodSeen& seen, Time at) {
+void JobRunState::remember_runs(const PodSeen& seen, Time at) {
   if (!m_adopted || !m_rules.members[seen.member].primary) return;
   const auto* container = program_container(seen.pod, m_rules.members[seen.member].container);
   if (container == nullptr) return;
@@ -78,12 +78,12 @@ void JobFollower::remember_runs(const PodSeen& seen, Time at) {
   if (m_runs.size() > known && m_timeline.current() == result::Phase::running) start_phase_timer(result::Phase::running, at);
 }
 
-void JobFollower::on(const PodGone& gone, Time at) {
+void JobRunState::on(const PodGone& gone, Time at) {
   auto& slot = m_slots.at(gone.member);
   if (!slot.pod || slot.pod->uid != gone.uid) return end_left_log(gone.member, gone.uid, true);
   if (slot.began && !slot.ended) {
     slot.pod->deleting = true;
-    auto ending = ending_of(*slot.pod, nullptr);
+    auto ending = termination_of(*slot.pod, nullptr);
     if (ending.reason.empty()) ending.reason = "its pod was deleted";
     attempt_ends(gone.member, std::move(ending), at);
   }
@@ -94,7 +94,7 @@ void JobFollower::on(const PodGone& gone, Time at) {
 
 // Times are in whole seconds: of two pods of one second, the older is the one that goes, then the one that has ended, then the one that was seen
 // first.
-bool JobFollower::is_older(const kinds::PodView& pod, const Slot& slot) {
+bool JobRunState::is_older(const kinds::PodView& pod, const Slot& slot) {
   const auto& newest = *slot.pod;
   if (pod.created != newest.created) return pod.created < newest.created;
   if (slot.replaced.contains(pod.uid)) return true;
@@ -104,7 +104,7 @@ bool JobFollower::is_older(const kinds::PodView& pod, const Slot& slot) {
 
 // What was said of it is kept; what comes next is another pod's. A program that is being stopped writes on for as long as its grace, while the pod
 // that takes its place is there already (a Job's podReplacementPolicy: TerminatingOrFailed).
-void JobFollower::leave_pod(MemberIndex member, bool gone) {
+void JobRunState::leave_pod(MemberIndex member, bool gone) {
   auto& slot = m_slots[member];
   slot.replaced.insert(slot.pod->uid);
   if (slot.began && !slot.ended && !gone)
@@ -120,17 +120,17 @@ void JobFollower::leave_pod(MemberIndex member, bool gone) {
   slot.going_told = false;
 }
 
-void JobFollower::look_at_left_pod(const PodSeen& seen) {
+void JobRunState::look_at_left_pod(const PodSeen& seen) {
   const auto* container = program_container(seen.pod, m_rules.members[seen.member].container);
   if (seen.pod.over() || (container != nullptr && end_of(*container) != nullptr)) end_left_log(seen.member, seen.pod.uid, false);
 }
 
-void JobFollower::end_left_log(MemberIndex member, const std::string& uid, bool gone) {
+void JobRunState::end_left_log(MemberIndex member, const std::string& uid, bool gone) {
   const auto& left = m_slots[member].left;
   if (const auto found = left.find(uid); found != left.end()) end_log_of(member, found->second, false, gone);
 }
 
-void JobFollower::look_at_pod(MemberIndex member, Time at) {
+void JobRunState::look_at_pod(MemberIndex member, Time at) {
   auto& slot = m_slots[member];
   const auto& pod = *slot.pod;
   m_members[member].place = pod.node;
@@ -138,25 +138,25 @@ void JobFollower::look_at_pod(MemberIndex member, Time at) {
   count_failures(member);
   if (slot.ended || !pod.over()) return;
   if (!slot.began && failed_init_container(pod) != nullptr) open_init_log(member);
-  attempt_ends(member, ending_of(pod, nullptr), at);
+  attempt_ends(member, termination_of(pod, nullptr), at);
 }
 
-void JobFollower::look_at_attempt(MemberIndex member, const ContainerView& container, Time at) {
+void JobRunState::look_at_attempt(MemberIndex member, const ContainerView& container, Time at) {
   auto& slot = m_slots[member];
   const auto* end = end_of(container);
   if (end == nullptr && container.state != ContainerView::State::running) return;
   if (!slot.began || slot.attempt != attempt_name(*slot.pod, container)) {
     if (slot.began) {  // started again in place
-      if (!slot.ended && container.last) attempt_ends(member, ending_of(*slot.pod, &*container.last), container.last->finished.value_or(at));
+      if (!slot.ended && container.last) attempt_ends(member, termination_of(*slot.pod, &*container.last), container.last->finished.value_or(at));
       end_log(member, true);
       replaced(member);
     }
     attempt_begins(member, container, at);
   }
-  if (end != nullptr && !slot.ended) attempt_ends(member, ending_of(*slot.pod, end), end->finished.value_or(at));
+  if (end != nullptr && !slot.ended) attempt_ends(member, termination_of(*slot.pod, end), end->finished.value_or(at));
 }
 
-void JobFollower::attempt_begins(MemberIndex member, const ContainerView& container, Time at) {
+void JobRunState::attempt_begins(MemberIndex member, const ContainerView& container, Time at) {
   auto& slot = m_slots[member];
   auto& state = m_members[member];
   const bool first_of_pod = !slot.began;
@@ -178,10 +178,10 @@ void JobFollower::attempt_begins(MemberIndex member, const ContainerView& contai
 }
 
 // A pod that is first seen when it runs again, or has run again: how the attempt before ended is all that is known of it.
-void JobFollower::remember_last(MemberIndex member, const ContainerView& container, Time at) {
+void JobRunState::remember_last(MemberIndex member, const ContainerView& container, Time at) {
   auto& slot = m_slots[member];
   if (container.state == ContainerView::State::waiting || !container.last) return;
-  auto ending = ending_of(*slot.pod, &*container.last);
+  auto ending = termination_of(*slot.pod, &*container.last);
   if (ending.succeeded()) return;
   auto& earlier = slot.earlier.emplace();
   earlier.life = Life::failed;
@@ -193,7 +193,7 @@ void JobFollower::remember_last(MemberIndex member, const ContainerView& contain
   slot.earlier_attempt = fmt::format("{}/{}", slot.pod->uid, container.restarts - 1);
 }
 
-void JobFollower::attempt_ends(MemberIndex member, Ending ending, Time at) {
+void JobRunState::attempt_ends(MemberIndex member, Termination ending, Time at) {
   auto& slot = m_slots[member];
   auto& state = m_members[member];
   const bool stopped = stopped_by_deletion(*slot.pod, ending);
@@ -214,7 +214,7 @@ void JobFollower::attempt_ends(MemberIndex member, Ending ending, Time at) {
 }
 
 // A gang dies together: after the first few, the others are only counted (failure_verdict). Its log is read for whoever may be the first.
-void JobFollower::tell_failure(MemberIndex member) {
+void JobRunState::tell_failure(MemberIndex member) {
   constexpr int told_one_by_one = 5;
   if (m_verdict) return;  // it is we who end it
   if (!m_over && ++m_failures_told <= told_one_by_one) say(describe(first_failure(m_rules, m_members, member)));
@@ -224,7 +224,7 @@ void JobFollower::tell_failure(MemberIndex member) {
 }
 
 // What counts against backoff_limit where its operator does not: not what happened to the pod from outside.
-void JobFollower::count_failures(MemberIndex member) {
+void JobRunState::count_failures(MemberIndex member) {
   auto& slot = m_slots[member];
   const auto& pod = *slot.pod;
   int now = 0;
@@ -236,7 +236,7 @@ void JobFollower::count_failures(MemberIndex member) {
 }
 
 // A failed attempt makes room for the next: it stays known, as the job may be given up because of it.
-void JobFollower::replaced(MemberIndex member) {
+void JobRunState::replaced(MemberIndex member) {
   auto& slot = m_slots[member];
   auto& state = m_members[member];
   if (!slot.ended || state.life != Life::failed) return;
@@ -244,7 +244,7 @@ void JobFollower::replaced(MemberIndex member) {
   slot.earlier_attempt = slot.attempt;
 }
 
-void JobFollower::open_log(MemberIndex member) {
+void JobRunState::open_log(MemberIndex member) {
   const auto& slot = m_slots[member];
   const auto [log, opened] = m_logs.try_emplace({member, slot.attempt});
   if (!opened) return;
@@ -256,7 +256,7 @@ void JobFollower::open_log(MemberIndex member) {
 }
 
 // Why the program could not begin is written there.
-void JobFollower::open_init_log(MemberIndex member) {
+void JobRunState::open_init_log(MemberIndex member) {
   auto& slot = m_slots[member];
   const auto* container = failed_init_container(*slot.pod);
   slot.attempt = fmt::format("{}/{}", slot.pod->uid, container->name);
@@ -266,7 +266,7 @@ void JobFollower::open_init_log(MemberIndex member) {
 }
 
 // A pod was lost between its delivery and its end: what it has printed is the training's, and what the one after it prints is not.
-void JobFollower::go_back_to_metrics(MemberIndex member) {
+void JobRunState::go_back_to_metrics(MemberIndex member) {
   const auto resumed = resume_metrics();
   if (resumed == Resumed::well) return;
   const auto logs = m_logs.size();
@@ -279,7 +279,7 @@ void JobFollower::go_back_to_metrics(MemberIndex member) {
 }
 
 // Of an attempt that nobody followed, in a container that has been started again since.
-void JobFollower::open_previous_log(MemberIndex member) {
+void JobRunState::open_previous_log(MemberIndex member) {
   const auto& slot = m_slots[member];
   const auto* container = slot.pod ? program_container(*slot.pod, m_rules.members[member].container) : nullptr;
   if (container == nullptr || slot.earlier_attempt != fmt::format("{}/{}", slot.pod->uid, container->restarts - 1)) return;
@@ -290,9 +290,9 @@ void JobFollower::open_previous_log(MemberIndex member) {
   m_actions.emplace_back(EndLog{member, slot.earlier_attempt, false});
 }
 
-void JobFollower::end_log(MemberIndex member, bool restarted, bool gone) { end_log_of(member, m_slots[member].attempt, restarted, gone); }
+void JobRunState::end_log(MemberIndex member, bool restarted, bool gone) { end_log_of(member, m_slots[member].attempt, restarted, gone); }
 
-void JobFollower::end_log_of(MemberIndex member, const std::string& attempt, bool restarted, bool gone) {
+void JobRunState::end_log_of(MemberIndex member, const std::string& attempt, bool restarted, bool gone) {
   const auto log = m_logs.find({member, attempt});
   if (log == m_logs.end() || log->second.complete || (log->second.ending && !restarted && !gone)) return;
   log->second.ending = true;
@@ -300,7 +300,7 @@ void JobFollower::end_log_of(MemberIndex member, const std::string& attempt, boo
 }
 
 // Programs that have ended in pods that have not: what the pods wait for.
-std::string JobFollower::goes_on_beside() const {
+std::string JobRunState::goes_on_beside() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     if (!m_slots[i].ended || !m_slots[i].pod || m_slots[i].pod->over() || m_slots[i].pod->deleting) continue;
     const auto* program = program_container(*m_slots[i].pod, m_rules.members[i].container);
@@ -313,7 +313,7 @@ std::string JobFollower::goes_on_beside() const {
 }
 
 // Programs that have ended well in pods that have not: a container that somebody put beside one fails its pod, too.
-std::string JobFollower::failed_beside() const {
+std::string JobRunState::failed_beside() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     if (!m_slots[i].pod || m_members[i].life != Life::succeeded) continue;
     const auto* program = program_container(*m_slots[i].pod, m_rules.members[i].container);

@@ -1,14 +1,14 @@
-// JobFollower: the end, and what it is made of.
+// JobRunState: the end, and what it is made of.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 
-#include "follow/ending.h"
-#include "follow/job_follower.h"
+#include "follow/job_run_state.h"
 #include "follow/reasons.h"
 #include "follow/runtime_words.h"
+#include "follow/termination.h"
 #include "follow/triage.h"
 #include "kinds/conditions.h"
 
@@ -43,7 +43,7 @@ bool hurried(const result::Verdict& verdict) { return verdict.verdict_class == V
 
 }  // namespace
 
-void JobFollower::job_ended(Time at) {
+void JobRunState::job_ended(Time at) {
   m_over = true;
   enter_phase(result::Phase::finishing, at);
   m_looking = false;  // what was asked before the end does not count
@@ -51,7 +51,7 @@ void JobFollower::job_ended(Time at) {
 }
 
 // The watches of job and pods are two: only pods that were listed after the job's own word tell all about its end.
-void JobFollower::on(const PodsListed&, Time at) {
+void JobRunState::on(const PodsListed&, Time at) {
   if (m_verdict) return;
   if (!m_over) return looked(at);
   m_looking = false;
@@ -64,14 +64,14 @@ void JobFollower::on(const PodsListed&, Time at) {
 }
 
 // Nobody has time for the rest of the logs.
-void JobFollower::conclude_now(Time at) {
+void JobRunState::conclude_now(Time at) {
   if (m_listed) warn_of_logs_without_end();
   m_ends_awaited = m_logs_awaited = false;
   m_listed = true;
   conclude_when_settled(at);
 }
 
-void JobFollower::conclude_when_settled(Time at) {
+void JobRunState::conclude_when_settled(Time at) {
   if (!m_over || m_verdict || !m_listed || ends_may_come()) return;
   if (const auto first = first_to_fail(); m_judgement.state == State::failed && first && m_slots[first->member].pod && m_slots[first->member].began &&
                                           first->state == &m_members[first->member]) {
@@ -88,7 +88,7 @@ void JobFollower::conclude_when_settled(Time at) {
 }
 
 // The log of each of its attempts, from the first line to the last, for its metrics.
-bool JobFollower::primary_was_read() const {
+bool JobRunState::primary_was_read() const {
   for (MemberIndex i = 0; i < m_members.size(); ++i) {
     if (!m_rules.members[i].primary) continue;
     const auto was_read = [i](const auto& log) { return log.first.first == i && log.second.whole && log.second.metrics; };
@@ -99,7 +99,7 @@ bool JobFollower::primary_was_read() const {
 }
 
 // As of a job that was found again after its pods were removed: that it has metrics cannot be seen.
-void JobFollower::warn_of_missing_log() {
+void JobRunState::warn_of_missing_log() {
   if (!m_hidden.empty()) return;
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_rules.members[i].primary && !m_slots[i].pod && !end_is_known(i))
@@ -107,7 +107,7 @@ void JobFollower::warn_of_missing_log() {
 }
 
 // A status that says both is no word at all: then the exit codes of those who are awaited are what is known.
-result::Verdict JobFollower::end_verdict() {
+result::Verdict JobRunState::end_verdict() {
   const result::Verdict success{VerdictClass::succeeded, "", std::nullopt, false, 0};
   if (m_judgement.state != State::succeeded) return failure_verdict();
   if (success_is_unproved())
@@ -125,16 +125,16 @@ result::Verdict JobFollower::end_verdict() {
 }
 
 // As of a job that is to make no pod (completions: 0).
-bool JobFollower::success_is_unproved() const {
+bool JobRunState::success_is_unproved() const {
   return m_judgement.state == State::succeeded && m_judgement.reason == kinds::uncounted && !m_primary_seen;
 }
 
-bool JobFollower::end_is_known(MemberIndex member) const {
+bool JobRunState::end_is_known(MemberIndex member) const {
   const auto life = m_members[member].life;
   return life == Life::succeeded || life == Life::failed || life == Life::stopped;
 }
 
-bool JobFollower::ends_may_come() const {
+bool JobRunState::ends_may_come() const {
   if (!m_ends_awaited) return false;
   const bool failed = m_judgement.state == State::failed;
   if (failed && first_to_fail()) return false;
@@ -145,28 +145,28 @@ bool JobFollower::ends_may_come() const {
   return false;
 }
 
-bool JobFollower::logs_may_come() const { return m_logs_awaited && !logs_without_end().empty(); }
+bool JobRunState::logs_may_come() const { return m_logs_awaited && !logs_without_end().empty(); }
 
-std::set<MemberIndex> JobFollower::logs_without_end() const {
+std::set<MemberIndex> JobRunState::logs_without_end() const {
   std::set<MemberIndex> members;
   for (const auto& [key, log] : m_logs)
     if (log.ending && !log.complete) members.insert(key.first);
   return members;
 }
 
-void JobFollower::warn_of_logs_without_end() {
+void JobRunState::warn_of_logs_without_end() {
   for (const auto member : logs_without_end()) warn(fmt::format("{}: the end of its log could not be read in time", m_rules.members[member].name));
 }
 
 // The job has ended: what those that still run (servers, workers after the master) have written by now is all.
-void JobFollower::end_all_logs() {
+void JobRunState::end_all_logs() {
   for (MemberIndex i = 0; i < m_members.size(); ++i) {
     for (const auto& [uid, attempt] : m_slots[i].left) end_log_of(i, attempt, false, false);
     end_log(i, false);
   }
 }
 
-std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
+std::optional<JobRunState::Culprit> JobRunState::first_to_fail() const {
   const auto find = [&](auto of_member, auto before) {
     std::optional<Culprit> found;
     for (MemberIndex i = 0; i < m_members.size(); ++i) {
@@ -188,34 +188,34 @@ std::optional<JobFollower::Culprit> JobFollower::first_to_fail() const {
 }
 
 // Operators call a job failed whose pod is drained, preempted or lost, while that pod still takes its grace.
-std::optional<MemberIndex> JobFollower::taken() const {
+std::optional<MemberIndex> JobRunState::taken() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i)
     if (m_slots[i].pod && m_slots[i].pod->disrupted() && m_members[i].life != Life::succeeded) return i;
   return std::nullopt;
 }
 
 // It may save its work, and tell so: half a minute is what Kubernetes gives it by default.
-bool JobFollower::await_taken() {
+bool JobRunState::await_taken() {
   constexpr Duration usual_grace{45'000};
   const auto who = taken();
   if (!who || !m_slots[*who].pod->deleting || m_slots[*who].pod->over() || std::exchange(m_grace_awaited, true)) return false;
   say(fmt::format("{} is taken away from the job ({}); waiting up to {} for its end", m_rules.members[*who].name,
-                  ending_of(*m_slots[*who].pod, nullptr).reason, describe(usual_grace)));
+                  termination_of(*m_slots[*who].pod, nullptr).reason, describe(usual_grace)));
   start_timer(settle_over, usual_grace);
   return true;
 }
 
-std::optional<result::Verdict> JobFollower::taken_verdict() const {
+std::optional<result::Verdict> JobRunState::taken_verdict() const {
   const auto who = taken();
   if (!who) return std::nullopt;
   auto state = m_members[*who];
-  state.ending = ending_of(*m_slots[*who].pod, nullptr);
+  state.ending = termination_of(*m_slots[*who].pod, nullptr);
   return result::Verdict{VerdictClass::capacity, std::string(taken_away), failure_of(m_rules, m_members, *who, state), true, 0};
 }
 
 // None of the pods shows a failure: those that failed stay (unless somebody deletes them, or their node is lost), so it may have been anything, if
 // the job itself does not say that it was the program.
-result::Verdict JobFollower::unexplained_failure() const {
+result::Verdict JobRunState::unexplained_failure() const {
   const auto& [state, reason, message] = m_judgement;
   const auto because = reason.empty() ? message : message.empty() ? reason : fmt::format("{}: {}", reason, message);
   auto text = fmt::format("{} failed{}{}", m_job_rules.job, because.empty() ? "" : ": ", because);
@@ -232,7 +232,7 @@ result::Verdict JobFollower::unexplained_failure() const {
   return {VerdictClass::system, std::move(text), std::nullopt, true, 0};
 }
 
-result::Verdict JobFollower::failure_verdict() const {
+result::Verdict JobRunState::failure_verdict() const {
   if (m_judgement.reason == kept_in_vain)
     return {VerdictClass::capacity, "the job ended by the deadline that an attempt of this step had left it with", std::nullopt, true, 0};
   if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
@@ -269,7 +269,7 @@ result::Verdict JobFollower::failure_verdict() const {
   return verdict;
 }
 
-void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
+void JobRunState::decide(result::Verdict verdict, Time at, bool remove) {
   if (m_verdict) return;
   remove = remove && !m_job_rules.looks_on;
   const bool cancelled = verdict.verdict_class == VerdictClass::cancelled;
@@ -289,7 +289,7 @@ void JobFollower::decide(result::Verdict verdict, Time at, bool remove) {
 }
 
 // Who wants it kept whatever comes has said so; else it is for a while.
-void JobFollower::keep_for_next(result::Verdict verdict, Time at) {
+void JobRunState::keep_for_next(result::Verdict verdict, Time at) {
   const bool for_a_while = m_job_rules.on_eviction != "keep" && !m_job_rules.looks_on;
   m_keeping = for_a_while;
   if (for_a_while) m_actions.emplace_back(KeepJob{});
@@ -299,7 +299,7 @@ void JobFollower::keep_for_next(result::Verdict verdict, Time at) {
 }
 
 // A job that would have no end of its own is left to nobody.
-void JobFollower::remove_instead(const Error& why, Time at) {
+void JobRunState::remove_instead(const Error& why, Time at) {
   m_keeping = false;
   const auto signal = m_verdict->signal;
   m_verdict.reset();
@@ -309,23 +309,23 @@ void JobFollower::remove_instead(const Error& why, Time at) {
 }
 
 // Somebody does not want to wait for what is still under way.
-void JobFollower::end_now() {
+void JobRunState::end_now() {
   if (m_removing && !m_finished) warn(fmt::format("the job may still be there: trainstep stop {}", m_job_rules.run));
   finish();
 }
 
-bool JobFollower::logs_go_on() const {
+bool JobRunState::logs_go_on() const {
   return std::ranges::any_of(m_logs, [](const auto& log) { return !log.second.complete; });
 }
 
 // What a program says when it is ended is shown, where there is time.
-void JobFollower::finish_after_grace() {
+void JobRunState::finish_after_grace() {
   if (!m_removing || hurried(*m_verdict) || !logs_go_on()) return finish();
   if (std::exchange(m_last_lines, true)) return;
   start_timer(logs_over, m_rules.policy.stop_grace + m_job_rules.settle);
 }
 
-void JobFollower::finish() {
+void JobRunState::finish() {
   if (m_finished || !m_verdict) return;
   m_finished = true;
   m_actions.emplace_back(Finish{*m_verdict});

@@ -9,19 +9,19 @@
 #include <utility>
 #include <variant>
 
-#include "follow/follower.h"
+#include "follow/gang_run_state.h"
 #include "follow/record_io.h"
 
 namespace trainstep::follow {
 
+using kinds::ContainerStateTerminated;
 using kinds::ContainerView;
 using kinds::Judgement;
 using kinds::PodView;
-using kinds::Termination;
 
 // How each value is described. Not in the unnamed namespace: record_io.h finds these by their first argument.
 template <typename Io>
-void describe(Io& io, Termination& v) {
+void describe(Io& io, ContainerStateTerminated& v) {
   io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("message", v.message);
   io("started", v.started), io("finished", v.finished);
 }
@@ -42,7 +42,7 @@ void describe(Io& io, Judgement& v) {
   number(io, "state", v.state, Judgement::State::failed), io("reason", v.reason), io("message", v.message);
 }
 template <typename Io>
-void describe(Io& io, Ending& v) {
+void describe(Io& io, Termination& v) {
   io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("vanished", v.vanished), io("disrupted", v.disrupted);
 }
 template <typename Io>
@@ -219,8 +219,8 @@ Json record_of(const Rules& rules, const JobRules* job_rules, Time began) {
   return line;
 }
 
-Json Follower::record_head(Time began) const { return record_of(m_rules, nullptr, began); }
-Json JobFollower::record_head(Time began) const { return record_of(m_rules, &m_job_rules, began); }
+Json GangRunState::record_head(Time began) const { return record_of(m_rules, nullptr, began); }
+Json JobRunState::record_head(Time began) const { return record_of(m_rules, &m_job_rules, began); }
 
 Json record_of(const Event& event) {
   auto line = std::visit([](const auto& what) { return Out::written(what); }, event.what);
@@ -248,9 +248,9 @@ Result<Replay> read_head(const Json& line) {
   if (machine == "job") in("job_rules", job_rules);
   if (!in.fits || (machine != "job" && machine != "gang")) return input_error("the record is of another version: " + to_text(*version));
   if (machine == "job")
-    replay.machine = std::make_unique<JobFollower>(std::move(rules), std::move(job_rules));
+    replay.machine = std::make_unique<JobRunState>(std::move(rules), std::move(job_rules));
   else
-    replay.machine = std::make_unique<Follower>(std::move(rules));
+    replay.machine = std::make_unique<GangRunState>(std::move(rules));
   return replay;
 }
 

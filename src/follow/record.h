@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "data/json.h"
 #include "follow/event.h"
-#include "follow/job_follower.h"
-#include "follow/machine.h"
+#include "follow/job_run_state.h"
+#include "follow/run_state.h"
 #include "result/verdict.h"
 
 namespace trainstep::follow {
@@ -24,7 +24,7 @@ Json record_of(const Event& event);
 Json record_of(const result::Verdict& verdict, Time at);
 
 struct Replay {
-  std::unique_ptr<Machine> machine;
+  std::unique_ptr<RunState> machine;
   Time began;
 };
 // Errors (input): the line is none of these, or of another version's shape.

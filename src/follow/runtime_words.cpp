@@ -33,7 +33,7 @@ bool is_of_the_command(std::string_view message) {
 
 bool tells_no_start(std::string_view reason) { return std::ranges::find(no_start, reason) != no_start.end(); }
 
-std::optional<result::VerdictClass> class_without_program(const Ending& ending) {
+std::optional<result::VerdictClass> class_without_program(const Termination& ending) {
   if (ending.told) return std::nullopt;
   std::string_view reason = ending.reason;
   constexpr std::string_view failed = " failed: ";

@@ -22,6 +22,6 @@ bool tells_no_start(std::string_view reason);
 inline constexpr std::string_view end_unseen = "ContainerStatusUnknown";
 
 // The class of a failure that no program is known to have had; unset: its own, or what the agent has told of it.
-std::optional<result::VerdictClass> class_without_program(const Ending& ending);
+std::optional<result::VerdictClass> class_without_program(const Termination& ending);
 
 }  // namespace trainstep::follow

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "follow/machine.h"
+#include "follow/run_state.h"
 #include "result/verdict.h"
 
 namespace trainstep::follow {

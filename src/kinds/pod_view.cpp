@@ -34,8 +34,8 @@ std::optional<int> signal_of(int exit_code) {
   return found == deadly.end() ? std::nullopt : std::optional(*found);
 }
 
-Termination read_termination(const Json* object) {
-  Termination termination;
+ContainerStateTerminated read_termination(const Json* object) {
+  ContainerStateTerminated termination;
   termination.exit_code = number(object, "exitCode").value_or(0);
   termination.signal = number(object, "signal");
   if (termination.signal.value_or(0) == 0) termination.signal = signal_of(termination.exit_code);

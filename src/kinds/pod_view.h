@@ -11,7 +11,7 @@
 
 namespace trainstep::kinds {
 
-struct Termination {
+struct ContainerStateTerminated {
   int exit_code = 0;
   std::optional<int> signal;              // the runtimes tell it as an exit code of 128 + signal, which stays in exit_code
   std::string reason;                     // "OOMKilled", "Error", "Completed", "StartError", …
@@ -23,11 +23,11 @@ struct ContainerView {
   enum class State { waiting, running, terminated };
   std::string name;
   State state = State::waiting;
-  std::string reason;                      // of waiting: "ErrImagePull", "CreateContainerConfigError", "PodInitializing"; may be empty
-  std::string message;                     // of waiting
-  std::optional<Termination> termination;  // of terminated
-  std::optional<Termination> last;         // of the attempt before a restart in place
-  std::optional<Time> started;             // of running
+  std::string reason;                                   // of waiting: "ErrImagePull", "CreateContainerConfigError", "PodInitializing"; may be empty
+  std::string message;                                  // of waiting
+  std::optional<ContainerStateTerminated> termination;  // of terminated
+  std::optional<ContainerStateTerminated> last;         // of the attempt before a restart in place
+  std::optional<Time> started;                          // of running
   int restarts = 0;
   bool sidecar = false;  // an init container that runs beside the others (restartPolicy Always)
 };

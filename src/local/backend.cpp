@@ -49,8 +49,8 @@ struct Member {
 // One that mpirun starts.
 bool is_rank(const GangMember& info) { return info.output_only && !info.type.empty(); }
 
-follow::Ending ending_of(int wait_status) {
-  follow::Ending ending;
+follow::Termination termination_of(int wait_status) {
+  follow::Termination ending;
   if (WIFSIGNALED(wait_status))
     ending.signal = WTERMSIG(wait_status);
   else
@@ -356,7 +356,7 @@ void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status
   if (!member.task->survivors().empty()) m_survivors = member.task->survivors();
   member.task.reset();
   if (m_wrapped_mpi) remove_ranks(files_of_ranks(member.place.folder, static_cast<int>(m_members.size())));
-  const auto ending = ending_of(wait_status);
+  const auto ending = termination_of(wait_status);
   if (ending.succeeded() && writes_outputs(member))
     m_outputs.ended_well();
   else if (!ending.succeeded() && m_outputs.has_ended())

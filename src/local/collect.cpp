@@ -28,7 +28,7 @@ Result<Json> read_executor_output(const std::string& path) {
   return spec::parse_executor_output(*text, path);
 }
 
-Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
+Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const PathSnapshot& before) {
   found.artifact = true;
   found.metrics = spec::holds_metrics(output);
   auto returned = spec::returned_artifact(executor_output, found.name);
@@ -54,7 +54,7 @@ Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, 
   return {};
 }
 
-Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const Footprint& before) {
+Result<void> read_value(run::OutputFound& found, const spec::Output& output, const Json& executor_output, const PathSnapshot& before) {
   const auto where = fmt::format("output {}", output.name);
   found.floating = output.type == Type::number;
   if (auto value = spec::returned_value(output, executor_output)) {
@@ -74,21 +74,21 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
 
 }  // namespace
 
-Footprints footprints_of(const Place& place, const Vanishes& vanishes) {
-  Footprints footprints;
-  for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path, true, {}, vanishes));
-  return footprints;
+PathSnapshots footprints_of(const Place& place, const Vanishes& vanishes) {
+  PathSnapshots snapshots;
+  for (const auto& [name, path] : place.placement.outputs) snapshots.emplace(name, PathSnapshot(path, true, {}, vanishes));
+  return snapshots;
 }
 
-Footprints footprints_at_end(const Place& place, const Vanishes& vanishes) {
-  Footprints footprints;
-  for (const auto& [name, path] : place.placement.outputs) footprints.emplace(name, Footprint(path, false, {}, vanishes));
-  return footprints;
+PathSnapshots footprints_at_end(const Place& place, const Vanishes& vanishes) {
+  PathSnapshots snapshots;
+  for (const auto& [name, path] : place.placement.outputs) snapshots.emplace(name, PathSnapshot(path, false, {}, vanishes));
+  return snapshots;
 }
 
-Result<void> check_unchanged(const Footprints& at_end, const std::string& others) {
-  for (const auto& [name, footprint] : at_end)
-    if (!footprint.unchanged())
+Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& others) {
+  for (const auto& [name, snapshot] : at_end)
+    if (!snapshot.unchanged())
       return input_error(
           fmt::format("output {}: it still changed after the program had ended with success; {}; the program must wait for whatever writes its "
                       "outputs",
@@ -96,7 +96,7 @@ Result<void> check_unchanged(const Footprints& at_end, const std::string& others
   return {};
 }
 
-void remove_stale_values(const plan::Plan& plan, const Place& place, const Footprints& before) {
+void remove_stale_values(const plan::Plan& plan, const Place& place, const PathSnapshots& before) {
   std::error_code ignored;
   fs::remove(place.placement.executor_output_file, ignored);
   for (const auto& output : plan.program.outputs) {
@@ -106,7 +106,7 @@ void remove_stale_values(const plan::Plan& plan, const Place& place, const Footp
   }
 }
 
-Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, const Place& place, const Footprints& before) {
+Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, const Place& place, const PathSnapshots& before) {
   ASSIGN(const auto executor_output, read_executor_output(place.placement.executor_output_file));
   std::vector<run::OutputFound> outputs;
   for (const auto& bound : plan.binding.outputs) {
@@ -116,11 +116,11 @@ Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, co
     found.name = bound.name;
     found.path = place.placement.outputs.at(bound.name);
     if (bound.path) found.step_path = bound.path->name;
-    const auto& footprint = before.at(bound.name);
+    const auto& snapshot = before.at(bound.name);
     if (output->type == Type::artifact)
-      TRY(read_artifact(found, *output, executor_output, footprint));
+      TRY(read_artifact(found, *output, executor_output, snapshot));
     else
-      TRY(read_value(found, *output, executor_output, footprint));
+      TRY(read_value(found, *output, executor_output, snapshot));
   }
   return outputs;
 }

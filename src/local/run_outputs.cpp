@@ -78,7 +78,7 @@ Result<void> RunOutputs::check_settled(const std::vector<std::string>& late_fail
   return {};
 }
 
-Footprints RunOutputs::look() const { return footprints_of(m_place, what_vanishes()); }
+PathSnapshots RunOutputs::look() const { return footprints_of(m_place, what_vanishes()); }
 
 Vanishes RunOutputs::what_vanishes() const {
   return [this](const fs::path& path) { return vanishes(path); };
@@ -132,7 +132,7 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
     output.path = m_step_paths.at(output.name);
     if (!output.present || output.earlier) continue;
     output.pending = pending->second.path().string();
-    m_to_commit.emplace(output.name, Footprint(pending->second.path(), false));
+    m_to_commit.emplace(output.name, PathSnapshot(pending->second.path(), false));
   }
   return outputs;
 }

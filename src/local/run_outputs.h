@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 #include "local/collect.h"
 #include "local/pending_outputs.h"
 #include "local/place.h"
@@ -58,7 +58,7 @@ class RunOutputs {
   [[nodiscard]] std::vector<std::string> left_behind() const;
 
  private:
-  [[nodiscard]] Footprints look() const;
+  [[nodiscard]] PathSnapshots look() const;
   [[nodiscard]] bool vanishes(const std::filesystem::path& path) const;
   [[nodiscard]] Vanishes what_vanishes() const;  // for as long as this lives
   Result<void> settle_unbound(const run::OutputFound& output);
@@ -69,11 +69,11 @@ class RunOutputs {
   Place m_place;                                    // the primary's
   std::map<std::string, std::string> m_step_paths;  // of its outputs, as the run began: the folder that we are in may be renamed
   PendingOutputs m_pending;
-  std::map<std::string, Footprint> m_to_commit;  // of those: what this run has written, as it was found
-  Footprints m_before;                           // of the run
-  Footprints m_before_attempt;                   // the last one
+  std::map<std::string, PathSnapshot> m_to_commit;  // of those: what this run has written, as it was found
+  PathSnapshots m_before;                           // of the run
+  PathSnapshots m_before_attempt;                   // the last one
   Time m_attempt_began;
-  std::optional<Footprints> m_at_end;  // as the primary's first process ended well
+  std::optional<PathSnapshots> m_at_end;  // as the primary's first process ended well
   std::vector<std::string> m_told_of_logs;
   std::string m_left_running;  // by the primary then, for people; empty: nothing
   std::string m_torn;          // why an output cannot be whole; empty: nothing speaks against it

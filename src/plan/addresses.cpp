@@ -27,8 +27,8 @@ std::string on_claim(const DataPlan& data, const std::string& path) {
   return claim->claim + ":" + normal_path((fs::path("/") / fs::path(claim->sub_path).relative_path() / below).string());
 }
 
-bool is_carried(const std::vector<Carried>& carried, const std::string& name) {
-  return std::ranges::find(carried, name, &Carried::name) != carried.end();
+bool is_carried(const std::vector<StagedPath>& carried, const std::string& name) {
+  return std::ranges::find(carried, name, &StagedPath::name) != carried.end();
 }
 
 Json addresses(const Plan& plan) {

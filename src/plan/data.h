@@ -49,7 +49,7 @@ struct DataFacts {
 };
 
 // A path of the step that goes through the job's prefix: the step's copy, and the one that the pods see.
-struct Carried {
+struct StagedPath {
   std::string name;  // formal
   std::string path;  // of the step
   TaskPlace at;
@@ -57,13 +57,13 @@ struct Carried {
 
 // What the pods need for it.
 struct DataPlan {
-  std::string agent_image;           // empty: pods have no agent, the program's paths are its own affair
-  std::vector<StoreAccess> secrets;  // whose keys are mounted: secrets[n] belongs to task.stores[n]
-  std::vector<ClaimMount> claims;    // to be mounted in every pod at these paths
-  std::vector<Carried> uploads;      // inputs, by the step before there is a job
-  std::vector<Carried> downloads;    // outputs, by the step after its success
-  TaskPlace prefix;                  // of this job alone, in a store; it is removed with the job
-  std::string record_in_step;        // where the step finds the record, when it lies on a claim; it is removed with the job
+  std::string agent_image;            // empty: pods have no agent, the program's paths are its own affair
+  std::vector<StoreAccess> secrets;   // whose keys are mounted: secrets[n] belongs to task.stores[n]
+  std::vector<ClaimMount> claims;     // to be mounted in every pod at these paths
+  std::vector<StagedPath> uploads;    // inputs, by the step before there is a job
+  std::vector<StagedPath> downloads;  // outputs, by the step after its success
+  TaskPlace prefix;                   // of this job alone, in a store; it is removed with the job
+  std::string record_in_step;         // where the step finds the record, when it lies on a claim; it is removed with the job
   Task task;
   Placement placement;  // the same in every pod: the agent decides where a path leads
   [[nodiscard]] bool has_agent() const { return !agent_image.empty(); }

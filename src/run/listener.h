@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "follow/machine.h"
+#include "follow/run_state.h"
 #include "result/metrics.h"
 #include "result/timeline.h"
 
@@ -27,7 +27,7 @@ class Listener {
   // Epochs done, of how many.
   virtual void progress(Time /*at*/, int /*done*/, int /*of*/) {}
   // The run begins, with this machine; and every event, before it is handled: for a record.
-  virtual void begins(const follow::Machine& /*machine*/, Time /*at*/) {}
+  virtual void begins(const follow::RunState& /*machine*/, Time /*at*/) {}
   virtual void event(const follow::Event& /*event*/) {}
   // What was decided upon it; empty: nothing.
   virtual void decided(const follow::Event& /*event*/, const std::vector<follow::Action>& /*actions*/, const follow::Rules& /*rules*/) {}

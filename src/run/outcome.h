@@ -17,11 +17,11 @@ namespace trainstep::run {
 
 // One replica's life, its last attempt counts.
 struct MemberReport {
-  std::string name;                      // "worker-1"
-  std::string place;                     // "pid 4711", a node's name; empty: never started
-  int attempts = 0;                      // 0: never started
-  std::optional<follow::Ending> ending;  // unset: never ended by itself or unknown
-  bool stopped_by_us = false;            // its end is no failure
+  std::string name;                           // "worker-1"
+  std::string place;                          // "pid 4711", a node's name; empty: never started
+  int attempts = 0;                           // 0: never started
+  std::optional<follow::Termination> ending;  // unset: never ended by itself or unknown
+  bool stopped_by_us = false;                 // its end is no failure
   std::optional<Time> started, ended;
 };
 

@@ -7,11 +7,11 @@
 
 namespace trainstep::run {
 
-Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, std::unique_ptr<follow::Machine> machine)
+Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, std::unique_ptr<follow::RunState> machine)
     : m_loop(loop), m_backend(backend), m_listeners(std::move(listeners)), m_machine(std::move(machine)) {}
 
 Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules)
-    : Runner(loop, backend, std::move(listeners), std::make_unique<follow::Follower>(std::move(rules))) {}
+    : Runner(loop, backend, std::move(listeners), std::make_unique<follow::GangRunState>(std::move(rules))) {}
 
 Runner::~Runner() { cancel_timers(); }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/loop.h"
-#include "follow/follower.h"
+#include "follow/gang_run_state.h"
 #include "run/backend.h"
 #include "run/listener.h"
 #include "run/outcome.h"
@@ -18,7 +18,7 @@ namespace trainstep::run {
 class Runner {
  public:
   // All references must outlive the runner.
-  Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, std::unique_ptr<follow::Machine> machine);
+  Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, std::unique_ptr<follow::RunState> machine);
   // With a gang of processes.
   Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules);
   Runner(const Runner&) = delete;
@@ -54,7 +54,7 @@ class Runner {
   Loop& m_loop;
   Backend& m_backend;
   std::vector<Listener*> m_listeners;
-  std::unique_ptr<follow::Machine> m_machine;
+  std::unique_ptr<follow::RunState> m_machine;
   std::map<int, Loop::TimerId> m_timers;
   std::function<void(Outcome)> m_done;
   Time m_started;

@@ -154,7 +154,7 @@ class Reader {
 
 }  // namespace
 
-Written written_since(const Footprint& before, Time began) {
+Written written_since(const PathSnapshot& before, Time began) {
   constexpr Duration clock_set_back{2'000};
   return {.file = [&before](const std::string& path, const struct stat& found) { return before.wrote(path, found); },
           .since = began - clock_set_back};

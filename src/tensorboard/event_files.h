@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 #include "result/metrics.h"
 
 namespace trainstep::tensorboard {
@@ -28,7 +28,7 @@ struct Written {
 // In an attempt that began at `began`, by the clock of its machine, when the folder was as `before` says; it must outlive the result. As of a
 // program's log, its last attempt alone counts: what one that failed has said is true of no model. Nor is what it has brought with it: logs that came
 // with another model.
-Written written_since(const Footprint& before, Time began);
+Written written_since(const PathSnapshot& before, Time began);
 
 struct Limits {
   std::size_t files = 10'000;

@@ -226,7 +226,7 @@ bool World::train() {
 }
 
 // What was brought is known by its list: nobody takes these, and at the end they go with the prefix.
-void World::leave_strangers(const std::vector<plan::Carried>& beside) {
+void World::leave_strangers(const std::vector<plan::StagedPath>& beside) {
   if (!m_scenario.strangers) return;
   for (const auto& carried : beside) m_store.meddle(where(carried.at) + "/stranger.bin", "of somebody else");
 }

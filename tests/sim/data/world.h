@@ -38,7 +38,7 @@ class World {
   bool train();
   bool attempt(Pod& pod, bool primary, bool calm);
   void collect();
-  void leave_strangers(const std::vector<plan::Carried>& beside);
+  void leave_strangers(const std::vector<plan::StagedPath>& beside);
   bool lose_an_object();
   StoreNetwork& network(bool calm);
   [[nodiscard]] std::filesystem::path fresh_folder() { return m_folder / std::to_string(++m_folders); }

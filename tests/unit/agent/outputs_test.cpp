@@ -25,7 +25,7 @@ struct Pod {
   TempDir folder;
   plan::Task task;
   Pending pending;
-  Footprints before;
+  PathSnapshots before;
 
   Pod() {
     task.attempt = "a1";

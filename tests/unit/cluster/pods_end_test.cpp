@@ -11,7 +11,7 @@ using namespace trainstep::kube::test;
 
 namespace {
 
-struct Ending {
+struct Termination {
   Harness h;
   plan::Plan plan = kinds::test::example("Job", 1);
   Json pods = Json::array();
@@ -42,7 +42,7 @@ struct Ending {
 
 }  // namespace
 
-TEST_CASE_METHOD(Ending, "the pods of a job that is gone are waited for, and one that takes its time is named once") {
+TEST_CASE_METHOD(Termination, "the pods of a job that is gone are waited for, and one that takes its time is named once") {
   pods.push_back(pod("u"));
   begin();
   h.loop.run(30s);
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(Ending, "the pods of a job that is gone are waited for, and one
   CHECK_FALSE(*done);
 }
 
-TEST_CASE_METHOD(Ending, "another job's pod is not waited for") {
+TEST_CASE_METHOD(Termination, "another job's pod is not waited for") {
   pods.push_back(pod("another"));
   begin();
   h.loop.run(1s);
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(Ending, "another job's pod is not waited for") {
   CHECK_FALSE(*done);
 }
 
-TEST_CASE_METHOD(Ending, "that the pods may not be seen is told") {
+TEST_CASE_METHOD(Termination, "that the pods may not be seen is told") {
   refusal = kube::test::refusal(403, "Forbidden", "no");
   begin();
   h.loop.run(1s);

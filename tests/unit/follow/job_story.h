@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "follow/job_follower.h"
+#include "follow/job_run_state.h"
 #include "support/catch.h"
 #include "support/pods.h"
 
@@ -169,7 +169,7 @@ class Story {
   std::optional<Phase> phase() const { return follower.timeline().current(); }
 
   Time now = start;
-  JobFollower follower;
+  JobRunState follower;
   std::vector<Action> orders, of_last_event;
   bool lists_at_once = true;  // what is asked for has just been told
 

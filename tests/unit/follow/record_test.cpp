@@ -30,8 +30,8 @@ kinds::PodView full_pod() {
   kinds::ContainerView container;
   container.name = "train";
   container.state = kinds::ContainerView::State::terminated;
-  container.termination = kinds::Termination{137, 9, "OOMKilled", t0, t0 + Duration{5}};
-  container.last = kinds::Termination{1, std::nullopt, "Error", std::nullopt, std::nullopt};
+  container.termination = kinds::ContainerStateTerminated{137, 9, "OOMKilled", t0, t0 + Duration{5}};
+  container.last = kinds::ContainerStateTerminated{1, std::nullopt, "Error", std::nullopt, std::nullopt};
   container.restarts = 2;
   pod.containers = {container};
   pod.init_containers = {kinds::ContainerView{}};
@@ -52,7 +52,7 @@ std::vector<Event> one_of_each() {
   add(Prepared{});
   add(MemberStarted{1, "pid 7"});
   add(MemberOutput{1, "a\nb \"c\"\n"});
-  add(MemberEnded{0, Ending{1, 15, "why", true, true}});
+  add(MemberEnded{0, Termination{1, 15, "why", true, true}});
   add(BackendFailed{{ErrorKind::denied, "no"}});
   add(StopRequested{15});
   add(TimerFired{4});
@@ -116,7 +116,7 @@ TEST_CASE("the end of the step comes back from its line as it was, and no other 
 }
 
 TEST_CASE("a record makes the same machine again") {
-  const JobFollower job(rules(), JobRules{.job = "jobs/x", .restarts_are_ours = true});
+  const JobRunState job(rules(), JobRules{.job = "jobs/x", .restarts_are_ours = true});
   const auto head = job.record_head(t0);
   const auto again = read_head(head);
   REQUIRE(again);
@@ -127,13 +127,13 @@ TEST_CASE("a record makes the same machine again") {
 TEST_CASE("a record is replayed with the definitions of metrics that the run had") {
   auto defined = rules();
   defined.metrics = {{"loss", "loss is ([0-9.]+)"}};
-  const JobFollower job(defined, JobRules{.job = "jobs/x"});
+  const JobRunState job(defined, JobRules{.job = "jobs/x"});
   const auto head = job.record_head(t0);
   const auto again = read_head(head);
   REQUIRE(again);
   CHECK(again->machine->rules().metrics == defined.metrics);
   CHECK(to_text(again->machine->record_head(t0)) == to_text(head));
-  CHECK_FALSE(JobFollower(rules(), JobRules{.job = "jobs/x"}).record_head(t0)["rules"].contains("metrics"));
+  CHECK_FALSE(JobRunState(rules(), JobRules{.job = "jobs/x"}).record_head(t0)["rules"].contains("metrics"));
   // Somebody has edited it, or what sounds secret was taken out of it.
   auto edited = head;
   edited["rules"]["metrics"] = Json::parse(R"([{"name": "loss", "regex": "token=[redacted]"}, {"regex": 3}, 4])");

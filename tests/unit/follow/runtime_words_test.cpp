@@ -9,8 +9,8 @@ using result::VerdictClass;
 
 namespace {
 
-Ending with(const std::string& reason, bool vanished = false) {
-  Ending ending;
+Termination with(const std::string& reason, bool vanished = false) {
+  Termination ending;
   ending.exit_code = 128;
   ending.reason = reason;
   ending.vanished = vanished;

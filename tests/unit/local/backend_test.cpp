@@ -49,7 +49,7 @@ class Fixture {
 
   std::map<std::string, std::string> said;
   std::string told;
-  std::map<std::string, follow::Ending> endings;
+  std::map<std::string, follow::Termination> endings;
   std::map<std::string, pid_t> pids;
   std::optional<Error> failure;
   bool prepared = false;

@@ -69,7 +69,7 @@ class Run {
   const plan::Plan& m_plan;
   TempDir m_folder;
   Place m_place;
-  Footprints m_before;
+  PathSnapshots m_before;
 };
 
 TEST_CASE("values are read from their files as the type they were declared with") {

@@ -14,7 +14,7 @@ namespace {
 class ScriptedBackend : public Backend {
  public:
   explicit ScriptedBackend(Loop& loop) : m_loop(loop) {}
-  std::vector<std::pair<Duration, follow::Ending>> lives;  // by member
+  std::vector<std::pair<Duration, follow::Termination>> lives;  // by member
   Result<std::vector<OutputFound>> found{std::vector<OutputFound>{}};
   std::vector<follow::MemberIndex> stopped;
 

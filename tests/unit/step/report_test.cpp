@@ -17,7 +17,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-run::MemberReport member(const std::string& name, const std::string& place, int from, int to, follow::Ending ending) {
+run::MemberReport member(const std::string& name, const std::string& place, int from, int to, follow::Termination ending) {
   return {.name = name, .place = place, .attempts = 1, .ending = std::move(ending), .stopped_by_us = false, .started = at(from), .ended = at(to)};
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("Text of users is text, not markup") {
   a.plan.image.value = evil;
   a.outcome.verdict.message = evil;
   a.outcome.members[0].name = a.outcome.members[0].place = evil;
-  a.outcome.members[1].ending = follow::Ending{.exit_code = 1, .signal = {}, .reason = evil};
+  a.outcome.members[1].ending = follow::Termination{.exit_code = 1, .signal = {}, .reason = evil};
   a.plan.binding.inputs[0].name = evil;
   a.plan.binding.inputs[1].value = evil;
   a.replicas[0].type = evil;
@@ -172,7 +172,7 @@ TEST_CASE("A report can be made of nothing but a verdict") {
 TEST_CASE("Of a large gang the first replicas and the failed ones are shown") {
   AStory a;
   for (int i = 0; i < 1000; ++i) a.outcome.members.push_back(member("worker-" + std::to_string(i), "", 1, 2, {}));
-  a.outcome.members[777].ending = follow::Ending{.exit_code = 3, .signal = {}, .reason = ""};
+  a.outcome.members[777].ending = follow::Termination{.exit_code = 3, .signal = {}, .reason = ""};
   const auto page = render_report(a.story());
   CHECK_THAT(page, Contains(">worker-0<") && Contains(">worker-777<") && !Contains(">worker-500<") && Contains("and 939 more"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -160,7 +160,7 @@ bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint6
 
 }  // namespace
 
-Footprint::Footprint(const fs::path& path, bool settled, std::string without, Vanishes vanishes)
+PathSnapshot::PathSnapshot(const fs::path& path, bool settled, std::string without, Vanishes vanishes)
     : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(ChangedSince::now()) {
   auto now = look(m_path, m_without, m_vanishes);
   if (const auto pause = now.there && settled ? same_time_for(now.newest) : std::nullopt) {
@@ -174,29 +174,29 @@ Footprint::Footprint(const fs::path& path, bool settled, std::string without, Va
   m_linked = std::move(now.linked);
 }
 
-bool Footprint::written() const {
+bool PathSnapshot::written() const {
   const auto now = look(m_path, m_without, m_vanishes, m_taken);
   return any_new(now.files, m_files) || any_new(now.linked, m_linked);
 }
 
-bool Footprint::wrote(const std::string& name, const struct stat& found) const {
+bool PathSnapshot::wrote(const std::string& name, const struct stat& found) const {
   if (std::ranges::binary_search(m_files, number_of(identity(name, found)))) return false;
   std::error_code ignored;
   return !fs::is_symlink(m_path, ignored) || ChangedSince(m_taken)(m_path.string() + name, found);
 }
 
-bool Footprint::touched() const {
+bool PathSnapshot::touched() const {
   const auto now = look(m_path, m_without, m_vanishes);
   return any_new(now.files, m_files) || any_new(now.rest, m_rest);
 }
 
-Result<void> Footprint::check_seen() const {
+Result<void> PathSnapshot::check_seen() const {
   const auto now = look(m_path, m_without, m_vanishes);
   if (now.unseen == 0 || m_unseen != 0) return {};
   return input_error(fmt::format("{} cannot be read: {}; a program must leave what it writes readable", m_path.string(), std::strerror(now.unseen)));
 }
 
-bool Footprint::unchanged() const {
+bool PathSnapshot::unchanged() const {
   const auto now = look(m_path, m_without, m_vanishes);
   return now.there == m_there && now.files == m_files && now.rest == m_rest;
 }
@@ -221,7 +221,7 @@ bool holds_files(const fs::path& path) { return holds_files(path, false); }
 
 bool may_hold_files(const fs::path& path) { return holds_files(path, true); }
 
-std::string Footprint::digest() const {
+std::string PathSnapshot::digest() const {
   std::string all;
   for (const auto* numbers : {&m_files, &m_rest})
     for (const auto number : *numbers) all += fmt::format("{:016x}\n", number);

@@ -1,4 +1,4 @@
-#include "follow/follower.h"
+#include "follow/gang_run_state.h"
 
 #include <csignal>
 
@@ -51,7 +51,7 @@ struct Story {
   }
 
   Time now = start;
-  Follower follower;
+  GangRunState follower;
   std::vector<Action> orders;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/footprint.h"
+#include "data/path_snapshot.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -32,7 +32,7 @@ TEST_CASE("what lies deeper than any path is long is seen as well") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   write(model / "before", "x");
-  const Footprint before(model, false);
+  const PathSnapshot before(model, false);
   Fd deepest(::open(model.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (int level = 0; level < 3000; ++level) {
     REQUIRE(::mkdirat(deepest.get(), "dd", 0700) == 0);
@@ -41,7 +41,7 @@ TEST_CASE("what lies deeper than any path is long is seen as well") {
   fs::remove(model / "before");
   CHECK_FALSE(before.written());
   CHECK_FALSE(holds_files(model));
-  const Footprint empty(model, false);
+  const PathSnapshot empty(model, false);
   CHECK(empty.unchanged());
   const Fd file(::openat(deepest.get(), "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   REQUIRE(::write(file.get(), "x", 1) == 1);
@@ -54,14 +54,14 @@ TEST_CASE("what lies deeper than any path is long is seen as well") {
 TEST_CASE("what was written is told from what was there") {
   const TempDir folder;
   const auto model = folder.path() / "model";
-  const Footprint nothing(model);
+  const PathSnapshot nothing(model);
   CHECK_FALSE(nothing.was_there());
   CHECK_FALSE(nothing.written());
   CHECK(nothing.unchanged());
   write(model / "variables/a", "1");
   CHECK(nothing.written());
   CHECK_FALSE(nothing.unchanged());
-  const Footprint old(model);
+  const PathSnapshot old(model);
   CHECK(old.was_there());
   CHECK_FALSE(old.written());
   CHECK(old.unchanged());
@@ -74,7 +74,7 @@ TEST_CASE("a file that is written again with as many bytes, at once, is written"
   const auto model = folder.path() / "model";
   for (int i = 0; i < 20; ++i) {
     write(model, "old");
-    const Footprint before(model);
+    const PathSnapshot before(model);
     write(model, "new");
     CHECK(before.written());
   }
@@ -86,11 +86,11 @@ TEST_CASE("what cannot be looked into is told from what is not there, unless it 
   const auto model = folder.path() / "model", older = folder.path() / "older";
   write(older / "lost+found" / "file", "x");
   fs::permissions(older / "lost+found", fs::perms::none);
-  const Footprint before(model, false);
+  const PathSnapshot before(model, false);
   const auto of_older = [&] {
     const WithoutRoot other_user;
     CHECK(before.check_seen());
-    return Footprint(older, false);
+    return PathSnapshot(older, false);
   }();
   write(model / "weights", "x");
   fs::permissions(model, fs::perms::none);
@@ -106,7 +106,7 @@ TEST_CASE("old entries are old at any number") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   for (int i = 0; i < 10'100; ++i) write(model / std::to_string(i), "x");
-  const Footprint before(model);
+  const PathSnapshot before(model);
   CHECK_FALSE(before.written());
   CHECK(before.unchanged());
   fs::remove(model / "7");
@@ -119,7 +119,7 @@ TEST_CASE("old entries are old at any number") {
 TEST_CASE("folders, empty files, pipes and links to what is older are no content") {
   const TempDir folder;
   const auto model = folder.path() / "model";
-  const Footprint before(model);
+  const PathSnapshot before(model);
   fs::create_directories(model / "empty");
   CHECK_FALSE(before.written());
   CHECK(before.touched());
@@ -139,7 +139,7 @@ TEST_CASE("links to files of this run are content, wherever those lie") {
   fs::create_directories(model);
   write(elsewhere / "empty", "");
   const bool vanishes = GENERATE(false, true);
-  const Footprint before(model, true, "", [&](const fs::path&) { return vanishes; });
+  const PathSnapshot before(model, true, "", [&](const fs::path&) { return vanishes; });
   SECTION("a file") {
     fs::create_symlink(elsewhere / "empty", model / "nothing");
     CHECK_FALSE(before.written());
@@ -165,7 +165,7 @@ TEST_CASE("links to a file that was changed a moment before the look are no cont
     return std::pair(ChangedSince::now().tv_sec, ChangedSince::now().tv_nsec) > std::pair(old.st_ctim.tv_sec, old.st_ctim.tv_nsec);
   };
   while (!is_past()) ::sched_yield();  // one tick of the kernel
-  const Footprint before(model);
+  const PathSnapshot before(model);
   SECTION("inside") {
     fs::create_symlink(folder.path() / "best.pt", model / "model.pt");
     CHECK_FALSE(before.written());
@@ -187,7 +187,7 @@ TEST_CASE("a link from before is content once its file is written anew") {
   fs::create_directories(model);
   write(folder.path() / "best.pt", "x");
   fs::create_symlink(folder.path() / "best.pt", model / "model.pt");
-  const Footprint before(model);
+  const PathSnapshot before(model);
   CHECK_FALSE(before.written());
   write(folder.path() / "best.pt", "other");
   CHECK(before.written());
@@ -196,7 +196,7 @@ TEST_CASE("a link from before is content once its file is written anew") {
 TEST_CASE("a link at the path itself leads to the content, one that leads nowhere does not") {
   const TempDir folder;
   const auto model = folder.path() / "model";
-  const Footprint before(model);
+  const PathSnapshot before(model);
   fs::create_symlink("step-1", model);
   CHECK_FALSE(before.written());
   CHECK_FALSE(before.unchanged());
@@ -208,18 +208,18 @@ TEST_CASE("the digest is the same as long as nothing changes, also when the fold
   const TempDir folder;
   const auto model = folder.path() / "model";
   write(model / "a", "1");
-  const auto digest = Footprint(model).digest();
+  const auto digest = PathSnapshot(model).digest();
   fs::rename(model, folder.path() / "other");
-  CHECK(Footprint(folder.path() / "other").digest() == digest);
-  CHECK(Footprint(folder.path() / "other", true, "a").digest() != digest);
+  CHECK(PathSnapshot(folder.path() / "other").digest() == digest);
+  CHECK(PathSnapshot(folder.path() / "other", true, "a").digest() != digest);
   write(folder.path() / "other/b", "");
-  CHECK(Footprint(folder.path() / "other").digest() != digest);
+  CHECK(PathSnapshot(folder.path() / "other").digest() != digest);
 }
 
 TEST_CASE("a link at the path itself to what is older than the look, or to what holds it, is nothing that was written") {
   const TempDir folder;
   const auto model = folder.path() / "model";
-  const Footprint before(model);
+  const PathSnapshot before(model);
   fs::create_symlink(GENERATE("/usr/share/common-licenses", "/bin/sh", "/", "."), model);
   CHECK_FALSE(before.written());
   CHECK(before.touched());
@@ -230,13 +230,13 @@ TEST_CASE("which files were written is known of each") {
   const auto path = folder.path() / "output";
   write(path / "logs/old", "1");
   write(path / "logs/grown", "1");
-  const Footprint before(path);
+  const PathSnapshot before(path);
   write(path / "logs/grown", "12");
   write(path / "logs/new", "1");
-  const auto wrote = [](const Footprint& footprint, const fs::path& root, const std::string& name) {
+  const auto wrote = [](const PathSnapshot& snapshot, const fs::path& root, const std::string& name) {
     struct stat found{};
     REQUIRE(::lstat((root.string() + name).c_str(), &found) == 0);
-    return footprint.wrote(name, found);
+    return snapshot.wrote(name, found);
   };
   CHECK_FALSE(wrote(before, path, "/logs/old"));
   CHECK(wrote(before, path, "/logs/grown"));
@@ -247,8 +247,8 @@ TEST_CASE("behind a link only what is not older was written") {
   const TempDir folder;
   const auto path = folder.path() / "output", elsewhere = folder.path() / "elsewhere";
   write(elsewhere / "old", "1");
-  const Footprint old(elsewhere);  // waits until a change has another time
-  const Footprint before(path);
+  const PathSnapshot old(elsewhere);  // waits until a change has another time
+  const PathSnapshot before(path);
   write(elsewhere / "new", "1");
   fs::create_directory_symlink(elsewhere, path);
   struct stat found{};

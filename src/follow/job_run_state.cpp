@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "follow/job_follower.h"
+#include "follow/job_run_state.h"
 
 #include <fmt/format.h>
 
@@ -14,12 +14,12 @@ namespace trainstep::follow {
 using Life = MemberState::Life;
 using State = kinds::Judgement::State;
 
-JobFollower::JobFollower(Rules rules, JobRules job_rules)
-    : Machine(std::move(rules)), m_job_rules(std::move(job_rules)), m_slots(m_rules.members.size()) {
+JobRunState::JobRunState(Rules rules, JobRules job_rules)
+    : RunState(std::move(rules)), m_job_rules(std::move(job_rules)), m_slots(m_rules.members.size()) {
   if (m_job_rules.looks_on) m_rules.limits = {};
 }
 
-std::vector<Action> JobFollower::begin(Time at) {
+std::vector<Action> JobRunState::begin(Time at) {
   m_began = m_last_sign_of_life = at;
   m_timeline.enter(result::Phase::queued, at);
   start_timer(limit_total, m_rules.limits.total);
@@ -27,14 +27,14 @@ std::vector<Action> JobFollower::begin(Time at) {
   return take_actions();
 }
 
-std::vector<Action> JobFollower::handle(const Event& event) {
+std::vector<Action> JobRunState::handle(const Event& event) {
   if (!m_finished) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
   return take_actions();
 }
 
-void JobFollower::on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }
+void JobRunState::on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }
 
-void JobFollower::on(const JobFound& found, Time at) {
+void JobRunState::on(const JobFound& found, Time at) {
   m_found = at;
   m_restarts_are_ours = m_job_rules.restarts_are_ours && !m_job_rules.looks_on && !found.backoff_is_kept;
   if (found.adopted && found.created) {
@@ -47,13 +47,13 @@ void JobFollower::on(const JobFound& found, Time at) {
 }
 
 // What is seen of the job is its own status alone.
-void JobFollower::on(const PodsHidden& hidden, Time at) {
+void JobRunState::on(const PodsHidden& hidden, Time at) {
   if (std::exchange(m_hidden, hidden.reason).empty())
     warn(fmt::format("its pods may not be looked at ({}): what happens to them, and their logs, may be missing here", hidden.reason));
   evaluate(at);
 }
 
-void JobFollower::on(const JobSeen& seen, Time at) {
+void JobRunState::on(const JobSeen& seen, Time at) {
   const bool final = seen.judgement.state == State::succeeded || seen.judgement.state == State::failed;
   if (m_over && m_gave_up && final && !m_verdict) {  // its operator gives it up as well: nothing is left to be stopped
     m_gave_up = false;
@@ -71,7 +71,7 @@ void JobFollower::on(const JobSeen& seen, Time at) {
 }
 
 // Its pods may end well while it goes, and its status may tell.
-void JobFollower::going(const std::string& finalizers) {
+void JobRunState::going(const std::string& finalizers) {
   const auto before = std::exchange(m_finalizers, finalizers);
   const bool first = !std::exchange(m_deleting, true);
   if (!first && before == finalizers) return;
@@ -80,7 +80,7 @@ void JobFollower::going(const std::string& finalizers) {
   if (first) start_timer(deletion_over, m_job_rules.deletion);
 }
 
-void JobFollower::deleted(Time at, const std::string& more, bool remove) {
+void JobRunState::deleted(Time at, const std::string& more, bool remove) {
   decide({result::VerdictClass::system,
           fmt::format("{} was deleted by somebody else before its end was seen; whether the training succeeded cannot be known{}", m_job_rules.job,
                       more),
@@ -89,7 +89,7 @@ void JobFollower::deleted(Time at, const std::string& more, bool remove) {
 }
 
 // Whoever has deleted it in the background has its pods run on until its finalizers are gone; our own DELETE takes them first.
-void JobFollower::check_deletion(Time at) {
+void JobRunState::check_deletion(Time at) {
   if (m_verdict || m_over) return;
   m_deletion_is_due = !m_fresh;
   if (!m_fresh) return look_again();
@@ -101,7 +101,7 @@ void JobFollower::check_deletion(Time at) {
 }
 
 // All pods are deleted and will be made anew: neither their ends nor what happened to them before mean anything.
-void JobFollower::suspended() {
+void JobRunState::suspended() {
   say("suspended: it waits in its queue, or until somebody resumes it");
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     auto& state = m_members[i];
@@ -111,13 +111,13 @@ void JobFollower::suspended() {
   }
 }
 
-void JobFollower::on(const JobGone&, Time at) {
+void JobRunState::on(const JobGone&, Time at) {
   if (m_verdict) return finish_after_grace();
   if (m_over || !m_found) return;
   deleted(at, "");
 }
 
-void JobFollower::on(const WarningSeen& seen, Time at) {
+void JobRunState::on(const WarningSeen& seen, Time at) {
   constexpr std::size_t kept = 50;
   const auto same =
       std::ranges::find_if(m_warnings, [&](const Warning& old) { return old.seen.object == seen.object && old.seen.reason == seen.reason; });
@@ -130,7 +130,7 @@ void JobFollower::on(const WarningSeen& seen, Time at) {
   evaluate(at);
 }
 
-void JobFollower::on(const MemberOutput& output, Time at) {
+void JobRunState::on(const MemberOutput& output, Time at) {
   auto& slot = m_slots.at(output.member);
   const bool of_earlier = slot.earlier && !output.attempt.empty() && output.attempt == slot.earlier_attempt && output.attempt != slot.attempt;
   result::Tail nobodys;
@@ -138,7 +138,7 @@ void JobFollower::on(const MemberOutput& output, Time at) {
   take_output(output, at, of_earlier ? slot.earlier->tail : of_left ? nobodys : m_members[output.member].tail);
 }
 
-void JobFollower::on(const LogComplete& complete, Time at) {
+void JobRunState::on(const LogComplete& complete, Time at) {
   if (const auto log = m_logs.find({complete.member, complete.attempt}); log != m_logs.end()) {
     log->second.complete = true;
     log->second.whole = complete.whole;
@@ -147,16 +147,16 @@ void JobFollower::on(const LogComplete& complete, Time at) {
   conclude_when_settled(at);
 }
 
-void JobFollower::on(const CancelSeen& seen, Time at) {
+void JobRunState::on(const CancelSeen& seen, Time at) {
   m_hurried = true;
   if (m_verdict) return;
   if (m_over) return conclude_now(at);
   decide({result::VerdictClass::cancelled, seen.what, std::nullopt, false, 0}, at, true);
 }
 
-void JobFollower::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
+void JobRunState::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
 
-void JobFollower::on(const StopRequested& request, Time at) {
+void JobRunState::on(const StopRequested& request, Time at) {
   m_hurried = true;
   if (m_last_lines) return finish();
   if (m_verdict) {
@@ -182,12 +182,12 @@ void JobFollower::on(const StopRequested& request, Time at) {
   decide({result::VerdictClass::cancelled, m_eviction ? m_eviction->what : "", std::nullopt, false, request.signal}, at, true);
 }
 
-void JobFollower::on(const JobKept&, Time /*at*/) {
+void JobRunState::on(const JobKept&, Time /*at*/) {
   if (m_keeping) finish();
 }
 
 // Whoever comes to the job, is told to end, or judges, while another attempt follows it, was lost, and its process has lived on.
-void JobFollower::on(const JobFollowed&, Time /*at*/) {
+void JobRunState::on(const JobFollowed&, Time /*at*/) {
   if (m_finished || (m_verdict && !m_removing) || m_last_lines) return;
   const auto signal = m_verdict ? m_verdict->signal : 0;
   auto why = m_verdict ? m_verdict->message : "";
@@ -199,7 +199,7 @@ void JobFollower::on(const JobFollowed&, Time /*at*/) {
 }
 
 // It has done its work between the decision and the DELETE: that counts, and it is looked at as any job that has ended.
-void JobFollower::on(const JobSpared& spared, Time at) {
+void JobRunState::on(const JobSpared& spared, Time at) {
   if (!m_verdict || m_last_lines) return;
   warn(fmt::format("the job has succeeded all the same, so this does not count: {}", m_verdict->message));
   m_verdict.reset();
@@ -210,7 +210,7 @@ void JobFollower::on(const JobSpared& spared, Time at) {
   if (m_hurried) conclude_now(at);
 }
 
-void JobFollower::on(const BackendFailed& failed, Time at) {
+void JobRunState::on(const BackendFailed& failed, Time at) {
   if (m_keeping && !m_removing) return remove_instead(failed.error, at);
   if (m_verdict) {
     if (m_removing && !m_last_lines) warn("the job may still be there: " + failed.error.message);
@@ -225,7 +225,7 @@ void JobFollower::on(const BackendFailed& failed, Time at) {
   decide(result::from_error(failed.error), at, m_found.has_value());
 }
 
-void JobFollower::on(const ServerTrouble& trouble, Time at) {
+void JobRunState::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
     warn(fmt::format("{}; {}trying again", trouble.reason, m_found && !m_verdict ? "the job runs on, " : ""));
@@ -241,7 +241,7 @@ void JobFollower::on(const ServerTrouble& trouble, Time at) {
   evaluate(at);
 }
 
-void JobFollower::on(const TimerFired& fired, Time at) {
+void JobRunState::on(const TimerFired& fired, Time at) {
   if (m_last_lines && fired.timer == logs_over) {
     warn_of_logs_without_end();
     return finish();
@@ -289,7 +289,7 @@ void JobFollower::on(const TimerFired& fired, Time at) {
   }
 }
 
-void JobFollower::beat(Time at) {
+void JobRunState::beat(Time at) {
   const auto beside = goes_on_beside();
   if (at - m_last_sign_of_life >= m_rules.heartbeat)
     say(fmt::format("still {} after {}; no output for {}{}{}", name(m_timeline.current().value_or(result::Phase::queued)), describe(at - m_began),

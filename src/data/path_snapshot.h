@@ -18,11 +18,11 @@ namespace trainstep {
 // What a path holds at one moment: a file, or a folder with all that is below it. Files are known by name, inode, size and times, not by content, and
 // their number does not matter. Links inside are not followed, unless they lead to
 // what vanishes and so will be copied; a link at the path itself is, unless it leads to a folder in which it lies.
-class Footprint {
+class PathSnapshot {
  public:
   // Looks now. `settled`: when something there was changed a moment ago, so that a further change could have the same time, that moment is waited for
   // first. `without`: an entry of the folder that does not count.
-  explicit Footprint(const std::filesystem::path& path, bool settled = true, std::string without = {}, Vanishes vanishes = {});
+  explicit PathSnapshot(const std::filesystem::path& path, bool settled = true, std::string without = {}, Vanishes vanishes = {});
 
   [[nodiscard]] bool was_there() const { return m_there; }
   // Now at least one regular file that is not empty is there that was not there before, or not like this; or a link to one. Where the path itself is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "follow/follower.h"
+#include "follow/gang_run_state.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
 }  // namespace
 
-std::vector<Action> Follower::begin(Time at) {
+std::vector<Action> GangRunState::begin(Time at) {
   m_began = m_last_sign_of_life = at;
   m_timeline.enter(result::Phase::starting, at);
   start_timer(limit_starting, m_rules.limits.starting);
@@ -34,19 +34,19 @@ std::vector<Action> Follower::begin(Time at) {
   return take_actions();
 }
 
-std::vector<Action> Follower::handle(const Event& event) {
+std::vector<Action> GangRunState::handle(const Event& event) {
   // What the backend finds as it collects the outputs is told behind the end.
   if (!m_finished || std::holds_alternative<Told>(event.what)) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
   return take_actions();
 }
 
-void Follower::on(const Prepared&, Time) {
+void GangRunState::on(const Prepared&, Time) {
   if (m_verdict) return;
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_rules.members[i].started) order_start(i);
 }
 
-void Follower::on(const MemberStarted& started, Time at) {
+void GangRunState::on(const MemberStarted& started, Time at) {
   auto& state = m_members[started.member];
   state.life = Life::running;
   state.place = started.place;
@@ -67,9 +67,9 @@ void Follower::on(const MemberStarted& started, Time at) {
   say("running");
 }
 
-void Follower::on(const MemberOutput& output, Time at) { take_output(output, at, m_members[output.member].tail); }
+void GangRunState::on(const MemberOutput& output, Time at) { take_output(output, at, m_members[output.member].tail); }
 
-void Follower::on(const MemberEnded& ended, Time at) {
+void GangRunState::on(const MemberEnded& ended, Time at) {
   auto& state = m_members[ended.member];
   state.ending = ended.ending;
   state.ended = at;
@@ -84,7 +84,7 @@ void Follower::on(const MemberEnded& ended, Time at) {
   finish_if_all_ended(at);
 }
 
-void Follower::member_failed(MemberIndex member, Time at) {
+void GangRunState::member_failed(MemberIndex member, Time at) {
   const auto failure = failure_of(member);
   if (may_restart(m_members[member].end())) {
     restart_later(member);
@@ -93,19 +93,19 @@ void Follower::member_failed(MemberIndex member, Time at) {
   decide(failed_verdict(failure, m_restarts), at);
 }
 
-bool Follower::may_restart(const Ending& ending) const {
+bool GangRunState::may_restart(const Termination& ending) const {
   constexpr int first_retryable_code = 128;  // as the training operator's ExitCode policy counts (docs/design/operators.md, Restarts)
   const auto& policy = m_rules.policy;
   if (m_restarts >= policy.backoff_limit || policy.restart_policy == "Never") return false;
   return policy.restart_policy != "ExitCode" || ending.signal || ending.exit_code >= first_retryable_code;
 }
 
-void Follower::order_start(MemberIndex member) {
+void GangRunState::order_start(MemberIndex member) {
   m_members[member].life = Life::starting;
   m_actions.emplace_back(StartMember{member, m_members[member].attempts});
 }
 
-void Follower::restart_later(MemberIndex member) {
+void GangRunState::restart_later(MemberIndex member) {
   const auto pause = Duration(std::min(1000 << std::min(m_restarts, 5), 30'000));
   ++m_restarts;
   auto& state = m_members[member];
@@ -116,7 +116,7 @@ void Follower::restart_later(MemberIndex member) {
   m_actions.emplace_back(SetTimer{restart + static_cast<int>(member), pause});
 }
 
-void Follower::succeed(Time at) {
+void GangRunState::succeed(Time at) {
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_rules.members[i].awaited && m_members[i].life != Life::succeeded) return;
   m_verdict = result::Verdict{result::VerdictClass::succeeded, "", std::nullopt, false, 0};
@@ -126,7 +126,7 @@ void Follower::succeed(Time at) {
 }
 
 // Its operator does not count it either (docs/design/operators.md, Success and failure): what the job is for was done.
-void Follower::tell_late_failure(MemberIndex member) {
+void GangRunState::tell_late_failure(MemberIndex member) {
   const auto failure = failure_of(member);
   warn(fmt::format("{} after the training had succeeded, which stands", describe(failure)));
   if (failure.last_lines.empty()) return;
@@ -134,7 +134,7 @@ void Follower::tell_late_failure(MemberIndex member) {
   for (const auto& line : failure.last_lines) warn("  | " + line);
 }
 
-void Follower::decide(result::Verdict verdict, Time at) {
+void GangRunState::decide(result::Verdict verdict, Time at) {
   if (m_verdict) return;
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
@@ -145,7 +145,7 @@ void Follower::decide(result::Verdict verdict, Time at) {
   finish_if_all_ended(at);
 }
 
-void Follower::stop_members(Duration grace, bool servers_only) {
+void GangRunState::stop_members(Duration grace, bool servers_only) {
   for (MemberIndex i = 0; i < m_members.size(); ++i) {
     auto& state = m_members[i];
     const auto& member = m_rules.members[i];
@@ -158,7 +158,7 @@ void Follower::stop_members(Duration grace, bool servers_only) {
   start_timer(stop_overdue, (servers_only ? m_rules.linger : Duration{}) + grace + stop_slack);
 }
 
-void Follower::finish_if_all_ended(Time at) {
+void GangRunState::finish_if_all_ended(Time at) {
   if (!m_verdict || m_finished || std::any_of(m_members.begin(), m_members.end(), alive)) return;
   m_finished = true;
   m_timeline.enter(result::Phase::finishing, at);
@@ -166,13 +166,13 @@ void Follower::finish_if_all_ended(Time at) {
   m_actions.emplace_back(Finish{*m_verdict});
 }
 
-void Follower::on(const BackendFailed& failed, Time at) {
+void GangRunState::on(const BackendFailed& failed, Time at) {
   for (auto& state : m_members)
     if (state.life == Life::starting) state.life = Life::stopped;  // it will never start
   decide(result::from_error(failed.error), at);
 }
 
-void Follower::on(const StopRequested& request, Time at) {
+void GangRunState::on(const StopRequested& request, Time at) {
   if (!m_verdict) {
     say(fmt::format("{} received: the training is cancelled", result::signal_name(request.signal)));
     decide({result::VerdictClass::cancelled, "", std::nullopt, false, request.signal}, at);
@@ -181,7 +181,7 @@ void Follower::on(const StopRequested& request, Time at) {
   }
 }
 
-void Follower::on(const TimerFired& fired, Time at) {
+void GangRunState::on(const TimerFired& fired, Time at) {
   switch (fired.timer) {
     case limit_starting:
       if (m_timeline.current() == result::Phase::starting) limit_passed("starting", m_rules.limits.starting, at);
@@ -216,7 +216,7 @@ void Follower::on(const TimerFired& fired, Time at) {
   if (!m_verdict && m_members.at(member).life == Life::restarting) order_start(member);
 }
 
-void Follower::limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at) {
+void GangRunState::limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at) {
   if (!limit) return;
   decide({result::VerdictClass::timeout,
           fmt::format("the limit of {} for {} ({}) has passed", describe(*limit), phase == "total" ? "the whole step" : phase,
@@ -225,6 +225,6 @@ void Follower::limit_passed(std::string_view phase, const std::optional<Duration
          at);
 }
 
-result::FirstFailure Follower::failure_of(MemberIndex member) const { return first_failure(m_rules, m_members, member); }
+result::FirstFailure GangRunState::failure_of(MemberIndex member) const { return first_failure(m_rules, m_members, member); }
 
 }  // namespace trainstep::follow

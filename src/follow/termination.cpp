@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "follow/ending.h"
+#include "follow/termination.h"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 namespace trainstep::follow {
 namespace {
 
+using kinds::ContainerStateTerminated;
 using kinds::ContainerView;
 using kinds::PodView;
-using kinds::Termination;
 
 // Kubernetes' reasons of a DisruptionTarget condition (docs: concepts/workloads/pods/disruptions).
 std::string disruption_text(const std::string& reason) {
@@ -37,7 +37,7 @@ std::string disruption_of(const PodView& pod) {
   return message.empty() ? pod.reason : fmt::format("{}: {}", pod.reason, message);
 }
 
-void take_termination(Ending& ending, const Termination& termination) {
+void take_termination(Termination& ending, const ContainerStateTerminated& termination) {
   ending.exit_code = termination.exit_code;
   ending.signal = termination.signal;
   if (termination.reason == end_unseen) {
@@ -58,7 +58,7 @@ void take_termination(Ending& ending, const Termination& termination) {
 }
 
 // How it ended last; null: it never has.
-const Termination* last_end(const ContainerView& container) {
+const ContainerStateTerminated* last_end(const ContainerView& container) {
   if (container.termination) return &*container.termination;
   return container.last ? &*container.last : nullptr;
 }
@@ -75,8 +75,8 @@ const ContainerView* failed_init_container(const PodView& pod) {
   return first;
 }
 
-Ending ending_of(const PodView& pod, const Termination* termination) {
-  Ending ending;
+Termination termination_of(const PodView& pod, const ContainerStateTerminated* termination) {
+  Termination ending;
   const auto* init = termination == nullptr ? failed_init_container(pod) : nullptr;
   const auto* end = termination == nullptr && init != nullptr ? last_end(*init) : termination;
   if (end == nullptr)
@@ -95,7 +95,7 @@ Ending ending_of(const PodView& pod, const Termination* termination) {
   return ending;
 }
 
-bool stopped_by_deletion(const PodView& pod, const Ending& ending) {
+bool stopped_by_deletion(const PodView& pod, const Termination& ending) {
   return pod.deleting && !ending.succeeded() && !ending.disrupted && !ending.reason.starts_with("OOMKilled");
 }
 

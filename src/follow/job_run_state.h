@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "follow/machine.h"
 #include "follow/pending.h"
 #include "follow/pod_trouble.h"
+#include "follow/run_state.h"
 
 namespace trainstep::follow {
 
@@ -50,9 +50,9 @@ struct JobRules {
 //   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
 // The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_pending.cpp what keeps them from running, job_phases.cpp phases and
 // limits, job_verdict.cpp the end.
-class JobFollower : public Machine {
+class JobRunState : public RunState {
  public:
-  JobFollower(Rules rules, JobRules job_rules);
+  JobRunState(Rules rules, JobRules job_rules);
   std::vector<Action> begin(Time at) override;
   std::vector<Action> handle(const Event& event) override;
   [[nodiscard]] Json record_head(Time began) const override;
@@ -139,7 +139,7 @@ class JobFollower : public Machine {
   void tell_of_schedulers(Time at);
   void tell_of_pods_that_go();
   void attempt_begins(MemberIndex member, const kinds::ContainerView& container, Time at);
-  void attempt_ends(MemberIndex member, Ending ending, Time at);
+  void attempt_ends(MemberIndex member, Termination ending, Time at);
   void tell_failure(MemberIndex member);
   void count_failures(MemberIndex member);
   void replaced(MemberIndex member);

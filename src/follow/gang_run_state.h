@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "follow/machine.h"
+#include "follow/run_state.h"
 
 namespace trainstep::follow {
 
@@ -18,9 +18,9 @@ namespace trainstep::follow {
 //   stop      on SIGTERM, SIGINT: all members get the signal, then the grace; a second SIGINT ends the grace
 //   limits    starting, running, total: timeout
 // Finish comes when every member has ended.
-class Follower : public Machine {
+class GangRunState : public RunState {
  public:
-  explicit Follower(Rules rules) : Machine(std::move(rules)) {}
+  explicit GangRunState(Rules rules) : RunState(std::move(rules)) {}
   std::vector<Action> begin(Time at) override;
   std::vector<Action> handle(const Event& event) override;
   [[nodiscard]] Json record_head(Time began) const override;
@@ -38,7 +38,7 @@ class Follower : public Machine {
   void on(const Other&, Time) {}
 
   void member_failed(MemberIndex member, Time at);
-  [[nodiscard]] bool may_restart(const Ending& ending) const;
+  [[nodiscard]] bool may_restart(const Termination& ending) const;
   void order_start(MemberIndex member);
   void restart_later(MemberIndex member);
   void limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at);

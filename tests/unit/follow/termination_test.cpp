@@ -1,6 +1,6 @@
 // Whose word counts for the end of a pod: the program's, its container's, the pod's.
 // SPDX-License-Identifier: Apache-2.0
-#include "follow/ending.h"
+#include "follow/termination.h"
 
 #include <optional>
 #include <string>
@@ -10,22 +10,22 @@
 
 using namespace trainstep;
 using namespace trainstep::follow;
+using kinds::ContainerStateTerminated;
 using kinds::ContainerView;
 using kinds::PodView;
-using kinds::Termination;
 
 namespace {
 
 struct Row {
   std::string what;
-  std::optional<Termination> termination;
+  std::optional<ContainerStateTerminated> termination;
   PodView pod;
   std::string reason;
   bool disrupted;
 };
 
-Termination ended(int code, const std::string& reason, const std::string& message = "") {
-  Termination termination;
+ContainerStateTerminated ended(int code, const std::string& reason, const std::string& message = "") {
+  ContainerStateTerminated termination;
   termination.exit_code = code;
   termination.reason = reason;
   termination.message = message;
@@ -83,7 +83,7 @@ TEST_CASE("the reason of a pod's end is the container's, unless the pod was take
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);
-    const auto ending = ending_of(row.pod, row.termination ? &*row.termination : nullptr);
+    const auto ending = termination_of(row.pod, row.termination ? &*row.termination : nullptr);
     CHECK(ending.reason == row.reason);
     CHECK(ending.disrupted == row.disrupted);
     CHECK_FALSE(ending.succeeded());
@@ -93,19 +93,19 @@ TEST_CASE("the reason of a pod's end is the container's, unless the pod was take
 
 TEST_CASE("a success has no reason, whatever became of the pod") {
   const auto completed = ended(0, "Completed");
-  const auto ending = ending_of(pod("Evicted", "later", "EvictionByEvictionAPI"), &completed);
+  const auto ending = termination_of(pod("Evicted", "later", "EvictionByEvictionAPI"), &completed);
   CHECK(ending.succeeded());
   CHECK(ending.reason.empty());
   CHECK_FALSE(ending.disrupted);
   auto succeeded = pod();
   succeeded.phase = "Succeeded";
-  CHECK(ending_of(succeeded, nullptr).succeeded());
+  CHECK(termination_of(succeeded, nullptr).succeeded());
 }
 
 TEST_CASE("an end that nobody saw has no code and no signal") {
   auto unknown = ended(137, "ContainerStatusUnknown");
   unknown.signal = 9;
-  const auto ending = ending_of(pod(), &unknown);
+  const auto ending = termination_of(pod(), &unknown);
   CHECK(ending.vanished);
   CHECK_FALSE(ending.signal);
   CHECK(ending.reason == "ContainerStatusUnknown");
@@ -117,20 +117,20 @@ TEST_CASE("an agent's own word counts more than its container's, and less than t
   report.verdict_class = result::VerdictClass::input;
   report.message = "input data: no such key";
   const auto told = ended(3, "OOMKilled", result::to_text(report));
-  const auto ending = ending_of(pod(), &told);
+  const auto ending = termination_of(pod(), &told);
   CHECK(ending.reason == "input data: no such key");
   CHECK(ending.told == result::VerdictClass::input);
-  CHECK(ending_of(pod("Evicted", "disk"), &told).reason == "Evicted: disk");
+  CHECK(termination_of(pod("Evicted", "disk"), &told).reason == "Evicted: disk");
 }
 
 TEST_CASE("an init container that failed is named, the first of them, and not one that runs again or is a sidecar") {
   auto view = pod();
   view.init_containers = {init("fine", 0, "Completed"), init("fetch", 2), init("later", 3)};
-  CHECK(ending_of(view, nullptr).reason == "init container fetch failed");
-  CHECK(ending_of(view, nullptr).exit_code == 2);
-  CHECK_FALSE(ending_of(view, nullptr).vanished);
+  CHECK(termination_of(view, nullptr).reason == "init container fetch failed");
+  CHECK(termination_of(view, nullptr).exit_code == 2);
+  CHECK_FALSE(termination_of(view, nullptr).vanished);
   view.init_containers[1].termination->reason = "OOMKilled";
-  CHECK(ending_of(view, nullptr).reason == "init container fetch failed: OOMKilled");
+  CHECK(termination_of(view, nullptr).reason == "init container fetch failed: OOMKilled");
   view.init_containers[1].sidecar = true;
   CHECK(failed_init_container(view)->name == "later");
   view.init_containers[2].state = ContainerView::State::running;
@@ -144,21 +144,21 @@ TEST_CASE("an init container that failed is named, the first of them, and not on
   SECTION("once the program itself has ended, its end counts") {
     view.init_containers = {init("fetch", 2)};
     const auto program = ended(1, "Error");
-    CHECK(ending_of(view, &program).reason.empty());
-    CHECK(ending_of(view, &program).exit_code == 1);
+    CHECK(termination_of(view, &program).reason.empty());
+    CHECK(termination_of(view, &program).exit_code == 1);
   }
 }
 
 TEST_CASE("a pod that is deleted was stopped by whoever deletes it, unless it ended otherwise") {
   auto view = pod();
   const auto killed = ended(143, "Error");
-  CHECK_FALSE(stopped_by_deletion(view, ending_of(view, &killed)));
+  CHECK_FALSE(stopped_by_deletion(view, termination_of(view, &killed)));
   view.deleting = true;
-  CHECK(stopped_by_deletion(view, ending_of(view, &killed)));
+  CHECK(stopped_by_deletion(view, termination_of(view, &killed)));
   const auto memory = ended(137, "OOMKilled");
-  CHECK_FALSE(stopped_by_deletion(view, ending_of(view, &memory)));
+  CHECK_FALSE(stopped_by_deletion(view, termination_of(view, &memory)));
   const auto completed = ended(0, "Completed");
-  CHECK_FALSE(stopped_by_deletion(view, ending_of(view, &completed)));
+  CHECK_FALSE(stopped_by_deletion(view, termination_of(view, &completed)));
   view.disruption = "EvictionByEvictionAPI";
-  CHECK_FALSE(stopped_by_deletion(view, ending_of(view, &killed)));
+  CHECK_FALSE(stopped_by_deletion(view, termination_of(view, &killed)));
 }

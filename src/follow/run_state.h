@@ -25,20 +25,20 @@ struct MemberState {
   std::string place;
   int attempts = 0;
   bool stopping = false;  // we told it to end
-  std::optional<Ending> ending;
+  std::optional<Termination> ending;
   std::optional<Time> started, ended;
   result::Tail tail{200, std::size_t{32} << 10U};
   // None was seen: an ending that says nothing.
-  [[nodiscard]] Ending end() const { return ending.value_or(Ending{}); }
+  [[nodiscard]] Termination end() const { return ending.value_or(Termination{}); }
 };
 
 // Decides what happens next. After a verdict nothing changes it any more.
-class Machine {
+class RunState {
  public:
-  explicit Machine(Rules rules);
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  virtual ~Machine() = default;
+  explicit RunState(Rules rules);
+  RunState(const RunState&) = delete;
+  RunState& operator=(const RunState&) = delete;
+  virtual ~RunState() = default;
 
   // The first orders; `at` is when the step began.
   virtual std::vector<Action> begin(Time at) = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "follow/machine.h"
+#include "follow/run_state.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ bool wanted(const Rules& rules, const Member& member, bool rank_inside) {
 
 }  // namespace
 
-Machine::Machine(Rules rules)
+RunState::RunState(Rules rules)
     : m_rules(std::move(rules)),
       m_members(m_rules.members.size()),
       m_rank_inside(std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; })),
@@ -29,21 +29,21 @@ Machine::Machine(Rules rules)
   for (const auto& member : m_rules.members) m_shown.push_back(wanted(m_rules, member, m_rank_inside));
 }
 
-void Machine::begin_metrics(MemberIndex member, std::string_view attempt) {
+void RunState::begin_metrics(MemberIndex member, std::string_view attempt) {
   if (!m_rules.members[member].primary && !(m_rank_inside && m_rules.members[member].awaited)) return;
   m_metrics_dropped = m_metrics_dropped || !m_metrics_before.latest().empty();
   m_metrics_before_of = std::exchange(m_metrics_of, attempt);
   m_metrics_before = std::exchange(m_metrics, result::MetricReader(m_patterns));
 }
 
-Machine::Resumed Machine::resume_metrics() {
+RunState::Resumed RunState::resume_metrics() {
   if (m_metrics_before_of.empty()) return Resumed::unseen;
   m_metrics_of = std::exchange(m_metrics_before_of, {});
   m_metrics = std::exchange(m_metrics_before, {});
   return m_metrics_dropped && m_metrics.latest().empty() ? Resumed::doubtful : Resumed::well;
 }
 
-void Machine::warn_of_unmatched() {
+void RunState::warn_of_unmatched() {
   using Found = result::MetricPatterns::Found;
   std::vector<std::string> unmatched, no_numbers;
   for (std::size_t i = 0; i < m_rules.metrics.size(); ++i) {
@@ -55,7 +55,7 @@ void Machine::warn_of_unmatched() {
   if (!no_numbers.empty()) warn(fmt::format("what {} matched was no number", join(no_numbers, ", ")));
 }
 
-void Machine::take_output(const MemberOutput& output, Time at, result::Tail& tail) {
+void RunState::take_output(const MemberOutput& output, Time at, result::Tail& tail) {
   m_last_sign_of_life = at;
   if (m_shown[output.member]) m_actions.emplace_back(ShowOutput{output.member, output.lines});
   const bool primary = m_rules.members[output.member].primary && (output.attempt.empty() || output.attempt == m_metrics_of);
