@@ -20,7 +20,7 @@ THIRD_PARTY = {
     "spdlog/": ("src/log/", "one file"),
     "CLI/": ("src/cli/", "any file"),
 }
-PURE = {"result", "spec", "plan", "kinds", "follow"}
+PURE = {"result", "spec", "plan", "job_types", "follow"}
 INPUT_OUTPUT = re.compile(r"fstream|iostream|unistd\.h|fcntl\.h|poll\.h|thread|sys/.*|netinet/.*")
 
 

@@ -14,7 +14,7 @@
 #include "cli/run_command.h"
 #include "cluster/data.h"
 #include "cluster/session.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "kube/token_source.h"
 #include "log/back_pressure.h"
 #include "process/child.h"
@@ -134,7 +134,7 @@ Result<void> allow_files(const plan::Plan& plan) {
   if (names.empty()) return {};
   const bool all = std::ranges::find(names, "all") != names.end();
   std::size_t logs = all ? 0 : names.size();
-  for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) logs += all ? static_cast<std::size_t>(replicas.count) : 0;
+  for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) logs += all ? static_cast<std::size_t>(replicas.count) : 0;
   const auto allowed = process::allow_open_files(logs + own);
   if (allowed >= logs + own) return {};
   return input_error(
@@ -149,8 +149,8 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
   const auto& place = request.identity.empty() && facts.workflow ? facts.workflow->uid : request.identity;
   request.identity = step::identity(place, facts.node_name);
   request.name_space = name_space;
-  ASSIGN(auto plan, plan::make_plan(request, kinds::names()));
-  TRY(kinds::check_options(plan));
+  ASSIGN(auto plan, plan::make_plan(request, job_types::names()));
+  TRY(job_types::check_options(plan));
   return plan;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/regular_file.h"
 #include "cli/termination_log.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "objectstore/address.h"
 #include "step/outputs.h"
 #include "step/report.h"
@@ -96,7 +96,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
   auto metrics = step::final_metrics(outcome, reader);
   std::erase_if(metrics, [&](const result::Metric& metric) { return step::is_secret(metric.value, secrets); });
   const auto story = std::make_shared<step::Story>(
-      step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<kinds::Replicas>{} : kinds::find(plan->kind).replicas(*plan),
+      step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<job_types::Replicas>{} : job_types::find(plan->job_type).replicas(*plan),
                   std::move(metrics), report == nullptr ? std::string() : report->path, pipeline.folders});
   if (const auto line = step::left_out_metrics(*story)) log.say(loop.now(), log::Level::warning, *line);
   auto written = step::write_outputs(*story, reader, commit);

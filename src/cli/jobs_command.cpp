@@ -23,7 +23,7 @@
 #include "cluster/pod_index.h"
 #include "cluster/rules.h"
 #include "data/secrets.h"
-#include "kinds/conditions.h"
+#include "job_types/conditions.h"
 #include "kube/log_stream.h"
 #include "kube/watch.h"
 #include "log/back_pressure.h"
@@ -39,10 +39,10 @@ namespace {
 constexpr std::chrono::hours for_ever{24 * 365};  // who pages through a log may think; there is nothing to be stopped
 
 std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan) {
-  using enum kinds::Judgement::State;
+  using enum job_types::Judgement::State;
   if (!text(job.object, "/metadata/deletionTimestamp").empty()) return "deleting";
-  const auto judged = kinds::find(plan.kind).judge(job.object);
-  if (judged.reason == kinds::contradicted) return "unclear";  // its status tells both ends
+  const auto judged = job_types::find(plan.job_type).judge(job.object);
+  if (judged.reason == job_types::contradicted) return "unclear";  // its status tells both ends
   switch (judged.state) {
     case pending:
       return "pending";
@@ -70,7 +70,7 @@ Result<int> list(const JobsCommand& command) {
   auto table = fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", "RUN", "KIND", "JOB", "STATE", "SINCE");
   for (const auto& job : found.jobs) {
     ASSIGN(const auto plan, cluster::plan_of(job));
-    table += printable(fmt::format("{:<24} {:<10} {:<40} {:<11} {}", or_none(plan.run_id), plan.kind, plan.job_name, state_of(job, plan),
+    table += printable(fmt::format("{:<24} {:<10} {:<40} {:<11} {}", or_none(plan.run_id), plan.job_type, plan.job_name, state_of(job, plan),
                                    or_none(text(job.object, "/metadata/creationTimestamp")))) +
              '\n';
   }
@@ -144,12 +144,12 @@ class LogReader {
         m_reader(connection.loop, m_log, [this](Pressure pressure) { hold(pressure != Pressure::none); }),
         m_wanted(command.replica),
         m_rules(cluster::rules_of(plan, job.object)),
-        m_index(kinds::find(plan.kind), job.resource, plan.job_name, kinds::find(plan.kind).replicas(plan)),
+        m_index(job_types::find(plan.job_type), job.resource, plan.job_name, job_types::find(plan.job_type).replicas(plan)),
         m_job_uid(text(job.object, "/metadata/uid")),
         m_job_created(text(job.object, "/metadata/creationTimestamp")) {
     kube::WatchOptions pods;
     pods.path = {"v1", "pods", connection.name_space, "", ""};
-    pods.label_selector = kinds::find(plan.kind).pods(plan.job_name, job.resource, "", -1);
+    pods.label_selector = job_types::find(plan.job_type).pods(plan.job_name, job.resource, "", -1);
     kube::Watch::Sink sink;
     sink.synced = [this](const std::vector<Json>& items) {
       for (const auto& item : items) look_at(item);
@@ -187,7 +187,7 @@ class LogReader {
     if (!member) return;
     const auto& known = m_rules.members.at(*member);
     if (m_wanted.empty() ? !known.primary : known.name != m_wanted) return;
-    const auto pod = kinds::read_pod(object);
+    const auto pod = job_types::read_pod(object);
     auto& stream = m_streams[pod.uid];
     if (!stream) stream = follow(pod, known);
     stream->hold(m_held);
@@ -207,7 +207,7 @@ class LogReader {
     for (auto& [uid, stream] : m_streams) stream->hold(held);
   }
 
-  std::unique_ptr<kube::LogStream> follow(const kinds::PodView& pod, const follow::Member& member) {
+  std::unique_ptr<kube::LogStream> follow(const job_types::PodView& pod, const follow::Member& member) {
     kube::LogStream::Sink sink;
     sink.lines = [this, name = member.name](std::string_view lines) {
       m_log.output(m_connection.loop.now(), name, lines);

@@ -15,7 +15,7 @@
 #include "cli/run_command.h"
 #include "cli/step_command.h"
 #include "cli/termination_log.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "local/backend.h"
 #include "local/gang.h"
 #include "local/pending_outputs.h"
@@ -53,8 +53,9 @@ follow::Rules rules_of(const plan::Plan& plan) {
 
 std::string opening(const plan::Plan& plan, const std::string& run_dir) {
   std::vector<std::string> counts;
-  for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) counts.push_back(fmt::format("{} {}", replicas.count, replicas.type));
-  return fmt::format("version {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.kind, join(counts, ", "), plan.run_id, run_dir);
+  for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) counts.push_back(fmt::format("{} {}", replicas.count, replicas.type));
+  return fmt::format("version {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.job_type, join(counts, ", "), plan.run_id,
+                     run_dir);
 }
 
 fs::path run_folder(const StepCommand& command, const plan::Plan& plan) {
@@ -194,7 +195,7 @@ class LocalRun {
 }  // namespace
 
 int run_locally(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
-  if (auto checked = kinds::check_options(plan); !checked) return fail(command, checked.error());
+  if (auto checked = job_types::check_options(plan); !checked) return fail(command, checked.error());
   if (auto checked = local::check_gang(plan); !checked) return fail(command, checked.error());
   if (auto checked = check_places(command, inputs, plan); !checked) return fail(command, checked.error());
   if (auto allowed = allow_files(plan); !allowed) return fail(command, allowed.error());

@@ -3,8 +3,8 @@
 #include "cli/app.h"
 #include "cli/print.h"
 #include "cli/step_command.h"
-#include "kinds/kind.h"
-#include "kinds/render.h"
+#include "job_types/job_type.h"
+#include "job_types/render.h"
 #include "process/child.h"
 #include "step/secrets.h"
 #include "step/targets.h"
@@ -15,11 +15,11 @@ namespace {
 
 Result<std::string> rendered(const StepCommand& command) {
   ASSIGN(auto inputs, read_inputs(command));
-  ASSIGN(const auto plan, plan::make_plan(inputs.request, kinds::names()));
+  ASSIGN(const auto plan, plan::make_plan(inputs.request, job_types::names()));
   conceal_all(inputs, plan);
-  ASSIGN(const auto manifest, kinds::render(plan, command.api_version));
+  ASSIGN(const auto manifest, job_types::render(plan, command.api_version));
   for (const auto& notice : notices_of(inputs, plan)) complain(notice);
-  return command.explain ? kinds::to_yaml_explained(manifest) : kinds::to_yaml(manifest);
+  return command.explain ? job_types::to_yaml_explained(manifest) : job_types::to_yaml(manifest);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "cli/app.h"
 #include "cli/termination_log.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cli {
 namespace {
@@ -55,7 +55,7 @@ int run_run(const StepCommand& given) {
   if (!place) return fail(command, place.error());
   if (auto checked = check_flags(command, *place); !checked) return fail(command, checked.error());
   // What can be known to be wrong without a server is said at once.
-  const auto plan = plan::make_plan(inputs->request, kinds::names());
+  const auto plan = plan::make_plan(inputs->request, job_types::names());
   if (!plan) return fail(command, plan.error());
   conceal_all(*inputs, *plan);
   command.log_options.secrets = inputs->secrets;

@@ -11,14 +11,14 @@
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
 #include "follow/reasons.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cluster {
 namespace {
 
 std::string counts(const plan::Plan& plan) {
   std::string all;
-  for (const auto& replicas : kinds::find(plan.kind).replicas(plan))
+  for (const auto& replicas : job_types::find(plan.job_type).replicas(plan))
     all += fmt::format("{}{} {}", all.empty() ? "" : ", ", replicas.count, replicas.type);
   return all;
 }
@@ -120,7 +120,7 @@ std::optional<Duration> ClusterBackend::clusters_clock() const {
 }
 
 void ClusterBackend::watch_all() {
-  const auto& kind = kinds::find(m_plan.kind);
+  const auto& kind = job_types::find(m_plan.job_type);
   m_pods_by_label = std::make_unique<PodIndex>(kind, m_resource, m_plan.job_name, kind.replicas(m_plan));
   const auto failed = [this](const kube::ApiError& problem) { emit(follow::BackendFailed{problem.error}); };
 
@@ -148,7 +148,7 @@ void ClusterBackend::watch_all() {
   kube::WatchOptions pods;
   pods.path = {"v1", "pods", m_name_space, "", ""};
   pods.label_selector = kind.pods(m_plan.job_name, m_resource, "", -1);
-  pods.trim = kinds::trim_pod;
+  pods.trim = job_types::trim_pod;
   pods.needed = !m_looks_on;
   pods.followed = followed;
   kube::Watch::Sink pod_sink;
@@ -178,7 +178,7 @@ void ClusterBackend::look_at_job(const Json& object) {
   // Without a deadline of its own it is the keeping's, even if that was taken away meanwhile.
   m_kept = m_kept || (!own_deadline(object, planned) && is_leased(object));
   if (is_overdue(judged) && (m_kept || is_cut_short(object, planned))) judged.reason = follow::kept_in_vain;
-  m_over = judged.state == kinds::Judgement::State::succeeded || judged.state == kinds::Judgement::State::failed;
+  m_over = judged.state == job_types::Judgement::State::succeeded || judged.state == job_types::Judgement::State::failed;
   look_at_keeping(object);
   if (!m_over && at(metadata_of(object), "deletionTimestamp") != nullptr)
     judged = {judged.state, std::string(follow::being_deleted), finalizers_of(object)};
@@ -188,7 +188,7 @@ void ClusterBackend::look_at_job(const Json& object) {
 void ClusterBackend::look_at_pod(const Json& object) {
   const auto member = m_pods_by_label->member_of(object, m_uid, m_created);
   if (!member || !m_known.take(object, m_client.loop().now())) return;
-  auto pod = kinds::read_pod(object);
+  auto pod = job_types::read_pod(object);
   m_pods[pod.uid] = *member;
   if (pod.over()) pod_over();
   if (pod.over() || pod.phase == "Running") m_begun = true, m_waits = false;
@@ -196,7 +196,7 @@ void ClusterBackend::look_at_pod(const Json& object) {
   emit(follow::PodSeen{*member, std::move(pod)});
 }
 
-void ClusterBackend::look_for_report(const kinds::PodView& pod) {
+void ClusterBackend::look_for_report(const job_types::PodView& pod) {
   for (const auto& container : pod.containers) {
     auto report = container.termination ? result::read_pod_report(container.termination->message) : std::nullopt;
     if (report && report->primary && report->verdict_class == result::VerdictClass::succeeded) m_report = std::move(report);

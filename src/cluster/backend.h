@@ -99,7 +99,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool has_gone(const kube::Answer& answer);
   void list_pods_soon();
   void list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done);
-  void look_for_report(const kinds::PodView& pod);
+  void look_for_report(const job_types::PodView& pod);
   void look_at_pods_again(int turn);
   [[nodiscard]] bool is_behind(const Json& list);
   void pods_refused(int turn, const kube::ApiError& problem);
@@ -128,7 +128,7 @@ class ClusterBackend : public run::Backend {
   void know_follower(const Json& object);
   void left_to_follower(std::string_view why);
   [[nodiscard]] bool has_succeeded_for_somebody(const Json& job) const;
-  [[nodiscard]] kinds::Judgement judgement_of(const Json& job) const;
+  [[nodiscard]] job_types::Judgement judgement_of(const Json& job) const;
   void spared(const Json& job);
   void lease_job();
   void try_to_lease(int tries);
@@ -193,7 +193,7 @@ class ClusterBackend : public run::Backend {
   std::unique_ptr<OwnedObjects> m_owned_objects;
   std::unique_ptr<ClaimChange> m_claim_change;
   std::optional<Submitted> m_submitted;
-  kinds::Resource m_resource;  // of the job that was submitted
+  job_types::Resource m_resource;  // of the job that was submitted
   std::string m_uid;
   std::string m_created;  // as the API server wrote it
   std::string m_made_by;

@@ -11,7 +11,7 @@
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
 #include "cluster/presence.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -140,7 +140,7 @@ void ClusterBackend::look_before_lease(int tries) {
 }
 
 bool ClusterBackend::is_over(const Json& job) const {
-  using enum kinds::Judgement::State;
+  using enum job_types::Judgement::State;
   const auto state = judgement_of(job).state;
   return state == succeeded || state == failed;
 }

@@ -5,7 +5,7 @@
 #include "cluster/backend.h"
 #include "cluster/objects.h"
 #include "cluster/presence.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "kube/version.h"
 
 namespace trainstep::cluster {
@@ -103,8 +103,8 @@ void ClusterBackend::look_again_later(kube::Answer& answer) {
 
 void ClusterBackend::list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done) {
   const kube::Path pods{"v1", "pods", m_name_space, "", ""};
-  const auto selector = kinds::find(m_plan.kind).pods(m_plan.job_name, m_resource, "", -1);
-  call = m_client.list(pods, {{"labelSelector", selector}}, {}, std::move(done), {.trim = kinds::trim_pod});
+  const auto selector = job_types::find(m_plan.job_type).pods(m_plan.job_name, m_resource, "", -1);
+  call = m_client.list(pods, {{"labelSelector", selector}}, {}, std::move(done), {.trim = job_types::trim_pod});
 }
 
 void ClusterBackend::pods_hidden(const kube::ApiError& problem) { emit(follow::PodsHidden{problem.error.message}); }

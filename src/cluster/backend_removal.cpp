@@ -7,7 +7,7 @@
 #include "cluster/backend.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -54,7 +54,7 @@ void ClusterBackend::find_job() {
 }
 
 void ClusterBackend::try_to_find(int tries) {
-  std::optional<kinds::Resource> served;
+  std::optional<job_types::Resource> served;
   if (m_submission) {
     served = m_submission->served();
     if (const auto unsettled = m_submission->unsettled(); unsettled > Duration(0)) m_settled.set(unsettled);
@@ -88,7 +88,7 @@ bool ClusterBackend::create_may_come() const { return create_is_out() && (m_fact
 // A job of this run's id, but of other inputs: no attempt of this step has made it, unless it is our own Workflow's. One that says nothing of its
 // inputs may have been made by our create, and have lost our marks on the way.
 bool ClusterBackend::is_another_steps(const Json& job) const {
-  const auto existing = judge_existing(job, m_plan, kinds::find(m_plan.kind), m_attempt, m_order->began());
+  const auto existing = judge_existing(job, m_plan, job_types::find(m_plan.job_type), m_attempt, m_order->began());
   if (existing == Existing::unknown_spec) return !m_settled.is_set();
   const bool of_our_workflow = m_facts.workflow && is_of_workflow(job, *m_facts.workflow);
   return existing == Existing::other_spec && !of_our_workflow;
@@ -169,10 +169,10 @@ bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_on
 
 bool ClusterBackend::has_succeeded_for_somebody(const Json& job) const {
   const bool for_workflow = m_facts.workflow && m_plan.options.cleanup == "default";
-  return (m_unless_succeeded || for_workflow) && judgement_of(job).state == kinds::Judgement::State::succeeded;
+  return (m_unless_succeeded || for_workflow) && judgement_of(job).state == job_types::Judgement::State::succeeded;
 }
 
-kinds::Judgement ClusterBackend::judgement_of(const Json& job) const { return kinds::find(m_plan.kind).judge(job); }
+job_types::Judgement ClusterBackend::judgement_of(const Json& job) const { return job_types::find(m_plan.job_type).judge(job); }
 
 void ClusterBackend::spared(const Json& job) {
   m_removal_wanted = false;

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "cluster/objects.h"
-#include "kinds/affinity.h"
-#include "kinds/kind.h"
+#include "job_types/affinity.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -45,8 +45,8 @@ std::vector<MountedClaim> claims_of(const plan::Plan& plan, const std::string& t
 
 // Terms of job_options.affinity already say beside whom some of the pods stand.
 bool are_placed(const plan::Plan& plan) {
-  return std::ranges::any_of(kinds::find(plan.kind).replicas(plan), [&](const kinds::Replicas& replicas) {
-    return kinds::stands_beside_others(plan::options_for(plan.options, replicas.type).affinity);
+  return std::ranges::any_of(job_types::find(plan.job_type).replicas(plan), [&](const job_types::Replicas& replicas) {
+    return job_types::stands_beside_others(plan::options_for(plan.options, replicas.type).affinity);
   });
 }
 
@@ -59,7 +59,7 @@ bool is_ours(const Facts& facts, const std::string& claim) {
 std::vector<MountedClaim> mounted_claims(const plan::Plan& plan) {
   std::vector<MountedClaim> all;
   if (plan.options.single_node == false) return all;
-  for (const auto& replicas : kinds::find(plan.kind).replicas(plan))
+  for (const auto& replicas : job_types::find(plan.job_type).replicas(plan))
     for (const auto& claim : claims_of(plan, replicas.type)) {
       add(all, claim);
       std::ranges::find(all, claim.name, &MountedClaim::name)->pods += replicas.count;

@@ -8,7 +8,7 @@
 
 namespace trainstep::cluster {
 
-JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<kinds::Resource> served,
+JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<job_types::Resource> served,
                      std::function<void(Answer)> done, kube::Retry retry)
     : m_client(client),
       m_job(plan.job_name),
@@ -17,7 +17,7 @@ JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string n
       m_served(served.has_value()),
       m_done(std::move(done)),
       m_retry(retry) {
-  m_candidates = served ? std::vector{*served} : kinds::find(plan.kind).resources;
+  m_candidates = served ? std::vector{*served} : job_types::find(plan.job_type).resources;
   look(0);
 }
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
-#include "kinds/object.h"
+#include "job_types/object.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -27,7 +27,7 @@ int number(const Json* object, std::string_view key, int otherwise) {
 
 // One list after the other; a resource that is not served has no jobs.
 struct Search {
-  std::vector<kinds::Resource> resources;
+  std::vector<job_types::Resource> resources;
   Found found;
   std::size_t seen = 0;
   int odd_answers = 0;
@@ -94,7 +94,8 @@ void read_replicas(const Json& spec, plan::Distribution& distribution) {
 
 void find_jobs(kube::Client& client, const std::string& name_space, std::function<void(Result<Found>)> done) {
   const auto search = std::make_shared<Search>();
-  for (const auto& kind : kinds::all()) search->resources.insert(search->resources.end(), kind.resources.begin(), kind.resources.end());
+  for (const auto& job_type : job_types::all())
+    search->resources.insert(search->resources.end(), job_type.resources.begin(), job_type.resources.end());
   search->name_space = name_space;
   search->done = std::move(done);
   next(client, search);
@@ -128,22 +129,22 @@ Result<Submitted> choose(Found found, const std::string& run, const std::string&
 }
 
 Result<plan::Plan> plan_of(const Submitted& job) {
-  const auto is_its = [&](const kinds::Kind& kind) {
-    return std::ranges::any_of(kind.resources, [&](const kinds::Resource& one) {
+  const auto is_its = [&](const job_types::JobType& job_type) {
+    return std::ranges::any_of(job_type.resources, [&](const job_types::Resource& one) {
       return one.plural == job.resource.plural && one.group_version == job.resource.group_version;
     });
   };
-  const auto kind = std::ranges::find_if(kinds::all(), is_its);
-  if (kind == kinds::all().end()) return input_error(fmt::format("{} is no kind of job that is known here", job.resource.plural));
+  const auto job_type = std::ranges::find_if(job_types::all(), is_its);
+  if (job_type == job_types::all().end()) return input_error(fmt::format("{} is no kind of job that is known here", job.resource.plural));
   const auto* metadata = at(&job.object, "metadata");
   const auto* spec = at(&job.object, "spec");
   plan::Plan plan;
-  plan.kind = kind->name;
+  plan.job_type = job_type->name;
   plan.job_name = text(metadata, "name");
   plan.name_space = text(metadata, "namespace");
   plan.run_id = text(at(metadata, "labels"), run_label);
-  plan.spec_hash = text(at(metadata, "annotations"), kinds::spec_hash_annotation);
-  plan.distribution.type = plan.kind;
+  plan.spec_hash = text(at(metadata, "annotations"), job_types::spec_hash_annotation);
+  plan.distribution.type = plan.job_type;
   plan.distribution.indexed = text(spec, "completionMode") == "Indexed";
   if (plan.distribution.indexed) plan.distribution.workers = number(spec, "completions", 1);
   if (spec != nullptr) read_replicas(*spec, plan.distribution);
@@ -151,8 +152,8 @@ Result<plan::Plan> plan_of(const Submitted& job) {
 }
 
 Result<std::vector<result::MetricDefinition>> metrics_of(const Submitted& job) {
-  const auto written = text(at(metadata_of(job.object), "annotations"), kinds::metrics_annotation);
-  const auto where = fmt::format("its annotation {}", kinds::metrics_annotation);
+  const auto written = text(at(metadata_of(job.object), "annotations"), job_types::metrics_annotation);
+  const auto where = fmt::format("its annotation {}", job_types::metrics_annotation);
   if (written.empty()) return std::vector<result::MetricDefinition>();
   ASSIGN(const auto list, parse_json(written, where));
   ASSIGN(auto options, in_context(where, plan::parse_options({{"metrics", list}})));

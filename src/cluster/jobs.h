@@ -30,9 +30,9 @@ Result<void> check_run(std::string_view run);
 // The one job of that run, or of that name. Errors: usage (check_run), not_found – or the reason why it may be among the hidden ones –, conflict.
 Result<Submitted> choose(Found found, const std::string& run, const std::string& name_space);
 
-// As much of its plan as following it needs: kind, names, replicas, run policy. Error (input): it is no job of a kind of ours.
+// As much of its plan as following it needs: job_type, names, replicas, run policy. Error (input): it is no job of a kind of ours.
 Result<plan::Plan> plan_of(const Submitted& job);
-// What its step has written on it (kinds::metrics_annotation). Error (input): no such definitions stand there.
+// What its step has written on it (job_types::metrics_annotation). Error (input): no such definitions stand there.
 Result<std::vector<result::MetricDefinition>> metrics_of(const Submitted& job);
 // Its owner, if that is a Workflow.
 Facts facts_of(const Submitted& job);

@@ -41,7 +41,7 @@ std::optional<std::int64_t> replaced_deadline(const Json& job) {
 }
 
 // A Job has it in its spec, the operators' resources in their runPolicy.
-Json spec_with(const kinds::Resource& resource, const Json& seconds) {
+Json spec_with(const job_types::Resource& resource, const Json& seconds) {
   const Json deadline = {{"activeDeadlineSeconds", seconds}};
   return resource.group_version == "batch/v1" ? deadline : Json{{"runPolicy", deadline}};
 }
@@ -71,15 +71,15 @@ bool is_cut_short(const Json& job, std::optional<Duration> planned) {
   return seconds && *seconds < ceil<Seconds>(*own).count();
 }
 
-bool has_lapsed(const Json& job, const kinds::Kind& kind, std::optional<Duration> planned) {
-  return is_cut_short(job, planned) && is_overdue(kind.judge(job));
+bool has_lapsed(const Json& job, const job_types::JobType& job_type, std::optional<Duration> planned) {
+  return is_cut_short(job, planned) && is_overdue(job_type.judge(job));
 }
 
-bool is_overdue(const kinds::Judgement& judged) {
+bool is_overdue(const job_types::Judgement& judged) {
   const auto says = [&](std::string_view words) {
     return judged.reason.find(words) != std::string::npos || judged.message.find(words) != std::string::npos;
   };
-  return judged.state == kinds::Judgement::State::failed && (says("DeadlineExceeded") || says("longer than specified deadline"));
+  return judged.state == job_types::Judgement::State::failed && (says("DeadlineExceeded") || says("longer than specified deadline"));
 }
 
 std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration length, std::optional<Duration> own) {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "kube/client.h"
 
 namespace trainstep::cluster {
@@ -30,11 +30,11 @@ std::string follower_of(const Json& job);
 // what its inputs ask for.
 std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> planned);
 // A deadline has ended it.
-bool is_overdue(const kinds::Judgement& judged);
+bool is_overdue(const job_types::Judgement& judged);
 // It is kept, and that deadline comes before its own, which counts on.
 bool is_cut_short(const Json& job, std::optional<Duration> planned);
 // It was kept, and has ended by that deadline, not by its own.
-bool has_lapsed(const Json& job, const kinds::Kind& kind, std::optional<Duration> planned);
+bool has_lapsed(const Json& job, const job_types::JobType& job_type, std::optional<Duration> planned);
 // activeDeadlineSeconds, which counts from the job's start, for a job that is to end `length` after `now`; `started`: unset, it has not yet.
 // `own`: own_deadline(); the earlier one counts. Pure.
 std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration length, std::optional<Duration> own);
@@ -42,7 +42,7 @@ std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration le
 class Lease {
  public:
   struct Job {
-    kinds::Resource resource;
+    job_types::Resource resource;
     std::string name_space, name, uid;
     std::string follower{};       // who takes it up …
     std::optional<Time> began{};  // … and when its pod was created, where a Workflow has made that

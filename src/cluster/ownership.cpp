@@ -7,8 +7,8 @@
 #include "cluster/job_data.h"
 #include "cluster/lease.h"
 #include "cluster/marks.h"
-#include "kinds/conditions.h"
-#include "kinds/object.h"
+#include "job_types/conditions.h"
+#include "job_types/object.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -40,9 +40,9 @@ void for_each_metadata(Json& object, Take take) {
 }
 
 // A step takes no success from a status that counts none, if it has seen no pod.
-bool is_no_success(const kinds::Judgement& judged) {
-  using enum kinds::Judgement::State;
-  return judged.state == failed || (judged.state == succeeded && judged.reason == kinds::uncounted);
+bool is_no_success(const job_types::Judgement& judged) {
+  using enum job_types::Judgement::State;
+  return judged.state == failed || (judged.state == succeeded && judged.reason == job_types::uncounted);
 }
 
 }  // namespace
@@ -84,7 +84,8 @@ bool is_of_later_attempt(const Json& job, std::optional<Time> began) {
   return began && theirs && *theirs > *began;
 }
 
-Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt, std::optional<Time> began) {
+Existing judge_existing(const Json& object, const plan::Plan& plan, const job_types::JobType& job_type, const std::string& attempt,
+                        std::optional<Time> began) {
   if (entry(object, "labels", run_label) != plan.run_id) return Existing::foreign;
   if (is_of_later_attempt(object, began)) return Existing::later_attempt;
   const auto* metadata = trainstep::find(object, "metadata");
@@ -94,9 +95,9 @@ Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds:
   const auto& wanted = plan.options.reattach;
   if (wanted == "never" || (wanted == "unfinished" && !outcome.empty())) return Existing::unwanted;
   if (!entry(object, "annotations", data_annotation).empty()) return Existing::emptied;
-  if (has_lapsed(object, kind, plan.options.run_policy.active_deadline)) return Existing::lapsed;
-  if (!outcome.empty() && outcome != "succeeded" && is_no_success(kind.judge(object))) return Existing::reported_failure;
-  const auto hash = entry(object, "annotations", kinds::spec_hash_annotation);
+  if (has_lapsed(object, job_type, plan.options.run_policy.active_deadline)) return Existing::lapsed;
+  if (!outcome.empty() && outcome != "succeeded" && is_no_success(job_type.judge(object))) return Existing::reported_failure;
+  const auto hash = entry(object, "annotations", job_types::spec_hash_annotation);
   if (!hash.empty() && has_data_elsewhere(object, plan)) return Existing::other_spec;
   if (hash != plan.spec_hash) return hash.empty() ? Existing::unknown_spec : Existing::other_spec;
   return Existing::earlier_attempt;

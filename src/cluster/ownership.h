@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cluster/facts.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 #include "result/verdict.h"
 
@@ -44,7 +44,7 @@ enum class Existing {
   foreign,           // not ours at all
 };
 // `object` has the name that we wanted.
-Existing judge_existing(const Json& object, const plan::Plan& plan, const kinds::Kind& kind, const std::string& attempt,
+Existing judge_existing(const Json& object, const plan::Plan& plan, const job_types::JobType& job_type, const std::string& attempt,
                         std::optional<Time> began = std::nullopt);
 // By its workflow_label.
 bool is_of_workflow(const Json& job, const Workflow& workflow);

@@ -19,7 +19,7 @@ std::string group_of(std::string_view group_version) {
 
 }  // namespace
 
-std::vector<Permission> permissions_of(const kinds::Resource& resource, const Facts& facts) {
+std::vector<Permission> permissions_of(const job_types::Resource& resource, const Facts& facts) {
   std::vector<Permission> rights;
   for (const auto* verb : {"create", "delete", "get", "list", "patch", "watch"})
     rights.push_back({group_of(resource.group_version), std::string(resource.plural), verb});

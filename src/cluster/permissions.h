@@ -8,7 +8,7 @@
 
 #include "cluster/facts.h"
 #include "data/json.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 
 namespace trainstep::cluster {
@@ -23,7 +23,7 @@ struct Permission {
 };
 
 // For a job of this resource, in the cluster where the step is.
-std::vector<Permission> permissions_of(const kinds::Resource& resource, const Facts& facts);
+std::vector<Permission> permissions_of(const job_types::Resource& resource, const Facts& facts);
 
 // What is known of the step beside its plan.
 struct DataContext {

@@ -31,9 +31,9 @@ bool is_taken(const kube::Answer& answer) { return answer || answer.error().erro
 
 }  // namespace
 
-std::vector<DryRunPod> dry_run_pods(const Json& object, const plan::Plan& plan, const kinds::Resource& resource) {
+std::vector<DryRunPod> dry_run_pods(const Json& object, const plan::Plan& plan, const job_types::Resource& resource) {
   std::vector<DryRunPod> pods;
-  const auto& kind = kinds::find(plan.kind);
+  const auto& kind = job_types::find(plan.job_type);
   for (const auto& replicas : kind.replicas(plan)) {
     const auto* from = template_of(object, replicas.type);
     const auto* spec = at(from, "spec");
@@ -99,7 +99,7 @@ void PodDryRun::try_injected(std::size_t index) {
   });
 }
 
-void PodDryRun::tell_of_injected(const std::string& type, const kinds::Injected& injected, const std::string& refusal) {
+void PodDryRun::tell_of_injected(const std::string& type, const job_types::Injected& injected, const std::string& refusal) {
   m_well = false;
   tell(warning, fmt::format("the operator's own container {}, as it is by default, would have pods of {} refused{}{}; {}",
                             text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", as each ", refusal, injected.remedy));

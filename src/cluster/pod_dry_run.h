@@ -10,20 +10,20 @@
 
 #include "cluster/finding.h"
 #include "data/json.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "kube/client.h"
 #include "plan/plan.h"
 
 namespace trainstep::cluster {
 
 struct DryRunPod {
-  std::string type;                         // of the replica: "Worker"
-  Json pod;                                 // as the job's manifest has it
-  std::optional<kinds::Injected> injected;  // what the operator adds
+  std::string type;                             // of the replica: "Worker"
+  Json pod;                                     // as the job's manifest has it
+  std::optional<job_types::Injected> injected;  // what the operator adds
 };
 
 // One for each type of replica. `object`: the job, as the API server would take it. Pure.
-std::vector<DryRunPod> dry_run_pods(const Json& object, const plan::Plan& plan, const kinds::Resource& resource);
+std::vector<DryRunPod> dry_run_pods(const Json& object, const plan::Plan& plan, const job_types::Resource& resource);
 
 // What Pod Security says in a refusal: "violates PodSecurity …"; empty: another one refused. Pure.
 std::string pod_security_in(const std::string& refusal);
@@ -45,7 +45,7 @@ class PodDryRun {
   void try_injected(std::size_t at);
   void create(const Json& pod, std::function<void(const kube::Answer&)> done);
   void look_at_label();
-  void tell_of_injected(const std::string& type, const kinds::Injected& injected, const std::string& refusal);
+  void tell_of_injected(const std::string& type, const job_types::Injected& injected, const std::string& refusal);
   void judge_label(const std::string& level);
   void tell(Finding::Severity severity, std::string text) { m_sink.found({severity, std::move(text)}); }
 

@@ -38,13 +38,13 @@ bool is_older(const Json& metadata, const std::string& job_created) {
 
 }  // namespace
 
-PodIndex::PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, const std::string& job_name,
-                   const std::vector<kinds::Replicas>& replicas)
+PodIndex::PodIndex(const job_types::JobType& job_type, const job_types::Resource& resource, const std::string& job_name,
+                   const std::vector<job_types::Replicas>& replicas)
     : m_launcher(resource.group_version == "kubeflow.org/v2beta1" ? job_name + "-launcher" : "") {
   follow::MemberIndex member = 0;
   for (const auto& type : replicas) {
     for (int index = 0; index < type.count; ++index, ++member) {
-      auto selector = kind.pods(job_name, resource, type.type, index);
+      auto selector = job_type.pods(job_name, resource, type.type, index);
       auto keys = keys_of(selector);
       if (std::ranges::find(m_keys, keys) == m_keys.end()) m_keys.push_back(std::move(keys));
       m_members[std::move(selector)] = member;

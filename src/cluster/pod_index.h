@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "follow/event.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cluster {
 
 class PodIndex {
  public:
   // Members are the kind's replicas in their order, each by index: as in members_of() of rules.h.
-  PodIndex(const kinds::Kind& kind, const kinds::Resource& resource, const std::string& job_name, const std::vector<kinds::Replicas>& replicas);
+  PodIndex(const job_types::JobType& job_type, const job_types::Resource& resource, const std::string& job_name,
+           const std::vector<job_types::Replicas>& replicas);
   // By its labels, if the job owns it (docs/design/operators.md, Labels); none: it is no replica of this job (its selector may cover more, anybody
   // may have made it, or it belongs to an earlier job of this name, which its owner or its age tells: an MPI launcher's pod belongs to a Job between
   // them). `job_created`: as the API server wrote it; empty: not known.

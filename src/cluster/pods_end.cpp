@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cluster/objects.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -17,8 +17,8 @@ constexpr int told_after = 5;  // looks
 
 PodsEnd::PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration patience, Sink sink)
     : m_client(client),
-      m_index(kinds::find(plan.kind), job.resource, plan.job_name, kinds::find(plan.kind).replicas(plan)),
-      m_selector(kinds::find(plan.kind).pods(plan.job_name, job.resource, "", -1)),
+      m_index(job_types::find(plan.job_type), job.resource, plan.job_name, job_types::find(plan.job_type).replicas(plan)),
+      m_selector(job_types::find(plan.job_type).pods(plan.job_name, job.resource, "", -1)),
       m_name_space(text(metadata_of(job.object), "namespace")),
       m_uid(uid_of(job.object)),
       m_created(text(metadata_of(job.object), "creationTimestamp")),
@@ -35,7 +35,7 @@ PodsEnd::~PodsEnd() {
 void PodsEnd::look() {
   m_next = 0;
   m_call = m_client.list({"v1", "pods", m_name_space, "", ""}, {{"labelSelector", m_selector}}, {m_patience},
-                         [this](const kube::Answer& answer) { looked(answer); }, {.trim = kinds::trim_pod});
+                         [this](const kube::Answer& answer) { looked(answer); }, {.trim = job_types::trim_pod});
 }
 
 void PodsEnd::looked(const kube::Answer& answer) {

@@ -5,7 +5,7 @@
 
 #include "cluster/claim_owners.h"
 #include "cluster/quota_shortfalls.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -45,7 +45,7 @@ void Preflight::submitted(const Result<Submitted>& result) {
     tell(warning, fmt::format("{}/{} of this run is there already: the step would take it up, or make it anew if it has failed", resource.plural,
                               m_plan.job_name));
   else
-    tell(ok, fmt::format("{} {} would be taken as {} of {}", m_plan.kind, m_plan.job_name, resource.plural, resource.group_version));
+    tell(ok, fmt::format("{} {} would be taken as {} of {}", m_plan.job_type, m_plan.job_name, resource.plural, resource.group_version));
   if (result) m_object = result->object;
   look_at_claim();
 }
@@ -103,7 +103,7 @@ void Preflight::look_at_quotas() {
     if (!answer) {
       tell(warning, "quotas may not be read: whether there is room is not known");
     } else {
-      const auto sentences = quota_shortfalls(*answer, kinds::find(m_plan.kind).replicas(m_plan), m_plan.options.gpu_resource);
+      const auto sentences = quota_shortfalls(*answer, job_types::find(m_plan.job_type).replicas(m_plan), m_plan.options.gpu_resource);
       for (const auto& sentence : sentences) tell(warning, sentence + "; the job would wait");
       if (sentences.empty()) tell(ok, (*answer)["items"].empty() ? "no quota" : "the quotas have room");
     }

@@ -13,7 +13,7 @@ namespace trainstep::cluster {
 namespace {
 
 // As quotas name them (kubernetes.io/docs/concepts/policy/resource-quotas); what a replica does not ask for is not counted.
-std::map<std::string, double> needs(const std::vector<kinds::Replicas>& replicas, const std::string& gpu_resource) {
+std::map<std::string, double> needs(const std::vector<job_types::Replicas>& replicas, const std::string& gpu_resource) {
   std::map<std::string, double> sums;
   for (const auto& each : replicas) {
     sums["pods"] += each.count;
@@ -37,7 +37,7 @@ std::optional<double> quantity(const Json* values, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::string> quota_shortfalls(const Json& quotas, const std::vector<kinds::Replicas>& replicas, const std::string& gpu_resource) {
+std::vector<std::string> quota_shortfalls(const Json& quotas, const std::vector<job_types::Replicas>& replicas, const std::string& gpu_resource) {
   std::vector<std::string> sentences;
   const auto wanted = needs(replicas, gpu_resource);
   const auto* items = at(&quotas, "items");

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-#include "kinds/render.h"
-#include "kinds/templates.h"
+#include "job_types/render.h"
+#include "job_types/templates.h"
 
 namespace trainstep::cluster {
 namespace {
 
 // What the containers are known by: the job as it is, or as it will be made.
 Json object_of(const plan::Plan& plan) {
-  const auto manifest = kinds::render(plan);
+  const auto manifest = job_types::render(plan);
   return manifest ? manifest->json() : Json();  // such a plan is refused when it is submitted
 }
 
@@ -23,11 +23,11 @@ follow::Rules rules_of(const plan::Plan& plan) { return rules_of(plan, object_of
 
 follow::Rules rules_of(const plan::Plan& plan, const Json& job) {
   follow::Rules rules;
-  const auto& kind = kinds::find(plan.kind);
+  const auto& kind = job_types::find(plan.job_type);
   for (const auto& replicas : kind.replicas(plan)) {
-    const auto container = kinds::program_container(kind, job, replicas.type);
+    const auto container = job_types::program_container(kind, job, replicas.type);
     for (int index = 0; index < replicas.count; ++index)
-      rules.members.push_back({.name = kinds::replica_name(plan, replicas.type, index),
+      rules.members.push_back({.name = job_types::replica_name(plan, replicas.type, index),
                                .primary = replicas.primary && index == 0,
                                .awaited = index < replicas.awaited,
                                .serves = replicas.serves,
@@ -40,10 +40,10 @@ follow::Rules rules_of(const plan::Plan& plan, const Json& job) {
 
 follow::JobRules job_rules_of(const plan::Plan& plan) {
   follow::JobRules rules;
-  const auto& resources = kinds::find(plan.kind).resources;
+  const auto& resources = job_types::find(plan.job_type).resources;
   rules.job = fmt::format("{}/{}", resources.front().plural, plan.job_name);
   // Which of them is served here is not known yet: the backend says so when the job is found.
-  const bool v1 = std::ranges::find(resources, "kubeflow.org/v1", &kinds::Resource::group_version) != resources.end();
+  const bool v1 = std::ranges::find(resources, "kubeflow.org/v1", &job_types::Resource::group_version) != resources.end();
   rules.restarts_are_ours = v1 && plan.options.run_policy.restart_policy != "Never";
   if (const auto& queued = plan.options.limits.queued; queued && *queued < rules.operator_absent) rules.operator_absent = *queued;
   if (plan.distribution.elastic) rules.needed = static_cast<std::size_t>(plan.distribution.elastic->min);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "follow/job_run_state.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 
 namespace trainstep::cluster {

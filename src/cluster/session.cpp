@@ -190,7 +190,7 @@ void Session::look_at_claims(plan::Plan plan) {
 
 void Session::follow_plan(plan::Plan plan) {
   m_plan = std::make_unique<plan::Plan>(std::move(plan));
-  say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->kind, m_options.where, m_plan->run_id));
+  say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->job_type, m_options.where, m_plan->run_id));
   if (m_plan->data.has_agent()) make_data();
   if (m_data && !m_early)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));

@@ -32,7 +32,7 @@ void Session::bring_inputs() {
 
 void Session::decide_on_inputs(const Json& job) {
   if (m_over || m_early) return;
-  if (!keeps_its_inputs(judge_existing(job, *m_plan, kinds::find(m_plan->kind), attempt(), m_order->began()))) return upload();
+  if (!keeps_its_inputs(judge_existing(job, *m_plan, job_types::find(m_plan->job_type), attempt(), m_order->began()))) return upload();
   m_uploading = false;
   say("there is a job of this run: it keeps the inputs that were brought for it");
   begin_to_follow();

@@ -7,8 +7,8 @@
 
 #include "cluster/marks.h"
 #include "cluster/objects.h"
-#include "kinds/object.h"
-#include "kinds/render.h"
+#include "job_types/object.h"
+#include "job_types/render.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -41,9 +41,10 @@ bool serves(const Json& list, std::string_view plural) {
 // Answered well, but with nothing that an API server would say. A create may have been done.
 kube::ApiError no_object(const std::string& what) { return kube::not_the_servers(what + ": the answer is no object"); }
 
-std::string candidates(const kinds::Kind& kind) {
+std::string candidates(const job_types::JobType& job_type) {
   std::string text;
-  for (const auto& resource : kind.resources) text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", resource.plural, resource.group_version);
+  for (const auto& resource : job_type.resources)
+    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", resource.plural, resource.group_version);
   return text;
 }
 
@@ -105,11 +106,11 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
     : m_client(client),
       m_plan(plan),
       m_facts(facts),
-      m_kind(kinds::find(plan.kind)),
+      m_job_type(job_types::find(plan.job_type)),
       m_name_space(std::move(name_space)),
       m_attempt(std::move(attempt)),
       m_sink(std::move(sink)),
-      m_resource(m_kind.resources.front()),
+      m_resource(m_job_type.resources.front()),
       m_gone_by(client.loop()),
       m_create_ends(client.loop()),
       m_settled(client.loop()),
@@ -167,18 +168,18 @@ void Submission::not_served() {
     m_timer = m_client.loop().after(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
     return;
   }
-  fail(input_error(fmt::format("distribution_type {}: this cluster serves no {}; is its operator installed? \"Job\" needs none", m_plan.kind,
-                               candidates(m_kind))));
+  fail(input_error(fmt::format("distribution_type {}: this cluster serves no {}; is its operator installed? \"Job\" needs none", m_plan.job_type,
+                               candidates(m_job_type))));
 }
 
 void Submission::discover(std::size_t candidate) {
-  if (candidate == m_kind.resources.size()) return not_served();
-  m_resource = m_kind.resources[candidate];
+  if (candidate == m_job_type.resources.size()) return not_served();
+  m_resource = m_job_type.resources[candidate];
   m_call = m_client.get({std::string(m_resource.group_version), "", "", "", ""}, {}, patient(), [this, candidate](kube::Answer answer) {
     if (is_odd(answer) && again([this, candidate] { discover(candidate); }, answer.error().retry_after)) return;
     if (!answer && answer.error().status != 404) return fail(std::move(answer.error().error));
     if (!answer || !serves(*answer, m_resource.plural)) return discover(candidate + 1);
-    auto manifest = kinds::render(m_plan, m_resource.group_version);
+    auto manifest = job_types::render(m_plan, m_resource.group_version);
     if (!manifest) return fail(std::move(manifest.error()));
     m_manifest = manifest->json();
     stamp(m_manifest, m_facts, m_name_space, m_attempt);
@@ -323,7 +324,7 @@ void Submission::found(Json object) {
 
 void Submission::decide_on(Json object) {
   const auto uid = uid_of(object);
-  const auto existing = judge_existing(object, m_plan, m_kind, m_attempt, began());
+  const auto existing = judge_existing(object, m_plan, m_job_type, m_attempt, began());
   if (m_depth == Depth::dry_run && existing != Existing::other_spec && existing != Existing::unknown_spec && existing != Existing::foreign)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
   switch (existing) {
@@ -360,7 +361,7 @@ void Submission::decide_on(Json object) {
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists for this run, but whether it is of these inputs cannot be known: its annotation {} is missing; perhaps a "
                                "webhook takes annotations away. Delete the job, or use another run id",
-                               shown_name(), kinds::spec_hash_annotation)});
+                               shown_name(), job_types::spec_hash_annotation)});
     case Existing::foreign:
       return fail({ErrorKind::conflict,
                    fmt::format("{} exists already and does not belong to this run; delete it, or use another model_name or run id", shown_name())});
@@ -392,8 +393,8 @@ void Submission::take_up(Json object) {
 
 // An attempt that was lost, and whose process still runs, gives no job an end that another one follows (Lease::set).
 void Submission::mark(Json object) {
-  const auto state = m_kind.judge(object).state;
-  if (state == kinds::Judgement::State::succeeded || state == kinds::Judgement::State::failed)
+  const auto state = m_job_type.judge(object).state;
+  if (state == job_types::Judgement::State::succeeded || state == job_types::Judgement::State::failed)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
   const auto version = text(metadata_of(object), "resourceVersion");
   m_lease->mark(version, {marking, true}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {

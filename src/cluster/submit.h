@@ -16,18 +16,18 @@
 #include "cluster/lease.h"
 #include "cluster/ownership.h"
 #include "cluster/removal.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "kube/client.h"
 #include "plan/plan.h"
 
 namespace trainstep::cluster {
 
 struct Submitted {
-  kinds::Resource resource;     // which of the kind's candidates is served here
-  Json object;                  // as the API server has it
-  bool adopted = false;         // an earlier attempt of this step made it
-  std::optional<Error> kept{};  // … and has left it with a deadline (lease.h), which could not be taken away
-  bool followed = false;        // … or a later one: it is that one's (Existing::later_attempt), nothing was done to it
+  job_types::Resource resource;  // which of the kind's candidates is served here
+  Json object;                   // as the API server has it
+  bool adopted = false;          // an earlier attempt of this step made it
+  std::optional<Error> kept{};   // … and has left it with a deadline (lease.h), which could not be taken away
+  bool followed = false;         // … or a later one: it is that one's (Existing::later_attempt), nothing was done to it
 };
 
 class Submission {
@@ -54,8 +54,8 @@ class Submission {
   // It has failed because our own pod is gone: the job is the next attempt's to make.
   [[nodiscard]] bool is_replaced() const { return m_replaced; }
   // Known once discovery has found it.
-  [[nodiscard]] const std::optional<kinds::Resource>& served() const { return m_served; }
-  [[nodiscard]] const kinds::Resource& resource() const { return m_resource; }
+  [[nodiscard]] const std::optional<job_types::Resource>& served() const { return m_served; }
+  [[nodiscard]] const job_types::Resource& resource() const { return m_resource; }
 
  private:
   void discover(std::size_t candidate);
@@ -90,12 +90,12 @@ class Submission {
   kube::Client& m_client;
   const plan::Plan& m_plan;
   const Facts& m_facts;
-  const kinds::Kind& m_kind;
+  const job_types::JobType& m_job_type;
   std::string m_name_space;
   std::string m_attempt;
   Sink m_sink;
-  kinds::Resource m_resource;
-  std::optional<kinds::Resource> m_served;
+  job_types::Resource m_resource;
+  std::optional<job_types::Resource> m_served;
   Json m_manifest;
   std::unique_ptr<Lease> m_lease;
   std::unique_ptr<Removal> m_removal;

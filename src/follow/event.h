@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "kinds/kind.h"
-#include "kinds/pod_view.h"
+#include "job_types/job_type.h"
+#include "job_types/pod_view.h"
 #include "result/verdict.h"
 
 namespace trainstep::follow {
@@ -68,12 +68,12 @@ struct JobFound {
   std::optional<Duration> clock = {};  // … which is so much ahead of ours; unset: not known, taken for ours
 };  // it exists under our name; `adopted`: an earlier attempt of this step made it
 struct JobSeen {
-  kinds::Judgement judgement;
+  job_types::Judgement judgement;
 };  // what its status says now
 struct JobGone {};  // it does not exist any more
 struct PodSeen {
   MemberIndex member;
-  kinds::PodView pod;
+  job_types::PodView pod;
 };  // may repeat what is known
 struct PodsHidden {
   std::string reason;
@@ -111,7 +111,7 @@ struct EvictionSeen {
 struct JobKept {};      // KeepJob is done, as far as it could be
 struct JobFollowed {};  // instead of JobFound, or RemoveJob is done: another attempt of the step follows the job, it stays
 struct JobSpared {
-  kinds::Judgement judgement;
+  job_types::Judgement judgement;
 };  // RemoveJob is done: the job has succeeded before it was deleted, it stays
 struct PodsListed {};  // LookAgain is done: the job has come as JobSeen or JobGone, all pods there are as PodSeen, all others as PodGone
 struct ServerTrouble {

@@ -65,7 +65,7 @@ void JobRunState::check_pending(Time at) {
   check_staleness();
   for (MemberIndex i = 0; i < m_slots.size(); ++i)
     if (m_slots[i].pod && m_slots[i].trouble.any()) look_at_pending(i, at);  // what was told may be over by now
-  const auto seen = m_judgement.state == kinds::Judgement::State::suspended ? PendingClock::Present{} : present();
+  const auto seen = m_judgement.state == job_types::Judgement::State::suspended ? PendingClock::Present{} : present();
   m_pending_clock.see(seen, at);
   const auto due = m_unreachable || m_job_rules.looks_on ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
   // Our clock may jump: it has lasted too long when the timer for it says so, too.
@@ -126,7 +126,7 @@ void JobRunState::ask_for_events() {
 // Of a node that is lost nobody confirms that its pods have ended: they stay, and their operator makes no others, until the node is removed.
 void JobRunState::tell_of_pods_that_go() {
   m_going_awaited = false;
-  if (m_over || m_deleting || m_judgement.state == kinds::Judgement::State::suspended) return;
+  if (m_over || m_deleting || m_judgement.state == job_types::Judgement::State::suspended) return;
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     auto& slot = m_slots[i];
     if (!slot.pod || !slot.pod->deleting || slot.pod->over() || std::exchange(slot.going_told, true)) continue;

@@ -9,7 +9,7 @@
 namespace trainstep::follow {
 
 using Life = MemberState::Life;
-using State = kinds::Judgement::State;
+using State = job_types::Judgement::State;
 
 namespace {
 

@@ -12,17 +12,17 @@
 namespace trainstep::follow {
 
 using Life = MemberState::Life;
-using kinds::ContainerView;
-using State = kinds::Judgement::State;
+using job_types::ContainerView;
+using State = job_types::Judgement::State;
 
 namespace {
 
 constexpr Duration beside_is_told{60'000};  // a sidecar may need a moment to notice that it is alone
 
-std::string attempt_name(const kinds::PodView& pod, const ContainerView& container) { return fmt::format("{}/{}", pod.uid, container.restarts); }
+std::string attempt_name(const job_types::PodView& pod, const ContainerView& container) { return fmt::format("{}/{}", pod.uid, container.restarts); }
 
 // The container of the program. Kubelets sort by name: of several, the first may be any sidecar.
-const ContainerView* program_container(const kinds::PodView& pod, const std::string& name) {
+const ContainerView* program_container(const job_types::PodView& pod, const std::string& name) {
   const auto* container = pod.container(name);
   if (container != nullptr || pod.containers.empty() || (!name.empty() && pod.containers.size() > 1)) return container;
   return &pod.containers.front();
@@ -31,7 +31,7 @@ const ContainerView* program_container(const kinds::PodView& pod, const std::str
 // It has ended, and the kubelet will start it again.
 bool waits_to_restart(const ContainerView& container) { return container.state == ContainerView::State::waiting && container.last; }
 
-const kinds::ContainerStateTerminated* end_of(const ContainerView& container) {
+const job_types::ContainerStateTerminated* end_of(const ContainerView& container) {
   if (container.state == ContainerView::State::terminated) return container.termination ? &*container.termination : nullptr;
   return waits_to_restart(container) ? &*container.last : nullptr;
 }
@@ -52,7 +52,7 @@ void JobRunState::on(const PodSeen& seen, Time at) {
     if (is_older(seen.pod, slot)) return look_at_left_pod(seen);
     leave_pod(seen.member, seen.pod.name == slot.pod->name);
   }
-  slot.pod = std::make_unique<kinds::PodView>(seen.pod);
+  slot.pod = std::make_unique<job_types::PodView>(seen.pod);
   look_at_pod(seen.member, at);
   look_at_pending(seen.member, at);
   await_explanation(slot);
@@ -94,7 +94,7 @@ void JobRunState::on(const PodGone& gone, Time at) {
 
 // Times are in whole seconds: of two pods of one second, the older is the one that goes, then the one that has ended, then the one that was seen
 // first.
-bool JobRunState::is_older(const kinds::PodView& pod, const Slot& slot) {
+bool JobRunState::is_older(const job_types::PodView& pod, const Slot& slot) {
   const auto& newest = *slot.pod;
   if (pod.created != newest.created) return pod.created < newest.created;
   if (slot.replaced.contains(pod.uid)) return true;

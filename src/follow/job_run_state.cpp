@@ -7,12 +7,12 @@
 #include <csignal>
 
 #include "follow/reasons.h"
-#include "kinds/conditions.h"
+#include "job_types/conditions.h"
 
 namespace trainstep::follow {
 
 using Life = MemberState::Life;
-using State = kinds::Judgement::State;
+using State = job_types::Judgement::State;
 
 JobRunState::JobRunState(Rules rules, JobRules job_rules)
     : RunState(std::move(rules)), m_job_rules(std::move(job_rules)), m_slots(m_rules.members.size()) {
@@ -60,7 +60,7 @@ void JobRunState::on(const JobSeen& seen, Time at) {
     m_judgement = seen.judgement;
     return conclude_when_settled(at);
   }
-  if (m_over && seen.judgement.state == State::succeeded && m_judgement.reason == kinds::uncounted) m_judgement = seen.judgement;
+  if (m_over && seen.judgement.state == State::succeeded && m_judgement.reason == job_types::uncounted) m_judgement = seen.judgement;
   if (m_over) return;  // the first final word counts
   if (seen.judgement.reason == being_deleted && !m_verdict) going(seen.judgement.message);
   const bool was_suspended = m_judgement.state == State::suspended;

@@ -76,7 +76,7 @@ class JobRunState : public RunState {
 
   // What is known of a member beyond MemberState: its pods.
   struct Slot {
-    std::unique_ptr<kinds::PodView> pod;      // the newest; null: there is none
+    std::unique_ptr<job_types::PodView> pod;  // the newest; null: there is none
     std::string attempt;                      // of the newest pod: whose log it is, "UID/RESTARTS"; empty: none has begun
     bool began = false;                       // the program has, in this pod
     bool ended = false;                       // the end of `attempt`, or of a pod in which none began, has been seen
@@ -132,23 +132,23 @@ class JobRunState : public RunState {
 
   // pods
   void look_at_pod(MemberIndex member, Time at);
-  void look_at_attempt(MemberIndex member, const kinds::ContainerView& container, Time at);
+  void look_at_attempt(MemberIndex member, const job_types::ContainerView& container, Time at);
   void look_at_pending(MemberIndex member, Time at);
   void await_explanation(const Slot& slot);
   void ask_for_events();
   void tell_of_schedulers(Time at);
   void tell_of_pods_that_go();
-  void attempt_begins(MemberIndex member, const kinds::ContainerView& container, Time at);
+  void attempt_begins(MemberIndex member, const job_types::ContainerView& container, Time at);
   void attempt_ends(MemberIndex member, Termination ending, Time at);
   void tell_failure(MemberIndex member);
   void count_failures(MemberIndex member);
   void replaced(MemberIndex member);
   void go_back_to_metrics(MemberIndex member);
-  static bool is_older(const kinds::PodView& pod, const Slot& slot);
+  static bool is_older(const job_types::PodView& pod, const Slot& slot);
   void leave_pod(MemberIndex member, bool gone);
   void look_at_left_pod(const PodSeen& seen);
   void end_left_log(MemberIndex member, const std::string& uid, bool gone);
-  void remember_last(MemberIndex member, const kinds::ContainerView& container, Time at);
+  void remember_last(MemberIndex member, const job_types::ContainerView& container, Time at);
   void open_log(MemberIndex member);
   void open_init_log(MemberIndex member);
   void open_previous_log(MemberIndex member);
@@ -210,7 +210,7 @@ class JobRunState : public RunState {
   JobRules m_job_rules;
   std::vector<Slot> m_slots;
   std::map<std::pair<MemberIndex, std::string>, Log> m_logs;  // opened ones
-  kinds::Judgement m_judgement;
+  job_types::Judgement m_judgement;
   struct Warning {
     WarningSeen seen;
     std::optional<Pending> pending;

@@ -10,24 +10,24 @@
 #include "follow/runtime_words.h"
 #include "follow/termination.h"
 #include "follow/triage.h"
-#include "kinds/conditions.h"
+#include "job_types/conditions.h"
 
 namespace trainstep::follow {
 
 using Life = MemberState::Life;
-using State = kinds::Judgement::State;
+using State = job_types::Judgement::State;
 using result::VerdictClass;
 
 namespace {
 
 constexpr std::string_view taken_away = "a replica was taken away from the job";
 
-bool mentions(const kinds::Judgement& judgement, std::string_view words) {
+bool mentions(const job_types::Judgement& judgement, std::string_view words) {
   return judgement.reason.find(words) != std::string::npos || judgement.message.find(words) != std::string::npos;
 }
 
 // The v1 operator's words when programs have been started again too often; a Job's ("Job has reached …") count deleted pods as well.
-bool by_restarts(const kinds::Judgement& judgement) { return mentions(judgement, "because it has reached the specified backoff limit"); }
+bool by_restarts(const job_types::Judgement& judgement) { return mentions(judgement, "because it has reached the specified backoff limit"); }
 
 // Within one second, which is as exact as the kubelet tells: out of memory, disruption and a program that never began make others fail, not the other
 // way round; who is ended by SIGTERM follows somebody.
@@ -117,7 +117,7 @@ result::Verdict JobRunState::end_verdict() {
                     "trained, as far as can be known",
                     m_job_rules.job),
         std::nullopt, false, 0};
-  if (m_judgement.reason != kinds::contradicted || awaited_have_succeeded()) return success;
+  if (m_judgement.reason != job_types::contradicted || awaited_have_succeeded()) return success;
   bool failed = false;
   for (MemberIndex i = 0; i < m_members.size(); ++i) failed = failed || (m_rules.members[i].awaited && m_members[i].life == Life::failed);
   m_judgement = {State::failed, "", "its status says that it has succeeded, and that it has failed"};
@@ -126,7 +126,7 @@ result::Verdict JobRunState::end_verdict() {
 
 // As of a job that is to make no pod (completions: 0).
 bool JobRunState::success_is_unproved() const {
-  return m_judgement.state == State::succeeded && m_judgement.reason == kinds::uncounted && !m_primary_seen;
+  return m_judgement.state == State::succeeded && m_judgement.reason == job_types::uncounted && !m_primary_seen;
 }
 
 bool JobRunState::end_is_known(MemberIndex member) const {

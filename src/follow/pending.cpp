@@ -14,8 +14,8 @@ namespace trainstep::follow {
 namespace {
 
 using Kind = Pending::Kind;
-using kinds::ContainerView;
-using kinds::PodView;
+using job_types::ContainerView;
+using job_types::PodView;
 using result::VerdictClass;
 
 constexpr Duration at_once{0};

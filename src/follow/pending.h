@@ -40,7 +40,7 @@ struct Pending {
 };
 
 // What keeps this pod from running; none: nothing is known.
-std::optional<Pending> pending_of(const Member& member, const kinds::PodView& pod);
+std::optional<Pending> pending_of(const Member& member, const job_types::PodView& pod);
 // What a Warning event of a job tells about pods that do not exist; none: it is about something else.
 std::optional<Pending> pending_of(const WarningSeen& warning);
 

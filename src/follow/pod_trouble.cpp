@@ -13,7 +13,7 @@ namespace trainstep::follow {
 namespace {
 
 using Kind = Pending::Kind;
-using kinds::ContainerView;
+using job_types::ContainerView;
 using result::VerdictClass;
 
 constexpr Duration minutes_5{300'000};
@@ -52,7 +52,7 @@ std::optional<Pending> pending_of(const PodWarningSeen& warning) {
 
 }  // namespace
 
-bool begins_unexplained(const kinds::PodView& pod) {
+bool begins_unexplained(const job_types::PodView& pod) {
   if (pod.node.empty() || pod.sandboxed || pod.deleting || pod.phase != "Pending") return false;
   const auto unexplained = [](const ContainerView& container) {
     const bool usual = container.reason.empty() || container.reason == "ContainerCreating" || container.reason == "PodInitializing";
@@ -61,7 +61,7 @@ bool begins_unexplained(const kinds::PodView& pod) {
   return std::ranges::all_of(pod.init_containers, unexplained) && std::ranges::all_of(pod.containers, unexplained);
 }
 
-bool awaits_scheduler(const kinds::PodView& pod) { return pod.node.empty() && !pod.considered && !pod.deleting && !pod.over(); }
+bool awaits_scheduler(const job_types::PodView& pod) { return pod.node.empty() && !pod.considered && !pod.deleting && !pod.over(); }
 
 void PodTrouble::hear(const PodWarningSeen& warning, Time at) {
   auto pending = pending_of(warning);
@@ -74,7 +74,7 @@ void PodTrouble::hear(const PodWarningSeen& warning, Time at) {
   m_heard = Heard{std::move(*pending), lasts, at};
 }
 
-std::optional<Pending> PodTrouble::pending(const Member& member, const kinds::PodView& pod, Time at) const {
+std::optional<Pending> PodTrouble::pending(const Member& member, const job_types::PodView& pod, Time at) const {
   if (m_ignored && awaits_scheduler(pod)) {
     const auto which = pod.scheduler.empty() ? std::string() : fmt::format(" \"{}\"", pod.scheduler);
     return Pending{Kind::unschedulable, member.name,

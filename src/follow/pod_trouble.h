@@ -12,9 +12,9 @@
 namespace trainstep::follow {
 
 // It has a node, and its status does not say what for it waits there: for a long pull, most often.
-bool begins_unexplained(const kinds::PodView& pod);
+bool begins_unexplained(const job_types::PodView& pod);
 // No scheduler has said anything of it.
-bool awaits_scheduler(const kinds::PodView& pod);
+bool awaits_scheduler(const job_types::PodView& pod);
 
 class PodTrouble {
  public:
@@ -25,7 +25,7 @@ class PodTrouble {
   void ignored() { m_ignored = true; }
   [[nodiscard]] bool any() const { return m_ignored || m_heard.has_value(); }
   // None: nothing was told, or that was so long ago that it is over, or the pod shows that it is.
-  [[nodiscard]] std::optional<Pending> pending(const Member& member, const kinds::PodView& pod, Time at) const;
+  [[nodiscard]] std::optional<Pending> pending(const Member& member, const job_types::PodView& pod, Time at) const;
 
  private:
   struct Heard {

@@ -14,10 +14,10 @@
 
 namespace trainstep::follow {
 
-using kinds::ContainerStateTerminated;
-using kinds::ContainerView;
-using kinds::Judgement;
-using kinds::PodView;
+using job_types::ContainerStateTerminated;
+using job_types::ContainerView;
+using job_types::Judgement;
+using job_types::PodView;
 
 // How each value is described. Not in the unnamed namespace: record_io.h finds these by their first argument.
 template <typename Io>

@@ -14,9 +14,9 @@
 namespace trainstep::follow {
 namespace {
 
-using kinds::ContainerStateTerminated;
-using kinds::ContainerView;
-using kinds::PodView;
+using job_types::ContainerStateTerminated;
+using job_types::ContainerView;
+using job_types::PodView;
 
 // Kubernetes' reasons of a DisruptionTarget condition (docs: concepts/workloads/pods/disruptions).
 std::string disruption_text(const std::string& reason) {

@@ -11,9 +11,9 @@
 #include "base/files.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
-#include "kinds/launch.h"
-#include "kinds/object.h"
-#include "kinds/pod_template.h"
+#include "job_types/launch.h"
+#include "job_types/object.h"
+#include "job_types/pod_template.h"
 #include "local/environment.h"
 #include "local/gang.h"
 #include "local/gpus.h"
@@ -82,7 +82,7 @@ class LocalBackend::Impl {
         m_scratch(m_options.scratch, m_options.environment),
         m_outputs(plan, m_scratch) {
     for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr, {}});
-    m_wrapped_mpi = plan.kind == "MPI" && !plan::starts_own_ranks(plan.program);
+    m_wrapped_mpi = plan.job_type == "MPI" && !plan::starts_own_ranks(plan.program);
     process::become_subreaper();
   }
   ~Impl() {
@@ -257,9 +257,9 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
   if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's own words are known when mpirun is
-  ASSIGN(auto words, kinds::program_words(m_plan, member.place.placement));
-  if (m_plan.kind == "PyTorch" && m_plan.distribution.elastic) words = kinds::torch_words(m_plan, std::move(words));
-  member.argv = kinds::texts(words);
+  ASSIGN(auto words, job_types::program_words(m_plan, member.place.placement));
+  if (m_plan.job_type == "PyTorch" && m_plan.distribution.elastic) words = job_types::torch_words(m_plan, std::move(words));
+  member.argv = job_types::texts(words);
   return {};
 }
 
@@ -339,9 +339,9 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
     if (!is_rank(info)) continue;
     TRY(make_folders(place));
     auto& rank = ranks.emplace_back(RankCommand{place.folder, {}, argv});
-    for (const auto& variable : kinds::environment_of(m_plan, info.type))
-      if (!variable.value.is_object()) process::set_variable(rank.variables, variable.name, kinds::scalar_text(variable.value));
-    for (auto& [name, value] : kinds::find(m_plan.kind).environment(m_plan, {}, info.type, info.index))
+    for (const auto& variable : job_types::environment_of(m_plan, info.type))
+      if (!variable.value.is_object()) process::set_variable(rank.variables, variable.name, job_types::scalar_text(variable.value));
+    for (auto& [name, value] : job_types::find(m_plan.job_type).environment(m_plan, {}, info.type, info.index))
       process::set_variable(rank.variables, name, value);
   }
   const int count = static_cast<int>(ranks.size());

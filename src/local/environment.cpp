@@ -7,8 +7,8 @@
 #include <array>
 #include <set>
 
-#include "kinds/object.h"
-#include "kinds/pod_template.h"
+#include "job_types/object.h"
+#include "job_types/pod_template.h"
 
 namespace trainstep::local {
 namespace {
@@ -41,7 +41,7 @@ void add_own_ranks(Variables& variables, const plan::Plan& plan, const GangMembe
 }
 
 void add_framework_defaults(Variables& variables, const plan::Plan& plan) {
-  if (plan.kind != "PyTorch") return;
+  if (plan.job_type != "PyTorch") return;
   set_default(variables, "GLOO_SOCKET_IFNAME", "lo");
   // torchrun of torch 1.13 with Python 3.11 fails on its defaults, "0": an enum's members without the one of value 0 are looked through
   // (Std.from_str in torch/distributed/elastic/multiprocessing/api.py). These mean the same: nothing but the output of rank 9 is redirected.
@@ -67,14 +67,15 @@ bool belongs_to_step(std::string_view name) {
          std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-Variables member_environment(const plan::Plan& plan, const GangMember& member, const kinds::AddressBook& addresses, const std::string& devices,
+Variables member_environment(const plan::Plan& plan, const GangMember& member, const job_types::AddressBook& addresses, const std::string& devices,
                              const HostEnvironment& host) {
   Variables variables;
   for (const auto& variable : host.own)
     if (!belongs_to_step(variable.first)) variables.push_back(variable);
-  for (const auto& variable : kinds::environment_of(plan, member.type))
-    if (!variable.value.is_object()) set_variable(variables, variable.name, kinds::scalar_text(variable.value));
-  for (auto& [name, value] : kinds::find(plan.kind).environment(plan, addresses, member.type, member.index)) set_variable(variables, name, value);
+  for (const auto& variable : job_types::environment_of(plan, member.type))
+    if (!variable.value.is_object()) set_variable(variables, variable.name, job_types::scalar_text(variable.value));
+  for (auto& [name, value] : job_types::find(plan.job_type).environment(plan, addresses, member.type, member.index))
+    set_variable(variables, name, value);
   add_own_ranks(variables, plan, member);
   add_framework_defaults(variables, plan);
   set_default(variables, "PYTHONUNBUFFERED", "1");
@@ -90,7 +91,7 @@ std::vector<std::string> environment_warnings(const plan::Plan& plan, const Vari
   std::vector<std::string> warnings;
   std::set<std::string> told;
   for (const auto& member : gang(plan))
-    for (const auto& variable : kinds::environment_of(plan, member.type)) {
+    for (const auto& variable : job_types::environment_of(plan, member.type)) {
       if (!variable.value.is_object() || !told.insert(variable.name).second) continue;
       const bool here = find_variable(own, variable.name) != nullptr;
       warnings.push_back(fmt::format("{}: {} exists in a cluster only; {}", variable.name, to_text(variable.value),

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "local/gang.h"
 #include "plan/plan.h"
 #include "process/child.h"
@@ -26,7 +26,7 @@ bool belongs_to_step(std::string_view name);
 // Inherited variables, then those of the plan, then the operator's, which win on a clash as they do in a cluster (docs/design/operators.md,
 // Environment), then ours: rank variables for processes that we start ourselves, unbuffered Python, one thread for each core divided by the
 // processes (OMP_NUM_THREADS) unless somebody chose, loopback for gloo. `devices`: CUDA_VISIBLE_DEVICES.
-process::Variables member_environment(const plan::Plan& plan, const GangMember& member, const kinds::AddressBook& addresses,
+process::Variables member_environment(const plan::Plan& plan, const GangMember& member, const job_types::AddressBook& addresses,
                                       const std::string& devices, const HostEnvironment& host);
 
 // What the environment of the plan asks of a cluster and cannot be had here, a sentence for each variable.

@@ -5,17 +5,17 @@
 
 #include <algorithm>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::local {
 namespace {
 
 std::string member_name(const plan::Plan& plan, const std::string& type, int index, int local_rank, int processes) {
-  auto name = kinds::replica_name(plan, type, index);
+  auto name = job_types::replica_name(plan, type, index);
   return processes > 1 ? fmt::format("{}.{}", name, local_rank) : name;
 }
 
-void add_replicas(std::vector<GangMember>& members, const plan::Plan& plan, const kinds::Replicas& replicas, int processes) {
+void add_replicas(std::vector<GangMember>& members, const plan::Plan& plan, const job_types::Replicas& replicas, int processes) {
   for (int index = 0; index < replicas.count; ++index)
     for (int rank = 0; rank < processes; ++rank)
       members.push_back({.name = member_name(plan, replicas.type, index, rank, processes),
@@ -31,7 +31,7 @@ void add_replicas(std::vector<GangMember>& members, const plan::Plan& plan, cons
 // mpirun starts the ranks; the first of them, not mpirun, has the training's log and outputs.
 void add_mpi(std::vector<GangMember>& members, const plan::Plan& plan) {
   const bool wrapped = !plan::starts_own_ranks(plan.program);
-  for (auto replicas : kinds::find(plan.kind).replicas(plan)) {
+  for (auto replicas : job_types::find(plan.job_type).replicas(plan)) {
     if (replicas.type == "Launcher") {
       replicas.primary = !wrapped;
       add_replicas(members, plan, replicas, 1);
@@ -46,16 +46,16 @@ void add_mpi(std::vector<GangMember>& members, const plan::Plan& plan) {
 }  // namespace
 
 int processes_per_replica(const plan::Plan& plan) {
-  const bool ours = plan.kind == "PyTorch" && !plan.distribution.elastic && !plan::starts_own_ranks(plan.program);
+  const bool ours = plan.job_type == "PyTorch" && !plan.distribution.elastic && !plan::starts_own_ranks(plan.program);
   return ours ? plan.processes_per_worker : 1;
 }
 
 std::vector<GangMember> gang(const plan::Plan& plan) {
   std::vector<GangMember> members;
-  if (plan.kind == "MPI")
+  if (plan.job_type == "MPI")
     add_mpi(members, plan);
   else
-    for (const auto& replicas : kinds::find(plan.kind).replicas(plan)) add_replicas(members, plan, replicas, processes_per_replica(plan));
+    for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) add_replicas(members, plan, replicas, processes_per_replica(plan));
   auto& setup = members.emplace_back();
   setup.name = "setup";
   setup.output_only = true;

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::local {
 namespace {
@@ -44,7 +44,7 @@ std::vector<std::string> machine_gpus(const process::Variables& environment) {
 Result<GpuDivision> divide_gpus(const plan::Plan& plan, const std::vector<std::string>& gpus) {
   GpuDivision division;
   std::size_t wanted = 0;
-  for (const auto& replicas : kinds::find(plan.kind).replicas(plan))
+  for (const auto& replicas : job_types::find(plan.job_type).replicas(plan))
     for (int index = 0; index < replicas.count; ++index) {
       division.shares.push_back({replicas.type, index, replicas.resources.gpus.value, ""});
       wanted += static_cast<std::size_t>(replicas.resources.gpus.value);
@@ -63,7 +63,7 @@ Result<GpuDivision> divide_gpus(const plan::Plan& plan, const std::vector<std::s
     share.devices = join(std::vector<std::string>(first, first + share.wanted), ",");
     next += static_cast<std::size_t>(share.wanted);
   }
-  if (plan.kind == "MPI")
+  if (plan.job_type == "MPI")
     for (auto& share : division.shares) share.devices = join({gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(wanted)}, ",");
   return division;
 }

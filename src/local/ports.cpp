@@ -32,7 +32,7 @@ int bindable(int port) {
 
 }  // namespace
 
-kinds::Address Ports::address(const std::string& type, int index) {
+job_types::Address Ports::address(const std::string& type, int index) {
   const auto [known, fresh] = m_ports.emplace(std::pair(type, index), 0);
   if (fresh) known->second = free_port();
   return {"127.0.0.1", known->second};

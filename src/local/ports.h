@@ -7,14 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::local {
 
 class Ports {
  public:
   // The same replica gets the same port until renew(). The port is free, not taken: the program itself listens there.
-  kinds::Address address(const std::string& type, int index);
+  job_types::Address address(const std::string& type, int index);
   // Other ports from now on: one that was used a minute ago may still be waiting for its last packets.
   void renew() { m_ports.clear(); }
 

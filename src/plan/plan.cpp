@@ -73,7 +73,7 @@ Result<void> size_replicas(const Request& request, Plan& plan) {
 
 Result<void> count_processes(Plan& plan) {
   const auto& d = plan.distribution;
-  const bool per_gpu = plan.kind == "MPI" || plan.kind == "PyTorch";
+  const bool per_gpu = plan.job_type == "MPI" || plan.job_type == "PyTorch";
   plan.processes_per_worker = d.processes_per_worker.value_or(per_gpu ? std::max(1, plan.worker.gpus.value) : 1);
   plan.slots_per_worker = d.slots_per_worker.value_or(plan.processes_per_worker);
   if (plan.processes_per_worker > plan.slots_per_worker)
@@ -185,7 +185,7 @@ Result<Plan> make_plan(const Request& request, const std::vector<std::string>& k
   if (request.job_options.is_object() && !request.job_options.contains("gpu_resource") && !plan.program.resources.gpu_resource.empty())
     plan.options.gpu_resource = plan.program.resources.gpu_resource;
   ASSIGN(plan.distribution, parse_distribution(request.distribution_specification, kinds));
-  plan.kind = plan.distribution.type;
+  plan.job_type = plan.distribution.type;
   ASSIGN(plan.binding, bind(plan.program, request));
   TRY(size_replicas(request, plan));
   TRY(count_processes(plan));

@@ -46,7 +46,7 @@ struct EnvironmentVariable {
 };
 
 struct Plan {
-  std::string kind;        // Distribution::type, canonical
+  std::string job_type;    // Distribution::type, canonical
   std::string job_name;    // DNS-1035 label, short enough for every suffix an operator adds
   std::string run_id;      // 1 … 63 of [a-z0-9-]
   bool fresh_run = false;  // the id is random: nobody but this process can have made a job of this run
@@ -72,7 +72,7 @@ struct Plan {
   DataPlan data;                                            // route_data() decides; without it pods get no files of the step
 };
 
-// Request → Plan. `kinds`: names of the kinds that exist (kinds::names()). Errors: input, each one sentence with place and remedy.
+// Request → Plan. `kinds`: names of the kinds that exist (job_types::names()). Errors: input, each one sentence with place and remedy.
 Result<Plan> make_plan(const Request& request, const std::vector<std::string>& kinds);
 
 // In a pod: as the data's ways lead; without an agent inputs and outputs below train_mount, with `primary` false outputs in a private folder that

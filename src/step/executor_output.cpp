@@ -22,8 +22,9 @@ Json metadata_of(const Story& story, const std::string& name) {
   auto metadata = Json::object();
   if (name == "metrics" || name == "mlpipeline_metrics") put_all(metadata, all_metrics(story.metrics));
   if (name == "model_dir" && story.plan != nullptr && has_model(story.outcome))
-    put_all(metadata,
-            {{"job_name", story.plan->job_name}, {"distribution_type", story.plan->kind}, {"number_of_workers", story.plan->distribution.workers}});
+    put_all(
+        metadata,
+        {{"job_name", story.plan->job_name}, {"distribution_type", story.plan->job_type}, {"number_of_workers", story.plan->distribution.workers}});
   for (const auto& output : story.outcome.outputs)
     if (output.artifact && output.step_path == name) put_all(metadata, output.metadata);
   // The launcher's own properties.

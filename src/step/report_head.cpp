@@ -70,7 +70,7 @@ std::string time_text(Time time) {
 std::string kind_text(const Story& story) {
   if (story.plan == nullptr) return {};
   const auto workers = story.plan->distribution.workers;
-  return fmt::format("{}, {} worker{}", story.plan->kind, workers, workers == 1 ? "" : "s");
+  return fmt::format("{}, {} worker{}", story.plan->job_type, workers, workers == 1 ? "" : "s");
 }
 
 std::string headline_part(const Story& story) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 #include "result/metrics.h"
 #include "run/outcome.h"
@@ -17,11 +17,11 @@ namespace trainstep::step {
 struct Story {
   const Inputs& inputs;
   const run::Outcome& outcome;
-  const plan::Plan* plan = nullptr;       // null: the step ended before there was one
-  std::vector<kinds::Replicas> replicas;  // of the plan's kind; empty without a plan
-  std::vector<result::Metric> metrics;    // final_metrics() of results.h
-  std::string report_place;               // where the report will lie, for the log; empty: nowhere
-  const HeldFolders* folders = nullptr;   // of the files that are written; null: they may go wherever their paths lead now
+  const plan::Plan* plan = nullptr;           // null: the step ended before there was one
+  std::vector<job_types::Replicas> replicas;  // of the plan's kind; empty without a plan
+  std::vector<result::Metric> metrics;        // final_metrics() of results.h
+  std::string report_place;                   // where the report will lie, for the log; empty: nowhere
+  const HeldFolders* folders = nullptr;       // of the files that are written; null: they may go wherever their paths lead now
 
   [[nodiscard]] bool succeeded() const { return outcome.verdict.verdict_class == result::VerdictClass::succeeded; }
 };

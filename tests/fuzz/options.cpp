@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cluster/ownership.h"
-#include "kinds/render.h"
+#include "job_types/render.h"
 #include "step/task_config.h"
 
 using namespace trainstep;
@@ -24,12 +24,12 @@ cluster::Facts facts() {
 void check(plan::Request request, std::string_view type) {
   if (request.distribution_specification.is_object() && !request.distribution_specification.contains("distribution_type"))
     request.distribution_specification["distribution_type"] = type;
-  const auto plan = plan::make_plan(request, kinds::names());
+  const auto plan = plan::make_plan(request, job_types::names());
   if (!plan) {
     if (plan.error().message.empty() || plan.error().kind == ErrorKind::internal) __builtin_trap();
     return;
   }
-  auto manifest = kinds::render(*plan, "");
+  auto manifest = job_types::render(*plan, "");
   if (!manifest) {
     if (manifest.error().message.empty() || manifest.error().kind == ErrorKind::internal) __builtin_trap();
     return;
@@ -38,7 +38,7 @@ void check(plan::Request request, std::string_view type) {
   cluster::stamp(object, facts(), "default", "attempt");
   if (object["metadata"]["annotations"][std::string(cluster::attempt_annotation)] != "attempt") __builtin_trap();
   // A volume without a source is a folder that ends with its pod: only who asks for it gets one, but for our own.
-  static_cast<void>(kinds::to_yaml_explained(*manifest));
+  static_cast<void>(job_types::to_yaml_explained(*manifest));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "data/yaml.h"
-#include "kinds/render.h"
+#include "job_types/render.h"
 #include "plan/plan.h"
 #include "support/catch.h"
 
@@ -118,14 +118,14 @@ TEST_CASE("a request gives exactly its manifest, and every value its explanation
     const auto version = json->value("api_version", "");
     const auto facts = json->value("facts", Json());
     for (const auto* key : {"api_version", "facts"}) json->erase(key);
-    auto plan = plan::make_plan(read_request(std::move(*json)), kinds::names());
+    auto plan = plan::make_plan(read_request(std::move(*json)), job_types::names());
     if (!plan) FAIL(plan.error().message);
     if (!facts.is_null())
       if (const auto routed = plan::route_data(*plan, read_facts(facts)); !routed) FAIL(routed.error().message);
-    const auto manifest = kinds::render(*plan, version);
+    const auto manifest = job_types::render(*plan, version);
     if (!manifest) FAIL(manifest.error().message);
-    compare(path / "manifest.yaml", kinds::to_yaml(*manifest));
-    compare(path / "explain.yaml", kinds::to_yaml_explained(*manifest));
+    compare(path / "manifest.yaml", job_types::to_yaml(*manifest));
+    compare(path / "explain.yaml", job_types::to_yaml_explained(*manifest));
   }
 }
 

@@ -27,7 +27,7 @@ WORTH_A_COPY = 20  # bugs that wait; for fewer another copy is not built
 SHARED = ("venv", "cluster", "s3", "argo")
 
 SIMULATORS = ("sim", "sim_data")
-PROGRAM = re.compile(r"unit_[a-z0-9]+|golden|sim_world")
+PROGRAM = re.compile(r"unit_[a-z0-9_]+|golden|sim_world")
 PYTEST = re.compile(r"tests/(flow|e2e)/\w+_test\.py::(\w+::)?\w+(\[.*\])?")
 
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 #include "sim/world.h"
 
@@ -37,11 +37,11 @@ class NaiveStep : public Step {
     request.job_options = m_around.scenario.options;
     request.identity = m_sins.forgets_name ? m_around.attempt : "same";
     request.name_space = m_around.name_space;
-    m_plan = plan::make_plan(request, kinds::names()).value();
-    const auto& kind = kinds::find(m_plan.kind);
+    m_plan = plan::make_plan(request, job_types::names()).value();
+    const auto& kind = job_types::find(m_plan.job_type);
     m_resource = kind.resources.front();
-    if (m_plan.kind == "MPI")
-      m_resource = *std::find_if(kind.resources.begin(), kind.resources.end(), [this](const kinds::Resource& one) {
+    if (m_plan.job_type == "MPI")
+      m_resource = *std::find_if(kind.resources.begin(), kind.resources.end(), [this](const job_types::Resource& one) {
         return one.group_version.ends_with("v2beta1") == m_around.scenario.installed.mpi_v2beta1;
       });
     auto object = kind.render(m_plan, m_resource).value().json();
@@ -98,10 +98,10 @@ class NaiveStep : public Step {
   void poll() {
     ask("GET", path(), nullptr, [this](int code, const std::string& body) {
       if (code == 404) return exit(result::VerdictClass::system);
-      using enum kinds::Judgement::State;
+      using enum job_types::Judgement::State;
       const auto job = Json::parse(body);
       m_uid = text_at(job, {"metadata", "uid"});
-      const auto state = kinds::find(m_plan.kind).judge(job).state;
+      const auto state = job_types::find(m_plan.job_type).judge(job).state;
       if (state == succeeded || state == failed) return finish(state == succeeded || m_sins.lies);
       if (m_sins.leaves_job) return exit(result::VerdictClass::system);
       m_pause = std::min(Duration{300'000}, m_pause + m_pause / 8);
@@ -150,7 +150,7 @@ class NaiveStep : public Step {
   const Context m_around;
   const Sins m_sins;
   plan::Plan m_plan;
-  kinds::Resource m_resource;
+  job_types::Resource m_resource;
   std::string m_uid;
   Duration m_pause{500};
 };

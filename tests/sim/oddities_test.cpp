@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/oddities.h"
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "sim/operators.h"
 #include "sim/past.h"
 #include "support/catch.h"
 
 using namespace trainstep;
 using namespace trainstep::sim;
-using State = kinds::Judgement::State;
+using State = job_types::Judgement::State;
 
 TEST_CASE("sim past: what was there a moment ago, and nothing that came since") {
   SimLoop loop;
@@ -44,7 +44,7 @@ TEST_CASE("sim strange status: what it says of an end stays, in whatever order a
   set_operator_condition(job["status"], "Running", true, "Running", "", "2026-11-21T08:15:20Z");
   const auto running = job;
   set_operator_condition(job["status"], end, true, "Ended", "", "2026-11-21T08:15:30Z");
-  const auto& judge = kinds::find(kind).judge;
+  const auto& judge = job_types::find(kind).judge;
   int both = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     auto strange = job, strange_running = running;

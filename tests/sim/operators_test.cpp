@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/operators.h"
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "sim/cluster.h"
 #include "support/catch.h"
 
 using namespace trainstep;
 using namespace trainstep::sim;
-using State = kinds::Judgement::State;
+using State = job_types::Judgement::State;
 
 namespace {
 
@@ -51,10 +51,10 @@ struct Lab {
     spec.update(more);
     create("batch/v1", "jobs", spec);
   }
-  kinds::Judgement judged(const char* kind_name, Duration after = Duration{60'000}) {
+  job_types::Judgement judged(const char* kind_name, Duration after = Duration{60'000}) {
     loop.run_for(after);
     const auto now = cluster.store.by_uid(job->uid());
-    return now == nullptr ? kinds::Judgement{} : kinds::find(kind_name).judge(now->object);
+    return now == nullptr ? job_types::Judgement{} : job_types::find(kind_name).judge(now->object);
   }
   Json status() { return cluster.store.by_uid(job->uid())->object.at("status"); }
 };

@@ -6,7 +6,7 @@
 #include "cluster/attach.h"
 #include "cluster/jobs.h"
 #include "cluster/session.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 
 namespace trainstep::sim {
@@ -49,7 +49,7 @@ class RealStep : public Step, run::Listener {
         request.identity = facts.workflow->uid;
       else
         request.run_id = "same";
-      return plan::make_plan(request, kinds::names());
+      return plan::make_plan(request, job_types::names());
     };
     return options;
   }

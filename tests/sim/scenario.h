@@ -108,7 +108,7 @@ struct Scenario {
   int workers = 1;
   Fate fate = Fate::succeeds;
   StepFate step_fate = StepFate::lives;
-  std::string victim;  // a replica, as kinds::replica_name has it
+  std::string victim;  // a replica, as job_types::replica_name has it
   std::string primary;
   int exit_code = 1;
   bool workflow = true;                // the step belongs to one

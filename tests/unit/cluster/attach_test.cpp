@@ -73,7 +73,7 @@ struct Visit : run::Listener {
     credentials->server = {"https", "api", 6443, "/base", {}};
     credentials->token = std::make_unique<CountingTokens>();
     credentials->name_space = "ns";
-    const Submitted submitted{kinds::find("Job").resources.front(), job, true};
+    const Submitted submitted{job_types::find("Job").resources.front(), job, true};
     attachment = std::make_unique<Attachment>(loop, server, std::move(credentials), Place{"ns", "here", 1}, *plan_of(submitted), submitted,
                                               std::vector<run::Listener*>{this});
     attachment->begin([this](const Session::Done& done) {

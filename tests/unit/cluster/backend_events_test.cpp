@@ -2,7 +2,7 @@
 #include "cluster/backend.h"
 #include "support/catch.h"
 #include "support/pods.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -27,7 +27,7 @@ Reply list_of(const std::vector<Json>& items) {
 
 struct Following {
   Harness h;
-  plan::Plan plan = kinds::test::example("MPI", 1);
+  plan::Plan plan = job_types::test::example("MPI", 1);
   Facts facts;
   std::vector<Json> events;
   Reply launcher = refusal(404, "NotFound", "gone");
@@ -49,7 +49,8 @@ struct Following {
     const Json job = {{"apiVersion", "kubeflow.org/v2beta1"},
                       {"kind", "MPIJob"},
                       {"metadata", {{"name", name}, {"uid", "ours"}, {"resourceVersion", "5"}, {"creationTimestamp", "2026-11-21T08:00:00Z"}}}};
-    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("MPI").resources.front(), job, true});
+    backend =
+        std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{job_types::find("MPI").resources.front(), job, true});
     backend->prepare([this](const follow::Event& what) {
       if (const auto* warning = std::get_if<follow::WarningSeen>(&what.what)) {
         heard.push_back(warning->message);
@@ -103,7 +104,7 @@ TEST_CASE_METHOD(Following, "where Jobs may not be looked at, events from before
 
 TEST_CASE("of the events of pods those of this job's count, each as of its time, once they are wanted") {
   Harness h;
-  const auto plan = kinds::test::example("Job", 1);
+  const auto plan = job_types::test::example("Job", 1);
   const Facts facts;
   const Json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", "5"}}}};
   auto pod = test::pod(plan.job_name + "-x", "mine", test::creating());
@@ -134,7 +135,7 @@ TEST_CASE("of the events of pods those of this job's count, each as of its time,
     return list_of(request.request.url.path.ends_with("/pods") ? std::vector{pod} : std::vector<Json>{});
   });
   std::vector<std::string> heard;
-  ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), job, true});
+  ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{job_types::find("Job").resources.front(), job, true});
   backend.prepare([&](const follow::Event& what) {
     if (const auto* warning = std::get_if<follow::PodWarningSeen>(&what.what))
       heard.push_back(warning->uid + " " + warning->reason + " " + (warning->last ? to_rfc3339(*warning->last) : "now"));

@@ -8,7 +8,7 @@
 #include "cluster/lease.h"
 #include "support/catch.h"
 #include "support/pods.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -20,7 +20,7 @@ namespace {
 
 struct Kept {
   Harness h;
-  plan::Plan plan = kinds::test::example("Job", 1);
+  plan::Plan plan = job_types::test::example("Job", 1);
   Facts facts;
   std::function<Reply()> patched = [this] { return named(plan.job_name); };
   std::optional<Error> left;  // that it could not be taken up for good
@@ -45,8 +45,8 @@ struct Kept {
       if (asked.request.method == "GET" && unknown) return absent(plan.job_name);
       return Reply::text(to_text(job()));
     });
-    backend =
-        std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), job(), true, left});
+    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt",
+                                               Submitted{job_types::find("Job").resources.front(), job(), true, left});
     backend->prepare([this](const follow::Event& event) {
       if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
       if (std::holds_alternative<follow::JobKept>(event.what)) kept = event.at;
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(Kept, "for an attempt that surely follows a job is kept without
 
 TEST_CASE("a job whose create is under way may appear without a deadline after its step has left it, and that is told") {
   Harness h;
-  auto plan = kinds::test::example("Job", 1);
+  auto plan = job_types::test::example("Job", 1);
   Facts facts;
   facts.pod = "step-1";
   facts.retry = Retry::follows;

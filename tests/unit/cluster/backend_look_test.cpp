@@ -4,7 +4,7 @@
 #include "follow/reasons.h"
 #include "support/catch.h"
 #include "support/pods.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -16,7 +16,7 @@ namespace {
 // A job and its pod, as a server has them whose lists may be stale and whose watches tell nothing.
 struct Looking {
   Harness h;
-  plan::Plan plan = kinds::test::example("Job", 1);
+  plan::Plan plan = job_types::test::example("Job", 1);
   Facts facts;
   Json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", "5"}}}};
   Json pod;
@@ -28,7 +28,7 @@ struct Looking {
   int listed = 0, failed = 0;
   Reply::End watches = Reply::End::open;
   int gone = 0, pods_seen = 0, pods_gone = 0, asked = 0;
-  std::vector<kinds::Judgement> seen;
+  std::vector<job_types::Judgement> seen;
   std::unique_ptr<ClusterBackend> backend;
 
   Looking() {
@@ -59,7 +59,8 @@ struct Looking {
   }
   void follow(Duration length = 30s) {
     h.server.serve([this](const FakeTransport::Asked& request) { return answer(request); });
-    backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), job, true});
+    backend =
+        std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{job_types::find("Job").resources.front(), job, true});
     backend->prepare([this](const follow::Event& event) {
       if (const auto* state = std::get_if<follow::JobSeen>(&event.what)) seen.push_back(state->judgement);
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
@@ -116,7 +117,7 @@ TEST_CASE_METHOD(Looking, "the end of a pod brings a look at the job, when its w
   job["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
   h.loop.run(20s);
   REQUIRE_FALSE(seen.empty());
-  CHECK(seen.back().state == kinds::Judgement::State::succeeded);
+  CHECK(seen.back().state == job_types::Judgement::State::succeeded);
   const auto before = asked;
   h.loop.run(9min);
   CHECK(asked == before);

@@ -5,7 +5,7 @@
 #include "cluster/lease.h"
 #include "follow/reasons.h"
 #include "support/catch.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -24,7 +24,7 @@ Json job(const std::string& uid, const std::string& version, const std::string& 
 // A job that is followed; what is asked of it once it is to be removed is answered by `answers`, in order.
 struct Removal {
   Harness h;
-  plan::Plan plan = kinds::test::example("Job", 1);
+  plan::Plan plan = job_types::test::example("Job", 1);
   Facts facts;
   std::deque<Reply> answers;
   Reply claim = Reply::silent();
@@ -54,13 +54,14 @@ struct Removal {
       answers.pop_front();
       return answer;
     });
-    const auto resource = kinds::find("Job").resources.front();
+    const auto resource = job_types::find("Job").resources.front();
     backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{resource, found, true});
     backend->prepare([this](const follow::Event& event) {
       if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
       if (std::holds_alternative<follow::JobFollowed>(event.what)) ++followed;
-      if (const auto* job = std::get_if<follow::JobSpared>(&event.what)) spared += job->judgement.state == kinds::Judgement::State::succeeded ? 1 : 0;
+      if (const auto* job = std::get_if<follow::JobSpared>(&event.what))
+        spared += job->judgement.state == job_types::Judgement::State::succeeded ? 1 : 0;
       if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error, failed_at = h.loop.now();
     });
     h.loop.run(1s);
@@ -236,7 +237,7 @@ TEST_CASE_METHOD(Removal, "an attempt that finds the job of a later one follows 
     asked.push_back(request.request.method);
     return Reply::silent();
   });
-  const auto resource = kinds::find("Job").resources.front();
+  const auto resource = job_types::find("Job").resources.front();
   backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{resource, found, true, std::nullopt, true});
   backend->prepare([&](const follow::Event& event) {
     if (std::holds_alternative<follow::JobFollowed>(event.what)) ++followed;
@@ -437,18 +438,18 @@ TEST_CASE("of a job that was kept for another attempt, the deadline is that of t
   if (kept) object["metadata"]["annotations"][std::string(kept_annotation)] = "2026-11-21T09:00:00Z";
   Harness h;
   h.server.serve([](const FakeTransport::Asked&) { return Reply::silent(); });
-  auto plan = kinds::test::example("Job", 1);
+  auto plan = job_types::test::example("Job", 1);
   if (own) plan.options.run_policy.active_deadline = Duration(20'000);
   object["spec"]["activeDeadlineSeconds"] = 20;
   const Facts facts;
-  std::optional<kinds::Judgement> judged;
-  ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{kinds::find("Job").resources.front(), object, true});
+  std::optional<job_types::Judgement> judged;
+  ClusterBackend backend(*h.client, plan, facts, "ns", "attempt", Submitted{job_types::find("Job").resources.front(), object, true});
   backend.prepare([&](const follow::Event& event) {
     if (const auto* seen = std::get_if<follow::JobSeen>(&event.what)) judged = seen->judgement;
   });
   h.loop.run(1s);
   REQUIRE(judged);
-  CHECK(judged->state == kinds::Judgement::State::failed);
+  CHECK(judged->state == job_types::Judgement::State::failed);
   CHECK(judged->reason == (kept && !own ? follow::kept_in_vain : "DeadlineExceeded"));
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -23,7 +23,7 @@ plan::Plan plan_of(int workers, const Json& options = Json::object()) {
   request.train_specification = R"({"image": "i", "command": ["train"]})";
   request.distribution_specification = {{"distribution_type", workers > 1 ? "PyTorch" : "Job"}, {"number_of_workers", workers}};
   request.job_options = options;
-  auto plan = plan::make_plan(request, kinds::names());
+  auto plan = plan::make_plan(request, job_types::names());
   if (!plan) FAIL(plan.error().message);
   return *plan;
 }

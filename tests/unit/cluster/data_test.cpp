@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "cluster/claim_links.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 #include "unit/kube/harness.h"
@@ -66,7 +66,7 @@ plan::Plan plan_of(const plan::StepPath& data, const plan::StepPath& model) {
   auto wanted = request();
   wanted.inputs = {data};
   wanted.outputs = {model};
-  auto plan = plan::make_plan(wanted, kinds::names());
+  auto plan = plan::make_plan(wanted, job_types::names());
   if (!plan) FAIL(plan.error().message);
   return std::move(*plan);
 }

@@ -1,9 +1,9 @@
 // The jobs of a namespace, found again for people at a shell.
 #include "cluster/jobs.h"
 
-#include "kinds/render.h"
+#include "job_types/render.h"
 #include "support/catch.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -53,21 +53,21 @@ using Words = std::vector<std::string>;
 Result<std::vector<result::MetricDefinition>> metrics_written(Json annotation) {
   auto object = job("digits-1", "r", "u1");
   object["metadata"]["annotations"]["trainstep.dev/metrics"] = std::move(annotation);
-  return metrics_of({kinds::all().front().resources.front(), object, true});
+  return metrics_of({job_types::all().front().resources.front(), object, true});
 }
 
 }  // namespace
 
 TEST_CASE("the metrics of a job are those that its step was told to read") {
-  auto plan = kinds::test::example("Job", 1);
-  const auto none = kinds::render(plan)->json();
+  auto plan = job_types::test::example("Job", 1);
+  const auto none = job_types::render(plan)->json();
   CHECK_FALSE(none["metadata"]["annotations"].contains("trainstep.dev/metrics"));
-  CHECK(metrics_of({kinds::all().front().resources.front(), none, true}).value().empty());
+  CHECK(metrics_of({job_types::all().front().resources.front(), none, true}).value().empty());
   plan.options.metrics = {{"loss", "loss is \"([0-9.]+)\""}, {"acc", "größe (\\d+)"}};
   for (const auto* kind : {"Job", "PyTorch", "MPI", "TF"}) {
-    auto of_kind = kinds::test::example(kind, 1);
+    auto of_kind = job_types::test::example(kind, 1);
     of_kind.options.metrics = plan.options.metrics;
-    const auto metrics = metrics_of({kinds::find(kind).resources.front(), kinds::render(of_kind)->json(), true});
+    const auto metrics = metrics_of({job_types::find(kind).resources.front(), job_types::render(of_kind)->json(), true});
     REQUIRE(metrics);
     CHECK(*metrics == plan.options.metrics);
   }
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(Cluster, "who may look at nothing is told so") {
 }
 
 TEST_CASE("RUN must be one: nothing else chooses a job, however few there are") {
-  const Found all{{{kinds::find("Job").resources.front(), job("digits-1", "r", "u1"), true}}, {}};
+  const Found all{{{job_types::find("Job").resources.front(), job("digits-1", "r", "u1"), true}}, {}};
   for (const auto& run : std::vector<std::string>{"", " ", "\t\n", "*", "a,b", "a=b", "run in (a)", "!r", "digits-1/", "../digits-1", "--all", "r\n",
                                                   std::string(254, 'a')}) {
     CAPTURE(run);
@@ -164,7 +164,7 @@ TEST_CASE("a job's name counts more than another's run id") {
 }
 
 TEST_CASE("a job without a run's id is not that of the empty run") {
-  const Found all{{{kinds::find("Job").resources.front(), Json::parse(R"({"metadata": {"name": "x", "uid": "u"}})"), true}}, {}};
+  const Found all{{{job_types::find("Job").resources.front(), Json::parse(R"({"metadata": {"name": "x", "uid": "u"}})"), true}}, {}};
   CHECK_FALSE(choose(all, "", "ns"));
   CHECK(choose(all, "x", "ns"));
 }

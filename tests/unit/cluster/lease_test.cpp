@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -55,7 +55,7 @@ TEST_CASE("the deadline counts from the job's start, and the user's own counts i
 }
 
 TEST_CASE("a job is cut short by its keeping if that deadline is the earlier one") {
-  const auto& kind = kinds::find("Job");
+  const auto& kind = job_types::find("Job");
   Json job = {{"metadata", {{"annotations", {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}}}}}, {"spec", {{"activeDeadlineSeconds", 3600}}}};
   job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}, {"reason", "DeadlineExceeded"}}});
   CHECK(has_lapsed(job, kind, std::nullopt));

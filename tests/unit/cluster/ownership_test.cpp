@@ -2,13 +2,13 @@
 #include "cluster/ownership.h"
 
 #include "support/catch.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 
 using namespace trainstep;
 using namespace trainstep::cluster;
-using kinds::test::at;
-using kinds::test::example;
-using kinds::test::rendered;
+using job_types::test::at;
+using job_types::test::example;
+using job_types::test::rendered;
 
 namespace Catch {
 template <>
@@ -90,7 +90,7 @@ TEST_CASE("a workflow's long name becomes a label that is allowed") {
 
 TEST_CASE("whose an existing job is") {
   const auto plan = example("PyTorch", 2);
-  const auto& kind = kinds::find("PyTorch");
+  const auto& kind = job_types::find("PyTorch");
   const auto earlier = stamped(plan, Facts{}, "attempt-0");
   const auto judge = [&](const Json& object) { return judge_existing(object, plan, kind, "attempt-1"); };
   const auto outcome = [&](Json object, const std::string& word) {
@@ -151,7 +151,7 @@ TEST_CASE("whose an existing job is") {
 
 TEST_CASE("job_options.reattach says which job of an earlier attempt is taken up") {
   auto plan = example("PyTorch", 2);
-  const auto& kind = kinds::find("PyTorch");
+  const auto& kind = job_types::find("PyTorch");
   const auto running = with_condition(stamped(plan, Facts{}, "attempt-0"), "Running");
   auto told = with_condition(stamped(plan, Facts{}, "attempt-0"), "Succeeded");
   told["metadata"]["annotations"]["trainstep.dev/outcome"] = "succeeded";

@@ -9,7 +9,7 @@ using namespace trainstep::cluster;
 
 namespace {
 
-constexpr kinds::Resource pytorch{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"};
+constexpr job_types::Resource pytorch{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"};
 
 bool asks_for(const std::vector<Permission>& rights, const std::string& verb, const std::string& resource) {
   return std::ranges::any_of(rights, [&](const Permission& right) { return right.verb == verb && right.resource == resource; });
@@ -77,7 +77,7 @@ namespace {
 
 // "get secrets team-keys", with "!" in front where it is needed
 std::vector<std::string> for_data(plan::Plan plan, const DataContext& surroundings) {
-  plan.kind = "Job";
+  plan.job_type = "Job";
   std::vector<std::string> texts;
   for (const auto& right : data_permissions_of(plan, surroundings)) texts.push_back((right.needed ? "!" : "") + describe(right));
   return texts;

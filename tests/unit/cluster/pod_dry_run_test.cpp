@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/pod_dry_run.h"
 
-#include "kinds/render.h"
+#include "job_types/render.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 struct Sample {
   plan::Plan plan;
-  kinds::Resource resource;
+  job_types::Resource resource;
   std::vector<DryRunPod> pods;
 };
 
@@ -25,10 +25,10 @@ Sample sample(const std::string& kind, int workers, std::size_t candidate = 0, c
   request.train_specification = R"({"image": "i", "command": ["train"]})";
   request.distribution_specification = {{"distribution_type", kind}, {"number_of_workers", workers}};
   request.distribution_specification.update(more);
-  auto plan = plan::make_plan(request, kinds::names());
+  auto plan = plan::make_plan(request, job_types::names());
   if (!plan) FAIL(plan.error().message);
-  Sample made{std::move(*plan), kinds::find(kind).resources.at(candidate), {}};
-  auto manifest = kinds::render(made.plan, made.resource.group_version);
+  Sample made{std::move(*plan), job_types::find(kind).resources.at(candidate), {}};
+  auto manifest = job_types::render(made.plan, made.resource.group_version);
   if (!manifest) FAIL(manifest.error().message);
   made.pods = dry_run_pods(manifest->json(), made.plan, made.resource);
   return made;

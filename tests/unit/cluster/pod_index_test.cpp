@@ -2,11 +2,11 @@
 #include "cluster/pod_index.h"
 
 #include "support/catch.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 
 using namespace trainstep;
 using namespace trainstep::cluster;
-using kinds::test::example;
+using job_types::test::example;
 
 namespace {
 
@@ -17,7 +17,7 @@ Json pod(const Json& labels, const Json& owners = Json::array({{{"kind", "X"}, {
 }
 
 PodIndex index_of(const plan::Plan& plan, std::size_t resource = 0) {
-  const auto& kind = kinds::find(plan.kind);
+  const auto& kind = job_types::find(plan.job_type);
   return {kind, kind.resources.at(resource), job, kind.replicas(plan)};
 }
 

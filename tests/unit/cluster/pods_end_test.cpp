@@ -2,7 +2,7 @@
 #include "cluster/pods_end.h"
 
 #include "support/catch.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -13,7 +13,7 @@ namespace {
 
 struct Termination {
   Harness h;
-  plan::Plan plan = kinds::test::example("Job", 1);
+  plan::Plan plan = job_types::test::example("Job", 1);
   Json pods = Json::array();
   std::optional<Reply> refusal;
   std::vector<std::string> remains;

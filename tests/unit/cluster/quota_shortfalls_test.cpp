@@ -8,8 +8,8 @@ using Catch::Matchers::Equals;
 
 namespace {
 
-kinds::Replicas replicas(const std::string& type, int count, const char* cpus, int gpus = 0) {
-  kinds::Replicas made;
+job_types::Replicas replicas(const std::string& type, int count, const char* cpus, int gpus = 0) {
+  job_types::Replicas made;
   made.type = type;
   made.count = count;
   made.resources.cpus = plan::Sourced<plan::Quantity>{*plan::parse_quantity(cpus, "cpus"), "test"};
@@ -24,7 +24,7 @@ Json quota(const Json& hard, const Json& used) {
 }  // namespace
 
 TEST_CASE("a quota lacks room for what all replicas need together") {
-  const std::vector<kinds::Replicas> job{replicas("Master", 1, "500m"), replicas("Worker", 3, "2", 1)};
+  const std::vector<job_types::Replicas> job{replicas("Master", 1, "500m"), replicas("Worker", 3, "2", 1)};
   struct Row {
     Json hard, used;
     std::vector<std::string> lacking;

@@ -2,12 +2,12 @@
 #include "cluster/rules.h"
 
 #include "support/catch.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 
 using namespace trainstep;
 using namespace trainstep::cluster;
 using namespace std::chrono_literals;
-using kinds::test::example;
+using job_types::test::example;
 
 namespace {
 
@@ -69,11 +69,11 @@ TEST_CASE("of a job that is there, its own templates name the program's containe
         Row{"MPI", R"({"mpiReplicaSpecs": {"Launcher": {"template": {"spec": {"containers": [{"name": "aaa"}, {"name": "mpi"}]}}}}})", "mpi"}}) {
     CAPTURE(row.kind);
     plan::Plan plan;  // as plan_of() reads it from a job: without a program
-    plan.kind = row.kind;
+    plan.job_type = row.kind;
     CHECK(rules_of(plan, {{"spec", Json::parse(row.spec)}}).members.front().container == row.name);
   }
   plan::Plan plan;
-  plan.kind = "Job";
+  plan.job_type = "Job";
   for (const auto* odd : {"null", "{}", R"({"spec": 3})", R"({"spec": {"template": {"spec": {"containers": "x"}}}})"})
     CHECK(rules_of(plan, Json::parse(odd)).members.front().container.empty());
 }

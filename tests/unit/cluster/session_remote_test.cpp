@@ -6,8 +6,8 @@
 
 #include "cluster/session.h"
 #include "data/digest.h"
-#include "kinds/kind.h"
-#include "kinds/object.h"
+#include "job_types/job_type.h"
+#include "job_types/object.h"
 #include "plan/plan.h"
 #include "support/catch.h"
 #include "unit/cluster/session_support.h"
@@ -25,7 +25,7 @@ Result<plan::Plan> plan(const Facts&, const std::string& name_space) {
   request.name_space = name_space;
   request.train_specification = R"({"image": "i", "command": ["t"]})";
   request.job_options = {{"limits", {{"total", "20m"}}}};
-  return plan::make_plan(request, kinds::names());
+  return plan::make_plan(request, job_types::names());
 }
 
 // An attempt that finds a job which has run for ten seconds, by the clock of its cluster, `ahead` of the step's own.
@@ -53,7 +53,7 @@ struct Behind {
     Json object = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
     object["metadata"] = {{"name", its.job_name}, {"uid", "u"}, {"resourceVersion", "5"}, {"creationTimestamp", to_rfc3339(made)}};
     object["metadata"]["labels"] = {{"trainstep.dev/run", its.run_id}};
-    object["metadata"]["annotations"] = {{std::string(kinds::spec_hash_annotation), its.spec_hash}, {"trainstep.dev/created-by", "before"}};
+    object["metadata"]["annotations"] = {{std::string(job_types::spec_hash_annotation), its.spec_hash}, {"trainstep.dev/created-by", "before"}};
     object["status"] = {{"startTime", to_rfc3339(made)}, {"active", 1}, {"ready", 1}};
     return object;
   }

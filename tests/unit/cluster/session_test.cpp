@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "kube/token_source.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
@@ -54,7 +54,7 @@ implementation:
     request.train_parameters = {{"model", "model_dir"}};
     request.outputs = {{.name = "model_dir", .path = "/minio/b/model", .uri = "minio://bkt/run/model", .type = "", .metadata = Json::object()}};
     request.job_options = options;
-    return plan::make_plan(request, kinds::names());
+    return plan::make_plan(request, job_types::names());
   }
 
   // Lives through the step up to its verdict; what an attempt has left lies below the job's prefix.

@@ -2,7 +2,7 @@
 #include "cluster/submit.h"
 
 #include "support/catch.h"
-#include "unit/kinds/example.h"
+#include "unit/job_types/example.h"
 #include "unit/kube/harness.h"
 
 using namespace trainstep;
@@ -18,7 +18,7 @@ const std::string discovery = R"({"kind": "APIResourceList", "resources": [{"nam
 // An API server with one name in it. A create that is answered otherwise may have had its effect, or not yet.
 struct Server {
   Harness h;
-  plan::Plan plan = kinds::test::example("Job", 1);
+  plan::Plan plan = job_types::test::example("Job", 1);
   Facts facts;
   Json job;                        // as it is there; null: it is not
   Json claim;                      // "ckpts", likewise

@@ -169,7 +169,7 @@ TEST_CASE("a sidecar that restarts is not the program") {
       "digits-main", "main",
       status("Running", Json::array({container(running())}), Json::array({container(waiting("CrashLoopBackOff"), 9, terminated(1), "log-agent")})));
   object["spec"]["initContainers"] = Json::array({{{"name", "log-agent"}, {"restartPolicy", "Always"}}});
-  story.event(PodSeen{0, kinds::read_pod(object)});
+  story.event(PodSeen{0, job_types::read_pod(object)});
   story.pass(1h);
   CHECK_FALSE(story.removed());
   CHECK(story.phase() == Phase::running);

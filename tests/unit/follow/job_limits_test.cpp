@@ -21,7 +21,7 @@ struct Adopted : Story {
   }
 };
 
-kinds::PodView made_at(kinds::PodView pod, Time at) {
+job_types::PodView made_at(job_types::PodView pod, Time at) {
   pod.created = pod.scheduled = at;
   return pod;
 }

@@ -185,7 +185,7 @@ TEST_CASE("a sidecar that was ended with its pod did not fail first") {
       status("Failed", Json::array({container(waiting("PodInitializing"))}),
              Json::array({container(terminated(137), 0, Json::object(), "log-agent"), container(terminated(2), 0, Json::object(), "fetch-data")})));
   object["spec"]["initContainers"] = Json::array({{{"name", "log-agent"}, {"restartPolicy", "Always"}}, {{"name", "fetch-data"}}});
-  story.event(PodSeen{0, kinds::read_pod(object)});
+  story.event(PodSeen{0, job_types::read_pod(object)});
   CHECK(story.said("main exited with code 2: init container fetch-data failed"));
   CHECK(opened(story) == Lines{"digits-main main/fetch-data fetch-data"});
 }

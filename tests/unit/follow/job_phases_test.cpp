@@ -287,7 +287,7 @@ TEST_CASE("of two pods of one second the newer one is followed, in whatever orde
   auto drained = story.view(0, runs(), "z");
   auto next = story.view(0, runs(), "a");
   drained.created = next.created = start;
-  const auto see = [&](const kinds::PodView& pod) { story.event(PodSeen{0, pod}); };
+  const auto see = [&](const job_types::PodView& pod) { story.event(PodSeen{0, pod}); };
   const auto end_drained = [&] {
     auto status = story.view(0, failed(143), "z");
     drained.phase = status.phase;

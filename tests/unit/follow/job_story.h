@@ -17,7 +17,7 @@
 namespace trainstep::follow::test {
 
 using namespace trainstep::test;
-using Judged = kinds::Judgement::State;
+using Judged = job_types::Judgement::State;
 using result::Phase;
 using result::VerdictClass;
 using Lines = std::vector<std::string>;
@@ -97,12 +97,12 @@ class Story {
   void pod(MemberIndex member, Json status, const std::string& uid = "", const std::string& node = "node-1") {
     event(PodSeen{member, view(member, std::move(status), uid, node)});
   }
-  kinds::PodView view(MemberIndex member, Json status, const std::string& uid = "", const std::string& node = "node-1") const {
+  job_types::PodView view(MemberIndex member, Json status, const std::string& uid = "", const std::string& node = "node-1") const {
     const auto& name = follower.rules().members[member].name;
     auto object = trainstep::test::pod("digits-" + name, uid.empty() ? name : uid, std::move(status), node);
     // Pods of later uids ("b" after "a") are younger.
     if (!uid.empty()) object["metadata"]["creationTimestamp"] = to_rfc3339(start + std::chrono::seconds(uid.back()));
-    return kinds::read_pod(object);
+    return job_types::read_pod(object);
   }
   void deleting(MemberIndex member, Json status, const std::string& uid = "") {
     auto pod = view(member, std::move(status), uid);

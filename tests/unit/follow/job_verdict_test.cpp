@@ -1,7 +1,7 @@
 // Every way a job can end: class, exit code and words.
 #include "follow/reasons.h"
 #include "job_story.h"
-#include "kinds/conditions.h"
+#include "job_types/conditions.h"
 
 using namespace trainstep;
 using namespace trainstep::follow;
@@ -28,7 +28,7 @@ TEST_CASE("the job's own success is success, once its primary's end and log have
 TEST_CASE("a job that is told to have succeeded without any pod is no success") {
   Story story(single());
   story.found();
-  story.job(Judged::succeeded, std::string(kinds::uncounted));
+  story.job(Judged::succeeded, std::string(job_types::uncounted));
   CHECK_FALSE(story.verdict());  // whoever has listed the pods may be behind
   story.pass(5s);
   CHECK(story.all<LookAgain>().size() == 2);
@@ -42,7 +42,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
     Story story(single());
     story.all_run();
     story.gone(0);
-    story.job(Judged::succeeded, std::string(kinds::uncounted));
+    story.job(Judged::succeeded, std::string(job_types::uncounted));
     story.logs_complete();
     REQUIRE(story.verdict());
     check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
@@ -50,7 +50,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
   SECTION("a list that was behind did not hold it") {
     Story story(single());
     story.found();
-    story.job(Judged::succeeded, std::string(kinds::uncounted));
+    story.job(Judged::succeeded, std::string(job_types::uncounted));
     story.pod(0, succeeded());
     story.logs_complete();
     REQUIRE(story.verdict());
@@ -59,7 +59,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
   SECTION("the pods had gone when the job was found, or are counted after the first word") {
     Story story(single());
     story.found(true);
-    if (GENERATE(true, false)) story.job(Judged::succeeded, std::string(kinds::uncounted));
+    if (GENERATE(true, false)) story.job(Judged::succeeded, std::string(job_types::uncounted));
     story.job(Judged::succeeded, "CompletionsReached");
     story.pass(5s);
     REQUIRE(story.verdict());
@@ -70,7 +70,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
     Story story(gang(1));
     story.found();
     story.pod(1, succeeded());
-    story.job(Judged::succeeded, std::string(kinds::uncounted));
+    story.job(Judged::succeeded, std::string(job_types::uncounted));
     story.pass(5s);
     REQUIRE(story.verdict());
     check(*story.verdict(), VerdictClass::system, 3, "none of its primary replica was seen");
@@ -382,7 +382,7 @@ TEST_CASE("of a status that says both, the exit codes decide") {
   const auto ends = [&](Json master) {
     story.pod(0, std::move(master));
     story.pod(1, failed(1));
-    story.job(Judged::succeeded, std::string(kinds::contradicted));
+    story.job(Judged::succeeded, std::string(job_types::contradicted));
     story.logs_complete();
     story.pass(1min);
     REQUIRE(story.verdict());

@@ -13,7 +13,7 @@ using Kind = Pending::Kind;
 namespace {
 
 std::optional<Pending> of_pod(Json status, const std::string& node = "node-1") {
-  return pending_of(Member{.name = "worker-1"}, kinds::read_pod(trainstep::test::pod("p", "1", std::move(status), node)));
+  return pending_of(Member{.name = "worker-1"}, job_types::read_pod(trainstep::test::pod("p", "1", std::move(status), node)));
 }
 
 std::optional<Pending> of_event(const std::string& reason, const std::string& message) {
@@ -73,14 +73,14 @@ TEST_CASE("pods that only take their time, run, or have ended, are not pending")
       status("Running", Json::array({container(running())}), Json::array({container(waiting("CrashLoopBackOff"), 3, terminated(1), "log-agent")}));
   auto object = trainstep::test::pod("p", "1", restarting_sidecar);
   object["spec"]["initContainers"] = Json::array({{{"name", "log-agent"}, {"restartPolicy", "Always"}}});
-  CHECK_FALSE(pending_of(Member{.name = "m"}, kinds::read_pod(object)));
+  CHECK_FALSE(pending_of(Member{.name = "m"}, job_types::read_pod(object)));
   for (const auto& pod : {creating(), runs(), succeeded(), failed(1), crash_loop(3, 1), evicted_early(), Json::object(), waits("PodInitializing"),
                           status("Pending", Json::array())}) {
     CAPTURE(pod.dump());
     CHECK_FALSE(of_pod(pod));
   }
   CHECK_FALSE(of_pod(unscheduled(), "node-1"));  // its place was found meanwhile
-  auto going = kinds::read_pod(trainstep::test::pod("p", "1", waits("ErrImagePull")));
+  auto going = job_types::read_pod(trainstep::test::pod("p", "1", waits("ErrImagePull")));
   going.deleting = true;
   CHECK_FALSE(pending_of(Member{.name = "m"}, going));
 }

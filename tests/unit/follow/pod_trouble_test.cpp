@@ -14,7 +14,7 @@ namespace {
 
 const Member worker{.name = "worker-1"};
 
-kinds::PodView on_node(Json status) { return kinds::read_pod(pod("digits-worker-1", "uid", std::move(status))); }
+job_types::PodView on_node(Json status) { return job_types::read_pod(pod("digits-worker-1", "uid", std::move(status))); }
 
 std::optional<Pending> heard(const std::string& reason, const std::string& message, Json status = creating()) {
   PodTrouble trouble;

@@ -12,8 +12,8 @@ namespace {
 
 const Time t0{Duration{1'700'000'000'000}};
 
-kinds::PodView full_pod() {
-  kinds::PodView pod;
+job_types::PodView full_pod() {
+  job_types::PodView pod;
   pod.name = "p";
   pod.uid = "u";
   pod.created = t0;
@@ -27,14 +27,14 @@ kinds::PodView full_pod() {
   pod.considered = pod.sandboxed = true;
   pod.scheduler = "volcano";
   pod.disruption = "TerminationByKubelet";
-  kinds::ContainerView container;
+  job_types::ContainerView container;
   container.name = "train";
-  container.state = kinds::ContainerView::State::terminated;
-  container.termination = kinds::ContainerStateTerminated{137, 9, "OOMKilled", t0, t0 + Duration{5}};
-  container.last = kinds::ContainerStateTerminated{1, std::nullopt, "Error", std::nullopt, std::nullopt};
+  container.state = job_types::ContainerView::State::terminated;
+  container.termination = job_types::ContainerStateTerminated{137, 9, "OOMKilled", t0, t0 + Duration{5}};
+  container.last = job_types::ContainerStateTerminated{1, std::nullopt, "Error", std::nullopt, std::nullopt};
   container.restarts = 2;
   pod.containers = {container};
-  pod.init_containers = {kinds::ContainerView{}};
+  pod.init_containers = {job_types::ContainerView{}};
   return pod;
 }
 
@@ -58,7 +58,7 @@ std::vector<Event> one_of_each() {
   add(TimerFired{4});
   add(Told{"text"});
   add(JobFound{true, true, t0, Duration{-5}});
-  add(JobSeen{{kinds::Judgement::State::failed, "r", "m"}});
+  add(JobSeen{{job_types::Judgement::State::failed, "r", "m"}});
   add(JobGone{});
   add(PodSeen{1, full_pod()});
   add(PodGone{0, "u"});
@@ -72,7 +72,7 @@ std::vector<Event> one_of_each() {
   add(PodsHidden{"no"});
   add(JobFollowed{});
   add(PodWarningSeen{1, "u", "r", "m", t0});
-  add(JobSpared{{kinds::Judgement::State::succeeded, "r", "m"}});
+  add(JobSpared{{job_types::Judgement::State::succeeded, "r", "m"}});
   return events;
 }
 

@@ -10,9 +10,9 @@
 
 using namespace trainstep;
 using namespace trainstep::follow;
-using kinds::ContainerStateTerminated;
-using kinds::ContainerView;
-using kinds::PodView;
+using job_types::ContainerStateTerminated;
+using job_types::ContainerView;
+using job_types::PodView;
 
 namespace {
 

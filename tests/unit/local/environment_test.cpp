@@ -12,7 +12,7 @@ namespace {
 
 const HostEnvironment here{{{"PATH", "/usr/bin"}, {"HOME", "/home/me"}}, "/run/bin", "/venv/bin", 8};
 
-kinds::Address fixed(const std::string& type, int index) { return {"127.0.0.1", (type == "PS" ? 700 : type == "Chief" ? 800 : 900) + index}; }
+job_types::Address fixed(const std::string& type, int index) { return {"127.0.0.1", (type == "PS" ? 700 : type == "Chief" ? 800 : 900) + index}; }
 
 // The value, or "-" when it is not set.
 std::string value(const process::Variables& variables, const std::string& name) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "data/json.h"
-#include "kinds/kind.h"
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 #include "support/catch.h"
 
@@ -12,7 +12,7 @@ namespace trainstep::local {
 
 inline plan::Plan make_plan(plan::Request request) {
   if (request.run_id.empty()) request.run_id = "test";
-  auto plan = plan::make_plan(request, kinds::names());
+  auto plan = plan::make_plan(request, job_types::names());
   INFO((plan ? "" : plan.error().message));
   REQUIRE(plan.has_value());
   return std::move(*plan);

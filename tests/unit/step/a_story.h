@@ -17,12 +17,12 @@ struct AStory {
   Inputs inputs;
   run::Outcome outcome;
   plan::Plan plan;
-  std::vector<kinds::Replicas> replicas;
+  std::vector<job_types::Replicas> replicas;
   bool planned = true;
 
   AStory() {
     inputs.request.model_name = "digits";
-    plan.kind = "PyTorch";
+    plan.job_type = "PyTorch";
     plan.job_name = "digits-0f3a9c1e22";
     plan.run_id = "run-17";
     plan.spec_hash = "4be1d0b6c8f07a5513aa";

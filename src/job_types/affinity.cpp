@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_types/affinity.h"
+
+#include <string>
+#include <utility>
+
+namespace trainstep::job_types {
+namespace {
+
+constexpr auto required = "requiredDuringSchedulingIgnoredDuringExecution";
+
+// What an object has as `key`, made like `empty` where it has nothing. Null: it has something else, which the API server refuses in its own words.
+Json* member(Json* object, const char* key, const Json& empty) {
+  if (object == nullptr || !object->is_object()) return nullptr;
+  auto& value = (*object)[key];
+  if (value.is_null()) value = empty;
+  return value.type() == empty.type() ? &value : nullptr;
+}
+
+// By the node's name, not its label kubernetes.io/hostname, which may be another.
+void add_node(Json& affinity, const std::string& node) {
+  auto* selector = member(member(&affinity, "nodeAffinity", Json::object()), required, Json::object());
+  auto* terms = member(selector, "nodeSelectorTerms", Json::array());
+  if (terms == nullptr) return;
+  if (terms->empty()) terms->push_back(Json::object());
+  for (auto& term : *terms)
+    if (auto* fields = member(&term, "matchFields", Json::array()))
+      fields->push_back({{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}});
+}
+
+// The first pod has no other to stand beside: of terms that it matches itself, the scheduler lets it go anywhere (Kubernetes'
+// pkg/scheduler/framework/plugins/interpodaffinity, satisfyPodAffinity).
+void add_pods(Json& affinity, const plan::Plan& plan) {
+  if (stands_beside_others(affinity)) return;
+  auto* terms = member(member(&affinity, "podAffinity", Json::object()), required, Json::array());
+  if (terms == nullptr) return;
+  auto labels = Json::object();  // all of them: a run may have several jobs
+  for (const auto& [key, value] : plan.labels) labels[key] = value;
+  terms->push_back({{"labelSelector", {{"matchLabels", std::move(labels)}}}, {"topologyKey", "kubernetes.io/hostname"}});
+}
+
+}  // namespace
+
+bool stands_beside_others(const Json& affinity) {
+  const auto part = [](const Json* object, const char* key) { return object != nullptr && object->is_object() ? find(*object, key) : nullptr; };
+  const auto* terms = part(part(&affinity, "podAffinity"), required);
+  return terms != nullptr && !terms->empty();
+}
+
+Json affinity_of(const plan::Plan& plan, Json given) {
+  if (plan.nodes.node.empty() && !plan.nodes.together) return given;
+  if (given.is_null()) given = Json::object();
+  if (!plan.nodes.node.empty())
+    add_node(given, plan.nodes.node);
+  else
+    add_pods(given, plan);
+  return given;
+}
+
+}  // namespace trainstep::job_types

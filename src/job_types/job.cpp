@@ -1,0 +1,116 @@
+// batch/v1 Job (docs/design/operators.md, Job types): one pod, or with `indexed` N pods that know their index (plan/distribution.h sees to it).
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "job_types/agent.h"
+#include "job_types/conditions.h"
+#include "job_types/object.h"
+#include "job_types/pod_template.h"
+#include "job_types/table.h"
+
+namespace trainstep::job_types {
+namespace {
+
+constexpr auto container_name = "train";
+
+std::vector<Replicas> replicas(const plan::Plan& plan) {
+  if (plan.distribution.indexed) return {{"Worker", plan.distribution.workers, plan.worker, true, plan.distribution.workers}};
+  return {{"Main", 1, plan.worker, true, 1}};
+}
+
+Result<void> check(const plan::Plan& plan) {
+  if (plan.options.run_policy.restart_policy == "Always")
+    return input_error("job_options.run_policy.restart_policy: a Job's pods cannot be restarted Always; use Never, OnFailure or ExitCode");
+  if (!plan.options.gang.is_null() && plan.distribution.workers > 1)
+    return input_error(
+        "job_options.gang: a Job of several pods is not started as a gang; use job_options.queue (Kueue) or another distribution_type");
+  return {};
+}
+
+// Retries are new pods (backoffLimit), never restarts in place: when the limit is reached, the Job controller deletes a pod that restarts in place,
+// and its log with it (docs/design/operators.md, Restarts). So restartPolicy is Never for all of ours.
+void add_retries(const plan::Plan& plan, Manifest& object) {
+  const auto& policy = plan.options.run_policy;
+  object.set("/spec/backoffLimit", policy.backoff_limit,
+             policy.backoff_limit > 0 ? "job_options.run_policy" : "default: a failed program is not tried again");
+  if (policy.backoff_limit == 0) return;
+  // Two pods of one index must not write the same outputs at the same time.
+  object.set("/spec/podReplacementPolicy", "Failed", "default: a new pod waits for the end of the old one");
+  const Json disrupted = {{"type", "DisruptionTarget"}, {"status", "True"}};
+  object.append("/spec/podFailurePolicy/rules", {{"action", "Ignore"}, {"onPodConditions", Json::array({disrupted})}},
+                "default: an eviction is no failure of the program");
+  if (policy.restart_policy != "ExitCode") return;
+  Json permanent = Json::array();
+  for (int code = 1; code < 128; ++code) permanent.push_back(code);
+  object.append("/spec/podFailurePolicy/rules",
+                {{"action", "FailJob"}, {"onExitCodes", {{"containerName", container_name}, {"operator", "In"}, {"values", permanent}}}},
+                "job_options.run_policy.restart_policy: ExitCode tries again from 128 on");
+}
+
+void add_policy(const plan::Plan& plan, Manifest& object) {
+  const auto& policy = plan.options.run_policy;
+  if (policy.active_deadline) object.set("/spec/activeDeadlineSeconds", seconds(*policy.active_deadline), "job_options.run_policy.active_deadline");
+  if (policy.ttl_after_finished) object.set("/spec/ttlSecondsAfterFinished", seconds(*policy.ttl_after_finished), ttl_source(plan));
+  if (policy.suspend) object.set("/spec/suspend", true, "job_options.run_policy.suspend");
+  add_retries(plan, object);
+}
+
+Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
+  TRY(check(plan));
+  const auto replica = replicas(plan).front();
+  ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, true)));
+  auto object = job_object(plan, resource);
+  if (plan.distribution.indexed) {
+    object.set("/spec/completionMode", "Indexed", "distribution_specification.indexed");
+    for (const auto* field : {"/spec/completions", "/spec/parallelism"}) object.set(field, replica.count, workers_source(plan));
+  }
+  add_policy(plan, object);
+  const PodShape shape{.type = replica.type,
+                       .container = {container_name, "default"},
+                       .command = with_agent(plan, role_of(replica), std::move(program)),
+                       .resources = replica.resources,
+                       .environment = environment_of(plan, replica.type)};
+  object.merge("/spec/template", pod_template(plan, shape));
+  object.set("/spec/template/spec/restartPolicy", "Never", "default: retries are new pods, so that the failed one's log stays");
+  return object;
+}
+
+int count(const Json& status, std::string_view key) {
+  const auto* value = trainstep::find(status, key);
+  return value != nullptr && value->is_number_integer() ? value->get<int>() : 0;
+}
+
+// Complete and Failed come only when all pods have ended; SuccessCriteriaMet and FailureTarget say the same earlier. `failed` > 0 alone means
+// nothing: the Job may be between two tries (docs/design/operators.md, Success and failure).
+Judgement judge(const Json& object) {
+  using enum Judgement::State;
+  const auto either = [&](const char* last, const char* before) {
+    const auto* condition = true_condition(object, last);
+    return condition != nullptr ? condition : true_condition(object, before);
+  };
+  if (const auto end = judge_end(object, either("Complete", "SuccessCriteriaMet"), either("Failed", "FailureTarget"))) return *end;
+  if (const auto* condition = true_condition(object, "Suspended")) return judged(suspended, *condition);
+  const auto* status = status_of(object);
+  if (status == nullptr || status->empty()) return {};
+  if (count(*status, "ready") > 0) return {running, "", ""};
+  if (const int failures = count(*status, "failed"); failures > 0)
+    return {restarting, "", fmt::format("{} failed so far", failures == 1 ? "one pod has" : fmt::format("{} pods have", failures))};
+  return {pending, "", ""};
+}
+
+std::string pods(const std::string& job_name, const Resource& /*resource*/, const std::string& type, int index) {
+  auto selector = "batch.kubernetes.io/job-name=" + job_name;
+  if (type == "Worker" && index >= 0) selector += fmt::format(",batch.kubernetes.io/job-completion-index={}", index);
+  return selector;
+}
+
+Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, const std::string& /*type*/, int index) {
+  if (!plan.distribution.indexed) return {};
+  return {{"JOB_COMPLETION_INDEX", std::to_string(index)}};
+}
+
+}  // namespace
+
+JobType job() { return {"Job", {{"batch/v1", "Job", "jobs"}}, replicas, render, judge, pods, environment}; }
+
+}  // namespace trainstep::job_types

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "job_types/table.h"
+
+namespace trainstep::job_types {
+
+const std::vector<JobType>& all() {
+  static const std::vector<JobType> kinds{job(), pytorch(), mpi(), tf()};
+  return kinds;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const auto& job_type : all()) result.emplace_back(job_type.name);
+  return result;
+}
+
+const JobType& find(std::string_view name) {
+  const auto found = std::find_if(all().begin(), all().end(), [&](const JobType& job_type) { return job_type.name == name; });
+  if (found == all().end()) std::abort();
+  return *found;
+}
+
+namespace {
+
+const std::vector<std::string> known_types{"Main", "Master", "Worker", "Launcher", "Chief", "PS"};
+
+// "worker-3", or "worker-3.1" where one replica has several processes.
+bool names_replica(const std::string& name) {
+  const auto dash = name.find('-');
+  const auto type = name.substr(0, dash);
+  const bool known = std::any_of(known_types.begin(), known_types.end(), [&](const std::string& other) { return lower(other) == type; });
+  return known && (dash == std::string::npos || (dash + 1 < name.size() && name.find_first_not_of("0123456789.", dash + 1) == std::string::npos));
+}
+
+// False: the job has replicas of that type, but not this one.
+bool may_be_there(const plan::Plan& plan, const std::string& name) {
+  const auto type = name.substr(0, name.find('-'));
+  const auto base = name.substr(0, name.find('.'));
+  for (const auto& replicas : find(plan.job_type).replicas(plan)) {
+    if (lower(replicas.type) != type) continue;
+    for (int index = 0; index < replicas.count; ++index)
+      if (replica_name(plan, replicas.type, index) == base) return true;
+    return false;
+  }
+  return true;
+}
+
+// "master-0, worker-0 to worker-7"
+std::string replicas_there(const plan::Plan& plan) {
+  std::string all;
+  for (const auto& replicas : find(plan.job_type).replicas(plan))
+    all += fmt::format("{}{}{}", all.empty() ? "" : ", ", replica_name(plan, replicas.type, 0),
+                       replicas.count > 1 ? " to " + replica_name(plan, replicas.type, replicas.count - 1) : "");
+  return all;
+}
+
+Result<void> check_logs(const plan::Plan& plan) {
+  for (const auto& name : plan.options.logs)
+    if (name != "all" && name != "primary" && name != "none" && !names_replica(name))
+      return input_error(fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as {}", name,
+                                     replica_name(plan, find(plan.job_type).replicas(plan).back().type, 0)));
+    else if (!may_be_there(plan, name))
+      return input_error(fmt::format("job_options.logs: there is no {}; the replicas are {}", name, replicas_there(plan)));
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_options(const plan::Plan& plan) {
+  const auto& known = known_types;
+  for (const auto& [type, options] : plan.options.replicas) {
+    if (std::find(known.begin(), known.end(), type) != known.end()) continue;
+    std::vector<std::string> possible;
+    for (const auto& replica : find(plan.job_type).replicas(plan)) possible.push_back(replica.type);
+    const auto meant = nearest(type, known);
+    return input_error(fmt::format("job_options.replicas.{}: no such type of replicas{}; this {} has {}", type,
+                                   meant ? fmt::format(", did you mean {}?", *meant) : "", plan.job_type, join(possible, ", ")));
+  }
+  return check_logs(plan);
+}
+
+std::string replica_name(const plan::Plan& plan, const std::string& type, int index) {
+  const bool only_one = (plan.job_type == "MPI" && type == "Launcher") || (plan.job_type == "Job" && type == "Main");
+  return only_one ? lower(type) : fmt::format("{}-{}", lower(type), index);
+}
+
+}  // namespace trainstep::job_types

@@ -1,0 +1,94 @@
+// MPIJob (docs/design/operators.md, MPIJob on mpi-operator): Launcher 1, which only runs mpirun, and Worker N, where the ranks are.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "job_types/conditions.h"
+#include "job_types/mpi_manifest.h"
+#include "job_types/table.h"
+#include "job_types/training_operator.h"
+
+namespace trainstep::job_types {
+namespace {
+
+std::vector<Replicas> replicas(const plan::Plan& plan) {
+  auto launcher = plan.launcher;
+  launcher.gpus = {0, "default: a launcher has no GPU"};
+  return {{"Launcher", 1, launcher, true, 1}, {"Worker", plan.distribution.workers, plan.worker, false, 0}};
+}
+
+Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
+  const auto both = replicas(plan);
+  const auto render_it = resource.group_version == mpi_v1 ? render_mpi_v1 : render_mpi_v2beta1;
+  return render_it(plan, resource, both[0], both[1]);
+}
+
+// mpi-operator writes Failed (MPIJobEvicted) for a lost worker while the launcher may still succeed: only with completionTime is it over
+// (docs/design/operators.md, The end).
+Judgement judge_v2beta1(const Json& object) {
+  using enum Judgement::State;
+  const auto* status = status_of(object);
+  const bool over = status != nullptr && trainstep::find(*status, "completionTime") != nullptr;
+  const auto* success = true_condition(object, "Succeeded");
+  const auto* failure = true_condition(object, "Failed");
+  if (const auto end = over ? judge_end(object, success, failure) : std::nullopt) return *end;
+  if (success != nullptr) return judged(running, *success);
+  if (failure != nullptr) return judged(restarting, *failure);
+  return judge_unfinished(object);
+}
+
+Judgement judge(const Json& object) {
+  const auto* version = object.is_object() ? trainstep::find(object, "apiVersion") : nullptr;
+  return version != nullptr && *version == mpi_v1 ? judge_v1(object) : judge_v2beta1(object);
+}
+
+// mpi-operator knows roles instead of types, and numbers only the workers, as both do; a launcher that was tried again has several pods.
+std::string pods(const std::string& job_name, const Resource& resource, const std::string& type, int index) {
+  const int number = type == "Launcher" ? -1 : index;
+  if (resource.group_version == mpi_v1) return v1_pods("mpijob-controller", job_name, type, number);
+  auto selector = fmt::format("training.kubeflow.org/operator-name=mpi-operator,training.kubeflow.org/job-name={}", job_name);
+  if (!type.empty()) selector += ",training.kubeflow.org/job-role=" + lower(type);
+  if (!type.empty() && number >= 0) selector += fmt::format(",training.kubeflow.org/replica-index={}", number);
+  return selector;
+}
+
+// mpi-operator's.
+Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, const std::string& type, int /*index*/) {
+  if (type == "Worker") return {{"K_MPI_JOB_ROLE", "worker"}};
+  constexpr auto hostfile = "/etc/mpi/hostfile";
+  constexpr auto patience = "-o ConnectionAttempts=10";
+  const auto slots = std::to_string(plan.slots_per_worker);
+  Variables result{{"K_MPI_JOB_ROLE", "launcher"}};
+  const auto& implementation = plan.distribution.mpi_implementation;
+  if (implementation == "Intel")
+    result.insert(result.end(), {{"I_MPI_HYDRA_HOST_FILE", hostfile}, {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", patience}, {"I_MPI_PERHOST", slots}});
+  else if (implementation == "MPICH")
+    result.insert(result.end(), {{"HYDRA_HOST_FILE", hostfile}, {"HYDRA_LAUNCH_EXTRA_ARGS", patience}});
+  else
+    result.insert(result.end(), {{"OMPI_MCA_orte_keep_fqdn_hostnames", "true"},
+                                 {"OMPI_MCA_orte_default_hostfile", hostfile},
+                                 {"OMPI_MCA_plm_rsh_args", patience},
+                                 {"OMPI_MCA_orte_set_default_slots", slots}});
+  result.insert(result.end(), {{"NVIDIA_VISIBLE_DEVICES", ""}, {"NVIDIA_DRIVER_CAPABILITIES", ""}});
+  return result;
+}
+
+// The training-operator's launcher has no sshd to talk to: it is brought kubectl (docs/design/operators.md, MPIJob on the training operator).
+std::optional<Injected> injected(const plan::Plan& plan, const Resource& resource, const std::string& type) {
+  if (resource.group_version != mpi_v1 || type != "Launcher") return std::nullopt;
+  const Json sizes = {{"cpu", "100m"}, {"memory", "512Mi"}, {"ephemeral-storage", "5Gi"}};
+  const Json variables = Json::array({{{"name", "TARGET_DIR"}, {"value", "/opt/kube"}}, {{"name", "NAMESPACE"}, {"value", plan.name_space}}});
+  return Injected{{{"name", "kubectl-delivery"},
+                   {"image", "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest"},
+                   {"env", variables},
+                   {"resources", {{"limits", sizes}, {"requests", sizes}}}},
+                  "the training-operator has no setting for it; mpi-operator (MPIJob of kubeflow.org/v2beta1) adds no container"};
+}
+
+}  // namespace
+
+JobType mpi() {
+  return {"MPI", {{mpi_v2beta1, "MPIJob", "mpijobs"}, {mpi_v1, "MPIJob", "mpijobs"}}, replicas, render, judge, pods, environment, injected, "mpi"};
+}
+
+}  // namespace trainstep::job_types

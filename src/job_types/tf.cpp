@@ -1,0 +1,67 @@
+// TFJob (docs/design/operators.md, TFJob): with parameter servers Chief 1 + Worker N + PS, else all-reduce among Worker N.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "job_types/agent.h"
+#include "job_types/object.h"
+#include "job_types/table.h"
+#include "job_types/training_operator.h"
+
+namespace trainstep::job_types {
+namespace {
+
+std::vector<Replicas> replicas(const plan::Plan& plan) {
+  const int workers = plan.distribution.workers;
+  const int servers = plan.distribution.parameter_servers.value_or(workers);
+  // Without a chief all workers are awaited (successPolicy below), not only worker-0 as is the operator's default.
+  if (servers == 0) return {{"Worker", workers, plan.worker, true, workers}};
+  return {
+      {"Chief", 1, plan.chief, true, 1}, {"Worker", workers, plan.worker, false, 0, true}, {"PS", servers, plan.parameter_server, false, 0, true}};
+}
+
+Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
+  ASSIGN(const auto restart_policy, v1_restart_policy(plan));
+  const auto all_replicas = replicas(plan);
+  auto object = job_object(plan, resource);
+  object.merge("/spec/runPolicy", v1_run_policy(plan));
+  if (all_replicas.size() == 1) object.set("/spec/successPolicy", "AllWorkers", "default: in an all-reduce every worker must succeed");
+  for (const auto& replica : all_replicas) {
+    ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, replica.primary)));
+    const PodShape shape{.type = replica.type,
+                         .container = {"tensorflow", "TFJob needs this name"},
+                         .command = with_agent(plan, role_of(replica), std::move(program)),
+                         .resources = replica.resources,
+                         .environment = environment_of(plan, replica.type)};
+    object.merge("/spec/tfReplicaSpecs/" + replica.type, replica_spec(plan, replica, restart_policy, shape));
+  }
+  return object;
+}
+
+std::string pods(const std::string& job_name, const Resource& /*resource*/, const std::string& type, int index) {
+  return v1_pods("tfjob-controller", job_name, type, index);
+}
+
+Variables environment(const plan::Plan& plan, const AddressBook& addresses, const std::string& type, int index) {
+  int total = 0;
+  std::map<std::string, Json> cluster;  // the operator writes the types sorted
+  for (const auto& replica : replicas(plan)) {
+    auto& hosts = cluster[lower(replica.type)] = Json::array();
+    for (int i = 0; i < replica.count; ++i) {
+      const auto address = addresses(replica.type, i);
+      hosts.push_back(fmt::format("{}:{}", address.host, address.port));
+    }
+    total += replica.count;
+  }
+  if (total == 1) return {};
+  const Json config = {{"cluster", cluster}, {"task", {{"type", lower(type)}, {"index", index}}}, {"environment", "cloud"}};
+  return {{"TF_CONFIG", to_text(config)}};
+}
+
+}  // namespace
+
+JobType tf() { return {"TF", {{"kubeflow.org/v1", "TFJob", "tfjobs"}}, replicas, render, judge_v1, pods, environment, nullptr, "tensorflow"}; }
+
+}  // namespace trainstep::job_types

@@ -1,0 +1,34 @@
+// What the kinds of the training operator (kubeflow.org/v1) share, and mpi-operator with them: replica specs, run policy, labels, conditions.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "job_types/job_type.h"
+#include "job_types/pod_template.h"
+
+namespace trainstep::job_types {
+
+// spec.runPolicy, without backoffLimit.
+Manifest run_policy(const plan::Plan& plan);
+
+// spec.runPolicy of the training operator. Its backoffLimit counts restarts in place only, so with Never it is left out: before 1.9.4 reaching it (0
+// is reached by the first failure) deleted every pod, and their logs (docs/design/operators.md, Limits).
+Manifest v1_run_policy(const plan::Plan& plan);
+
+// One entry of a replica map: {replicas, restartPolicy, template}. The number is always written: the webhooks refuse a Master without one
+// (docs/design/operators.md, Job types).
+Manifest replica_spec(const plan::Plan& plan, const Replicas& replicas, const std::string& restart_policy, const PodShape& shape);
+
+// The restart policy of every v1 replica. Error (input): Always, as a program that has succeeded would be started again.
+Result<std::string> v1_restart_policy(const plan::Plan& plan);
+
+// Succeeded counts before Failed when both are true: the operator writes Succeeded when the replicas that decide have ended with 0, and TFJob and
+// elastic PyTorchJob then add Failed in the same pass for another one (docs/design/operators.md, Success and failure).
+Judgement judge_v1(const Json& object);
+
+// By the operator's labels (docs/design/operators.md, Labels); `operator_name`: "pytorchjob-controller".
+std::string v1_pods(std::string_view operator_name, const std::string& job_name, const std::string& type, int index);
+
+}  // namespace trainstep::job_types

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_types/patched.h"
+
+#include <string>
+#include <vector>
+
+#include "job_types/size.h"
+#include "unit/job_types/example.h"
+
+using namespace trainstep;
+using namespace trainstep::job_types;
+using namespace trainstep::job_types::test;
+using Catch::Matchers::Contains;
+
+TEST_CASE("a patch that takes a manifest its form is refused by the place") {
+  struct Row {
+    const char* kind;
+    const char* patch;
+    const char* said;  // empty: it is taken
+  };
+  for (const auto& row : std::vector<Row>{
+           {"Job", R"({"metadata": {"annotations": "x"}})", "job_options.patch: metadata.annotations must be an object, the patch makes it \"x\""},
+           {"Job", R"({"metadata": {"labels": ["x"]}})", "metadata.labels must be an object"},
+           {"Job", R"({"metadata": {"labels": {"a": 3}}})", "metadata.labels.a must be a text, the patch makes it 3"},
+           {"Job", R"({"metadata": "x"})", "metadata must be an object"},
+           {"Job", R"({"spec": [1]})", "spec must be an object"},
+           {"Job", R"({"spec": {"template": 3}})", "spec.template must be an object"},
+           {"Job", R"({"spec": {"template": {"metadata": 3}}})", "spec.template.metadata must be an object"},
+           {"Job", R"({"spec": {"template": {"metadata": {"labels": "x"}}}})", "spec.template.metadata.labels must be an object"},
+           {"Job", R"({"spec": {"template": {"spec": {"containers": {}}}}})", "spec.template.spec.containers must be a list"},
+           {"Job", R"({"spec": {"template": {"spec": {"initContainers": ["x"]}}}})", "spec.template.spec.initContainers[0] must be an object"},
+           {"Job", R"([{"op": "replace", "path": "", "value": 3}])", "the manifest must be an object"},
+           {"Job", R"([{"op": "replace", "path": "", "value": []}])", "the manifest must be an object"},
+           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": false}])", "metadata.annotations must be an object"},
+           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": "x"}})", "spec.pytorchReplicaSpecs must be an object"},
+           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": 1}}})", "spec.pytorchReplicaSpecs.Worker must be an object"},
+           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": {"template": []}}}})",
+            "spec.pytorchReplicaSpecs.Worker.template must be an object"},
+           {"Job", R"([{"op": "remove", "path": "/metadata/annotations"}])", "may not be changed, the job is found by it"},
+           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": null}])", "may not be changed, the job is found by it"},
+           {"Job", R"({"spec": {"template": {"metadata": {"labels": null}}}})", "may not be changed, the job is found by it"},
+           {"Job", R"({"metadata": {"annotations": {"note": "x"}}, "spec": {"template": {"metadata": {"labels": {"team": "x"}}}}})", ""},
+           {"Job", R"({"spec": {"completions": 0}})", "job_options.patch: spec.completions must be at least 1, the patch makes it 0"},
+           {"Job", R"({"spec": {"parallelism": 0}})", "spec.parallelism must be at least 1"},
+           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 0}}}})",
+            "spec.pytorchReplicaSpecs.Worker.replicas must be at least 1"},
+           {"MPI", R"({"spec": {"mpiReplicaSpecs": {"Launcher": {"replicas": 0}}}})", "spec.mpiReplicaSpecs.Launcher.replicas must be at least 1"},
+           {"TF", R"([{"op": "replace", "path": "/spec/tfReplicaSpecs/Chief/replicas", "value": 0}])",
+            "spec.tfReplicaSpecs.Chief.replicas must be at least 1"},
+           {"Job", R"({"spec": {"completions": 1, "parallelism": null}})", ""},
+       }) {
+    CAPTURE(row.kind, row.patch);
+    auto plan = example(row.kind, row.kind == std::string("Job") ? 1 : 2);
+    plan.options.patch = Json::parse(row.patch);
+    const auto manifest = render(plan, "");
+    CHECK(manifest.has_value() == std::string(row.said).empty());
+    if (!manifest) CHECK_THAT(manifest.error().message, Contains(row.said));
+    if (!manifest) CHECK(manifest.error().kind == ErrorKind::input);
+  }
+}
+
+TEST_CASE("a manifest that etcd would not take is refused, with the input that makes most of it") {
+  auto plan = example("Job", 1);
+  plan.environment = {{"SMALL", "x", "train_specification"}};
+  for (int i = 0; i < 12; ++i) plan.environment.push_back({"A" + std::to_string(i), std::string(120'000, 'x'), "job_options.environment"});
+  const auto manifest = render(plan, "");
+  REQUIRE_FALSE(manifest);
+  CHECK_THAT(manifest.error().message, Contains("Kubernetes takes 1400000 (1440000 of them from job_options.environment)"));
+}
+
+TEST_CASE("what the kernel gives to no program is refused in every container, a patch's too") {
+  const auto said = [](const std::string& type, const std::string& patch, std::size_t size) {
+    auto plan = example(type, 2);
+    auto text = patch;
+    text.replace(text.find("LONG"), 4, std::string(size, 'x'));
+    plan.options.patch = Json::parse(text);
+    const auto manifest = render(plan, "");
+    return manifest ? std::string() : manifest.error().message;
+  };
+  const std::string word = R"([{"op": "add", "path": "/spec/pytorchReplicaSpecs/Worker/template/spec/containers/0/args", "value": ["a", "LONG"]}])";
+  CHECK(said("PyTorch", word, 131'071).empty());
+  CHECK_THAT(said("PyTorch", word, 131'072),
+             Contains("job_options.patch: a word of a container's command line has 131072 bytes, Linux takes 131071"));
+  const std::string variable =
+      R"({"spec": {"template": {"spec": {"initContainers": [{"name": "first", "image": "a", "env": [{"name": "A", "value": "LONG"}]}]}}}})";
+  CHECK(said("Job", variable, 131'069).empty());
+  CHECK_THAT(said("Job", variable, 131'070), Contains("job_options.patch: the variable A has 131072 bytes, Linux takes 131071"));
+  auto plan = example("Job", 1);
+  plan.environment = {{"DOLLARS", std::string(100'000, '$'), "job_options.environment"}};  // twice as many in the manifest
+  CHECK(render(plan, ""));
+}
+
+TEST_CASE("pods need an image, of the specification or of their own type") {
+  auto plan = example("PyTorch", 2);
+  plan.image.value = "";
+  CHECK_THAT(render(plan, "").error().message, Contains("train_specification: has no image"));
+  plan.options.replicas["Master"].image = "a:1";
+  CHECK_FALSE(render(plan, ""));
+  plan.options.replicas["Worker"].image = "a:1";
+  CHECK(render(plan, ""));
+}
+
+TEST_CASE("volumes and variables reach the pod with everything that was said of them") {
+  auto plan = example("Job", 1);
+  plan.environment = {{"A", Json{{"secret", "s"}, {"key", "k"}, {"optional", true}}, ""},
+                      {"B", Json{{"config_map", "c"}, {"key", "k"}}, ""},
+                      {"C", Json{{"value_from", {{"resourceFieldRef", {{"resource", "limits.cpu"}}}}}}, ""}};
+  plan.options.all.volumes = Json::parse(R"([
+    {"name": "a", "mount_path": "/a", "claim": "c", "read_only": true}, {"name": "a", "mount_path": "/b", "claim": "c"},
+    {"mount_path": "/c", "volume": {"secret": {"secretName": "s", "defaultMode": 256, "items": [{"key": "k", "path": "p"}]}}, "sub_path_expr": "$(POD)/x"
+},
+    {"mount_path": "/d", "claim": "d", "read_only": true}, {"name": "volume-2", "mount_path": "/e", "empty_dir": {}}])");
+  const auto pod = at(rendered(plan), "/spec/template/spec");
+  CHECK(pod["containers"][0]["env"] == Json::parse(R"([
+    {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k", "optional": true}}},
+    {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}},
+    {"name": "C", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}])"));
+  CHECK(pod["volumes"] == Json::parse(R"([{"name": "train", "emptyDir": {}},
+    {"name": "a", "persistentVolumeClaim": {"claimName": "c"}},
+    {"name": "volume-2-x", "secret": {"secretName": "s", "defaultMode": 256, "items": [{"key": "k", "path": "p"}]}},
+    {"name": "volume-3", "persistentVolumeClaim": {"claimName": "d", "readOnly": true}},
+    {"name": "volume-2", "emptyDir": {}}])"));
+  CHECK(pod["containers"][0]["volumeMounts"] == Json::parse(R"([{"name": "train", "mountPath": "/train"},
+    {"name": "a", "mountPath": "/a", "readOnly": true}, {"name": "a", "mountPath": "/b"},
+    {"name": "volume-2-x", "mountPath": "/c", "subPathExpr": "$(POD)/x"
+  },
+    {"name": "volume-3", "mountPath": "/d", "readOnly": true}, {"name": "volume-2", "mountPath": "/e"}])"));
+}
+
+TEST_CASE("a volume of the user at our own mounts takes their place, however its path is written") {
+  auto plan = example("PyTorch", 2);
+  plan.options.all.volumes =
+      Json::parse(R"([{"name": "train", "mount_path": "/train/", "claim": "c"}, {"mount_path": "/dev/./shm", "empty_dir": {}}])");
+  const auto pod = at(rendered(plan), "/spec/pytorchReplicaSpecs/Worker/template/spec");
+  CHECK(pod["volumes"] == Json::parse(R"([{"name": "train", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "volume-1", "emptyDir": {}}])"));
+}
