@@ -1,5 +1,6 @@
 // What the command line offers, as plain values: for completion and the manual page. Read from the CLI11 app itself, so that neither can say anything
-// else. SPDX-License-Identifier: Apache-2.0
+// else.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

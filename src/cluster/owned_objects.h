@@ -1,5 +1,6 @@
 // What a job needs beside itself and takes with it when it goes: a claim, keys to an object store. Made right after the job, which owns them; its
-// pods wait until they are there. SPDX-License-Identifier: Apache-2.0
+// pods wait until they are there.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // From a plan to exactly one job: discovery, a look, dry run, create – or adopt what an earlier attempt made. The name is looked up before anything
 // is sent that a quota or a webhook could refuse because of the very job that is there, and again after every answer that may hide that a job was
-// made. SPDX-License-Identifier: Apache-2.0
+// made.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // YAML text → Json, by the core schema of YAML 1.2; bounded. One difference: what PyYAML, which writes most of these texts, leaves unquoted as a
-// string is a string: 1e3 and 1.5e3 (it writes its own floats as 1.0e+3), 0123. SPDX-License-Identifier: Apache-2.0
+// string is a string: 1e3 and 1.5e3 (it writes its own floats as 1.0e+3), 0123.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // One description of each value, used in both directions: Out writes its members into a JSON object, In reads them from one. A description of a type
 // of ours is `template <typename Io> void describe(Io&, Type&)` in this namespace: io(key, member), … Durations and times are milliseconds; what is
-// empty, false or unset is left out. SPDX-License-Identifier: Apache-2.0
+// empty, false or unset is left out.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

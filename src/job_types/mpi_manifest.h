@@ -1,5 +1,6 @@
 // The two MPIJobs: kubeflow.org/v2beta1 of mpi-operator and kubeflow.org/v1 of the training operator (docs/design/operators.md, Job types). One
-// name, one CRD: a cluster has one of them. SPDX-License-Identifier: Apache-2.0
+// name, one CRD: a cluster has one of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "job_types/job_type.h"

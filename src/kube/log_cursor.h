@@ -1,5 +1,6 @@
 // How far a log was read, in constant memory: which lines that a new connection serves are known, which are new, and whether some are missing
-// between. SPDX-License-Identifier: Apache-2.0
+// between.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // The installer that the KFP SDKs put in front of a Python program: what it would install, and the command line without it. Pure, but for the query's
-// text. SPDX-License-Identifier: Apache-2.0
+// text.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

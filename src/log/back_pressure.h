@@ -1,5 +1,6 @@
 // What the loop does about a log that nobody reads as fast as it comes: whoever produces it is told to wait, and at the end it is waited for the
-// reader. SPDX-License-Identifier: Apache-2.0
+// reader.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

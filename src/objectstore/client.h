@@ -1,5 +1,6 @@
 // The verbs of an object store: asynchronous, signed, tried again where that may help. Where the store says that a bucket lies in another region,
-// that one is used; where it finds our clock wrong, its own. SPDX-License-Identifier: Apache-2.0
+// that one is used; where it finds our clock wrong, its own.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

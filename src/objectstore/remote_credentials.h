@@ -1,5 +1,6 @@
 // Temporary keys that a service gives out, as AWS's SDKs find them in the environment of a pod (SDKs and Tools Reference Guide, "Standardized
-// credential providers"). SPDX-License-Identifier: Apache-2.0
+// credential providers").
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

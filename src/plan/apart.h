@@ -1,5 +1,6 @@
 // What a step writes lies apart from all else that it reads or writes: outputs are put there as a whole, and removed as a whole (docs/adr/0020).
-// Pure. SPDX-License-Identifier: Apache-2.0
+// Pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

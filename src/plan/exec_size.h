@@ -1,5 +1,6 @@
 // What the kernel takes of a command line and an environment (execve(2)): a word or variable of more than 128 KiB cannot be passed to any program,
-// here or in a pod. Pure. SPDX-License-Identifier: Apache-2.0
+// here or in a pod. Pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // What a pipeline can make of a value: every key of every object of the interface with every wrong one. Either it is refused as input, or a manifest
-// comes of it in which nothing is named by an empty text. SPDX-License-Identifier: Apache-2.0
+// comes of it in which nothing is named by an empty text.
+// SPDX-License-Identifier: Apache-2.0
 #include <set>
 #include <string>
 #include <utility>
