@@ -104,7 +104,7 @@ void find_jobs(kube::Client& client, const std::string& name_space, std::functio
 std::string Found::what_is_hidden() const {
   std::string all;
   for (const auto& problem : hidden) all += (all.empty() ? "" : "; ") + problem.message;
-  return all.empty() ? "" : "not all kinds of jobs could be looked at: " + all;
+  return all.empty() ? "" : "not all job types could be listed: " + all;
 }
 
 Result<void> check_run(std::string_view run) {
@@ -135,7 +135,7 @@ Result<plan::Plan> plan_of(const Submitted& job) {
     });
   };
   const auto job_type = std::ranges::find_if(job_types::all(), is_its);
-  if (job_type == job_types::all().end()) return input_error(fmt::format("{} is no kind of job that is known here", job.resource.plural));
+  if (job_type == job_types::all().end()) return input_error(fmt::format("{} is not a known job type", job.resource.plural));
   const auto* metadata = at(&job.object, "metadata");
   const auto* spec = at(&job.object, "spec");
   plan::Plan plan;

@@ -305,7 +305,7 @@ def test_with_rights_on_one_kind_its_jobs_are_listed_and_stopped(api, environmen
     listed = trainstep(environment, "list")
     assert listed.returncode == 0
     assert listed.stdout.splitlines()[1].split()[:4] == ["r", "Job", "digits-1", "running"]
-    assert listed.stderr.count("not all kinds of jobs could be looked at") == 1
+    assert listed.stderr.count("not all job types could be listed") == 1
     stopped = trainstep(environment, "stop", "r")
     assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 is deleted; when its pods are gone may not be seen\n"), stopped.stderr
     assert len(api.written()) == 1

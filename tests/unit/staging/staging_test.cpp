@@ -523,7 +523,7 @@ TEST_CASE_METHOD(Staging, "of an output that failed half way only the rest is se
   CHECK(staged->equal == 0);
 }
 
-TEST_CASE_METHOD(Staging, "with a sync_state in a folder the next process moves only what has changed since, in both directions") {
+TEST_CASE_METHOD(Staging, "with a sync state in a folder the next process moves only what has changed since, in both directions") {
   const auto again = [this] { stores->sync_state() = SyncState(in_pod("sync state")); };
   objects = {{"data/a", "1"}, {"data/b", "22"}};
   input("data", "s3://bkt/data");
@@ -554,7 +554,7 @@ TEST_CASE_METHOD(Staging, "with a sync_state in a folder the next process moves 
   CHECK(objects["run/model/v"] == "v");
 }
 
-TEST_CASE_METHOD(Staging, "with a sync_state in a folder a file that was written anew with its old size and time travels again") {
+TEST_CASE_METHOD(Staging, "with a sync state in a folder a file that was written anew with its old size and time travels again") {
   const auto written_anew = [](const std::string& file, const std::string& content) {
     const auto time = fs::last_write_time(file);
     const auto before = objectstore::read_state(file, "");
@@ -581,7 +581,7 @@ TEST_CASE_METHOD(Staging, "with a sync_state in a folder a file that was written
   CHECK(objects["run/model/graph"] == "h");
 }
 
-TEST_CASE_METHOD(Staging, "a sync_state that cannot be read or written costs a transfer, nothing more") {
+TEST_CASE_METHOD(Staging, "a sync state that cannot be read or written costs a transfer, nothing more") {
   objects = {{"data/a", "1"}};
   input("data", "s3://bkt/data");
   SECTION("spoilt") {
