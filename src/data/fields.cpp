@@ -84,7 +84,10 @@ void Fields::fail(Error error) {
 }
 
 void Fields::mistake(std::string_view key, std::string_view wanted, const Json& found) {
-  fail(input_error(fmt::format("{}: wants {}, found {}", path(key), wanted, shown_value(path(key), found))));
+  // Of {"name": "TOKEN", "value": …} the name says whether it is a secret.
+  const auto* name = key == "value" ? find(m_object, "name") : nullptr;
+  const auto named = name != nullptr && name->is_string() ? path(key) + '.' + name->get_ref<const std::string&>() : path(key);
+  fail(input_error(fmt::format("{}: wants {}, found {}", path(key), wanted, shown_value(named, found))));
 }
 
 std::optional<std::string> Fields::text(std::string_view key) {

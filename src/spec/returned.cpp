@@ -25,7 +25,13 @@ const Json* artifact_of(const Json& executor_output, const std::string& name) {
   return list != nullptr && list->is_array() && !list->empty() && list->front().is_object() ? &list->front() : nullptr;
 }
 
+Error no_text() {
+  return input_error("what the program wrote is no text: it is not UTF-8, or holds a NUL character; other bytes belong into an artifact");
+}
+
 }  // namespace
+
+bool is_text(std::string_view bytes) { return !find_invalid_utf8(bytes) && bytes.find('\0') == std::string_view::npos; }
 
 Result<Json> parse_executor_output(std::string_view text, std::string_view where) {
   const auto what = fmt::format("the executor output that the program wrote ({})", where);
@@ -38,14 +44,12 @@ std::optional<Result<Json>> returned_value(const Output& output, const Json& exe
   const auto* values = member(executor_output, "parameterValues", "parameter_values");
   const auto* value = values != nullptr && values->is_object() ? find(*values, output.name) : nullptr;
   if (value == nullptr) return std::nullopt;
+  if (value->is_string() && !is_text(value->get_ref<const std::string&>())) return no_text();
   return typed_value(output, *value);
 }
 
-bool is_text(std::string_view bytes) { return !find_invalid_utf8(bytes) && bytes.find('\0') == std::string_view::npos; }
-
 Result<Json> value_from_file(const Output& output, const std::string& text) {
-  if (!is_text(text))
-    return input_error("what the program wrote is no text: it is not UTF-8, or holds a NUL character; other bytes belong into an artifact");
+  if (!is_text(text)) return no_text();
   if (is_optional(output) && output.type != Type::string && trim(text) == "None") return Json();
   return typed_value(output, Json(text));
 }

@@ -27,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 // Of events with scalars; what is larger, and may be hours of reading, is not looked at.
 constexpr std::uint64_t largest_record = std::uint64_t{64} << 20U;
+constexpr std::size_t most_told = 5;  // by their names
 
 struct File {
   std::string run;   // "train"; "" is the folder itself
@@ -75,7 +76,8 @@ class Reader {
 
   Logs read() {
     find();
-    std::ranges::sort(m_files, {}, [](const File& file) { return std::pair(std::string_view(file.run), std::string_view(file.path)); });
+    std::ranges::sort(m_files,
+                      [](const File& a, const File& b) { return a.run != b.run ? a.run < b.run : ::strverscmp(a.path.c_str(), b.path.c_str()) < 0; });
     for (const auto& file : m_files) m_curves.add_run(file.run);
     for (const auto& file : m_files)
       if (!m_too_much) read(file);
@@ -84,6 +86,8 @@ class Reader {
               {fmt::format("there are more TensorBoard logs than can be read within {} s; none of them is taken",
                            std::chrono::duration_cast<std::chrono::seconds>(m_limits.time).count())}};
     if (m_too_many) return {{}, {fmt::format("there are more than {} TensorBoard event files; none of them is taken", m_limits.files)}};
+    if (m_troubles > most_told)
+      m_logs.told.push_back(fmt::format("{} more of the TensorBoard event files, or of their records, are damaged", m_troubles - most_told));
     if (m_curves.older() > 0)
       m_logs.told.push_back(fmt::format("{} values of TensorBoard event files are older than the training and are not taken", m_curves.older()));
     if (m_curves.full()) m_logs.told.emplace_back("the TensorBoard event files hold more curves than are taken");
@@ -109,8 +113,7 @@ class Reader {
   }
 
   void tell(const File& file, std::string_view what) {
-    constexpr std::size_t most = 5;
-    if (++m_connection_health <= most) m_logs.told.push_back(fmt::format("{}: {}", printable(file.path.substr(1)), what));
+    if (++m_troubles <= most_told) m_logs.told.push_back(fmt::format("{}: {}", printable(file.path.substr(1)), what));
   }
 
   void read(const File& file) {
@@ -135,9 +138,10 @@ class Reader {
   void take(const File& file, const result::Bytes& bytes, const result::Record& record) {
     if (record.size > largest_record) return;
     const auto event = result::read_tensorboard_event(bytes, record.begin, record.begin + record.size);
-    if (!event || (event->values.empty() && !event->restart)) return;
+    const bool scalar = event && (!event->values.empty() || event->restart);
+    if (!scalar && record.size > result::longest_scalar) return;
     if (!result::is_whole(bytes, record)) return tell(file, fmt::format("the record at byte {} is damaged, and left out", record.begin));
-    m_curves.add(file.run, *event);
+    if (scalar) m_curves.add(file.run, *event);
   }
 
   const fs::path& m_folder;
@@ -147,7 +151,7 @@ class Reader {
   result::TensorboardCurves m_curves;
   std::vector<File> m_files;
   Logs m_logs;
-  std::size_t m_connection_health = 0;
+  std::size_t m_troubles = 0;
   bool m_too_many = false;
   bool m_too_much = false;
 };
@@ -155,7 +159,7 @@ class Reader {
 }  // namespace
 
 Written written_since(const PathSnapshot& before, Time began) {
-  constexpr Duration clock_set_back{2'000};
+  constexpr Duration clock_set_back{500};  // shorter than the pause before a restart
   return {.file = [&before](const std::string& path, const struct stat& found) { return before.wrote(path, found); },
           .since = began - clock_set_back};
 }

@@ -33,6 +33,10 @@ TEST_CASE("a mistake quotes what was found, but no secret") {
   CHECK(mistake([](Fields& fields) { fields.integer("workers", 1, 9); }) == "it.workers: wants a whole number from 1 to 9, found \"many\"");
   CHECK(mistake([](Fields& fields) { fields.text("api_key"); }) == "it.api_key: wants a text, found a number that is not shown here");
   CHECK(mistake([](Fields& fields) { fields.choice("mode", {"alpha", "beta"}); }) == "it.mode: \"x\" is not known; it is one of alpha, beta");
+  const Json variable{{"name", "HF_TOKEN"}, {"value", {"hf-1"}}};
+  Fields in_a_list(variable, "env[0]");
+  CHECK_FALSE(in_a_list.variable("value"));
+  CHECK(in_a_list.fits().error().message == "env[0].value: wants a text or a number, found a list that is not shown here");
   CHECK(mistake([](Fields& fields) { fields.text("address"); }) == "it.address: wants a text, found a list that is not shown here");
 }
 

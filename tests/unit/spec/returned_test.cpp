@@ -118,6 +118,7 @@ TEST_CASE("an artifact that the executor output does not mention, or mentions od
 }
 
 TEST_CASE("bytes that are no text are no value") {
+  CHECK(returned(output(Type::string), R"({"parameterValues": {"o": "a\u0000b"}})").starts_with("what the program wrote is no text"));
   const Output text{"note", Type::string, "STRING"};
   CHECK(value_from_file(text, std::string(100'000, 'x') + "\u00e4\n").value() == Json(std::string(100'000, 'x') + "\u00e4\n"));
   for (const auto& bytes : {std::string("a\xff"), std::string("a\0b", 3)}) {

@@ -138,6 +138,24 @@ TEST_CASE("a record whose sum does not fit is left out, and said") {
         fmt::format("loss: 1=1 3=3\ntold run/tfevents: the record at byte {} is damaged, and left out\n", loss(1).size() + 12));
 }
 
+TEST_CASE("a record whose damage hides that it had a scalar is said as well") {
+  const Folder folder;
+  auto damaged = loss(2);
+  for (std::size_t at = 12; at < damaged.size() - 4; ++at) {
+    CAPTURE(at);
+    damaged[at] ^= 2;
+    folder.write("tfevents", loss(1) + damaged + loss(3));
+    CHECK(said(folder.read()) == fmt::format("loss: 1=1 3=3\ntold tfevents: the record at byte {} is damaged, and left out\n", loss(1).size() + 12));
+    damaged[at] ^= 2;
+  }
+}
+
+TEST_CASE("files that writers have counted are read as they count") {
+  const Folder folder;
+  for (int i = 0; i < 12; ++i) folder.write(fmt::format("events.out.tfevents.1795699037.host.12.{}", i), loss(i));
+  CHECK(said(folder.read()) == "loss: 0=0 1=1 2=2 3=3 4=4 5=5 6=6 7=7 8=8 9=9 10=10 11=11\n");
+}
+
 TEST_CASE("behind a damaged length nothing is read, and that is said") {
   const Folder folder;
   folder.write("tfevents", loss(1) + std::string(20, '\0') + loss(3));
@@ -147,7 +165,9 @@ TEST_CASE("behind a damaged length nothing is read, and that is said") {
 TEST_CASE("many damaged files are few sentences") {
   const Folder folder;
   for (int i = 0; i < 50; ++i) folder.write(fmt::format("{}.tfevents", i), std::string(20, 'x'));
-  CHECK(folder.read().told.size() == 5);
+  const auto told = folder.read().told;
+  CHECK(told.size() == 6);
+  CHECK(told.back() == "45 more of the TensorBoard event files, or of their records, are damaged");
 }
 
 TEST_CASE("what is no scalar is passed over, however large") {
