@@ -41,9 +41,9 @@ struct Logs {
 };
 
 // All event files in the folder and below it: regular files with "tfevents" in their names, as TensorBoard finds them; links are not followed. Those
-// of one run are read in the order of their names, numbers in them as numbers: writers count up. A record that has not come whole is left out, and so is one whose sum does not fit; where the next
-// one begins is then known, unless its length is damaged: that ends the file. Only heads are read of what is no scalar. Where there is more than the
-// limits allow, nothing is taken at all: the last value of a part is not the last one.
+// of one run are read in the order of their names, numbers in them as numbers: writers count up. A record that has not come whole is left out, and so
+// is one whose sum does not fit; where the next one begins is then known, unless its length is damaged: that ends the file. Only heads are read of
+// what is no scalar. Where there is more than the limits allow, nothing is taken at all: the last value of a part is not the last one.
 Logs read_event_files(const std::filesystem::path& folder, const Written& written = {}, const Limits& limits = {});
 
 }  // namespace trainstep::tensorboard
