@@ -26,7 +26,7 @@ void add_members(const Json* object, const std::string& where, const Words& name
 }
 
 void add_options(const Json& options, std::vector<std::string>& found) {
-  const Words used{"component", "environment", "replicas", "pass_environment", "run_policy", "limits", "logs"};
+  const Words used{"component", "environment", "replicas", "pass_environment", "run_policy", "limits", "logs", "metrics"};
   add_members(&options, "job_options.", used, false, found);
   add_members(find(options, "run_policy"), "job_options.run_policy.", {"ttl_after_finished", "clean_pod_policy", "suspend"}, true, found);
   add_members(find(options, "limits"), "job_options.limits.", {"queued", "scheduling"}, true, found);

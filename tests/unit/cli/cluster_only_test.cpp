@@ -21,6 +21,7 @@ TEST_CASE("what counts in a cluster only is named, and nothing else") {
   CHECK(
       said(R"({"environment": {"A": 1}, "logs": "all", "limits": {"running": "1h"}, "run_policy": {"stop_grace": 3}, "volumes": [], "queue": ""})") ==
       "nothing");
+  CHECK(said(R"({"metrics": [{"name": "loss", "regex": "loss"}]})") == "nothing");
   CHECK(said(R"({"queue": "q"})") == "without effect on this machine, as it counts in a cluster only: job_options.queue");
   CHECK(
       said(R"({"volumes": [{}], "limits": {"queued": 5}, "run_policy": {"suspend": true}, "replicas": {"Main": {"image": "x", "environment": {}}}})",
