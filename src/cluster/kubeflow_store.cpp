@@ -73,6 +73,11 @@ void KubeflowStore::failed(std::size_t which, const Error& error) {
 }
 
 void KubeflowStore::found() {
+  if (m_context.complete) {
+    auto completed = m_context.complete(std::move(m_folder));
+    if (!completed) return std::exchange(m_done, nullptr)(std::move(completed.error()));
+    m_folder = std::move(*completed);
+  }
   const auto& store = m_folder.store;
   m_context.say(fmt::format("data of this job go through the object store of Kubeflow Pipelines: {} at {}, keys of {}", m_folder.uri, store.endpoint,
                             store.secret.empty() ? "the pods' environment" : "Secret " + store.secret));

@@ -24,8 +24,10 @@ class KubeflowStore {
     http::Transport& transport;
     std::string name_space;
     std::function<void(const std::string& line)> say;  // what was found, or why nothing
+    // Puts in what counts more than what was found; empty: nothing does.
+    std::function<Result<plan::JobFolder>(plan::JobFolder)> complete{};
   };
-  // `done`: once, from the loop; none: no such server answers within 10 seconds. Errors: input (the ConfigMap), unavailable (the API server).
+  // `done`: once, from the loop; none: no such server answers within 10 seconds. Errors: input (the ConfigMap), those of `complete`, unavailable (the API server).
   KubeflowStore(Context context, Done done);
   KubeflowStore(const KubeflowStore&) = delete;
   KubeflowStore& operator=(const KubeflowStore&) = delete;

@@ -30,7 +30,11 @@ class Values {
     return std::string(trim(*text));
   }
   [[nodiscard]] std::string what(std::string_view key) const { return fmt::format("Secret {}, {}", m_name, key); }
-  [[nodiscard]] bool has(std::string_view key) const { return trainstep::find(m_data, key) != nullptr; }
+  // It is there, and not empty: a Secret that is made of a template may have keys of which nothing was given.
+  [[nodiscard]] bool has(std::string_view key) const {
+    const auto value = get(key);
+    return !value || !value->empty();
+  }
   [[nodiscard]] const std::string& name() const { return m_name; }
 
  private:
@@ -56,7 +60,9 @@ Result<kube::Credentials> by_host(const Values& values, const std::string& host)
   return credentials;
 }
 
-Error missing(const Values& values, std::string_view key) { return input_error(values.what(key) + ": it is missing, but minio-url is there"); }
+Error missing(const Values& values, std::string_view key, std::string_view there = "minio-url") {
+  return input_error(fmt::format("{}: it is missing, but {} is there", values.what(key), there));
+}
 
 Result<void> read_address(const Values& values, const std::string& url, plan::StoreAccess& store) {
   ASSIGN(const auto region, values.get("minio-region"));
@@ -91,8 +97,8 @@ Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
   ASSIGN(keys.access_key, values.get("minio-accesskey"));
   ASSIGN(keys.secret_key, values.get("minio-secretkey"));
   if (optional && keys.access_key.empty() && keys.secret_key.empty()) return {};
-  if (keys.access_key.empty()) return missing(values, "minio-accesskey");
-  if (keys.secret_key.empty()) return missing(values, "minio-secretkey");
+  if (keys.access_key.empty()) return missing(values, "minio-accesskey", keys.secret_key.empty() ? "minio-url" : "minio-secretkey");
+  if (keys.secret_key.empty()) return missing(values, "minio-secretkey", "minio-accesskey");
   auto& access = store.folder.store;
   access.secret = values.name();
   access.access_key_key = "minio-accesskey";
@@ -109,7 +115,9 @@ Result<kube::Credentials> remote_credentials(const Json& secret) {
   ASSIGN(const auto context, values.get("remote-context"));
   ASSIGN(const auto host, values.get("remote-host"));
   ASSIGN(const auto name_space, values.get("remote-namespace"));
-  if (kubeconfig.empty() && host.empty()) return input_error(values.what("remote-host") + ": neither this key nor kubeconfig is there");
+  if (kubeconfig.empty() && host.empty())
+    return input_error(fmt::format(
+        "Secret {}: it has neither remote-host nor kubeconfig, which name another cluster, nor minio-url, which names a store", values.name()));
   auto credentials = kubeconfig.empty() ? by_host(values, host) : kube::from_kubeconfig_text(kubeconfig, values.what("kubeconfig"), context);
   if (credentials && !name_space.empty()) credentials->name_space = name_space;
   return credentials;

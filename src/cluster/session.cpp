@@ -211,17 +211,16 @@ void Session::find_kubeflow_store() {
   const auto done = [this](Result<std::optional<plan::JobFolder>> folder) {
     if (m_over) return;
     if (!folder) return finish_early(result::from_error(folder.error()));
-    m_job_facts.folder = *folder;
-    if (*folder && !m_configuration.is_null() && m_options.as_train_model_job) {
-      auto store = job_store(m_configuration, *folder);
-      if (!store) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(store.error()))));
-      m_job_store = std::move(*store);
-      m_job_facts.folder = m_job_store->folder;
-    }
+    m_job_facts.folder = std::move(*folder);
     plan_and_run();
   };
-  m_kubeflow_store = std::make_unique<KubeflowStore>(
-      KubeflowStore::Context{m_home, m_transport, m_options.name_space, [this](const auto& line) { say(line); }}, done);
+  KubeflowStore::Context context{m_home, m_transport, m_options.name_space, [this](const auto& line) { say(line); }, {}};
+  if (!m_configuration.is_null() && m_options.as_train_model_job)
+    context.complete = [this](const plan::JobFolder& found) -> Result<plan::JobFolder> {
+      ASSIGN(m_job_store, in_context("cluster_configuration_secret", job_store(m_configuration, found)));
+      return m_job_store ? m_job_store->folder : found;
+    };
+  m_kubeflow_store = std::make_unique<KubeflowStore>(std::move(context), done);
 }
 
 void Session::make_data() { m_data = data_of_job(); }

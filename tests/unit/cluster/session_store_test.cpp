@@ -201,8 +201,33 @@ TEST_CASE_METHOD(Step, "what a half-filled Secret lacks is completed for its cal
   configured({{"minio-job-folder", "mine"}, {"access-mode", "ReadWriteOnce"}});
   run();
   CHECK(brought().starts_with("mine/my-model-"));
+  CHECK_THAT(told.text, Contains("go through the object store of Kubeflow Pipelines: s3://mlpipeline/mine at http://seaweedfs.kubeflow:9000, keys of "
+                                 "Secret mlpipeline-minio-artifact"));
   CHECK(variable("S3_ENDPOINT") == "http://seaweedfs.kubeflow:9000");
   CHECK(owned.at(created->at("metadata").at("name").get<std::string>() + "-data").at("spec").at("accessModes") == Json{"ReadWriteOnce"});
+}
+
+TEST_CASE_METHOD(Step, "the log names the keys of a Secret that has no more, and both keys or none are wanted") {
+  as_train_model_job();
+  SECTION("both") {
+    configured({{"minio-accesskey", "a"}, {"minio-secretkey", "s"}, {"minio-url", ""}, {"remote-host", ""}});
+    run();
+    CHECK(brought().starts_with("jobs/my-model-"));
+    CHECK_THAT(told.text, Contains("minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000, keys of Secret training"));
+  }
+  SECTION("one") {
+    configured({{"minio-accesskey", "a"}});
+    run();
+    REQUIRE(verdict);
+    CHECK_THAT(verdict->message, Contains("minio-secretkey: it is missing, but minio-accesskey is there"));
+  }
+}
+
+TEST_CASE_METHOD(Step, "a Secret that names neither a cluster nor a store says so") {
+  configured({{"minio-bucket", "b"}});
+  run();
+  REQUIRE(verdict);
+  CHECK_THAT(verdict->message, Contains("Secret training: it has neither remote-host nor kubeconfig, which name another cluster, nor minio-url"));
 }
 
 TEST_CASE_METHOD(Step, "for another cluster by bucket, folder and keys of this one, which the job takes along") {
