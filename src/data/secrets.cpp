@@ -8,6 +8,7 @@
 
 #include "base/redact.h"
 #include "base/written_secrets.h"
+#include "data/digest.h"
 
 namespace trainstep {
 namespace {
@@ -83,6 +84,29 @@ void collect_secrets(std::string_view name, const Json& value, std::vector<std::
     for (auto& secret : secrets_in(name, value.is_string() ? value.get_ref<const std::string&>() : to_text(value)))
       secrets.push_back(std::move(secret));
   }
+}
+
+std::vector<std::string> values_of_secret(const Json& secret) {
+  std::vector<std::string> values;
+  for (const auto* member : {"stringData", "data"}) {
+    const auto* map = secret.is_object() ? find(secret, member) : nullptr;
+    if (map == nullptr || !map->is_object()) continue;
+    for (const auto& [key, value] : map->items()) {
+      if (!value.is_string()) continue;
+      const auto& text = value.get_ref<const std::string&>();
+      values.push_back(text);
+      if (const auto decoded = decode_base64(text); decoded && std::string_view(member) == "data") values.push_back(*decoded);
+    }
+  }
+  add_base64(values);
+  return values;
+}
+
+void add_base64(std::vector<std::string>& secrets) {
+  constexpr std::size_t shortest = 6;  // as redacted() has it
+  const auto count = secrets.size();
+  for (std::size_t i = 0; i < count; ++i)
+    if (secrets[i].size() >= shortest) secrets.push_back(encode_base64(secrets[i]));
 }
 
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {

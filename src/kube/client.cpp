@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/redact.h"
 #include "data/json_reader.h"
 #include "http/retry.h"
 #include "kube/client_call.h"
@@ -101,24 +102,35 @@ void Client::send(CallId id) {
   }
   auto sent = call.request;
   if (m_hurried && reads(call.request)) sent.limit = std::min(hurried_limit * ((++call.hurried + 1) / 2), try_limit);
+  m_token = *token;
   if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
   if (auto own = m_credentials->token->endpoint()) sent.endpoint = std::move(own);
   call.exchange = m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](const auto& response) { answered(id, response); }});
 }
 
 ApiError Client::error_of(const std::string& what, const Result<http::Response>& response) const {
+  Call call;
+  call.what = what;
+  return error_of(call, response);
+}
+
+// Servers and what stands before them quote what they were sent.
+ApiError Client::error_of(const Call& call, const Result<http::Response>& response) const {
+  const auto& what = call.what;
   if (!response) {
     auto error = in_context(what, response.error());
     if (error.kind == ErrorKind::timeout) error.kind = ErrorKind::unavailable;  // the limit of a try is ours, no user's
     return {std::move(error), 0, {}, {}, {}};
   }
-  auto error = api_error(what, response->status, response->body, http::retry_after(*response, m_loop.now()));
+  auto secrets = call.secrets;
+  secrets.push_back(m_token);
+  auto error = api_error(what, response->status, redacted(response->body, secrets), http::retry_after(*response, m_loop.now()));
   if (error.status == 401) error.error.message += fmt::format(" (the API server does not accept who we are: {})", m_credentials->description);
   return error;
 }
 
 Answer Client::read(const Call& call, const Result<http::Response>& response) const {
-  if (!response || !is_success(response->status)) return tl::unexpected(error_of(call.what, response));
+  if (!response || !is_success(response->status)) return tl::unexpected(error_of(call, response));
   auto value = response->body.empty() ? Result<Json>(Json()) : read_answer(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
   if (value && speaks_of(*value, call.names)) return std::move(*value);
   return tl::unexpected(not_the_servers(call.what + ": " + (value ? "the answer does not speak of it" : value.error().message)));

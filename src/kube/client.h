@@ -101,7 +101,7 @@ class Client {
   void forget(const void* who) { m_connection_health.forget(who); }
   // The pause after `tries` tries in vain (from 1): doubling, with jitter, at least `floor`, of which no more than 30 s count.
   Duration pause(int tries, std::optional<Duration> floor = {});
-  // A stream's end that was no 2xx, as an error; a 401 names how we authenticate.
+  // A stream's end that was no 2xx, as an error without the token that was sent; a 401 names how we authenticate.
   [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response) const;
   [[nodiscard]] Loop& loop() { return m_loop; }
   // How much the API server's clock is ahead of ours, by its last answers; unset: it does not tell.
@@ -120,6 +120,7 @@ class Client {
   void too_late(CallId id);
   void succeeded(CallId id, Json value);
   Answer next_page(Call& call, Json page);
+  [[nodiscard]] ApiError error_of(const Call& call, const Result<http::Response>& response) const;
   void finish(CallId id, Answer answer);
   [[nodiscard]] Answer read(const Call& call, const Result<http::Response>& response) const;
 
@@ -130,6 +131,7 @@ class Client {
   ConnectionHealth m_connection_health;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   ServerClock m_clock;
+  std::string m_token;    // the last one that was sent
   bool m_worked = false;  // the server has let us in once
   bool m_hurried = false;
   CallId m_next = 1;

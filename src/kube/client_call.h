@@ -3,6 +3,8 @@
 #pragma once
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "kube/client.h"
 
@@ -22,6 +24,7 @@ struct Client::Listing {
 struct Client::Call {
   http::Request request;
   std::string what;
+  std::vector<std::string> secrets;  // that the request carries
   Done done;
   int tries = 0;
   int hurried = 0;                           // those since there is little time

@@ -24,6 +24,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
     });
     return id;
   }
+  m_token = *token;
   if (!token->empty()) sent.headers.push_back({"Authorization", "Bearer " + *token});
   if (auto own = m_credentials->token->endpoint()) sent.endpoint = std::move(own);
   const auto id = std::make_shared<http::Transport::Id>(0);

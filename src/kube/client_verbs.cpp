@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "data/secrets.h"
 #include "kube/client_call.h"
 
 namespace trainstep::kube {
@@ -68,7 +69,9 @@ Client::CallId Client::create(const Path& path, const Json& object, bool dry_run
   if (dry_run) query.emplace_back("dryRun", "All");
   auto post = request("POST", path, query);
   set_body(post, "application/json", object);
-  return begin(std::move(post), describe_new(path, object), retry, std::move(done));
+  const auto id = begin(std::move(post), describe_new(path, object), retry, std::move(done));
+  if (path.plural == "secrets") m_calls.at(id)->secrets = values_of_secret(object);
+  return id;
 }
 
 Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry retry, Done done) {
@@ -86,7 +89,9 @@ Client::CallId Client::apply(const Path& path, const Json& object, Retry retry, 
   auto sent = request("PATCH", path, {{"fieldManager", "trainstep"}, {"force", "true"}});
   set_body(sent, "application/apply-patch+yaml", object);  // JSON is YAML
   const auto id = begin(std::move(sent), "apply " + path.describe(), retry, std::move(done));
-  m_calls.at(id)->names = path.name;
+  auto& call = *m_calls.at(id);
+  call.names = path.name;
+  if (path.plural == "secrets") call.secrets = values_of_secret(object);
   return id;
 }
 

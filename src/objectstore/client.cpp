@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/redact.h"
 #include "data/digest.h"
 #include "http/retry.h"
 #include "objectstore/client_call.h"
@@ -194,6 +195,7 @@ bool Client::learn_clock(const Call& call, const StoreError& error) {
 
 void Client::failed(CallId id, StoreError error) {
   auto& call = *m_calls.at(id);
+  error.error.message = redacted(error.error.message, {call.keys.secret_key, call.keys.session_token});  // stores quote what they were sent
   const bool moves = !call.moved && learn_region(call, error);
   const bool clocks = !moves && !call.clocked && learn_clock(call, error);
   if (moves || clocks) {

@@ -66,12 +66,13 @@ std::vector<std::string> secrets_of(const std::map<std::string, std::string>& en
     for (auto& secret : secrets_in(name, value)) secrets.push_back(std::move(secret));
   collect_options(request.job_options, secrets);
   collect_secrets("", request.train_parameters, secrets);
+  add_base64(secrets);
   return secrets;
 }
 
 std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan) {
-  auto secrets = inputs.secrets;
-  if (plan == nullptr) return secrets;
+  if (plan == nullptr) return inputs.secrets;
+  std::vector<std::string> secrets;
   for (const auto& variable : plan->environment)
     if (!variable.value.is_structured()) collect_secrets(variable.name, variable.value, secrets);
   for (const auto& [type, options] : plan->options.replicas) collect_variables(options.environment, secrets);
@@ -80,6 +81,8 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
   if (plan->options.patch.is_structured()) collect_secrets_of_containers(plan->options.patch, secrets);
   if (const auto words = plan::command_line(plan->program, plan->binding, plan::pod_placement(*plan, true)))
     collect_secrets("", Json(*words), secrets);
+  add_base64(secrets);
+  secrets.insert(secrets.end(), inputs.secrets.begin(), inputs.secrets.end());
   std::ranges::sort(secrets);
   const auto repeated = std::ranges::unique(secrets);
   secrets.erase(repeated.begin(), repeated.end());

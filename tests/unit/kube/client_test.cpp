@@ -645,3 +645,34 @@ TEST_CASE("a merge patch of what is not there, or that admission refuses, is not
   CHECK(h.server.asked().size() == 1);
   CHECK(caller.error().status == meant.status);
 }
+
+TEST_CASE("a server's words are told without the token and without the values of the Secret that it was sent") {
+  Harness h;
+  Caller caller;
+  const Path secrets{"v1", "secrets", "ns", "", ""};
+  const Json object{{"metadata", {{"name", "keys"}}}, {"stringData", {{"minio-secretkey", "SKEY-98765432"}}}, {"data", {{"other", "b3RoZXItMTIzNDU2"}}}};
+  SECTION("in a Status") {
+    h.server.reply(refusal(422, "Invalid", R"(Secret "keys" is invalid: stringData[minio-secretkey]: "SKEY-98765432" (U0tFWS05ODc2NTQzMg==), token-1, )"
+                                           R"(other-123456, b3RoZXItMTIzNDU2)"));
+  }
+  SECTION("in a gateway's page, also where it is cut") {
+    h.server.reply(Reply::text("<html>" + std::string(180, 'x') + " token-1 SKEY-98765432</html>", 400));
+  }
+  h.client->create(secrets, object, false, {}, caller.done(h.loop));
+  h.loop.run();
+  for (const auto* secret : {"SKEY", "U0tF", "token-", "other-123456", "b3RoZXIt"}) {
+    CAPTURE(secret, caller.error().error.message);
+    CHECK(caller.error().error.message.find(secret) == std::string::npos);
+  }
+  CHECK(caller.error().error.message.find("[redacted]") != std::string::npos);
+}
+
+TEST_CASE("a stream's end is told without the token") {
+  Harness h;
+  h.server.reply(Reply::text("who is token-1?", 403));
+  std::optional<Result<http::Response>> ended;
+  h.client->stream(train, {}, "application/json", 60s, {.head = {}, .data = {}, .done = [&](auto response) { ended = std::move(response); }});
+  h.loop.run();
+  REQUIRE(ended);
+  CHECK(h.client->error_of("watch it", *ended).error.message == "watch it: HTTP 403: who is [redacted]?");
+}

@@ -20,10 +20,11 @@ namespace {
 class CountingKeys : public CredentialsProvider {
  public:
   void ask(Done done) override {
-    done(problem ? Result<Credentials>(*problem) : Result<Credentials>(Credentials{"key-" + std::to_string(number), "secret", ""}));
+    done(problem ? Result<Credentials>(*problem) : Result<Credentials>(Credentials{"key-" + std::to_string(number), secret, token}));
   }
   void refused(const Credentials& keys) override { number += keys.access_key == "key-" + std::to_string(number) ? 1 : 0; }
   int number = 1;
+  std::string secret = "secret", token;
   std::optional<Error> problem;
 };
 
@@ -530,4 +531,14 @@ TEST_CASE_METHOD(Bucket, "pages of uploads that have no end come to one") {
   REQUIRE(found);
   REQUIRE_FALSE(*found);
   CHECK_THAT(found->error().error.message, Contains("have no end"));
+}
+
+TEST_CASE_METHOD(Bucket, "a store that quotes the keys it was sent is told without them") {
+  keys->secret = "SKEY-98765432";
+  keys->token = "session-12345678";
+  for (int i = 0; i < 2; ++i)
+    server.reply(Reply::text("<Error><Code>SignatureDoesNotMatch</Code><Message>SKEY-98765432, session-12345678</Message></Error>", 403));
+  const auto answer = put("hello");
+  REQUIRE_FALSE(answer);
+  CHECK_THAT(answer.error().error.message, Contains("SignatureDoesNotMatch ([redacted], [redacted])"));
 }

@@ -437,7 +437,9 @@ TEST_CASE("The texts that must not be shown are those of the context, the parame
                                                 "replicas": {"Worker": {"environment": {"DB_PASSWORD": "db-1"}}}})"}},
                            around);
   CHECK(std::set<std::string>(inputs.secrets.begin(), inputs.secrets.end()) ==
-        std::set<std::string>{"hf-1234", "me:hunter22", "hunter22", "wandb-1", "db-1", "key-1", "pass-1", "tok"});
+        std::set<std::string>{"hf-1234", "me:hunter22", "hunter22", "wandb-1", "db-1", "key-1", "pass-1", "tok",
+                              // in base64
+                              "aGYtMTIzNA==", "bWU6aHVudGVyMjI=", "aHVudGVyMjI=", "d2FuZGItMQ==", "cGFzcy0x"});
 }
 
 TEST_CASE("The step's own context fill in what was not given") {

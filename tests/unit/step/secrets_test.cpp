@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "data/digest.h"
 #include "job_types/job_type.h"
 #include "support/catch.h"
 
@@ -24,6 +25,7 @@ TEST_CASE("All that a plan puts into a job is looked for, wherever it came from"
   for (const auto* secret : {"hf-12345678", "db-12345678", "key-12345678", "tok-12345678", "pass-12345678", "b-12345678", "c-12345678"}) {
     CAPTURE(secret);
     CHECK(std::ranges::count(secrets, secret) == 1);
+    CHECK(std::ranges::count(secrets, encode_base64(secret)) == 1);
   }
   CHECK(std::ranges::count(secrets, "fast-12345678") == 0);
 }
