@@ -61,7 +61,7 @@ class MetricPatterns;
 class MetricReader {
  public:
   MetricReader() = default;
-  // Null: none are defined. Readers of one log after another may share them.
+  // Null: none are defined. Readers that share them know what either has found.
   explicit MetricReader(std::shared_ptr<MetricPatterns> patterns) : m_patterns(std::move(patterns)) {}
 
   // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
@@ -70,6 +70,8 @@ class MetricReader {
   [[nodiscard]] const Progress& progress() const { return m_progress; }
   // There were more names than are taken.
   [[nodiscard]] bool full() const { return m_full; }
+  // Null: none are defined.
+  [[nodiscard]] const MetricPatterns* patterns() const { return m_patterns.get(); }
   // In the order in which the names appeared.
   [[nodiscard]] std::vector<MetricSeries> series() const;
   // The last value of each name, in the same order.
