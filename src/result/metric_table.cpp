@@ -23,11 +23,12 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// Columns are two blanks apart; a name may have single ones: "Train Loss".
+// Columns are two blanks apart; a name may have single ones: "Train Loss". Not one with a threshold: "mAP@.5 mAP@.5:.95" are two.
 std::vector<std::string_view> columns_of(std::string_view text) {
   std::vector<std::string_view> columns;
   for (text = trim(text); !text.empty() && columns.size() <= most_columns; text = trim(text)) {
-    const auto end = std::min({text.find("  "), text.find('\t'), text.size()});
+    auto end = std::min({text.find("  "), text.find('\t'), text.size()});
+    if (const auto blank = text.find(' '); blank < end && has(text.substr(0, blank), '@')) end = blank;
     columns.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }
@@ -62,7 +63,7 @@ std::string column_name(std::string_view label) {
   if (label.starts_with("Box(")) label.remove_prefix(4);
   std::string name(label);
   std::ranges::replace(name, ' ', '_');
-  return is_name(name) ? name : std::string();
+  return is_measured_name(name) ? plain_name(name) : std::string();
 }
 
 bool is_metric(std::string_view name, bool of_classes) {
@@ -92,7 +93,8 @@ bool MetricTable::may_read(std::string_view line) const {
 }
 
 bool MetricTable::read(std::string_view text, MetricLine& line) {
-  return text.size() <= longest_row && may_read(text) && (read_box(text, line) || read_row(text, line) || read_header(text));
+  return text.size() <= longest_row && may_read(text) &&
+         (read_box(text, line) || read_row(text, line) || read_header(text));
 }
 
 bool MetricTable::read_box(std::string_view text, MetricLine& line) {

@@ -56,7 +56,7 @@ class MetricPatterns;
 // Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them, lines of
 // settings (a=True, b=None, …).
 // And what the user's own patterns find (metric_patterns.h), which alone say what their names mean.
-// Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 2000 names, of the first 200 a curve, of the others the last
+// Names are [A-Za-z][A-Za-z0-9_.-/]*, also with a threshold (metric_text.h). Bounded: 2000 names, of the first 200 a curve, of the others the last
 // value. A line of more than longest_line is read in the pieces in which it comes, as if each were a line.
 class MetricReader {
  public:
