@@ -85,7 +85,7 @@ bool MetricTable::may_read(std::string_view line) const {
   const auto first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos) return false;
   const auto rest = line.substr(first);
-  if (m_in_box || rest.front() == '|') return true;
+  if (m_in_box || rest.front() == '|' || CocoSummary::may_read(line)) return true;
   if (!m_columns.empty() && (is_digit(rest.front()) || (m_of_classes && rest.starts_with("all ")))) return true;
   if (!has("eEIiC", rest.front())) return false;
   constexpr std::array<std::string_view, 6> headers{"epoch ", "Epoch ", "Iter ", "iter ", "E ", "Class "};
@@ -94,7 +94,7 @@ bool MetricTable::may_read(std::string_view line) const {
 
 bool MetricTable::read(std::string_view text, MetricLine& line) {
   return text.size() <= longest_row && may_read(text) &&
-         (read_box(text, line) || read_row(text, line) || read_header(text));
+         (m_coco.read(text, line) || read_box(text, line) || read_row(text, line) || read_header(text));
 }
 
 bool MetricTable::read_box(std::string_view text, MetricLine& line) {
