@@ -18,14 +18,18 @@ bool wanted(const Rules& rules, const Member& member, bool rank_inside) {
   });
 }
 
+// For one attempt: what its lines have matched is its own.
+result::MetricReader reader_of(const Rules& rules) {
+  return result::MetricReader(rules.metrics.empty() ? nullptr : std::make_shared<result::MetricPatterns>(rules.metrics));
+}
+
 }  // namespace
 
 RunState::RunState(Rules rules)
     : m_rules(std::move(rules)),
       m_members(m_rules.members.size()),
       m_rank_inside(std::ranges::any_of(m_rules.members, [](const Member& member) { return member.primary && !member.started; })),
-      m_patterns(m_rules.metrics.empty() ? nullptr : std::make_shared<result::MetricPatterns>(m_rules.metrics)),
-      m_metrics(m_patterns) {
+      m_metrics(reader_of(m_rules)) {
   for (const auto& member : m_rules.members) m_shown.push_back(wanted(m_rules, member, m_rank_inside));
 }
 
@@ -33,7 +37,7 @@ void RunState::begin_metrics(MemberIndex member, std::string_view attempt) {
   if (!m_rules.members[member].primary && !(m_rank_inside && m_rules.members[member].awaited)) return;
   m_metrics_dropped = m_metrics_dropped || !m_metrics_before.latest().empty();
   m_metrics_before_of = std::exchange(m_metrics_of, attempt);
-  m_metrics_before = std::exchange(m_metrics, result::MetricReader(m_patterns));
+  m_metrics_before = std::exchange(m_metrics, reader_of(m_rules));
 }
 
 RunState::Resumed RunState::resume_metrics() {
@@ -46,8 +50,9 @@ RunState::Resumed RunState::resume_metrics() {
 void RunState::warn_of_unmatched() {
   using Found = result::MetricPatterns::Found;
   std::vector<std::string> unmatched, no_numbers;
-  for (std::size_t i = 0; i < m_rules.metrics.size(); ++i) {
-    const auto found = m_patterns->found(i);
+  const auto* patterns = m_metrics.patterns();
+  for (std::size_t i = 0; patterns != nullptr && i < m_rules.metrics.size(); ++i) {
+    const auto found = patterns->found(i);
     if (found != Found::number)
       (found == Found::nothing ? unmatched : no_numbers).push_back(fmt::format("job_options.metrics[{}] ({})", i, m_rules.metrics[i].name));
   }

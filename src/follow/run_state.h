@@ -66,7 +66,7 @@ class RunState {
   // and may not be the one that has trained to the end.
   enum class Resumed { unseen, doubtful, well };
   Resumed resume_metrics();
-  // Definitions of the user's that have found nothing in all that was read: of a training that has succeeded.
+  // Definitions of the user's that have found nothing in the attempt whose metrics count: of a training that has succeeded.
   void warn_of_unmatched();
   void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
   void warn(std::string text) { m_actions.emplace_back(Say{std::move(text), true}); }
@@ -88,7 +88,6 @@ class RunState {
   std::vector<bool> m_shown;
   bool m_rank_inside;        // the primary is a rank that another member starts (a local mpirun), whose own words then belong to it
   std::string m_metrics_of;  // the attempt; empty: there is but one at a time
-  std::shared_ptr<result::MetricPatterns> m_patterns;  // of all attempts; null: the user has defined none
   result::MetricReader m_metrics;
   std::string m_metrics_before_of;  // the attempt before it; empty: none was followed
   result::MetricReader m_metrics_before;

@@ -53,7 +53,7 @@ bool read_rounds(std::string_view text, MetricLine& line) {
     if (colon == std::string_view::npos) return false;
     auto name = name_of(field.substr(0, colon));
     auto value = trim(field.substr(colon + 1));
-    if (!is_name(name)) return false;
+    if (!is_measured_name(name)) return false;
     const auto number = take_number(value);
     if (number && ends_field(value)) found.metrics.push_back({std::move(name), *number, false});
   }

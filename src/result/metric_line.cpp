@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "result/boosting_rounds.h"
@@ -61,13 +62,29 @@ bool is_environment(std::string_view name, double value, bool alone) {
   return name.find('_') != std::string_view::npos || (alone && std::trunc(value) == value);
 }
 
+// Where the threshold begins that ends at `end`, as in "mAP@[0.5:0.95]"; `end`: there is none.
+std::size_t threshold_before(std::string_view text, std::size_t end) {
+  constexpr std::size_t longest = 40;
+  const auto near = text.substr(0, end).substr(end - std::min(end, longest));
+  const auto at = near.rfind('@');
+  return at != std::string_view::npos && threshold_size(near.substr(at)) == near.size() - at ? end - (near.size() - at) : end;
+}
+
+// "IoU" of "@[ IoU=0.5": part of another name.
+bool is_in_threshold(std::string_view text, std::size_t at) {
+  const auto open = text.rfind("@[", at);
+  return open != std::string_view::npos && text.substr(open, at - open).find(']') == std::string_view::npos;
+}
+
 // The name that ends at `end`; empty if what stands there is something else: an option, a path, part of a URL.
 std::string_view name_before(std::string_view text, std::size_t end) {
-  auto start = end;
+  auto start = has(text, '@') ? threshold_before(text, end) : end;
   while (start > 0 && belongs_to_name(text[start - 1])) --start;
+  if (start > 0 && text[start - 1] == ':' && start < end && is_digit(text[end - 1]))  // "mAP_0.5:0.95"
+    while (start > 0 && end - start < longest_name && (belongs_to_name(text[start - 1]) || text[start - 1] == ':')) --start;
   const auto name = text.substr(start, end - start);
   const bool bounded = start == 0 || std::string_view(" \t,;|([{").find(text[start - 1]) != std::string_view::npos;
-  return bounded && is_name(name) ? name : std::string_view();
+  return bounded && is_measured_name(name) && !is_in_threshold(text, start) ? name : std::string_view();
 }
 
 // Before " = " a name stands for itself, or it is a metric's: not "depth" of "max depth = 7".
@@ -76,11 +93,31 @@ bool names_value(std::string_view text, std::string_view name) {
   return at < 2 || text[at - 1] != ' ' || !is_letter(text[at - 2]) || metric_kind(name) != MetricKind::none || names_step(name);
 }
 
-// What is a setting wherever it is an argument: "Dropout(p=0.25)", but not "EvalResult(loss=0.3)".
-bool is_argument_only(std::string_view name) {
-  const auto kind = metric_kind(name);
-  return place_of(name) == Place::metric && kind != MetricKind::usual && kind != MetricKind::result;
+// A value of an object or a pair: 0.3, or "0.3", as the Trainer of transformers 5 prints it.
+std::optional<double> take_member(std::string_view& rest, bool& quoted) {
+  const char quote = rest.empty() ? ' ' : rest.front();
+  if (quote != '\'' && quote != '"') return take_scalar(rest);
+  rest.remove_prefix(1);
+  const auto value = take_number(rest);
+  if (!value || !rest.starts_with(quote)) return std::nullopt;
+  rest.remove_prefix(1);
+  quoted = true;
+  return value;
 }
+
+// A word for nothing but a training's values.
+bool tells_result(std::string_view name) {
+  const auto kind = metric_kind(name);
+  return kind == MetricKind::usual || kind == MetricKind::result;
+}
+
+// "acc=9825/10000", not "shard=3/8"
+bool is_share(std::string_view name, double value, double of) {
+  return tells_result(name) && of > 0 && value >= 0 && value <= of && std::trunc(value) == value && std::trunc(of) == of;
+}
+
+// What is a setting wherever it is an argument: "Dropout(p=0.25)", but not "EvalResult(loss=0.3)".
+bool is_argument_only(std::string_view name) { return place_of(name) == Place::metric && !tells_result(name); }
 
 // The pair around the equals sign at `at`. Returns where to look for the next one.
 std::size_t read_pair(std::string_view text, std::size_t at, CallArguments& arguments, MetricLine& line) {
@@ -90,17 +127,22 @@ std::size_t read_pair(std::string_view text, std::size_t at, CallArguments& argu
   const auto name = name_before(text, spaced ? at - 1 : at);
   if (name.empty() || (spaced && !names_value(text, name))) return at + 1;
   auto rest = text.substr(at + (spaced ? 2 : 1));
-  const auto value = take_number(rest);
-  if (!value) return at + 1;
+  bool quoted = false;
+  auto value = take_member(rest, quoted);
+  if (!value || (quoted && !tells_result(name) && place_of(name) != Place::epoch)) return at + 1;
   std::optional<double> of;
   if (rest.starts_with('/') && rest.size() > 1 && is_digit(rest[1])) {
     rest.remove_prefix(1);
     of = take_number(rest);
   }
   if (!ends_value(rest)) return at + 1;
+  if (of && is_share(name, *value, *of)) value = *value / *std::exchange(of, std::nullopt);
   const bool alone = name.data() == text.data() && rest.empty();
-  if (!is_environment(name, *value, alone) && !(arguments.hold(at) && is_argument_only(name))) add(line, name, *value, of);
-  return text.size() - rest.size();
+  const auto before = line.metrics.size();
+  if (!is_environment(name, *value, alone) && !(arguments.hold(at) && is_argument_only(name))) add(line, plain_name(name), *value, of);
+  const auto end = text.size() - rest.size();
+  if (line.metrics.size() > before) line.pairs.push_back({static_cast<std::size_t>(name.data() - text.data()), end});
+  return end;
 }
 
 // "44/45 [==>..] - …", but not "05/01 12:00:00 - …"
@@ -109,18 +151,6 @@ bool begins_with_count(std::string_view text) {
   const auto slash = count.find('/');
   if (text.size() > count.size() + 1 && is_digit(text[count.size() + 1])) return false;
   return slash != 0 && slash != std::string_view::npos && count.find_first_not_of("0123456789/") == std::string_view::npos;
-}
-
-// A value of an object: 0.3, or "0.3", as the Trainer of transformers 5 prints it.
-std::optional<double> take_member(std::string_view& rest, bool& quoted) {
-  const char quote = rest.empty() ? ' ' : rest.front();
-  if (quote != '\'' && quote != '"') return take_number(rest);
-  rest.remove_prefix(1);
-  const auto value = take_number(rest);
-  if (!value || !rest.starts_with(quote)) return std::nullopt;
-  rest.remove_prefix(1);
-  quoted = true;
-  return value;
 }
 
 constexpr int fewest_settings = 2;
@@ -216,9 +246,9 @@ bool read_keras(std::string_view text, MetricLine& line) {
     at = rest.find(" - ");
     const auto part = trim(rest.substr(0, at));
     const auto colon = part.find(": ");
-    if (colon == std::string_view::npos || !is_name(part.substr(0, colon))) continue;
+    if (colon == std::string_view::npos || !is_measured_name(part.substr(0, colon))) continue;
     auto number = trim(part.substr(colon + 2));
-    if (const auto value = take_number(number); value && number.empty()) line.metrics.push_back({std::string(part.substr(0, colon)), *value, false});
+    if (const auto value = take_number(number); value && number.empty()) line.metrics.push_back({plain_name(part.substr(0, colon)), *value, false});
   }
   line.of_epoch = !line.metrics.empty();
   return line.of_epoch;
@@ -240,12 +270,12 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
     const auto name = rest.substr(1, end - 1);
     rest.remove_prefix(end + 1);
     skip();
-    if (!is_name(name) || !rest.starts_with(':')) return false;
+    if (!is_measured_name(name) || !rest.starts_with(':')) return false;
     rest.remove_prefix(1);
     skip();
     const auto value = take_member(rest, quoted);
     if (!value) return false;
-    add(found, name, *value);
+    add(found, plain_name(name), *value);
     metrics = metrics || metric_kind(name) != MetricKind::none;
     skip();
     if (!rest.empty() && rest.front() != ',') return false;
@@ -304,6 +334,7 @@ MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
   read_pairs(text, line);
   const bool shown_half = begins_with_count(trim(text));  // of an epoch: values that are not final
   const bool worded = !shown_half && (may_have_worded(text) || !line.metrics.empty()) && read_worded(text, line);
+  if (shown_half) name_pairs(text, line);
   if (worded && line.epoch && !line.progress.epoch) line.progress.epoch = whole(*line.epoch);
   if (!line.epoch) read_epoch(text, line, worded);
   return line;

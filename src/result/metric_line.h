@@ -12,7 +12,11 @@
 namespace trainstep::result {
 
 struct MetricLine {
+  struct Place {
+    std::size_t begin = 0, end = 0;
+  };
   std::vector<Metric> metrics;  // without epoch and step
+  std::vector<Place> pairs;     // where in the text the first of them stand, as name=value
   std::optional<double> epoch;  // said on this very line
   std::optional<double> step;
   Progress progress;

@@ -23,11 +23,12 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// Columns are two blanks apart; a name may have single ones: "Train Loss".
+// Columns are two blanks apart; a name may have single ones: "Train Loss". Not one with a threshold: "mAP@.5 mAP@.5:.95" are two.
 std::vector<std::string_view> columns_of(std::string_view text) {
   std::vector<std::string_view> columns;
   for (text = trim(text); !text.empty() && columns.size() <= most_columns; text = trim(text)) {
-    const auto end = std::min({text.find("  "), text.find('\t'), text.size()});
+    auto end = std::min({text.find("  "), text.find('\t'), text.size()});
+    if (const auto blank = text.find(' '); blank < end && has(text.substr(0, blank), '@')) end = blank;
     columns.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }
@@ -62,7 +63,7 @@ std::string column_name(std::string_view label) {
   if (label.starts_with("Box(")) label.remove_prefix(4);
   std::string name(label);
   std::ranges::replace(name, ' ', '_');
-  return is_name(name) ? name : std::string();
+  return is_measured_name(name) ? plain_name(name) : std::string();
 }
 
 bool is_metric(std::string_view name, bool of_classes) {
@@ -84,7 +85,7 @@ bool MetricTable::may_read(std::string_view line) const {
   const auto first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos) return false;
   const auto rest = line.substr(first);
-  if (m_in_box || rest.front() == '|') return true;
+  if (m_in_box || rest.front() == '|' || CocoSummary::may_read(line)) return true;
   if (!m_columns.empty() && (is_digit(rest.front()) || (m_of_classes && rest.starts_with("all ")))) return true;
   if (!has("eEIiC", rest.front())) return false;
   constexpr std::array<std::string_view, 6> headers{"epoch ", "Epoch ", "Iter ", "iter ", "E ", "Class "};
@@ -92,7 +93,8 @@ bool MetricTable::may_read(std::string_view line) const {
 }
 
 bool MetricTable::read(std::string_view text, MetricLine& line) {
-  return text.size() <= longest_row && may_read(text) && (read_box(text, line) || read_row(text, line) || read_header(text));
+  return text.size() <= longest_row && may_read(text) &&
+         (m_coco.read(text, line) || read_box(text, line) || read_row(text, line) || read_header(text));
 }
 
 bool MetricTable::read_box(std::string_view text, MetricLine& line) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "result/coco_summary.h"
+
 namespace trainstep::result {
 
 struct MetricLine;
@@ -20,6 +22,8 @@ struct MetricLine;
 // Stable-Baselines3, a box whose groups end in a slash:
 // | train/                  |               |
 // |    value_loss           | 89            |
+//
+// The rows of pycocotools (coco_summary.h) need no header.
 //
 // A header's first name is one of these, and at least one of the others is a metric's (metric_words.h). A row has as many words, the first of which
 // is a count, or "all" below Class; from it those are taken that are below a metric's name. Other lines may stand between.
@@ -37,6 +41,7 @@ class MetricTable {
 
   std::vector<std::string> m_columns;  // empty: no header yet; "": not a metric's
   bool m_in_box = false;               // below the name of a group
+  CocoSummary m_coco;
   bool m_of_steps = false;
   bool m_of_classes = false;
   std::optional<std::size_t> m_step_column{};

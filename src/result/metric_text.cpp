@@ -2,11 +2,99 @@
 #include "result/metric_text.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <string>
 
 namespace trainstep::result {
+namespace {
+
+// "±0.1", "+/-0.1", "+-0.1%"
+void skip_deviation(std::string_view& text) {
+  for (const std::string_view sign : {"\u00B1", "+/-", "+-"}) {
+    if (!text.starts_with(sign)) continue;
+    auto rest = text.substr(sign.size());
+    if (rest.starts_with(' ')) rest.remove_prefix(1);
+    if (!rest.empty() && (is_digit(rest.front()) || rest.front() == '.') && take_number(rest)) text = rest;
+    if (text.starts_with('%')) text.remove_prefix(1);
+    return;
+  }
+}
+
+// "0.50", ".5", "95"
+std::string_view take_bound(std::string_view& text) {
+  const auto bound = text.substr(0, text.find_first_not_of("0123456789."));
+  const auto dots = std::ranges::count(bound, '.');
+  if (dots > 1 || bound.size() == static_cast<std::size_t>(dots) || bound.ends_with('.') || bound.size() > 8) return {};
+  text.remove_prefix(bound.size());
+  return bound;
+}
+
+// Of an overlap, 0.5:0.95 or 50:95; what follows the rank of "Acc@1:76.1" or "top1:0.76" is its value.
+bool is_range(std::string_view from, std::string_view to) {
+  const bool fraction = has(from, '.');
+  const auto low = take_number(from), high = take_number(to);
+  return low && high && (fraction ? *low <= 1 && *high <= 1 : *low >= 50 && *high <= 100 && std::trunc(*high) == *high);
+}
+
+void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
+
+bool skip(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+}  // namespace
+
+std::size_t threshold_size(std::string_view text) {
+  auto rest = text;
+  if (!skip(rest, "@")) return 0;
+  const bool bracket = skip(rest, "[");
+  if (bracket) skip_blanks(rest);
+  skip(rest, "IoU=");
+  auto from = take_bound(rest);
+  if (from.empty()) return 0;
+  while (rest.starts_with(':') || rest.starts_with('-')) {
+    auto behind = rest.substr(1);
+    const auto to = take_bound(behind);
+    if (to.empty() || !(bracket || is_range(from, to))) break;
+    from = to;
+    rest = behind;
+  }
+  if (bracket) skip_blanks(rest);
+  if (bracket && !skip(rest, "]")) return 0;
+  return text.size() - rest.size();
+}
+
+std::size_t range_end(std::string_view text, std::size_t end) {
+  auto from = text.substr(0, end);
+  from.remove_prefix(std::min(from.find_last_not_of("0123456789.") + 1, from.size()));
+  while (!from.empty() && end < text.size() && text[end] == ':') {
+    auto behind = text.substr(end + 1);
+    const auto to = take_bound(behind);
+    if (to.empty() || !is_range(from, to)) break;
+    from = to;
+    end = text.size() - behind.size();
+  }
+  return end;
+}
+
+bool is_measured_name(std::string_view name) {
+  const auto sign = name.find_first_of("@:");
+  if (sign == std::string_view::npos) return is_name(name);
+  if (name.size() > longest_name || !is_name(name.substr(0, sign))) return false;
+  return name[sign] == '@' ? threshold_size(name.substr(sign)) == name.size() - sign : range_end(name, sign) == name.size();
+}
+
+std::string plain_name(std::string_view name) {
+  std::string plain(name);
+  if (!has(name, '@')) return plain;
+  if (const auto iou = plain.find("IoU=", name.find('@')); iou != std::string::npos) plain.erase(iou, 4);
+  std::erase_if(plain, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  return plain;
+}
 
 std::optional<double> take_number(std::string_view& text) {
   auto rest = text;
@@ -31,6 +119,21 @@ std::optional<double> take_number(std::string_view& text) {
   return negative ? -value : value;
 }
 
+std::optional<double> take_scalar(std::string_view& text) {
+  auto rest = text;
+  const bool numpy = skip(rest, "np.") || skip(rest, "numpy.");
+  const auto type = rest.substr(0, rest.find('('));
+  const auto letters = type.substr(0, type.find_first_of("0123456789"));
+  const bool known = numpy ? letters == "float" || letters == "int" || letters == "uint" : type == "tensor" || type == "Array";
+  if (!known || type.size() > 10 || type.size() == rest.size()) return take_number(text);
+  rest.remove_prefix(type.size() + 1);
+  const auto value = take_number(rest);
+  const auto end = rest.find(')');
+  if (!value || end == std::string_view::npos || (end != 0 && (numpy || !rest.starts_with(", ")))) return std::nullopt;
+  text = rest.substr(end + 1);
+  return value;
+}
+
 std::optional<double> take_count(std::string_view& text) {
   const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
   if (digits == 0 || digits > 15) return std::nullopt;
@@ -41,6 +144,7 @@ std::optional<double> take_count(std::string_view& text) {
 
 bool ends_value(std::string_view rest) {
   if (rest.starts_with('%')) rest.remove_prefix(1);
+  skip_deviation(rest);
   if (rest.starts_with('.')) rest.remove_prefix(1);                                 // the end of a sentence
   if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // 1,234.5: not the number 1
   return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;

@@ -37,15 +37,15 @@ class Words {
 
 constexpr auto words(const auto&... word) { return Words(std::array<std::string_view, sizeof...(word)>{word...}); }
 
-constexpr auto results = words("acc", "accuracy", "ap", "aps", "auc", "aucpr", "auprc", "auroc", "bleu", "bpb", "bpc", "cer", "chrf", "cider", "dice",
-                               "elbo", "f", "fid", "inertia", "iou", "jaccard", "kappa", "logloss", "lpips", "mae", "map", "mape", "mcc", "merror",
-                               "meteor", "miou", "mlogloss", "mrr", "mse", "ndcg", "nll", "perplexity", "ppl", "prec", "psnr", "r", "rew", "reward",
-                               "rmse", "rmsle", "rouge", "rougel", "sacrebleu", "smape", "ssim", "top", "wer");
+constexpr auto results = words("acc", "accuracy", "ap", "aps", "ar", "auc", "aucpr", "auprc", "auroc", "bleu", "bpb", "bpc", "cer", "chrf", "cider",
+                               "dice", "elbo", "f", "fid", "inertia", "iou", "jaccard", "kappa", "logloss", "lpips", "mae", "map", "mape", "mcc",
+                               "merror", "meteor", "miou", "mlogloss", "mrr", "mse", "ndcg", "nll", "perplexity", "ppl", "prec", "psnr", "r", "rew",
+                               "reward", "rmse", "rmsle", "rouge", "rougel", "sacrebleu", "smape", "ssim", "top", "wer");
 constexpr auto usual =
     words("cost", "entropy", "kl", "likelihood", "loss", "losses", "metric", "objective", "precision", "recall", "score", "scores");
 constexpr auto rates = words("err", "error", "gnorm", "lr");
 // Of these only with a number: f1, r2, top5, ap50; "map" is Python's and a thing of settings, mAP is not.
-constexpr auto numbered = words("ap", "f", "map", "r", "rouge", "top");
+constexpr auto numbered = words("ap", "ar", "f", "map", "r", "rouge", "top");
 constexpr auto settings = words("base", "bits", "budget", "coef", "coeff", "coefficient", "count", "decay", "desired", "early", "eps", "epsilon",
                                 "every", "expected", "factor", "fn", "format", "func", "function", "goal", "id", "index", "init", "initial",
                                 "interval", "level", "limit", "min", "minimum", "num", "patience", "per", "port", "ratio", "required", "scale",

@@ -56,12 +56,12 @@ class MetricPatterns;
 // Not taken: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers with other letters behind them, lines of
 // settings (a=True, b=None, …).
 // And what the user's own patterns find (metric_patterns.h), which alone say what their names mean.
-// Names are [A-Za-z][A-Za-z0-9_.-/]*. Bounded: 2000 names, of the first 200 a curve, of the others the last
+// Names are [A-Za-z][A-Za-z0-9_.-/]*, also with a threshold (metric_text.h). Bounded: 2000 names, of the first 200 a curve, of the others the last
 // value. A line of more than longest_line is read in the pieces in which it comes, as if each were a line.
 class MetricReader {
  public:
   MetricReader() = default;
-  // Null: none are defined. Readers of one log after another may share them.
+  // Null: none are defined. Readers that share them know what either has found.
   explicit MetricReader(std::shared_ptr<MetricPatterns> patterns) : m_patterns(std::move(patterns)) {}
 
   // One line, with or without its newline; carriage returns inside separate redrawn versions, of which the last counts.
@@ -70,6 +70,8 @@ class MetricReader {
   [[nodiscard]] const Progress& progress() const { return m_progress; }
   // There were more names than are taken.
   [[nodiscard]] bool full() const { return m_full; }
+  // Null: none are defined.
+  [[nodiscard]] const MetricPatterns* patterns() const { return m_patterns.get(); }
   // In the order in which the names appeared.
   [[nodiscard]] std::vector<MetricSeries> series() const;
   // The last value of each name, in the same order.

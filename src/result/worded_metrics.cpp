@@ -23,6 +23,12 @@ enum class Gap { none, blank, colon, bracket, cell, aligned };  // between a phr
 bool belongs_to_word(char c) { return belongs_to_name(c) || c == '@' || c == '\''; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
+// "tensor(0.5, …)" and the like: take_scalar.
+bool begins_shown(std::string_view text) {
+  constexpr std::array<std::string_view, 4> shown{"tensor(", "np.", "numpy.", "Array("};
+  return std::ranges::any_of(shown, [&](std::string_view begin) { return text.starts_with(begin); });
+}
+
 std::string_view without_dot(std::string_view word) { return word.ends_with('.') ? word.substr(0, word.size() - 1) : word; }
 
 bool is_level(std::string_view word) {
@@ -39,18 +45,29 @@ bool makes_sentence(std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
+// So does "I am train loss=9".
+bool belongs_to_sentence(std::string_view word) {
+  constexpr std::array<std::string_view, 14> words{"a", "am", "and", "are", "but", "got", "has", "have", "i", "or", "that", "this", "was", "we"};
+  return makes_sentence(word) || std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });
+}
+
 bool joins(std::string_view word) { return word == "of" || word == "on" || word == "for"; }
 
 // The words since the last sign that divides.
 class Phrase {
  public:
   void add(std::string_view word) {
+    if (m_joined && m_data.empty() && names_data(word)) m_data = word;
+    m_joined = m_joined || (m_count > 0 && joins(word));
     if (m_count < m_words.size()) m_words[m_count] = word;
     ++m_count;
+    m_size += word.size() + 1;
   }
-  void clear() { m_count = 0; }
+  void clear() { *this = Phrase(); }
+  void add_number() { m_has_number = true; }
   [[nodiscard]] std::size_t count() const { return m_count; }
   [[nodiscard]] bool fits() const { return m_count > 0 && m_count <= most_words; }
+  [[nodiscard]] std::size_t size() const { return m_size; }
   [[nodiscard]] std::string_view first() const { return m_count == 0 ? std::string_view() : m_words[0]; }
   [[nodiscard]] std::string_view word(std::size_t at) const { return m_words[at]; }
   [[nodiscard]] std::string_view last() const { return fits() ? m_words[m_count - 1] : std::string_view(); }
@@ -61,6 +78,10 @@ class Phrase {
       if (joins(m_words[i])) return metric_kind(m_words[i - 1]) != MetricKind::none && (i == 1 || names_data(m_words[0])) ? i : 0;
     return 0;
   }
+  // Of "Accuracy on the test set": "test". What PyTorch's tutorial says of "the 10000 test images" is said of nothing else.
+  [[nodiscard]] std::string_view data_behind() const {
+    return names_data(first()) || (m_has_number && same_ignoring_case(m_data, "test")) ? std::string_view() : m_data;
+  }
   template <class Is>
   [[nodiscard]] bool any(const Is& is) const {
     return std::ranges::any_of(m_words.begin(), m_words.begin() + static_cast<std::ptrdiff_t>(std::min(m_count, m_words.size())), is);
@@ -68,13 +89,17 @@ class Phrase {
   [[nodiscard]] std::string name(std::size_t words) const {
     std::string name;
     for (std::size_t i = m_words[0] == "the" || m_words[0] == "The" ? 1 : 0; i < words; ++i)
-      name.append(name.empty() ? "" : "_").append(without_dot(m_words[i]));
+      name.append(name.empty() ? "" : "_").append(plain_name(without_dot(m_words[i])));
     return name;
   }
 
  private:
+  std::string_view m_data;  // behind "of", "on" or "for"
+  bool m_joined = false;
+  bool m_has_number = false;
   std::array<std::string_view, most_words> m_words;
   std::size_t m_count = 0;
+  std::size_t m_size = 0;
 };
 
 struct Value {
@@ -86,26 +111,36 @@ struct Value {
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : m_text(text) {}
-  bool read(MetricLine& line);
+  Reader(std::string_view text, MetricLine& line) : m_text(text), m_line(line) {}
+  bool read();
+  void walk();
 
  private:
   void read_word();
+  void read_pair(std::size_t number);
+  [[nodiscard]] bool qualifies(std::string_view name) const;
+  void take_data(std::string_view word, bool unsaid = false);
+  std::string_view data_behind(std::string_view& rest) const;
   void read_number();
   void read_sign();
   void end_phrase();
   bool count(std::string_view& rest);
   bool value(std::string_view& rest);
-  bool take(std::string name, MetricKind kind, double number, bool whole);
+  bool take(std::string name, MetricKind kind, double number, bool whole, std::string_view data);
   [[nodiscard]] bool begins_number() const;
   void skip_token();
 
   std::string_view m_text;
+  MetricLine& m_line;
   std::size_t m_at = 0;
+  std::size_t m_next_pair = 0;
   std::size_t m_gap_from = 0;  // where the gap began
   Phrase m_phrase;
   Gap m_gap = Gap::none;
   std::string_view m_data;  // "Test" of "Test set: …"
+  bool m_unsaid = false;    // name=value does not bear it: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
+  bool m_level = false;     // the word before is a log's level
+  bool m_counted = false;   // a number stands before the phrase: "8 train, 8 val images"
   std::optional<double> m_step;
   bool m_placed = false;  // the line says where in the training it was printed
   std::vector<Value> m_values;
@@ -117,17 +152,21 @@ bool Reader::begins_number() const {
   if (at < m_text.size() && m_text[at] == '.') ++at;
   if (at < m_text.size() && is_digit(m_text[at])) return true;
   auto rest = m_text.substr(at);
-  const bool named = starts_ignoring_case(rest, "nan") || starts_ignoring_case(rest, "inf");
+  const bool named = starts_ignoring_case(rest, "nan") || starts_ignoring_case(rest, "inf") || begins_shown(rest);
   const bool expected = m_gap == Gap::colon || (m_gap == Gap::blank && metric_kind(m_phrase.last()) != MetricKind::none);
-  return named && expected && take_number(rest) && ends_value(rest);
+  return named && expected && take_scalar(rest) && ends_value(rest);
 }
 
 void Reader::read_word() {
   const auto start = m_at;
   while (m_at < m_text.size() && belongs_to_word(m_text[m_at])) ++m_at;
+  if (const auto at = m_text.substr(start, m_at - start).find('@'); at != std::string_view::npos)
+    m_at = std::max(m_at, start + at + threshold_size(m_text.substr(start + at)));
+  else
+    m_at = range_end(m_text, m_at);
   const auto word = m_text.substr(start, m_at - start);
   if (m_gap == Gap::bracket && names_step(m_phrase.last()) && word == "train" && m_text.substr(m_at, 1) == ")") {  // "Iter(train) [ 4/20]"
-    m_data = word;
+    take_data(word);
     m_gap = Gap::none;
     ++m_at;
     return;
@@ -139,16 +178,27 @@ void Reader::read_word() {
     m_gap = Gap::colon;
     return;
   }
-  if (is_level(word)) return end_phrase();
+  if (is_level(word)) {
+    end_phrase();
+    m_unsaid = true;
+    m_level = true;
+    return;
+  }
   m_phrase.add(word);
   if (word.ends_with('.') && word.size() > longest_abbreviation) end_phrase();
 }
 
 // A phrase without a value of its own.
 void Reader::end_phrase() {
-  if (names_data(m_phrase.first())) m_data = m_phrase.first();
+  if (names_data(m_phrase.first())) take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
   m_phrase.clear();
   m_gap = Gap::none;
+  m_level = m_counted = false;
+}
+
+void Reader::take_data(std::string_view word, bool unsaid) {
+  m_data = word;
+  m_unsaid = unsaid && starts_ignoring_case(word, "train");
 }
 
 // What is no word, no value and no sign: times, versions, addresses.
@@ -166,7 +216,7 @@ bool Reader::count(std::string_view& rest) {
   if (!number || (!rest.empty() && (is_letter(rest.front()) || rest.front() == '.'))) return false;
   if (!epoch && !m_step) m_step = number;
   m_placed = true;
-  if (names_data(m_phrase.first())) m_data = m_phrase.first();
+  if (names_data(m_phrase.first())) take_data(m_phrase.first(), true);
   if (rest.starts_with('/')) {
     rest.remove_prefix(1);
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -180,7 +230,7 @@ bool Reader::value(std::string_view& rest) {
   const auto begin = rest;
   auto counted = rest;
   const bool fraction = take_count(counted) && counted.starts_with('/');
-  auto number = take_number(rest);
+  auto number = take_scalar(rest);
   if (!number) return false;
   const auto printed = begin.substr(0, begin.size() - rest.size());
   bool whole = std::isfinite(*number) && printed.find_first_of(".eE") == std::string_view::npos;
@@ -195,19 +245,36 @@ bool Reader::value(std::string_view& rest) {
   whole = whole && !rest.starts_with('%') && !rest.starts_with(" %");
   const bool sure_gap = m_gap == Gap::colon || m_gap == Gap::cell || m_gap == Gap::aligned;
   if (m_gap == Gap::bracket || (!sure_gap && whole)) return false;
-  if (const auto words = m_phrase.name_before_of(); words != 0)
-    return m_gap == Gap::colon && take(m_phrase.name(words), metric_kind(m_phrase.word(words - 1)), *number, whole);
+  if (const auto words = m_phrase.name_before_of(); words != 0) {
+    const auto data = m_phrase.data_behind();
+    if (m_gap != Gap::colon || !take(m_phrase.name(words), metric_kind(m_phrase.word(words - 1)), *number, whole, data)) return false;
+    if (!data.empty()) take_data(data);
+    return true;
+  }
   if (!m_phrase.fits()) return false;
-  return take(m_phrase.name(m_phrase.count()), metric_kind(m_phrase.before_last(), m_phrase.last()), *number, whole);
+  const auto data = data_behind(rest);
+  return take(m_phrase.name(m_phrase.count()), metric_kind(m_phrase.before_last(), m_phrase.last()), *number, whole, data);
 }
 
-bool Reader::take(std::string name, MetricKind kind, double number, bool whole) {
+// "loss: 0.5 (train)": of a line that names none before. Takes it off the front.
+std::string_view Reader::data_behind(std::string_view& rest) const {
+  auto text = rest.substr(rest.starts_with(' ') ? 1 : 0);
+  if (!text.starts_with('(') || !m_data.empty() || names_data(m_phrase.first())) return {};
+  const auto word = text.substr(1, std::min(text.find(')'), text.size()) - 1);
+  if (!names_data(word)) return {};
+  rest = text.substr(word.size() + 1);
+  return word;
+}
+
+// `data`: what the line says of it behind the name or the value.
+bool Reader::take(std::string name, MetricKind kind, double number, bool whole, std::string_view data) {
   if (kind == MetricKind::none || m_phrase.any(names_setting) || m_phrase.any(makes_sentence) || name.size() > longest_name) return false;
-  const bool of_data = m_phrase.any(holds_data);
-  if (names_data(m_phrase.first()) && m_phrase.count() > 1) m_data = m_phrase.first();
+  const bool of_data = !data.empty() || m_phrase.any(holds_data);
+  if (names_data(m_phrase.first()) && m_phrase.count() > 1) take_data(m_phrase.first());
   const bool titled = m_gap == Gap::colon && !whole && is_upper(m_phrase.first().front());
   const bool known = of_data || !m_data.empty() || titled || (m_gap == Gap::cell && !whole) || m_gap == Gap::aligned || m_phrase.any(holds_outcome);
-  if (!of_data && !m_data.empty() && kind != MetricKind::rate) name = std::string(m_data) + "_" + name;
+  if (!of_data && kind != MetricKind::rate) data = m_data;
+  if (!data.empty() && (!of_data || !holds_data(name))) name = std::string(data) + "_" + name;
   if (m_values.size() < most_values)
     m_values.push_back({{std::move(name), number, false}, kind, kind == MetricKind::result || (kind == MetricKind::usual && known), whole});
   return true;
@@ -218,7 +285,7 @@ void Reader::read_number() {
   const bool near = m_at - m_gap_from <= widest_gap;
   if (m_phrase.name_before_of() != 0 && m_gap == Gap::blank) {  // "on the 10000 test images"
     if (take_number(rest)) m_at = m_text.size() - rest.size();
-    return;
+    return m_phrase.add_number();
   }
   if (m_phrase.count() == 0) {  // "[   64/60000]"
     auto of = rest;
@@ -228,9 +295,55 @@ void Reader::read_number() {
     m_at = m_text.size() - rest.size();
     m_phrase.clear();
     m_gap = Gap::none;
+    m_level = m_counted = false;
     return;
   }
+  rest = m_text.substr(m_at);
+  const bool counts = take_number(rest) && rest.starts_with(' ');
   skip_token();
+  m_counted = counts;
+}
+
+// Behind "12.3 ms", or in a sentence, a name is what it is: "loss". Of "KL loss=0.1 recon loss=0.2" both words are the name.
+bool Reader::qualifies(std::string_view name) const {
+  const auto is_other = [](std::string_view word) {
+    const bool ends_sentence = word.ends_with('.') && !names_data(without_dot(word)) && !holds_outcome(word);
+    return ends_sentence || joins(word) || belongs_to_sentence(word) || names_setting(word) ||
+           !std::ranges::all_of(without_dot(word), belongs_to_word) || without_dot(word).find_first_of("./'@") != std::string_view::npos;
+  };
+  return m_phrase.count() > 0 && m_phrase.count() < most_words && !m_phrase.any(is_other) && (!m_counted || names_data(m_phrase.first())) &&
+         m_phrase.size() + name.size() < longest_name;
+}
+
+// The value that read_pairs has found here: its name gets what stands before it.
+void Reader::read_pair(std::size_t number) {
+  constexpr std::array<std::string_view, 5> of_data{"data", "dataset", "images", "set", "split"};
+  auto& name = m_line.metrics[number].name;
+  const auto [begin, end] = m_line.pairs[number];
+  if (m_gap != Gap::none && m_gap != Gap::blank) end_phrase();
+  if (begin < m_at) m_phrase.clear();  // within what was skipped
+  const auto kind = metric_kind(m_phrase.last(), name);
+  auto rest = m_text.substr(end);
+  auto data = data_behind(rest);
+  auto phrase = m_phrase;
+  phrase.add(m_text.substr(begin, name.size()));
+  const auto words = phrase.name_before_of();
+  const auto first = m_phrase.first();
+  const bool first_is_data = names_data(first) && (!m_counted || m_phrase.count() == 1);
+  if (words != 0 && !phrase.data_behind().empty() && (names_data(name) || std::ranges::find(of_data, name) != of_data.end())) {  // "MSE on train=0.1"
+    take_data(data = phrase.data_behind());
+    name = phrase.name(words);
+  } else if (kind != MetricKind::none && qualifies(name)) {
+    if (first_is_data) take_data(first);
+    name = m_phrase.name(m_phrase.count()) + "_" + name;
+  }
+  if (data.empty() && first_is_data) data = first;
+  if (data.empty() && kind != MetricKind::rate && !m_unsaid) data = m_data;
+  if (!data.empty() && !holds_data(name)) name = std::string(data) + "_" + name;
+  m_at = std::max(m_at, m_text.size() - rest.size());
+  m_phrase.clear();
+  m_gap = Gap::none;
+  m_level = m_counted = false;
 }
 
 void Reader::read_sign() {
@@ -242,6 +355,9 @@ void Reader::read_sign() {
     if (m_gap == Gap::none && m_phrase.count() > 0) m_gap = Gap::blank;
     return;
   }
+  if (c == ',' && m_counted) m_phrase.clear();  // "8 train, 8 val images"
+  m_level = m_level && c == ':' && m_phrase.count() == 1;
+  m_counted = m_counted && m_phrase.count() > 0;
   const bool first = m_gap == Gap::none || m_gap == Gap::blank;
   if (c == ':' && first)
     m_gap = Gap::colon;
@@ -249,6 +365,8 @@ void Reader::read_sign() {
     m_gap = Gap::cell;
   else if (c == '[' || c == '(' || c == '#')
     m_gap = Gap::bracket;
+  else if (c == '=' && first && !m_phrase.data_behind().empty())  // "Accuracy on the test set = 0.93"
+    m_gap = Gap::colon;
   else if (c == '=' && first && (rest.starts_with("=  ") || (m_at > 2 && m_text.substr(m_at - 3, 2) == "  ")))
     m_gap = Gap::aligned;
   else
@@ -256,8 +374,12 @@ void Reader::read_sign() {
   if (m_phrase.count() == 0) m_gap = Gap::none;
 }
 
-bool Reader::read(MetricLine& line) {
+void Reader::walk() {
   while (m_at < m_text.size()) {
+    if (m_next_pair < m_line.pairs.size() && m_at >= m_line.pairs[m_next_pair].begin) {
+      read_pair(m_next_pair++);
+      continue;
+    }
     const char c = m_text[m_at];
     const bool begins = m_at == 0 || !belongs_to_word(m_text[m_at - 1]);
     if (begins && begins_number())
@@ -269,6 +391,12 @@ bool Reader::read(MetricLine& line) {
     else
       read_sign();
   }
+  while (m_next_pair < m_line.pairs.size()) read_pair(m_next_pair++);
+}
+
+bool Reader::read() {
+  auto& line = m_line;
+  walk();
   // What is not sure by itself is beside what is, beside another value of its kind, or in a line of an epoch or step.
   const bool placed = m_placed || line.epoch || line.step;
   const auto values = [&](MetricKind kind, bool sure) {
@@ -343,6 +471,22 @@ bool may_be_labelled(std::string_view text, std::size_t colon) {
   return value != std::string_view::npos && value - colon <= widest_gap && has("0123456789.+-nNiI", text[value]) && may_be_named(text, value);
 }
 
+// "mAP@[0.5:0.95]: 0.4": behind the bracket no word is near.
+bool says_threshold(std::string_view text) {
+  for (auto at = text.find('@', 1); at != std::string_view::npos; at = text.find('@', at + 1))
+    if (is_letter(text[at - 1]) && threshold_size(text.substr(at)) != 0) return true;
+  return false;
+}
+
+// "loss tensor(0.5, …)"
+bool shows_scalar(std::string_view text) {
+  const auto open = text.find('(', 1);
+  if (open == std::string_view::npos) return false;
+  auto begin = open;
+  while (begin > 0 && open - begin < 14 && (belongs_to_name(text[begin - 1]))) --begin;
+  return begins_shown(text.substr(begin)) && may_be_named(text, begin);
+}
+
 // "Accuracy of …", "Test accuracy of …"
 bool says_of_what(std::string_view text) {
   for (auto blank = text.find(' '), word = std::size_t{0}; blank < 30; word = blank + 1, blank = text.find(' ', word)) {
@@ -359,11 +503,13 @@ bool says_of_what(std::string_view text) {
 bool may_have_worded(std::string_view line) {
   for (auto at = line.find('.', 1); at != std::string_view::npos && at + 1 < line.size(); at = line.find('.', at + 1))
     if (is_digit(line[at + 1]) && is_digit(line[at - 1]) && may_be_fraction(line, at)) return true;
-  auto at = line.find(':');
-  if (at == std::string_view::npos) return false;
-  for (; at != std::string_view::npos; at = line.find(':', at + 1))
+  for (auto at = line.find(':'); at != std::string_view::npos; at = line.find(':', at + 1))
     if (may_be_labelled(line, at)) return true;
-  return says_of_what(line);
+  return says_of_what(line) || (has(line, '@') && says_threshold(line)) || shows_scalar(line);
+}
+
+void name_pairs(std::string_view text, MetricLine& line) {
+  if (!line.pairs.empty()) Reader(text, line).walk();
 }
 
 bool read_worded(std::string_view text, MetricLine& line) {
@@ -372,7 +518,7 @@ bool read_worded(std::string_view text, MetricLine& line) {
   MetricLine found = line;
   if (!found.epoch) found.epoch = place.epoch;
   if (!found.step) found.step = place.step;
-  const bool any = Reader(text).read(found);
+  const bool any = Reader(text, found).read();
   if (!found.metrics.empty()) line = std::move(found);
   return any;
 }

@@ -16,6 +16,10 @@ bool may_have_worded(std::string_view line);
 // front of an epoch's number, or of an earlier name of the line – is put before those names that say none: "Test set: Average loss: 0.05, …" is
 // Test_Average_loss. 91.2% is 91.2; 9825/10000 is 0.9825. What else the line says – times, rates, counts – is not taken.
 // Returns whether there was any. Sets the line's step, as well ("iter 10:", "Step [100/600]", "[1,  2000] loss: 2.2").
+// Before the names of line.pairs it puts what the line says of them likewise: "train loss=0.5", "Val: acc=0.9".
 bool read_worded(std::string_view text, MetricLine& line);
+
+// Puts it there, and reads nothing else.
+void name_pairs(std::string_view text, MetricLine& line);
 
 }  // namespace trainstep::result

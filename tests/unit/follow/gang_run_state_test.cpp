@@ -401,10 +401,11 @@ TEST_CASE("definitions of metrics that have found nothing by the end of a succes
   rules.policy.backoff_limit = 1;
   Story story(rules);
   story.all_started();
-  story.event(MemberOutput{0, "acc is unknown\nthe loss is 0.5\n"});
+  story.event(MemberOutput{0, "the loss is 0.5, val loss is 0.6, round 1\n"});
   story.ended(0, 1);
   story.event(TimerFired{story.all<SetTimer>().back().timer});
   story.event(MemberStarted{0, "pid 2"});
+  story.event(MemberOutput{0, "acc is unknown\nthe loss is 0.5\n"});
   story.event(MemberOutput{1, "val loss is 0.5, round 3\n"});  // not the primary's
   const auto before = story.all<Say>().size();
   const int code = GENERATE(0, 1);

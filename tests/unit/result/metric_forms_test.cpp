@@ -7,6 +7,7 @@
 #include "result/boosting_rounds.h"
 #include "result/metric_line.h"
 #include "result/metric_table.h"
+#include "result/metric_text.h"
 #include "result/metric_words.h"
 #include "result/worded_metrics.h"
 #include "support/catch.h"
@@ -91,6 +92,21 @@ TEST_CASE("a metric's word says what a value is") {
   CHECK(metric_kind("frame", "rate") == Kind::none);
   CHECK(metric_kind("squared", "error") == Kind::result);
   CHECK(metric_kind("f1", "score") == Kind::result);
+}
+
+TEST_CASE("a name may say at which overlap or rank a value was measured") {
+  for (const auto* name :
+       {"loss", "acc@1", "mAP@0.5", "mAP@.5:.95", "AP@.5:.05:.95", "mAP@50-95", "mAP@[0.5:0.95]", "mAP@[ IoU=0.5 ]", "mAP_0.5:0.95", "mAP50:95"}) {
+    CAPTURE(name);
+    CHECK(is_measured_name(name));
+  }
+  for (const auto* name :
+       {"", "@1", "a@b", "a@", "a@1.2.3", "a@b:22", "mAP@[0.5", "mAP@0.5]", "acc@1:76.1", "top1:0.76", "a:1", "a:b", "mAP_0.5:", "mAP_0.5:x"}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_measured_name(name));
+  }
+  CHECK_FALSE(is_measured_name(std::string(longest_name, 'a') + "@1"));
+  CHECK(plain_name("mAP@[ IoU=0.5:0.95 ]") == "mAP@0.5:0.95");
 }
 
 TEST_CASE("values in words are read to their edges") {
