@@ -223,17 +223,17 @@ Json portable(Json json) {
 std::string_view type_name(const Json& json) {
   switch (json.type()) {
     case Json::value_t::string:
-      return "string";
+      return "a string";
     case Json::value_t::boolean:
-      return "boolean";
+      return "a boolean";
     case Json::value_t::array:
-      return "list";
+      return "a list";
     case Json::value_t::object:
-      return "object";
+      return "an object";
     case Json::value_t::number_integer:
     case Json::value_t::number_unsigned:
     case Json::value_t::number_float:
-      return "number";
+      return "a number";
     default:
       return "null";
   }

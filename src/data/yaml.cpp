@@ -138,7 +138,7 @@ class Handler : public YAML::EventHandler {
   void take_key(std::size_t at, const Json& json) {
     const auto* name = json.get_ptr<const Json::string_t*>();
     if (name == nullptr)
-      fail(at, fmt::format("a key must be a text, this is a {}{}", type_name(json),
+      fail(at, fmt::format("a key must be a text, this is {}{}", type_name(json),
                            json.is_structured() ? "" : "; put it in quotes if it is meant as a text"));
     m_last_key = at;
     check(at, m_tree.key(*name));

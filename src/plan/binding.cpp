@@ -74,7 +74,7 @@ Result<void> check_names(const spec::Program& program, const Request& request) {
   if (parameters.is_null()) return {};
   if (!parameters.is_object())
     return input_error(
-        fmt::format("train_parameters: wants an object that maps the program's parameters to values, found a {}", type_name(parameters)));
+        fmt::format("train_parameters: wants an object that maps the program's parameters to values, found {}", type_name(parameters)));
   std::vector<std::string> known;
   known.reserve(program.inputs.size() + program.outputs.size());
   for (const auto& input : program.inputs) known.push_back(input.name);
@@ -97,7 +97,7 @@ Result<std::optional<StepPath>> choose_path(const std::string& name, const Json*
   }
   const auto* found = value->is_string() ? find_path(paths, value->get_ref<const std::string&>()) : nullptr;
   if (found != nullptr) return std::optional(*found);
-  const auto text = value->is_string() ? show_text(redacted(value->get<std::string>(), {})) : fmt::format("a {}", type_name(*value));
+  const auto text = value->is_string() ? show_text(redacted(value->get<std::string>(), {})) : std::string(type_name(*value));
   return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths{}, found {}; this step has: {}{}", name, kind,
                                  kind == "input" ? " or an address (s3://…)" : "", text, names_of(paths), how_to_give(kind, paths)));
 }

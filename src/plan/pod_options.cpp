@@ -123,7 +123,7 @@ Result<Json> read_texts(const Json& object, const std::string& where) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_null()) continue;
     if (value.is_structured() || !all_finite(value))
-      return input_error(fmt::format("{}.{}: wants a text, found a {}", where, name, type_name(value)));
+      return input_error(fmt::format("{}.{}: wants a text, found {}", where, name, type_name(value)));
     read[name] = scalar(value);
   }
   return read;
@@ -145,7 +145,7 @@ Result<Json> read_objects(const Json& list, const std::string& where) {
   auto read = Json::array();
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i].is_null() || is_blank(list[i])) continue;
-    if (!list[i].is_object()) return input_error(fmt::format("{}[{}]: wants an object, found a {}", where, i, type_name(list[i])));
+    if (!list[i].is_object()) return input_error(fmt::format("{}[{}]: wants an object, found {}", where, i, type_name(list[i])));
     read.push_back(list[i]);
   }
   return read;

@@ -89,7 +89,7 @@ std::vector<Metric> read_v2(const Json& outputs) {
 
 Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
   ASSIGN(const auto json, read_doubles(with_quoted_words(text), what));
-  if (!json.is_object()) return input_error(fmt::format("{}: a JSON object of names and numbers is expected, this is a {}", what, type_name(json)));
+  if (!json.is_object()) return input_error(fmt::format("{}: a JSON object of names and numbers is expected, this is {}", what, type_name(json)));
   switch (shape_of(json)) {
     case Shape::list:
       return read_v1(*find(json, "metrics"), what);

@@ -116,7 +116,7 @@ Result<Argument> read_item(const Json& item, const std::string& where, Texts tex
   }
   if (item.is_object() && item.size() == 1) return read_placeholder(item.begin().key(), item.begin().value(), where, texts);
   if (item.is_object()) return input_error(where + ": a placeholder is a map with one key, like {inputValue: epochs}");
-  return input_error(fmt::format("{}: wants a text or a placeholder, found a {}; put it in quotes", where, type_name(item)));
+  return input_error(fmt::format("{}: wants a text or a placeholder, found {}; put it in quotes", where, type_name(item)));
 }
 
 }  // namespace

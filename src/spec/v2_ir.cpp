@@ -26,7 +26,7 @@ Result<std::vector<Argument>> read_texts(const Json& container, const char* key,
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto& item = (*list)[i];
     const auto item_place = fmt::format("{}[{}]", place, i);
-    if (!item.is_string()) return input_error(fmt::format("{}: wants a text, found a {}", item_place, type_name(item)));
+    if (!item.is_string()) return input_error(fmt::format("{}: wants a text, found {}", item_place, type_name(item)));
     ASSIGN(auto argument, read_v2_text(item.get_ref<const std::string&>(), item_place));
     result.push_back(std::move(argument));
   }

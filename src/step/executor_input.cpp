@@ -20,7 +20,7 @@ constexpr std::string_view where = "executor-input";
 Result<Json> object_in(const Json& parent, const std::string& place, std::string_view key) {
   const auto* member = find(parent, key);
   if (member == nullptr) return Json::object();
-  if (!member->is_object()) return input_error(fmt::format("{}: {}.{} is a {}, an object was expected", where, place, key, type_name(*member)));
+  if (!member->is_object()) return input_error(fmt::format("{}: {}.{} is {}, an object was expected", where, place, key, type_name(*member)));
   return *member;
 }
 

@@ -60,7 +60,7 @@ class Reader {
     if (value->is_boolean()) return std::string(value->get<bool>() ? "true" : "false");
     if (const auto whole = whole_number(*value)) return fmt::format("{}", *whole);
     if (value->is_number()) return to_text(*value);
-    return input_error(fmt::format("{}: wants a text, found a {}", name, type_name(*value)));
+    return input_error(fmt::format("{}: wants a text, found {}", name, type_name(*value)));
   }
 
   // One line without blanks around it.
@@ -75,7 +75,7 @@ class Reader {
   [[nodiscard]] Result<Json> object(std::string_view name) const {
     const auto* value = find_value(name);
     if (value != nullptr && value->is_object()) return *value;
-    if (value != nullptr && !value->is_string()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*value)));
+    if (value != nullptr && !value->is_string()) return input_error(fmt::format("{}: wants an object, found {}", name, type_name(*value)));
     ASSIGN(const auto whole, text(name));
     if (trim(whole).empty()) return Json::object();
     auto json = parse_python_json(whole, name);
@@ -86,7 +86,7 @@ class Reader {
       return without_secrets_of(whole, std::move(error));
     }
     if (json->is_null()) return Json::object();  // what json.dumps makes of a parameter that is not given
-    if (!json->is_object()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*json)));
+    if (!json->is_object()) return input_error(fmt::format("{}: wants an object, found {}", name, type_name(*json)));
     return json;
   }
 

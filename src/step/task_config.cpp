@@ -171,8 +171,7 @@ Result<const Json*> part(const Json& task_config, const char* key, const Json& t
   const auto* member = find(task_config, key);
   if (member == nullptr || is_blank(*member)) return static_cast<const Json*>(nullptr);
   if (member->type() != type.type())
-    return input_error(
-        fmt::format("task_config.{}: wants a{} {}, found a {}", key, type.is_object() ? "n" : "", type_name(type), type_name(*member)));
+    return input_error(fmt::format("task_config.{}: wants {}, found {}", key, type_name(type), type_name(*member)));
   return member->empty() ? nullptr : member;
 }
 
@@ -189,7 +188,7 @@ Result<void> check_resources(const Json& resources) {
     if (value.is_null() || (value.is_structured() && value.empty())) continue;
     if (key != "limits" && key != "requests")
       return input_error(fmt::format("task_config.resources.{}: is not supported; use job_options.patch", key));
-    if (!value.is_object()) return input_error(fmt::format("task_config.resources.{}: wants an object, found a {}", key, type_name(value)));
+    if (!value.is_object()) return input_error(fmt::format("task_config.resources.{}: wants an object, found {}", key, type_name(value)));
   }
   return {};
 }

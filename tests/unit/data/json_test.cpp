@@ -184,12 +184,12 @@ TEST_CASE("find takes null and absent for the same, and needs no object") {
 }
 
 TEST_CASE("types have the names of our messages") {
-  CHECK(type_name(Json("x")) == "string");
-  CHECK(type_name(Json(1)) == "number");
-  CHECK(type_name(Json(1U)) == "number");
-  CHECK(type_name(Json(1.5)) == "number");
-  CHECK(type_name(Json(true)) == "boolean");
-  CHECK(type_name(Json::array()) == "list");
-  CHECK(type_name(Json::object()) == "object");
+  CHECK(type_name(Json("x")) == "a string");
+  CHECK(type_name(Json(1)) == "a number");
+  CHECK(type_name(Json(1U)) == "a number");
+  CHECK(type_name(Json(1.5)) == "a number");
+  CHECK(type_name(Json(true)) == "a boolean");
+  CHECK(type_name(Json::array()) == "a list");
+  CHECK(type_name(Json::object()) == "an object");
   CHECK(type_name(Json()) == "null");
 }
