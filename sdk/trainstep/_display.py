@@ -75,7 +75,7 @@ class Display:
             return
         where, self._where = self._where, ""
         with contextlib.suppress(Exception):
-            print(f"trainstep: cannot be shown here ({type(problem).__name__}: {problem}); the training goes on, its log is {where}", file=sys.stderr)
+            print(f"trainstep: cannot be displayed here ({type(problem).__name__}: {problem}); the training continues, its log is {where}", file=sys.stderr)
 
 
 def _move(bar: Any, done: int, of: int) -> None:

@@ -41,5 +41,5 @@ class ExitCode:
         self._file.seek(0)
         said = self._file.read().strip()
         if not said:
-            raise InfrastructureError("trainstep ended without an exit code: it was killed, and its log tells no more", 3)
+            raise InfrastructureError("trainstep ended without an exit code: it was killed, and its log has no details", 3)
         return int(said)

@@ -22,7 +22,7 @@ _LOG = "log.jsonl"
 _OUTPUTS = (*FILES.values(), "progress")
 _FILES = (_LOG, *_OUTPUTS)
 _MARK = ".trainstep-folder"  # not the program's of its run-dir, which would then write over all that is there
-_WORDS = f"Runs of the Python package trainstep have this folder; the next one replaces {', '.join(_FILES)}.\n"
+_WORDS = f"This folder is used by runs of the Python package trainstep; the next run replaces {', '.join(_FILES)}.\n"
 _EARLIER = ".trainstep-earlier"  # outputs of the run before, until this one has begun
 # How a log begins of a run that the program has begun, and of a call that it has refused.
 _BEGUN = re.compile(rb'\{"time":"[^"]*","source":"trainstep","level":"(?!error)|\[trainstep\] ')
@@ -79,8 +79,8 @@ def _check(folder: pathlib.Path) -> None:
     for name in _FILES:
         path = folder / name
         if os.path.lexists(path) and not (name in own and _is_file(path)):
-            what = "is a folder" if path.is_dir() else "was put there by no run"
-            raise InputError(f"folder: {path} {what}, and this one would replace it; give another folder, or move it away", 2)
+            what = "is a folder" if path.is_dir() else "was not created by a run"
+            raise InputError(f"folder: {path} {what}, and this run would replace it; choose another folder, or move it", 2)
 
 
 class Folder:
@@ -102,7 +102,7 @@ class Folder:
             self._name = _lock(self.log)
         except BlockingIOError:
             self.log.close()
-            raise InputError(f"folder: another run is at work in {self.path}; choose another folder or wait for its end", 2) from None
+            raise InputError(f"folder: another run is using {self.path}; choose another folder, or wait for it to finish", 2) from None
         self._new = False
         try:
             with self._writable():
@@ -120,7 +120,7 @@ class Folder:
         try:
             yield
         except OSError as problem:
-            raise InputError(f"folder: nothing can be written to {self.path}: {problem.strerror}; give another one", 2) from None
+            raise InputError(f"folder: cannot write to {self.path}: {problem.strerror}; choose another one", 2) from None
 
     def _mark(self) -> None:
         if not _is_file(self.path / _MARK):

@@ -73,7 +73,7 @@ def interface_of(function: Callable[..., Any], known: Optional[Mapping[str, Any]
     inputs, outputs = [], []
     for parameter in signature.parameters.values():
         if parameter.kind in _STRANGE:
-            raise SpecificationError(f"{function.__name__}({_STRANGE[parameter.kind]}{parameter.name}): parameters are given by their names; write each out")
+            raise SpecificationError(f"{function.__name__}({_STRANGE[parameter.kind]}{parameter.name}): parameters are passed by name; list each one")
         annotation = resolved(parameter.annotation, function)
         if annotation is inspect.Parameter.empty:
             annotation = (known or {}).get(parameter.name, _type_of_default(parameter.default))
@@ -84,7 +84,7 @@ def interface_of(function: Callable[..., Any], known: Optional[Mapping[str, Any]
     returned, single = _returned(function, resolved(signature.return_annotation, function))
     names = [port.name for port in (*outputs, *returned)]
     if len(set(names)) != len(names):
-        raise SpecificationError(f"{function.__name__}: an output and a returned value have one name: {', '.join(names)}")
+        raise SpecificationError(f"{function.__name__}: an output and a returned value have the same name: {', '.join(names)}")
     return Interface(tuple(inputs), tuple(outputs), returned, single)
 
 
@@ -104,7 +104,7 @@ def resolved(annotation: Any, function: Callable[..., Any], among: Optional[Mapp
     try:
         return resolved(eval(annotation, {**(among or {}), **function.__globals__}), function, among)
     except Exception as problem:
-        raise SpecificationError(f"{function.__name__}: the annotation {annotation} cannot be understood: {problem}") from None
+        raise SpecificationError(f"{function.__name__}: the annotation {annotation} cannot be evaluated: {problem}") from None
 
 
 def is_of_kfp(annotation: Any) -> bool:
@@ -172,7 +172,7 @@ def _type_of_default(value: Any) -> Any:
 def _value_type(where: str, annotation: Any) -> str:
     annotation = _without_none(annotation)
     if annotation is inspect.Parameter.empty:
-        raise SpecificationError(f"{where}: has no annotation; write its type, as in `{where.partition('(')[2].rstrip(')')}: int`")
+        raise SpecificationError(f"{where}: has no annotation; add its type, as in `{where.partition('(')[2].rstrip(')')}: int`")
     origin = typing.get_origin(annotation) or annotation
     kind = TYPES.get(_GENERIC.get(origin, origin)) if isinstance(origin, type) else None
     if kind is None:

@@ -52,7 +52,7 @@ def jobs_of(table: str) -> list[Job]:
 def _name(what: str, value: str) -> str:
     """What goes to the program must not be a flag, nor nothing at all: `stop("")` names no job. InputError: it is no name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise InputError(f"{what}: expected the name of one, got {value!r}", 2)
+        raise InputError(f"{what}: expected a name, got {value!r}", 2)
     return value
 
 

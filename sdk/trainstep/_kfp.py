@@ -30,7 +30,7 @@ def specification(func: Function, base_image: str, packages: list[str], helpers:
         try:
             made = dsl.component(func, base_image=base_image, packages_to_install=packages, **more)
         except (TypeError, ValueError) as problem:
-            raise SpecificationError(f"the KFP SDK does not take {func.__name__}: {problem}") from problem
+            raise SpecificationError(f"the KFP SDK does not accept {func.__name__}: {problem}") from problem
         return component_text(made)
     from kfp.components import func_to_component_text
 
@@ -47,7 +47,7 @@ def _check_indentation(functions: list[Function]) -> None:
     for function in functions:
         if loses_indentation(function):
             raise SpecificationError(
-                f"{function.__name__}: the KFP SDK would take the indentation out of its texts, too; define it at the top level of a cell or file"
+                f"{function.__name__}: the KFP SDK would also remove the indentation in its strings; define it at the top level of a cell or file"
             )
 
 

@@ -38,7 +38,7 @@ def _trainstep_main(
         except Exception:  # whatever an object of anybody's raises
             pass
         print(
-            "what %s returned, a %s, does not stand in the results: it is no JSON of at most 1000 characters; declare its type, as in `-> float`"
+            "the value returned by %s, a %s, is not in the results: it is not JSON of at most 1000 characters; declare its type, as in `-> float`"
             % (function.__name__, type(value).__name__)
         )
         return "null"
@@ -62,13 +62,13 @@ def _trainstep_main(
             for how in ("tolist", "numpy", "item"):
                 if size <= most and hasattr(value, how):
                     return plain(getattr(value, how)(), most, where)
-        raise TypeError("%s is a %s, which JSON cannot say" % (where, type(value).__name__))
+        raise TypeError("%s is a %s, which JSON cannot represent" % (where, type(value).__name__))
 
     def single_value(kind: str, value: Any) -> Any:
         if not hasattr(value, "item") and hasattr(value, "numpy"):  # TensorFlow's
             value = value.numpy()
         if getattr(value, "mask", False) is not False and getattr(value, "count", lambda: 1)() == 0:
-            raise ValueError("it is masked, which is no value")
+            raise ValueError("it is masked, which is not a value")
         if hasattr(value, "item"):  # also of an array that has one element
             value = value.item()
         if kind == "Float":
@@ -105,9 +105,9 @@ def _trainstep_main(
         if isinstance(by_name, dict) and sorted(by_name) == sorted(names):
             values = [by_name[name] for name in names]
         elif isinstance(values, (str, bytes, set, frozenset, dict)):
-            raise TypeError("%s returned a %s, declared are %s" % (function.__name__, type(values).__name__, ", ".join(names)))
+            raise TypeError("%s returned a %s, but declares %s" % (function.__name__, type(values).__name__, ", ".join(names)))
     if returned and len(values) != len(returned):
-        raise TypeError("%s returned %d values, declared are %d" % (function.__name__, len(values), len(returned)))
+        raise TypeError("%s returned %d values, but declares %d" % (function.__name__, len(values), len(returned)))
     for (name, kind, optional), value, path in zip(returned, values if returned else (), words[at + 1 :]):
         if value is None and optional:
             print("%s returned None for %s: it has no value" % (function.__name__, name))

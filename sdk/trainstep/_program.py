@@ -24,7 +24,7 @@ def program() -> pathlib.Path:
     for path in _candidates():
         if os.access(path, os.X_OK) and path.is_file():
             return path
-    raise FileNotFoundError("the program trainstep is neither where pip puts it nor in PATH; `pip install --force-reinstall trainstep` brings it")
+    raise FileNotFoundError("the program trainstep is neither where pip installs it nor in PATH; run `pip install --force-reinstall trainstep`")
 
 
 def _candidates() -> Iterator[pathlib.Path]:
@@ -84,7 +84,7 @@ def _word(name: str, value: str) -> str:
             return value
     except (TypeError, UnicodeEncodeError):
         pass
-    raise InputError(f"{name}: expected a text without NUL and halves of characters; got {value!a}", 2)
+    raise InputError(f"{name}: expected a string without NUL and halves of characters; got {value!a}", 2)
 
 
 def plain(text: str) -> str:

@@ -98,5 +98,5 @@ def _programs_object(path: pathlib.Path) -> dict[str, Any]:
 
 def _object(path: pathlib.Path) -> dict[str, Any]:
     value = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    assert isinstance(value, dict), f"{path} holds no object"
+    assert isinstance(value, dict), f"{path} is not a JSON object"
     return value

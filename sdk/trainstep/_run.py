@@ -75,7 +75,7 @@ class Run:
     def _check_owner(self) -> None:
         """After a fork the step is still the parent's: to the child its end looks like one that nobody knows of."""
         if os.getpid() != self._owner:
-            raise RuntimeError(f"process {self._owner} has begun this run, and this is another one: only there can it be waited for, followed or stopped")
+            raise RuntimeError(f"this run was started by process {self._owner}, and can be waited for, followed or stopped only there")
 
     def follow(self, *, bar: bool = True) -> Result:
         """Shows the log from where it was left, to the end; the result. KeyboardInterrupt only looks away: the step runs on.
@@ -104,7 +104,7 @@ class Run:
             code = 128 + self._cancel
         result = read_result(self.run_id, self.folder, code, self._model, self._specification)
         if code:
-            killed = f"trainstep was ended by signal {-code}: " if code < 0 else ""
+            killed = f"trainstep was killed by signal {-code}: " if code < 0 else ""
             raise error(code, killed + _message([_parsed(line) for line in lines(self._log())]), result)
         return result
 
@@ -272,7 +272,7 @@ def _unnamed(value: str) -> IO[bytes]:
     try:
         file = apart(tempfile.TemporaryFile())
     except OSError as problem:
-        raise InfrastructureError(f"TMPDIR: no temporary file can be made: {problem.strerror}", 3) from None
+        raise InfrastructureError(f"TMPDIR: cannot create a temporary file: {problem.strerror}", 3) from None
     try:
         file.write(value.encode())
         file.flush()

@@ -41,13 +41,13 @@ def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bo
     _check_magic(name, text)
     definition = _definition(name, text)
     if definition.decorator_list:
-        raise SpecificationError(f"{name} has decorators, which would be missing where it trains; give the plain function")
+        raise SpecificationError(f"{name} has decorators, which would not be available where it trains; pass the plain function")
     outside = function.__globals__
     _check_defaults(definition, outside)
     missing = sorted(set(_foreign_names(function.__code__, outside)) - _own_globals(function.__code__) - known - {name})
     if missing:
         raise SpecificationError(
-            f"{name} uses {', '.join(missing)} from outside of it, which will not be there where it trains: import modules inside the function, "
+            f"{name} uses {', '.join(missing)} from outside of it, which will not be available where it trains: import modules inside the function, "
             "pass values as parameters, and name functions in additional_funcs"
         )
     if not texts:
@@ -95,22 +95,22 @@ def _at_top_level(text: str) -> str:
 def _check_sort(function: Any) -> None:
     """Only what is written as `def name(…):` and stands by itself."""
     if inspect.ismethod(function):
-        raise SpecificationError(f"{function.__qualname__} is a method: its object would not be there; write a function")
+        raise SpecificationError(f"{function.__qualname__} is a method: its object would not be available; write a function")
     if not isinstance(function, types.FunctionType):
-        hint = "; give the function, and its arguments in train_parameters" if hasattr(function, "func") else ""
-        raise SpecificationError(f"a function is wanted, found {type(function).__name__}{hint}")
+        hint = "; pass the function, and its arguments in train_parameters" if hasattr(function, "func") else ""
+        raise SpecificationError(f"expected a function, got {type(function).__name__}{hint}")
     name = function.__name__
     if name == "<lambda>":
         raise SpecificationError("a lambda has no source of its own; write `def train(…):`")
     if hasattr(function, "__wrapped__"):
-        raise SpecificationError(f"{name} wraps another function, which would train in its place; give the plain function")
+        raise SpecificationError(f"{name} wraps another function, which would train in its place; pass the plain function")
     if name != function.__code__.co_name:
-        raise SpecificationError(f"{function.__code__.co_name} has been given the name {name}, which its `def` does not have; leave its __name__ as it is")
+        raise SpecificationError(f"{function.__code__.co_name} is named {name}, unlike its `def`; do not change its __name__")
     if function.__closure__:
         names = ", ".join(function.__code__.co_freevars)
-        raise SpecificationError(f"{name} uses {names} of the function around it, which will not be there where it trains; pass them as parameters")
+        raise SpecificationError(f"{name} uses {names} of the enclosing function, which will not be available where it trains; pass them as parameters")
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise SpecificationError(f"{name} would only begin when it is awaited or iterated over; write a plain `def`")
+        raise SpecificationError(f"{name} would start only when awaited or iterated over; write a plain `def`")
 
 
 def _check_magic(name: str, text: str) -> None:
@@ -122,7 +122,7 @@ def _check_magic(name: str, text: str) -> None:
         found = [number for number, line in enumerate(lines, 1) if line.lstrip().startswith(("%", "!"))]
     if found:
         command = re.split(r"[\s=]", lines[found[0] - 1].strip(), maxsplit=1)[0]  # its arguments may be secrets: login --token …
-        raise SpecificationError(f"{name} has a notebook command in it, which only a notebook understands: {command} …")
+        raise SpecificationError(f"{name} contains a notebook command, which works only in a notebook: {command} …")
 
 
 def _check_current(function: Function) -> None:
@@ -167,9 +167,9 @@ def _definition(name: str, text: str) -> _Definition:
         if isinstance(definition, ast.If):
             (definition,) = definition.body
     except (SyntaxError, ValueError) as problem:
-        raise SpecificationError(f"{name}: its source does not stand by itself: {problem}") from None
+        raise SpecificationError(f"{name}: its source is not self-contained: {problem}") from None
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        raise SpecificationError(f"{name} is not defined by a `def` of its own")
+        raise SpecificationError(f"{name} is not defined by its own `def`")
     return definition
 
 
@@ -179,7 +179,7 @@ def _check_defaults(definition: _Definition, outside: dict[str, Any]) -> None:
     for default in defaults:
         for node in ast.walk(default):
             if isinstance(node, ast.Name) and not _is_builtin(node.id, outside):
-                raise SpecificationError(f"{definition.name}: a default uses {node.id}, which will not be there where it trains; write its value")
+                raise SpecificationError(f"{definition.name}: a default uses {node.id}, which will not be available where it trains; write its value")
 
 
 def returns_value(function: Function) -> bool:

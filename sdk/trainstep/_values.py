@@ -32,7 +32,7 @@ def _plain(where: str, value: Any, known_later: Callable[[Any], bool], depth: in
     if isinstance(value, float):
         return float(value)
     if depth > _DEEPEST:
-        raise refused(where, f"expected at most {_DEEPEST} dictionaries and lists inside each other; got more, or one that contains itself")
+        raise refused(where, f"expected at most {_DEEPEST} nested dictionaries and lists; got more, or one that contains itself")
     if isinstance(value, Mapping):
         members = ((_key(where, key), member) for key, member in value.items())
         return {key: _plain(f"{where}.{key}", member, known_later, depth + 1) for key, member in members}
@@ -55,7 +55,7 @@ def type_name(value: Any) -> str:
 def _key(where: str, key: Any) -> str:
     if not isinstance(key, str):
         shown = f"{key!r}, " if isinstance(key, (int, float)) else ""  # what else it is may hold a secret
-        raise refused(where, f"expected keys that are str, as JSON has no others; got {shown}{type_name(key)}")
+        raise refused(where, f"expected str keys, as in JSON; got {shown}{type_name(key)}")
     return _text(where, str.__str__(key))
 
 
@@ -63,13 +63,13 @@ def _text(where: str, value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as problem:
-        raise refused(where, f"expected Unicode; got {ascii(value[problem.start])}, which is half of a character (a surrogate)") from None
+        raise refused(where, f"expected Unicode, got the unpaired surrogate {ascii(value[problem.start])}") from None
     return value
 
 
 def _whole_number(where: str, value: int) -> int:
     if value not in _WHOLE:
-        raise refused(where, f"expected a whole number of at most 64 bits; got one of {value.bit_length()}; a str parameter takes it as a text")
+        raise refused(where, f"expected an integer of at most 64 bits, got {value.bit_length()}; use a str parameter")
     return value
 
 
@@ -85,12 +85,12 @@ def for_struct(where: str, value: Any) -> None:
         for at, member in enumerate(value):
             for_struct(f"{where}[{at}]", member)
     elif value is None:
-        raise refused(where, "expected a value: with KFP's SDK 2 there is no None in a dictionary; leave it out")
+        raise refused(where, "expected a value: KFP's SDK 2 does not support None in a dictionary; omit it")
     elif not is_exact(value):
         raise refused(
             where,
-            f"{value} would arrive as another number: KFP's SDK 2 has doubles only, finite ones, and whole numbers up to 2**53; "
-            'give it as a text, or the whole parameter that it is in as JSON, json.dumps(…)',
+            f"{value} would change: KFP's SDK 2 supports only finite doubles and integers up to 2**53; "
+            'pass it as a string, or its whole parameter as JSON, json.dumps(…)',
         )
 
 

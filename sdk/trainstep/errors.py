@@ -70,5 +70,5 @@ _CLASSES: dict[int, type[TrainstepError]] = {
 
 def error(exit_code: int, message: str, result: Optional[Result] = None) -> TrainstepError:
     """The error of an exit code that is not 0; a program that a signal ended (a negative code) is infrastructure."""
-    message = message or f"trainstep ended with exit code {exit_code} and said nothing"
+    message = message or f"trainstep ended with exit code {exit_code} without a message"
     return _CLASSES.get(exit_code, InfrastructureError)(message, exit_code, result)

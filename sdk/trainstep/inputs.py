@@ -48,7 +48,7 @@ def path(name: str, value: Path) -> pathlib.Path:
     except (TypeError, ValueError) as problem:
         raise refused(name, f"expected a path; got {value!a} ({problem})") from None
     except OSError as problem:
-        why = "the working directory does not exist any more; change to another one" if _nowhere() else problem.strerror
+        why = "the working directory no longer exists; change to another one" if _nowhere() else problem.strerror
         raise refused(name, f"{os.fspath(value)}: {why}") from None
 
 

@@ -42,11 +42,11 @@ def component(*, image: Optional[str] = None, task_config: bool = False) -> Any:
 def _pass_task_config(loaded: Any) -> None:
     """A component.yaml has no words for it, and loading drops what IR says of it: it is set on what was loaded."""
     if sdk_version() < 2:
-        raise ValueError("task_config: the SDK 1.8 has none; give resources and the like as inputs of the step")
+        raise ValueError("task_config: not supported by the SDK 1.8; pass resources etc. as inputs of the step")
     try:
         from kfp.dsl import TaskConfigField, TaskConfigPassthrough
     except ImportError:
-        raise ValueError("task_config: the KFP SDK 2.15 is the first that has it") from None
+        raise ValueError("task_config: requires KFP SDK 2.15 or later") from None
     from kfp.dsl.structures import InputSpec
 
     loaded.component_spec.inputs["task_config"] = InputSpec(type="TaskConfig", optional=True)
@@ -130,7 +130,7 @@ def _number(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise refused(name, f"expected a whole number, got {text!r}") from None
+        raise refused(name, f"expected an integer, got {text!r}") from None
 
 
 def _is_of_kfp(value: Any) -> bool:

@@ -101,7 +101,7 @@ def _names_of(func: Function, helpers: Sequence[types.FunctionType]) -> frozense
     for helper in helpers:
         name = helper.__name__
         if names.setdefault(name, helper) is not helper:
-            raise SpecificationError(f"additional_funcs: two functions are called {name}")
+            raise SpecificationError(f"additional_funcs: two functions are named {name}")
     callers: list[Any] = [func, *helpers]
     for caller in callers:
         around = getattr(caller, "__globals__", {})
@@ -116,9 +116,9 @@ def _check_names(functions: Iterable[Function]) -> None:
     needed = names_in(_main._trainstep_main.__code__) & frozenset(dir(builtins))
     for function in functions:
         if function.__name__ == _main._trainstep_main.__name__:
-            raise SpecificationError(f"{function.__name__} has the name of the function that calls it; give it another name")
+            raise SpecificationError(f"{function.__name__} has the name of the function that calls it; rename it")
         if function.__name__ in needed:
-            raise SpecificationError(f"{function.__name__} has the name of a function of Python's own, which the program around it calls; give it another name")
+            raise SpecificationError(f"{function.__name__} has the name of a function of Python's own, which the generated program calls; rename it")
 
 
 def _members(name: str, given: Any, kind: type) -> list[Any]:
@@ -136,7 +136,7 @@ def _unicode(name: str, text: str) -> str:
         text.encode()
     except UnicodeEncodeError as problem:
         near = ascii(text[max(0, problem.start - 30) : problem.end])
-        raise SpecificationError(f"{name}: {near} ends in half of a character (a surrogate), which no text can have; write the character itself") from None
+        raise SpecificationError(f"{name}: {near} ends in an unpaired surrogate; write the character itself") from None
     return text
 
 
@@ -166,7 +166,7 @@ def refuse_lost_none(specification: Specification, parameters: Optional[Mapping[
         if has_default and name in parameters and parameters[name] is None:
             raise refused(
                 f"train_parameters.{name}",
-                f'None is "not given", and {function.__name__} would get its default, {parameter.default!r}; make None the default, or give what stands for it',
+                f'None is "not given", and {function.__name__} would get its default, {parameter.default!r}; make None the default, or pass an explicit value',
             )
 
 
@@ -181,7 +181,7 @@ def _component_text(
 
 def _refuse_more(base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]) -> None:
     if base_image or packages_to_install or additional_funcs:
-        raise SpecificationError("base_image, packages_to_install and additional_funcs go with a plain function; this specification has its own")
+        raise SpecificationError("base_image, packages_to_install and additional_funcs require a plain function; this is a specification")
 
 
 def _decoded(text: str) -> str:
@@ -190,10 +190,10 @@ def _decoded(text: str) -> str:
         try:
             said = base64.b64decode("".join(text[len("base64:") :].split()), validate=True)
         except ValueError as problem:
-            raise SpecificationError(f"train_specification: expected base64 behind base64: ({problem})") from None
+            raise SpecificationError(f"train_specification: expected base64 after base64: ({problem})") from None
         return _utf8("train_specification", said)
     if text.startswith("@"):
-        raise SpecificationError(f'a text is no file here; for the content of one give pathlib.Path("{text[1:].partition(chr(10))[0]}")')
+        raise SpecificationError(f'a string is not read as a file; to pass the content of one, use pathlib.Path("{text[1:].partition(chr(10))[0]}")')
     return text
 
 

@@ -48,10 +48,10 @@ class TrainingClient:
         """
         function = train_func or func
         if function is None or (train_func and func):
-            raise TypeError("create_job: wants train_func, or func, which is the same")
+            raise TypeError("create_job: requires train_func, or its alias func")
         kind = job_kind or self.job_kind
         if kind not in _KINDS:
-            raise ValueError(f"create_job: job_kind is {', '.join(_KINDS)}; found {kind}")
+            raise ValueError(f"create_job: expected job_kind {', '.join(_KINDS)}, got {kind}")
         image = base_image or _IMAGES.get(_KINDS[kind])
         distribution, options = _resources(resources_per_worker or {})
         if env_vars:
@@ -102,5 +102,5 @@ def _resources(wanted: Mapping[str, Union[str, int, float]]) -> tuple[dict[str, 
             if name != "gpu":
                 options["gpu_resource"] = name
         else:
-            raise ValueError(f"resources_per_worker: wants cpu, memory and one of gpu or a resource's own name; found {', '.join(wanted)}")
+            raise ValueError(f"resources_per_worker: expected cpu, memory and one of gpu or a resource name, got {', '.join(wanted)}")
     return distribution, options

@@ -102,7 +102,7 @@ void CheckpointSync::begin_round() {
   if (!tree && tree.error().kind == ErrorKind::not_found) return end_look();
   if (!tree) return fail(tree.error().message);
   if (!tree->files.empty() && tree->files.front().path.empty())
-    return fail(fmt::format("checkpoint_dir: {} is a file; what is saved is kept only in a folder of this name", m_checkpoints.path));
+    return fail(fmt::format("checkpoint_dir: {} is a file; checkpoints are kept only in a folder of this name", m_checkpoints.path));
   if (const auto named = check_all_names(*tree); !named) return fail(named.error().message);
   if (auto left_out = objectstore::describe_left_out(tree->left_out); left_out != m_left_out) {
     m_left_out = std::move(left_out);
@@ -171,8 +171,9 @@ void CheckpointSync::end_round() {
   }
   std::erase_if(m_restless, [this](const auto& entry) { return !m_changed.contains(entry.first); });
   for (const auto& path : m_changed)
-    if (++m_restless[path] == restless) m_tell(fmt::format("checkpoints: {} changes all the time; an older state of it is kept, or none", path));
-  m_problem = fmt::format("{} changed or went while it was read; tried again at the next look", m_changed.empty() ? "a file" : *m_changed.begin());
+    if (++m_restless[path] == restless) m_tell(fmt::format("checkpoints: {} keeps changing; an older version of it is kept, or none", path));
+  m_problem =
+      fmt::format("{} changed or disappeared while being read; trying again at the next scan", m_changed.empty() ? "a file" : *m_changed.begin());
   remove_superseded();
 }
 
@@ -217,17 +218,17 @@ void CheckpointSync::clean_up() {
 // sets of its own.
 void CheckpointSync::unless_shared(const std::function<void()>& then) {
   if (m_shared) return end_look();
-  m_listing = std::make_unique<objectstore::Listing>(
-      m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)), [this, then](const auto& sets) {
-        if (!sets) return fail(sets.error().error.message);
-        m_shared = std::ranges::any_of(*sets, [this](const objectstore::Object& set) {
-          const auto writer = writer_of_set(std::string(sets_folder) + set.key);
-          return !writer.empty() && writer != m_writer && !m_before.contains(writer);
-        });
-        if (!m_shared) return then();
-        m_tell("checkpoints: another pod has begun to save there, too: from now on nothing is removed");
-        end_look();
-      });
+  m_listing = std::make_unique<objectstore::Listing>(m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)),
+                                                     [this, then](const auto& sets) {
+                                                       if (!sets) return fail(sets.error().error.message);
+                                                       m_shared = std::ranges::any_of(*sets, [this](const objectstore::Object& set) {
+                                                         const auto writer = writer_of_set(std::string(sets_folder) + set.key);
+                                                         return !writer.empty() && writer != m_writer && !m_before.contains(writer);
+                                                       });
+                                                       if (!m_shared) return then();
+                                                       m_tell("checkpoints: another pod saves there, too: from now on nothing is removed");
+                                                       end_look();
+                                                     });
 }
 
 // States of files that will be in no set: while none is complete, they would become more and more.
@@ -282,7 +283,7 @@ void CheckpointSync::fail(const std::string& what) {
 
 // The same problem is told once, until there is another or none.
 void CheckpointSync::end_look() {
-  if (m_problem.empty() && !m_told.empty()) m_tell("checkpoints: kept again");
+  if (m_problem.empty() && !m_told.empty()) m_tell("checkpoints: saving works again");
   if (!m_problem.empty() && without_digits(m_problem) != without_digits(m_told)) m_tell(fmt::format("checkpoints: {}", m_problem));
   m_told = m_problem;
   m_timer = m_loop.after(m_done ? Duration(0) : m_between_looks, [this] {
@@ -294,7 +295,7 @@ void CheckpointSync::end_look() {
 void CheckpointSync::finish(Duration limit) {
   m_done = [this] { m_loop.stop(); };
   const auto too_long = m_loop.after(limit, [this, limit] {
-    m_tell(fmt::format("checkpoints: the store has not answered within {}; what was saved last may not be kept", trainstep::describe(limit)));
+    m_tell(fmt::format("checkpoints: the store did not answer within {}; the last checkpoint may be lost", trainstep::describe(limit)));
     m_loop.stop();
   });
   m_loop.cancel(m_timer);

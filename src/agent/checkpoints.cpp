@@ -83,7 +83,7 @@ void finish(const fs::path& folder, const objectstore::SyncPlan& plan, const Che
   for (const auto& item : plan.items) set_time(folder / item.file.path, item.file.changed);
   for (const auto& [path, target] : set.links) {
     const bool stays = !objectstore::leads_out(path) && !objectstore::leads_out(fs::path(path).parent_path() / target);
-    if (!stays || !make_link(folder / path, target)) tell(fmt::format("checkpoints: left out: {}: a link to {} cannot be made there", path, target));
+    if (!stays || !make_link(folder / path, target)) tell(fmt::format("checkpoints: skipped {}: cannot create a link to {} there", path, target));
   }
   for (const auto& [path, changed] : set.folders)
     if (!objectstore::leads_out(path)) set_time(folder / path, changed);
@@ -150,7 +150,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
     if (plan.items.empty()) return {};
     if (!filling) {
       ASSIGN(const auto begun, filling.emplace().begin(loop, checkpoints.path));
-      if (begun == Filling::Begun::outlived) tell(fmt::format("checkpoints: what lies in {} stays as it is", checkpoints.path));
+      if (begun == Filling::Begun::outlived) tell(fmt::format("checkpoints: leaving {} unchanged", checkpoints.path));
       if (begun != Filling::Begun::by_us) return {};
     }
     if (found.set) make_way(checkpoints.path, plan, *found.set);

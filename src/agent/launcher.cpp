@@ -102,11 +102,10 @@ PodReport launch(const plan::Task& task, const ExecOptions& options) {
     const auto verdict = result::from_error(end.error());
     return failed(verdict.verdict_class, result::exit_code(verdict), end.error().message);
   }
-  if (end->killed_any) tell(fmt::format("mpirun has ended; what it had left running was killed: {}", end->outlived));
+  if (end->killed_any) tell(fmt::format("mpirun has ended; killed the processes it left running: {}", end->outlived));
   if (end->succeeded() && !end->survivors.empty()) {
     const auto verdict = result::from_error({ErrorKind::internal, ""});
-    return failed(verdict.verdict_class, result::exit_code(verdict),
-                  fmt::format("what mpirun has left running could not be ended: {}", end->survivors));
+    return failed(verdict.verdict_class, result::exit_code(verdict), fmt::format("cannot stop processes left running by mpirun: {}", end->survivors));
   }
   auto report = report_of_rank_0(loop, environment, options, task.attempt);
   const bool agents_failure = report && report->verdict_class != VerdictClass::succeeded;
@@ -115,7 +114,7 @@ PodReport launch(const plan::Task& task, const ExecOptions& options) {
   if (task.outputs.empty()) return failed(VerdictClass::succeeded, 0, "");
   const auto verdict = result::from_error({ErrorKind::unavailable, ""});
   return failed(verdict.verdict_class, result::exit_code(verdict),
-                fmt::format("mpirun has ended well, but the report of rank 0 was found on none of the workers that {} names", hostfile));
+                fmt::format("mpirun succeeded, but none of the workers in {} has the report of rank 0", hostfile));
 }
 
 }  // namespace trainstep::agent

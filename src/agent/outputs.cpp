@@ -87,7 +87,7 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
   }
   const bool untouched = !before.touched();
   if (untouched && spec::is_optional(declared(output))) return without_value;
-  if (untouched) return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, output.path));
+  if (untouched) return input_error(fmt::format("{}: the program succeeded, but did not write its value (expected in {})", where, output.path));
   ASSIGN(const auto text, in_context(where, read_regular_file(output.path, largest_value)));
   ASSIGN(auto typed, in_context(where, spec::value_from_file(declared(output), text)));
   if (typed.is_null()) return without_value;
@@ -127,12 +127,13 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
       if (!tree->left_out.empty()) told.push_back(fmt::format("{}: delivered as they are: {}", output.name, fmt::join(tree->left_out, "; ")));
     }
     ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }, go_on));  // others of the claim may go, too
-    if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", output.name, found->second.target().string(), aside->string()));
+    if (aside)
+      told.push_back(fmt::format("{}: the previous contents of {} are kept as {}", output.name, found->second.target().string(), aside->string()));
     if (!found->second.unremoved().empty())
-      told.push_back(fmt::format("{}: what was replaced is not gone: {}", output.name, found->second.unremoved()));
+      told.push_back(fmt::format("{}: cannot remove the replaced contents: {}", output.name, found->second.unremoved()));
     else if (const auto beside = found->second.left(); !beside.empty())
       told.push_back(
-          fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", output.name, beside.string()));
+          fmt::format("{}: files the program saved next to it are not part of it, and are in {} until the next run", output.name, beside.string()));
   }
   return told;
 }
@@ -162,8 +163,8 @@ Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& out
   for (const auto& [name, snapshot] : at_end)
     if (!snapshot.unchanged())
       return input_error(
-          fmt::format("output {}: it still changed after the program had ended with success; what the program had left running: {}; "
-                      "the program must wait for whatever writes its outputs",
+          fmt::format("output {}: changed after the program had succeeded; processes left running by the program: {}; the program must wait for "
+                      "everything that writes its outputs",
                       name, outlived));
   return {};
 }
@@ -172,8 +173,8 @@ Result<void> check_not_held(const plan::Task& task, const std::vector<std::strin
   for (const auto& output : task.outputs)
     if (const auto file = process::first_below(held, output.path); !file.empty())
       return input_error(
-          fmt::format("output {}: {} was still open for writing when what the program had left running had to be killed; the program "
-                      "must wait for whatever writes its outputs",
+          fmt::format("output {}: {} was still open for writing when processes left running by the program had to be killed; the program must wait "
+                      "for everything that writes its outputs",
                       output.name, file));
   return {};
 }

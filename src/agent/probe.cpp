@@ -42,7 +42,7 @@ Result<void> probe_record(RunningLoop& loop, Client& client, Address address, co
                                  [&](auto done) { return client.put(address, [] { return Result<std::string>(""); }, std::move(done), json); }));
   const auto removed = tidied(loop, client, [&](auto done) { return client.remove(address, std::move(done)); });
   if (!removed && removed.error().kind == ErrorKind::cancelled) return removed.error();
-  if (!removed) tell(fmt::format("{} stays until the step removes it: {}", address.text(), removed.error().message));
+  if (!removed) tell(fmt::format("{} remains until the step removes it: {}", address.text(), removed.error().message));
   return {};
 }
 
@@ -68,7 +68,7 @@ Result<void> probe_output(RunningLoop& loop, Client& client, const Address& addr
 }  // namespace
 
 Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const std::function<void(const std::string&)>& tell) {
-  constexpr auto not_delivered = "outputs could not be delivered";
+  constexpr auto not_delivered = "cannot deliver outputs";
   const auto& record = task.record;
   const auto own = record.uri.substr(0, record.uri.rfind('/') + 1);
   if (record.in_store()) {

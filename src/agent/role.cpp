@@ -38,7 +38,8 @@ std::string_view number_behind(std::string_view host) {
 
 Result<Role> role_of(std::string_view word) {
   const auto* const found = std::ranges::find(roles, word, &std::pair<std::string_view, Role>::first);
-  if (found == roles.end()) return usage_error(fmt::format("--role: \"{}\" is not known; write primary, replica, indexed, rank or launcher", word));
+  if (found == roles.end())
+    return usage_error(fmt::format("--role: unknown value \"{}\"; expected primary, replica, indexed, rank or launcher", word));
   return found->second;
 }
 

@@ -53,17 +53,17 @@ class Story {
                at_end = footprints_at_end(m_task);
                look_at_outputs();
              }));
-      if (end.killed_any) m_with.tell(fmt::format("the program has ended; what it had left running was killed: {}", end.outlived));
+      if (end.killed_any) m_with.tell(fmt::format("the program has ended; killed the processes it left running: {}", end.outlived));
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
       if (end.left_at != 0)
-        return Error{ErrorKind::cancelled, fmt::format("the program ended with exit code 0 after {}: that it has trained to its end is not known",
+        return Error{ErrorKind::cancelled, fmt::format("the program exited with code 0 after {}: whether it completed its training is unknown",
                                                        result::signal_name(end.left_at))};
       if (!end.succeeded()) return {};
       if (!end.survivors.empty())
-        return Error{ErrorKind::internal, fmt::format("processes that the program has left running could not be ended: {}; they may still write its "
-                                                      "outputs, which are not delivered",
-                                                      end.survivors)};
+        return Error{ErrorKind::internal,
+                     fmt::format("cannot stop processes left running by the program: {}; they may still write its outputs, which are not delivered",
+                                 end.survivors)};
       auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
       if (m_primary && unchanged) unchanged = check_not_held(m_task, end.held);
       if (!unchanged) return programs_fault(report, unchanged.error());
@@ -113,7 +113,7 @@ class Story {
     auto done = work();
     m_loop.cancel(timer);
     if (received == 0 || (done && !*done)) return done;
-    return Error{ErrorKind::cancelled, fmt::format("stopped by {} before the program began", result::signal_name(received))};
+    return Error{ErrorKind::cancelled, fmt::format("stopped by {} before the program started", result::signal_name(received))};
   }
 
   // Up to the program's beginning. None: all is done already.
@@ -123,7 +123,7 @@ class Story {
       ASSIGN(finished, find_record(m_loop, *m_stores, m_task));
     }
     if (finished) {
-      m_with.tell("the training has finished in an earlier attempt, and its outputs are delivered: nothing is left to do");
+      m_with.tell("the training finished in an earlier attempt, and its outputs are delivered: nothing to do");
       finished->primary = m_primary;
       finished->repeated = true;
       report = std::move(*finished);
@@ -221,7 +221,7 @@ class Story {
     };
     const auto listening = m_with.signals([&](int signal) {
       const bool again = std::exchange(stopped, true);
-      incomplete.message = fmt::format("the training ended well, but {} came before its outputs were complete", result::signal_name(signal));
+      incomplete.message = fmt::format("training succeeded, but {} arrived before its outputs were complete", result::signal_name(signal));
       if (delivery)
         delivery->stop(incomplete);
       else if (!again)
@@ -259,12 +259,12 @@ class Story {
     if (sent.empty()) return;
     auto options = delivery_options();
     options.nothing = true;
-    options.what = "what was put for";
+    options.what = "the output for";
     std::optional<staging::Delivery> delivery;
     m_loop.after(last_try, [this] { m_loop.stop(); });
     const auto taken = await<staging::Staged>(
         m_loop, [&](const auto& done) { delivery.emplace(*m_stores, std::move(sent), last_try, staging::StagingSink{m_with.tell, done}, options); });
-    if (!taken) m_with.tell(fmt::format("what was delivered may stay where it is: {}", taken.error().message));
+    if (!taken) m_with.tell(fmt::format("delivered outputs may remain: {}", taken.error().message));
   }
 
   [[nodiscard]] staging::DeliveryOptions delivery_options() const {
@@ -307,7 +307,7 @@ class Story {
       auto written = write_record(m_loop, *m_stores, m_task, report);
       if (!written && written.error().kind == ErrorKind::input) written.error().kind = ErrorKind::internal;  // no program has done it
       if (written || limit.passed() || stopped || !m_task.record.in_store()) return written;
-      m_with.tell(fmt::format("record of the finished training: {}; tried again in {}", written.error().message, trainstep::describe(pause)));
+      m_with.tell(fmt::format("record of the finished training: {}; trying again in {}", written.error().message, trainstep::describe(pause)));
       TRY(await<std::monostate>(m_loop, [&](const auto& done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
     }
   }

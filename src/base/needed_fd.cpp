@@ -8,7 +8,7 @@
 namespace trainstep {
 
 Fd needed_fd(int fd, const char* call) {
-  if (fd < 0) throw std::system_error(errno, std::generic_category(), std::string("this system refuses ") + call);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), std::string("this system does not allow ") + call);
   return Fd(fd);
 }
 

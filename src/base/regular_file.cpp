@@ -24,7 +24,7 @@ std::string_view sort_of(mode_t mode) {
 }
 
 Result<void> check(const std::filesystem::path& path, const struct stat& found, std::size_t limit) {
-  if (!S_ISREG(found.st_mode)) return input_error(fmt::format("{} is {}, a file is needed here", path.string(), sort_of(found.st_mode)));
+  if (!S_ISREG(found.st_mode)) return input_error(fmt::format("{} is {}, expected a file", path.string(), sort_of(found.st_mode)));
   if (found.st_size > 0 && static_cast<std::size_t>(found.st_size) > limit)
     return input_error(fmt::format("{} is larger than {} bytes", path.string(), limit));
   return {};
@@ -51,7 +51,7 @@ Result<std::string> read_all(int fd, const std::filesystem::path& path, std::siz
     if (count == 0) return content;
     if (count < 0) {
       if (errno == EINTR) continue;
-      if (errno == EISDIR) return input_error(fmt::format("{} is a folder, a file is needed here", path.string()));
+      if (errno == EISDIR) return input_error(fmt::format("{} is a folder, expected a file", path.string()));
       return file_error("read", path, errno);
     }
     content.append(chunk.data(), static_cast<std::size_t>(count));

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t open_levels = 32;  // folders above the deepest that are kept open; programs nest them deeper than files may be open
 constexpr std::size_t named_at_most = 3;
-constexpr auto mounted = "something is mounted there";
+constexpr auto mounted = "a file system is mounted there";
 
 struct Level {
   std::string name;
@@ -115,7 +115,7 @@ class Removal {
     struct stat found{};
     if (above.folder && ::fstat(above.folder.get(), &found) == 0 && found.st_ino == above.self.st_ino && found.st_dev == above.self.st_dev)
       return true;
-    stays("", "it was moved meanwhile");
+    stays("", "it was moved in the meantime");
     m_levels.clear();
     return false;
   }

@@ -58,7 +58,7 @@ std::vector<std::string> with_dashes(int argc, char** argv) {
 int run_completion(const Commands& commands) {
   if (commands.shell == "words") return print(to_text(complete(describe(commands.app), commands.words)));
   const auto script = completion_script(commands.shell);
-  if (script.empty()) return report(usage_error(fmt::format("completion: \"{}\" is not known; write bash, zsh or fish", commands.shell)));
+  if (script.empty()) return report(usage_error(fmt::format("completion: unknown shell \"{}\"; expected bash, zsh or fish", commands.shell)));
   return print(script);
 }
 
@@ -100,12 +100,12 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
       if (const auto chosen = commands.app.get_subcommands(); !chosen.empty())
         return fmt::format("{}: {} is missing", chosen.front()->get_name(), text.substr(0, text.find(' ')));
       const auto words = commands.app.remaining();
-      const auto unknown = words.empty() ? std::string() : fmt::format("\"{}\" is no command of trainstep; ", words.front());
-      return unknown + "the first word must be a command: run, render, check, list, attach, logs, stop, replay, completion or man";
+      const auto unknown = words.empty() ? std::string() : fmt::format("unknown command \"{}\"; ", words.front());
+      return unknown + "expected a command: run, render, check, list, attach, logs, stop, replay, completion or man";
     }
     case CLI::ExitCodes::ArgumentMismatch:
-      return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is given twice"
-                                                                                                 : flag + " needs a value behind it";
+      return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is specified twice"
+                                                                                                 : flag + " requires a value";
     default:
       return text;
   }

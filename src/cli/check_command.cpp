@@ -93,13 +93,13 @@ Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std
 void show_role(const std::vector<cluster::Permission>& missing, const std::string& name_space) {
   if (missing.empty()) return;
   static_cast<void>(
-      print(fmt::format("\n# What is missing; bind it to the step's service account:\n{}", to_yaml(cluster::role(missing, name_space)))));
+      print(fmt::format("\n# Missing permissions; bind this Role to the step's service account:\n{}", to_yaml(cluster::role(missing, name_space)))));
 }
 
 int without_configuration(const Connection& connection, const std::string& name) {
   const cluster::Permission right{"", "secrets", "get", true, name};
   show({cluster::Finding::Severity::error,
-        fmt::format("no right to {} in namespace {}: without the cluster_configuration_secret nothing else can be asked", describe(right),
+        fmt::format("no permission to {} in namespace {}: nothing else can be checked without the cluster_configuration_secret", describe(right),
                     connection.name_space)});
   show_role({right}, connection.name_space);
   return refused;
@@ -121,7 +121,7 @@ Result<int> check(const StepCommand& command) {
     if (secret.is_null()) return without_configuration(connection, data.configuration_secret);
     if (cluster::names_a_cluster(secret))
       return input_error(
-          "cluster_configuration_secret: check asks one cluster; name the one that the Secret leads to by --context, and leave it away");
+          "cluster_configuration_secret: check examines a single cluster; select the one that the Secret names with --context, and omit this input");
     const bool completed = inputs.request.as_train_model_job && cluster::names_a_store(secret);
     ASSIGN(const auto store, cluster::job_store(secret, completed ? std::optional(cluster::usual_folder()) : std::nullopt));
     if (store) facts.folder = store->folder;

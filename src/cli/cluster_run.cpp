@@ -137,10 +137,9 @@ Result<void> allow_files(const plan::Plan& plan) {
   for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) logs += all ? static_cast<std::size_t>(replicas.count) : 0;
   const auto allowed = process::allow_open_files(logs + own);
   if (allowed >= logs + own) return {};
-  return input_error(
-      fmt::format("job_options.logs: so many logs need {} open files, and {} are allowed here; raise the limit (ulimit -Hn), or show "
-                  "the logs of fewer replicas",
-                  logs + own, allowed));
+  return input_error(fmt::format(
+      "job_options.logs: following these logs requires {} open files, the limit is {}; raise it (ulimit -Hn), or show the logs of fewer replicas",
+      logs + own, allowed));
 }
 
 }  // namespace

@@ -25,15 +25,15 @@ std::string exit_codes_help() {
 }  // namespace
 
 void InterfaceFlags::add_to(CLI::App& app) {
-  add(app, "executor-input", value::text, "KFP v2: the ExecutorInput ({{$}}); a JSON object here wins over all other flags", "Ways in");
-  add(app, "files-in", value::folder, "for templates: only files below this folder are read for @FILE, every other value is itself", "Ways in");
-  add(app, "defaults-of", value::text, "for components: what counts where nothing is given; train-model-job: as in the component of this name",
-      "Ways in");
+  add(app, "executor-input", value::text, "KFP v2: the ExecutorInput ({{$}}); a JSON object here overrides all other flags", "Input sources");
+  add(app, "files-in", value::folder, "for templates: @FILE reads only files below this folder, any other value is taken literally", "Input sources");
+  add(app, "defaults-of", value::text, "for components: the set of default values; train-model-job: those of the component of this name",
+      "Input sources");
   for (const auto* fields : {&step::input_fields(), &step::output_fields()})
     for (const auto& field : *fields)
       add(app, step::flag_name(field), field.shape == step::Field::Shape::path ? value::path : value::text, std::string(field.help),
           fields == &step::input_fields() ? "Inputs" : "Outputs");
-  add(app, "run-id", value::text, "name of the run; by default it follows from the workflow, else it is random", "Run");
+  add(app, "run-id", value::text, "name of the run; default: derived from the workflow, else random", "Run");
   add(app, "namespace", value::text, "Kubernetes namespace of the job", "Run");
   app.allow_extras();  // what old backends leave of absent inputs, and flags that do not exist: step/ tells them apart
 }
@@ -61,50 +61,51 @@ void InterfaceFlags::add(CLI::App& app, const std::string& name, const char* kin
 void Commands::add_jobs_flags(CLI::App& to) {
   to.add_option("--context", jobs.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")
       ->type_name(value::text);
-  to.add_option("--namespace", jobs.name_space, "default: that of the pod or the context")->type_name(value::text);
+  to.add_option("--namespace", jobs.name_space, "default: the namespace of the pod or the context")->type_name(value::text);
   to.footer(std::string(jobs_examples));
 }
 
 void Commands::add_level(CLI::App& to) {
   to.add_option_function<std::string>(
         "--log-level", [this](const std::string& word) { choose_level(word); },
-        "debug adds requests and decisions, warning leaves out the program's output; default: info")
+        "debug adds requests and decisions, warning omits the program's output; default: info")
       ->group("Run")
       ->type_name("debug|info|warning|error");
 }
 
 void Commands::choose_level(const std::string& word) {
   const auto wanted = log::level_of(word);
-  if (!wanted) throw CLI::ValidationError("--log-level", fmt::format("\"{}\" is not known; write debug, info, warning or error", word));
+  if (!wanted) throw CLI::ValidationError("--log-level", fmt::format("unknown level \"{}\"; expected debug, info, warning or error", word));
   command.log_options.level = jobs.log_options.level = *wanted;
 }
 
 void Commands::add_format(CLI::App& to) {
   to.add_option_function<std::string>(
-        "--log-format", [this](const std::string& word) { choose_format(word); }, "how the log is written; default: text")
+        "--log-format", [this](const std::string& word) { choose_format(word); }, "log format; default: text")
       ->group("Run")
       ->type_name("text|json");
 }
 
 void Commands::choose_format(const std::string& word) {
   const auto wanted = lower(word);
-  if (wanted != "text" && wanted != "json") throw CLI::ValidationError("--log-format", fmt::format("\"{}\" is not known; write text or json", word));
+  if (wanted != "text" && wanted != "json")
+    throw CLI::ValidationError("--log-format", fmt::format("unknown format \"{}\"; expected text or json", word));
   command.log_options.format = wanted == "json" ? log::Format::json : log::Format::text;
 }
 
 void Commands::add_exit_code_file(CLI::App& to) {
   to.add_option("--exit-code-file", command.exit_code_file,
-                "a file for the exit code, for callers that cannot wait; empty: killed, or not at its end")
+                "write the exit code to this file, for callers that cannot wait; empty: still running, or killed")
       ->group("Run")
       ->type_name(value::file);
 }
 
 void Commands::add_exec_flags() {
-  exec->add_option("--task", exec_command.task, "a file with the task (JSON); default: the variable TRAINSTEP_TASK")->type_name(value::file);
-  exec->add_option("--role", exec_command.role, "what this replica is; default: primary")->type_name("primary|replica|indexed|rank|launcher");
-  exec->add_option("--scratch", exec_command.scratch, "a folder of the pod that outlives its containers")->type_name(value::folder);
-  exec->add_option("--install", exec_command.install, "only put this very program to that path")->type_name(value::path);
-  exec->add_flag("--report", exec_command.report, "only print the report that rank 0 of this pod has left");
+  exec->add_option("--task", exec_command.task, "file with the task (JSON); default: the variable TRAINSTEP_TASK")->type_name(value::file);
+  exec->add_option("--role", exec_command.role, "role of this replica; default: primary")->type_name("primary|replica|indexed|rank|launcher");
+  exec->add_option("--scratch", exec_command.scratch, "folder of the pod that outlives its containers")->type_name(value::folder);
+  exec->add_option("--install", exec_command.install, "only copy this program to that path")->type_name(value::path);
+  exec->add_flag("--report", exec_command.report, "only print the report left by rank 0 of this pod");
   exec->footer(std::string(exec_examples));
 }
 
@@ -115,26 +116,26 @@ Commands::Commands() {
   app.footer(std::string(app_examples) + exit_codes_help());
   run_flags.add_to(*run);
   run->add_option("--cluster", command.cluster,
-                  "where to train; local: processes of this machine. Default: kubernetes in a pod or with --context, else local")
+                  "where to train; local: processes on this machine. Default: kubernetes in a pod or with --context, else local")
       ->group("Run")
       ->type_name("local|kubernetes");
   run->add_option("--context", command.context, "kubernetes: a context of the kubeconfig; default: the pod's own cluster, else the current context")
       ->group("Run")
       ->type_name(value::text);
-  run->add_option("--python", command.python, "local: the Python interpreter for programs that call python3")->group("Run")->type_name(value::file);
+  run->add_option("--python", command.python, "local: Python interpreter for programs that call python3")->group("Run")->type_name(value::file);
   run->add_option("--run-dir", command.run_dir, "local: folder of the run; default ./trainstep-runs/<job>")->group("Run")->type_name(value::folder);
   run->add_flag("--python-json", command.python_json,
-                "NaN and Infinity in --results and --metrics as numbers, as Python's json has them; JSON has no such numbers")
+                "write NaN and Infinity in --results and --metrics as Python's json does; they are not valid JSON")
       ->group("Run");
-  run->add_option("--record", command.record, "write the run's events to this file, without secrets; trainstep replay tells its story again")
+  run->add_option("--record", command.record, "write the run's events to this file, without secrets, for trainstep replay")
       ->group("Run")
       ->type_name(value::file);
   add_format(*run);
   add_level(*run);
   run->footer(std::string(run_examples));
   render_flags.add_to(*render);
-  render->add_flag("--explain", command.explain, "behind every value, the input that set it")->group("Render");
-  render->add_option("--api-version", command.api_version, "for a kind that is served in several")
+  render->add_flag("--explain", command.explain, "add to each value the input that set it")->group("Render");
+  render->add_option("--api-version", command.api_version, "API version, for a kind served in several")
       ->group("Render")
       ->type_name("kubeflow.org/v1|kubeflow.org/v2beta1");
   render->footer(std::string(render_examples));
@@ -147,15 +148,15 @@ Commands::Commands() {
   for (auto* followed : {run, list, attach, logs, stop}) add_exit_code_file(*followed);
   for (auto* of_one : {attach, logs, stop}) of_one->add_option("RUN", jobs.run, "run id, or the job's name")->required()->type_name("");
   add_level(*attach);
-  attach->add_option("--metrics", jobs.metrics, "a file for the metrics: one JSON object")->type_name(value::file);
-  attach->add_option("--report", jobs.report, "a file for the report: one HTML page")->type_name(value::file);
+  attach->add_option("--metrics", jobs.metrics, "file for the metrics: a JSON object")->type_name(value::file);
+  attach->add_option("--report", jobs.report, "file for the report: an HTML page")->type_name(value::file);
   logs->add_option("REPLICA", jobs.replica, "worker-1, ps-0, …; default: the primary replica")->type_name("");
   add_exec_flags();
-  replay->add_option("FILE", record, "what run --record has written")->required()->type_name("");
+  replay->add_option("FILE", record, "a file written by run --record")->required()->type_name("");
   add_format(*replay);
   add_level(*replay);
   replay->footer(std::string(replay_examples));
-  completion->add_option("SHELL", shell, "for which one")->required()->type_name("bash|zsh|fish");
+  completion->add_option("SHELL", shell, "shell to print the script for")->required()->type_name("bash|zsh|fish");
   completion->footer(std::string(completion_examples));
   man->footer(std::string(man_examples));
 }

@@ -32,25 +32,25 @@ struct Commands {
   StepCommand command;
   InterfaceFlags run_flags, render_flags, check_flags;
   CLI::App app{
-      "trainstep – the training step of a pipeline.\n"
-      "Runs a training program, distributed as you say, and succeeds if and only if the training did.",
+      "trainstep – the training step of a pipeline.\nRuns a training program, distributed as specified, and succeeds if and only if the training "
+      "did.",
       "trainstep"};
-  CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, hand back model, metrics and report.");
+  CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, and return model, metrics and report.");
   CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
 
-  CLI::App* check = app.add_subcommand("check", "Ask the cluster whether this step could do what it will have to; nothing is made.");
+  CLI::App* check = app.add_subcommand("check", "Check whether the cluster would accept this step; nothing is created.");
 
-  CLI::App* list = app.add_subcommand("list", "List the jobs that steps have made in a namespace.");
+  CLI::App* list = app.add_subcommand("list", "List the jobs created by steps in a namespace.");
   CLI::App* attach =
-      app.add_subcommand("attach", "Follow a run that was started earlier to its end and collect its metrics and report; the exit code is its.");
-  CLI::App* logs = app.add_subcommand("logs", "Print the log of a run's replica, to its end.");
-  CLI::App* stop = app.add_subcommand("stop", "Delete a run's job, and wait until its pods are gone.");
+      app.add_subcommand("attach", "Follow an earlier run to its end and collect its metrics and report; exits with the run's exit code.");
+  CLI::App* logs = app.add_subcommand("logs", "Print the log of a replica, following it to its end.");
+  CLI::App* stop = app.add_subcommand("stop", "Delete a run's job and wait until its pods are gone.");
   JobsCommand jobs;
-  CLI::App* exec = app.add_subcommand("exec", "The agent in a training pod: fetch the inputs, run the program behind --, deliver its outputs.");
+  CLI::App* exec = app.add_subcommand("exec", "The agent in a training pod: fetch the inputs, run the program after --, deliver its outputs.");
   ExecCommand exec_command;
-  CLI::App* replay = app.add_subcommand("replay", "Tell the story of a recorded run again, offline; the exit code is that run's.");
+  CLI::App* replay = app.add_subcommand("replay", "Replay a recorded run offline; exits with that run's exit code.");
   std::string record;
-  CLI::App* completion = app.add_subcommand("completion", "Print the script that completes commands, flags and values in a shell.");
+  CLI::App* completion = app.add_subcommand("completion", "Print the shell completion script.");
   std::string shell;
   std::vector<std::string> words;  // behind --: what a shell's script asks for
   CLI::App* man = app.add_subcommand("man", "Print the manual page.");

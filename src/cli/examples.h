@@ -16,19 +16,19 @@ Examples:
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> exit_codes{{
     {"0", "succeeded"},
     {"1", "the training program failed"},
-    {"2", "wrong usage, input or configuration; nothing was trained"},
-    {"3", "infrastructure, or an end that cannot be known"},
-    {"4", "a limit has passed"},
+    {"2", "invalid usage, input or configuration; nothing was trained"},
+    {"3", "infrastructure failure, or unknown outcome"},
+    {"4", "a time limit was exceeded"},
     {"5", "no capacity"},
-    {"75", "interrupted while the job runs on"},
+    {"75", "interrupted; the job keeps running"},
     {"129, 130, 143", "cancelled"},
 }};
 
 inline constexpr std::string_view run_examples = R"help(
-Inputs may be given as @FILE.
+Inputs can be read from files: @FILE.
 
 Examples:
-  # a program of your own, as a process of this machine
+  # a program of your own, as a process on this machine
   trainstep run --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
 
   # the PyTorch sample on two ranks
@@ -44,13 +44,13 @@ Examples:
 
 inline constexpr std::string_view check_examples = R"help(
 Examples:
-  # would a step of three workers be taken in this namespace? Prints the Role that is missing
+  # would this namespace accept a step with three workers? Prints the missing Role
   trainstep check --namespace team-a --train-specification @samples/pytorch/train_specification.v2.yaml \
     --distribution-specification '{"distribution_type": "PyTorch", "number_of_workers": 3, "worker_cpus": "8"}')help";
 
 inline constexpr std::string_view jobs_examples = R"help(
 Examples:
-  # what runs in a namespace, one run's log, and its end
+  # list the runs of a namespace, print a run's log, stop it
   trainstep list --namespace team-a
   trainstep logs --namespace team-a my-run worker-1
   trainstep attach --namespace team-a my-run --report report.html
@@ -58,7 +58,7 @@ Examples:
 
 inline constexpr std::string_view replay_examples = R"help(
 Examples:
-  # record a run, and look at it again: what a bug report needs
+  # record a run and replay it: what a bug report needs
   trainstep run --record run.jsonl --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
   trainstep replay run.jsonl)help";
 
@@ -73,7 +73,7 @@ Examples:
   # bash, for this shell or in ~/.bashrc
   source <(trainstep completion bash)
 
-  # zsh: in ~/.zshrc, behind compinit
+  # zsh: in ~/.zshrc, after compinit
   source <(trainstep completion zsh)
 
   # fish: in ~/.config/fish/config.fish

@@ -24,8 +24,7 @@ Result<plan::Task> task_of(const ExecCommand& command) {
   } else if (const char* variable = std::getenv(std::string(plan::task_variable).c_str())) {
     text = variable;
   } else {
-    return usage_error(
-        "exec: there is no task; it comes in the variable TRAINSTEP_TASK, which the step sets in the pods that it makes, or by --task FILE");
+    return usage_error("exec: no task; pass it in the variable TRAINSTEP_TASK, which the step sets in its pods, or with --task FILE");
   }
   ASSIGN(const auto json, parse_json(text, "task"));
   return plan::read_task(json);

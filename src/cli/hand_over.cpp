@@ -84,8 +84,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
     ASSIGN(const auto told, pipeline.commit());
     committed = true;
     for (auto& output : outcome.outputs)
-      if (!std::exchange(output.pending, "").empty())
-        placed.push_back(fmt::format("{}: what the training has written lies at {}", output.name, output.path));
+      if (!std::exchange(output.pending, "").empty()) placed.push_back(fmt::format("{}: the training's output is at {}", output.name, output.path));
     for (const auto& line : told) log.say(loop.now(), log::Level::warning, line);
     return {};
   };
@@ -109,7 +108,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
     if (story->succeeded())
       outcome.verdict = result::lost_outputs(written.error());
     else
-      log.say(loop.now(), log::Level::warning, written.error().message + "; what lies at the outputs' paths is not of this run");
+      log.say(loop.now(), log::Level::warning, written.error().message + "; the outputs' paths do not hold this run's outputs");
     for (const auto& line : placed) log.say(loop.now(), log::Level::warning, line);
     const bool told = written.error().kind == ErrorKind::input || written.error().kind == ErrorKind::conflict;
     if (!told || (pipeline.folders != nullptr && !pipeline.folders->check(story->report_place)))
@@ -129,7 +128,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
     if (published)
       story->report_place = address;
     else
-      log.say(loop.now(), log::Level::warning, fmt::format("the report could not be put at {}: {}", address, published.error().message));
+      log.say(loop.now(), log::Level::warning, fmt::format("cannot write the report to {}: {}", address, published.error().message));
     tell();
   });
 }

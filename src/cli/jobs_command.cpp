@@ -106,7 +106,7 @@ Result<int> attach(const JobsCommand& command) {
   auto& loop = connection->loop;
   Listeners listeners(loop, std::move(log_options), nullptr);
   connection->tell = [&](const std::string& text) { listeners.console().warn(loop.now(), text); };
-  if (!metrics) connection->tell(fmt::format("{}: {}; no metric is read by it", shown_name(job), metrics.error().message));
+  if (!metrics) connection->tell(fmt::format("{}: {}; it is ignored", shown_name(job), metrics.error().message));
   int code = result::exit_code({result::VerdictClass::interrupted, "", std::nullopt, true, SIGTERM});
   // Who looks on from a shell only looks away: the job is its step's.
   std::optional<log::BackPressure> reader;
@@ -118,7 +118,7 @@ Result<int> attach(const JobsCommand& command) {
   };
   const process::Signals signals(loop, [&](int) {
     if (over) return reader->hurry();
-    listeners.console().say(loop.now(), "detached; the job runs on");
+    listeners.console().say(loop.now(), "detached; the job keeps running");
     finish({Duration(2'000), Duration(10'000)});
   });
   cluster::Attachment attachment(loop, connection->transport, connection->credentials,
@@ -175,7 +175,7 @@ class LogReader {
     m_connection.loop.run();
     m_log.writer().finish(for_ever);
     if (m_problem) return std::move(*m_problem);
-    if (m_lost) return Error{ErrorKind::unavailable, "not all of the log could be read"};
+    if (m_lost) return Error{ErrorKind::unavailable, "the log is incomplete"};
     if (!m_streams.empty()) return {};
     return Error{ErrorKind::not_found, fmt::format("{} has no pod of {}", job_name, m_wanted.empty() ? "its primary replica" : m_wanted)};
   }
@@ -197,7 +197,7 @@ class LogReader {
   // What answers may be no API server: a gateway's page comes for ever.
   void look_at_silence() {
     if (m_watch->synced()) return;
-    m_problem = Error{ErrorKind::unavailable, fmt::format("list pods: no answer of an API server for {}{}{}", describe(jobs_patience),
+    m_problem = Error{ErrorKind::unavailable, fmt::format("list pods: no answer from an API server for {}{}{}", describe(jobs_patience),
                                                           m_trouble.empty() ? "" : ": ", m_trouble)};
     m_connection.loop.stop();
   }

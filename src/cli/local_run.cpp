@@ -66,7 +66,7 @@ fs::path run_folder(const StepCommand& command, const plan::Plan& plan) {
 Result<void> check_places(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
   std::error_code code;
   static_cast<void>(fs::current_path(code));
-  if (code) return input_error("the working directory does not exist any more; start in another one");
+  if (code) return input_error("the working directory no longer exists; change to another one");
   TRY(step::check_sources(inputs.request.inputs));
   TRY(step::check_parameters(inputs, plan));
   TRY(local::check_path_texts(plan, run_folder(command, plan)));
@@ -84,12 +84,12 @@ Result<void> allow_files(const plan::Plan& plan) {
   const auto allowed = process::allow_open_files(needed.best);
   if (allowed >= needed.least) return {};
   return input_error(
-      fmt::format("distribution_specification.number_of_workers: so many processes need {} open files, and {} are allowed here; raise the limit "
-                  "(ulimit -Hn), or ask for fewer workers",
+      fmt::format("distribution_specification.number_of_workers: this many processes require {} open files, the limit is {}; raise it (ulimit -Hn), "
+                  "or use fewer workers",
                   needed.least, allowed));
 }
 
-std::string that_stay(const Error& why) { return fmt::format("temporary files of the run stay: {}", why.message); }
+std::string that_stay(const Error& why) { return fmt::format("temporary files of the run are kept: {}", why.message); }
 
 // In the guard: nobody else is there to tell.
 void remove_after_kill(const fs::path& scratch) {
@@ -172,7 +172,7 @@ class LocalRun {
   Result<void> go_on(int guard_fd) {
     m_pipeline.stopped = stopped_meanwhile(guard_fd);
     if (m_pipeline.stopped == 0) return {};
-    const auto said = result::signal_name(m_pipeline.stopped) + " received: what the training has written is not delivered";
+    const auto said = result::signal_name(m_pipeline.stopped) + " received: the training's outputs are not delivered";
     m_listeners.console().say(m_loop.now(), said);
     return Error{ErrorKind::cancelled, said};
   }
@@ -214,7 +214,7 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs, const pl
   };
   return process::run_guarded(program, [&command, &plan, &scratch] {
     remove_after_kill(scratch);
-    write_termination_log(command.termination_log, "trainstep was killed; whatever it ran has been stopped");
+    write_termination_log(command.termination_log, "trainstep was killed; its processes have been stopped");
     for (const auto& line : local::tidy_outputs(plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
   });
 }

@@ -14,8 +14,7 @@ namespace trainstep::cli {
 
 int print(std::string_view text) {
   const auto problem = write_all(STDOUT_FILENO, text);
-  return problem == 0 || problem == EPIPE ? 0
-                                          : report(internal_error(fmt::format("standard output cannot be written to: {}", std::strerror(problem))));
+  return problem == 0 || problem == EPIPE ? 0 : report(internal_error(fmt::format("cannot write to standard output: {}", std::strerror(problem))));
 }
 
 }  // namespace trainstep::cli

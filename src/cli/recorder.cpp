@@ -55,15 +55,15 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::v
   const auto opened = open_file(path);
   auto fd = opened ? Fd(::fcntl(*opened, F_DUPFD_CLOEXEC, 3)) : open_for_writing(path);
   if (!fd && errno == ENXIO && is_fifo(path))
-    return input_error(fmt::format("--record: {} is a FIFO that nobody reads; begin to read it first, or give a path of a file", path));
-  if (!fd) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
+    return input_error(fmt::format("--record: {} is a FIFO without a reader; start the reader first, or choose a regular file", path));
+  if (!fd) return input_error(fmt::format("--record: cannot write {}: {}", path, std::strerror(errno)));
   FileLock lock;
   struct stat status{};
   if (!opened && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
     auto taken = FileLock::take(fd);
-    if (!taken) return input_error(fmt::format("--record: another run is writing {}; give another file", path));
+    if (!taken) return input_error(fmt::format("--record: another run is writing {}; choose another file", path));
     lock = std::move(*taken);
-    if (::ftruncate(fd.get(), 0) != 0) return input_error(fmt::format("--record: {} cannot be written: {}", path, std::strerror(errno)));
+    if (::ftruncate(fd.get(), 0) != 0) return input_error(fmt::format("--record: cannot write {}: {}", path, std::strerror(errno)));
     ::fchmod(fd.get(), 0600);  // it may have been there
   }
   return std::unique_ptr<Recorder>(new Recorder(std::move(fd), std::move(lock), path, std::move(secrets)));
@@ -98,13 +98,13 @@ void Recorder::write(const Json& line) {
     written += static_cast<std::size_t>(count);
   }
   m_waiting.erase(0, written);
-  if (m_waiting.size() > most_waiting) give_up("nobody reads it");
+  if (m_waiting.size() > most_waiting) give_up("it has no reader");
 }
 
 void Recorder::give_up(const std::string& why) {
   m_broken = true;
   m_waiting.clear();
-  if (m_tell) m_tell(fmt::format("--record: {} cannot be written: {}; the record is not complete", m_path, why));
+  if (m_tell) m_tell(fmt::format("--record: cannot write {}: {}; the record is incomplete", m_path, why));
 }
 
 }  // namespace trainstep::cli

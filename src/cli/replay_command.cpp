@@ -34,7 +34,7 @@ class Player {
     return {};
   }
   Result<void> event(const Json& line) {
-    if (m_ended) return input_error("the record goes on behind its end");
+    if (m_ended) return input_error("the record continues after its end");
     ASSIGN(m_ended, follow::read_end(line));
     if (m_ended) return {};
     ASSIGN(const auto event, follow::read_event(line, m_replay.machine->members().size()));
@@ -47,7 +47,7 @@ class Player {
   }
   Result<int> end() {
     m_log->writer().finish(for_ever);
-    if (!m_ended) return input_error("the record ends before the run did: nothing can be said of its end");
+    if (!m_ended) return input_error("the record ends before the run did: its outcome is unknown");
     const auto& [verdict, at] = *m_ended;
     const bool succeeded = verdict.verdict_class == result::VerdictClass::succeeded;
     m_log->conclude(at, succeeded, result::describe(verdict));
@@ -81,15 +81,14 @@ Result<bool> read_line(std::istream& file, std::string& line) {
     const auto c = buffer->sbumpc();
     if (c == std::istream::traits_type::eof()) return !line.empty();
     if (c == '\n') return true;
-    if (line.size() == longest) return input_error(fmt::format("is longer than {} bytes; this is no record", longest));
+    if (line.size() == longest) return input_error(fmt::format("is longer than {} bytes; this is not a record", longest));
     line += static_cast<char>(c);
   }
 }
 
 Result<int> play(const std::string& path, log::Options options) {
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown))
-    return input_error(fmt::format("{} is a folder; a record is a file, which run --record has written", path));
+  if (std::filesystem::is_directory(path, unknown)) return input_error(fmt::format("{} is a folder; expected a file written by run --record", path));
   std::ifstream file(path);
   if (!file) return input_error(file_error("read", path, errno).message);
   Player player(options);
@@ -102,7 +101,7 @@ Result<int> play(const std::string& path, log::Options options) {
     ASSIGN(const auto line, parse_json(text, where));
     TRY(in_context(where, ++number == 1 ? player.head(line) : player.event(line)));
   }
-  if (number == 0) return input_error(fmt::format("{} is empty; a record is what run --record has written", path));
+  if (number == 0) return input_error(fmt::format("{} is empty; a record is a file written by run --record", path));
   return player.end();
 }
 

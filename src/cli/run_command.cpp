@@ -19,18 +19,18 @@ Result<Place> place_of(const StepCommand& command, const step::Inputs& inputs) {
   if (command.cluster == "local") return Place::here;
   if (command.cluster == "kubernetes") return Place::cluster;
   if (!command.cluster.empty())
-    return usage_error(fmt::format("--cluster: \"{}\" is not known; write local (processes of this machine) or kubernetes", command.cluster));
+    return usage_error(fmt::format("--cluster: unknown value \"{}\"; expected local (processes on this machine) or kubernetes", command.cluster));
   const bool pod = std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
   return pod || inputs.from_executor_input || !command.context.empty() ? Place::cluster : Place::here;
 }
 
 // A flag for the other place would be left out without a word.
 Result<void> check_flags(const StepCommand& command, Place place) {
-  if (place == Place::here && !command.context.empty()) return usage_error("--context: has no meaning with --cluster local; leave one of them out");
+  if (place == Place::here && !command.context.empty()) return usage_error("--context: cannot be combined with --cluster local; omit one of them");
   if (place == Place::cluster && !command.python.empty())
-    return usage_error("--python: is for programs of this machine, but this step trains in a cluster; leave it out, or write --cluster local");
+    return usage_error("--python: applies only to local runs, but this step trains in a cluster; omit it, or use --cluster local");
   if (place == Place::cluster && !command.run_dir.empty())
-    return usage_error("--run-dir: is for processes of this machine, but this step trains in a cluster; leave it out, or write --cluster local");
+    return usage_error("--run-dir: applies only to local runs, but this step trains in a cluster; omit it, or use --cluster local");
   return {};
 }
 

@@ -30,7 +30,7 @@ cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitte
   };
   const auto remains = [&](const Json& object) {
     connection.tell(
-        fmt::format("{} is being deleted; waiting for {} (Ctrl-C ends only the waiting)", shown_name(job), cluster::what_remains(object)));
+        fmt::format("{} is being deleted; waiting for {} (Ctrl-C stops only the waiting)", shown_name(job), cluster::what_remains(object)));
   };
   const cluster::Removal removal(connection.client, std::move(order), {failing, remains, [&](cluster::Removal::Outcome outcome) {
                                                                          ended = std::move(outcome);
@@ -46,7 +46,7 @@ std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::
   if (!plan) return std::nullopt;
   std::optional<kube::ApiError> problem;
   const auto remains = [&](const std::string& pod) {
-    connection.tell(fmt::format("{} is deleted; waiting for its pod {} (Ctrl-C ends only the waiting)", shown_name(job), pod));
+    connection.tell(fmt::format("{} is deleted; waiting for its pod {} (Ctrl-C stops only the waiting)", shown_name(job), pod));
   };
   const cluster::PodsEnd end(connection.client, job, *plan, jobs_patience, {remains, [&](const std::optional<kube::ApiError>& why) {
                                                                               problem = why;
@@ -60,10 +60,9 @@ std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::
 void tell_data(Connection& connection, const cluster::Submitted& job) {
   const auto left = cluster::data_left_of(job.object);
   if (left.empty()) return;
-  connection.tell(
-      fmt::format("what was brought for the job, or put there by it, stays unless its step is still at work and removes it: {}; remove it with a "
-                  "client of that store",
-                  fmt::join(left, ", ")));
+  connection.tell(fmt::format(
+      "the job's inputs and outputs are kept unless its step is still running and removes them: {}; remove them with a client of that store",
+      fmt::join(left, ", ")));
 }
 
 Result<int> stop(const JobsCommand& command) {
@@ -71,19 +70,20 @@ Result<int> stop(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command, Access::write));
   ASSIGN(const auto job, find_one(*connection, command.run));
   const auto uid = text(job.object, "/metadata/uid");
-  if (uid.empty()) return internal_error(shown_name(job) + " has no uid: it is not deleted, as another one may have its name");
+  if (uid.empty()) return internal_error(shown_name(job) + " has no uid: not deleted, as another object may have its name");
   auto ended = remove(*connection, job, uid);
   const bool gone = ended.end == cluster::Removal::End::gone;
   if (gone) ended.problem = await_pods(*connection, job);
   if (ended.end == cluster::Removal::End::failed) return std::move(ended.problem->error);
   if (ended.problem && ended.problem->error.kind != ErrorKind::denied)
-    return in_context(gone ? "the job is deleted, but the end of its pods cannot be seen" : "the job is being deleted, but its end cannot be seen",
-                      std::move(ended.problem->error));
+    return in_context(
+        gone ? "the job is deleted, but whether its pods are gone is unknown" : "the job is being deleted, but whether it is gone is unknown",
+        std::move(ended.problem->error));
   tell_data(*connection, job);
   return print(fmt::format("{} {}\n", shown_name(job),
                            !ended.problem ? "and its pods are deleted"
-                           : gone         ? "is deleted; when its pods are gone may not be seen"
-                                          : "is being deleted; when its pods are gone may not be seen"));
+                           : gone         ? "is deleted; no permission to see whether its pods are gone"
+                                          : "is being deleted; no permission to see whether its pods are gone"));
 }
 
 }  // namespace

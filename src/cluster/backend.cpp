@@ -95,7 +95,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   know_follower(m_submitted->object);
   m_taken_over = m_later = m_submitted->followed;
   if (m_taken_over && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
-  tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "found again:" : "created", m_submitted->resource.kind, m_plan.job_name,
+  tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "adopted" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   // The v1 operator does not keep backoffLimit (docs/design/operators.md, Limits).
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1", from_rfc3339(m_created), clusters_clock()});

@@ -73,8 +73,8 @@ class ClusterBackend : public run::Backend {
   // Nothing, where no pod has told it and the record of the training may (StepData::whole_report).
   Result<std::vector<run::OutputFound>> collect() override;
   static constexpr std::string_view untold =
-      "no pod tells what the training returned and whether its outputs were delivered: they are gone, or the 12 KiB that the messages of a pod's "
-      "containers share did not hold it";
+      "no pod reports what the training returned and whether its outputs were delivered: the pods are gone, or the report exceeded the 12 KiB that "
+      "the termination messages of a pod share";
 
   // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup; docs/cluster.md, What happens).
   // `done` is called once, from the loop, with what could not be done (empty: nothing); `tell`: what is waited for.
@@ -176,8 +176,8 @@ class ClusterBackend : public run::Backend {
 
   // How often it is tried to take away the deadline of a job that is followed already: at most 60 times in the hour that it has.
   static constexpr Duration next_lift{60'000};
-  static constexpr std::string_view may_appear = "a create was not answered: a job of this run may still appear";
-  static constexpr std::string_view is_followed = "another attempt of this step follows the job: it is left as it is";
+  static constexpr std::string_view may_appear = "a create request was not answered: a job of this run may still appear";
+  static constexpr std::string_view is_followed = "another attempt of this step follows the job; leaving it unchanged";
 
   kube::Client& m_client;
   const plan::Plan& m_plan;

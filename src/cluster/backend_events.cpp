@@ -40,7 +40,7 @@ void ClusterBackend::watch_events(const std::string& object) {
   sink.changed = [this](const Json& item) { look_at_event(item); };
   sink.deleted = [](const Json&) {};
   sink.failed = [this, first = object == m_plan.job_name](const kube::ApiError& problem) {
-    if (first) tell(fmt::format("events may not be read ({}): why pods are missing is not told", problem.error.message));
+    if (first) tell(fmt::format("no permission to read events ({}): the reason for missing pods is unknown", problem.error.message));
   };
   m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(events), std::move(sink)));
 }

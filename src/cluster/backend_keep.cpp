@@ -55,8 +55,7 @@ void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
   m_watches.clear();  // what they cannot see any more must not end the keeping
   m_keep_wanted = true;
   m_removal_ends.set(time_left());
-  m_keep_timer =
-      m_client.loop().after(m_facts.launcher ? time_left() : time_left() / 2, [this] { cannot_keep("no answer in the time that is left"); });
+  m_keep_timer = m_client.loop().after(m_facts.launcher ? time_left() : time_left() / 2, [this] { cannot_keep("no answer in the remaining time"); });
   m_submitted ? lease_job() : find_job();
 }
 
@@ -96,7 +95,7 @@ void ClusterBackend::look_whether_it_waits() {
 void ClusterBackend::waits_in_queue() {
   stop_keeping();
   m_keep_wanted = false;
-  emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not begun, so nothing is lost, and no deadline would end it"}});
+  emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not started: nothing is lost, and no deadline would end it"}});
 }
 
 // The clock that counts is the cluster's; what was read of our pod's end is as well.
@@ -113,7 +112,7 @@ void ClusterBackend::try_to_lease(int tries) {
   m_lease = std::make_unique<Lease>(m_client, lease_of_job(), m_own);
   m_lease->set(now, m_started, length, m_version, {Duration(0)}, [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
     if (problem && !kube::tells_absent(*problem, m_plan.job_name)) return lease_failed(tries, *problem);
-    if (!problem) tell(fmt::format("if no attempt takes it up by {}, the job ends", to_rfc3339(until)));
+    if (!problem) tell(fmt::format("if no attempt adopts it by {}, the job ends", to_rfc3339(until)));
     kept();
   });
 }
@@ -188,14 +187,12 @@ void ClusterBackend::out_of_time() {
   m_search.reset();
   m_client.loop().cancel(m_timer);
   if (m_deleted) return job_has_gone();
-  emit(follow::BackendFailed{{ErrorKind::unavailable, "the API server has not taken its deletion in the time that was left"}});
+  emit(follow::BackendFailed{{ErrorKind::unavailable, "the API server did not accept its deletion in the remaining time"}});
 }
 
 // It is followed all the same: it is the one job of this run. Until the deadline goes, it may end by it.
 void ClusterBackend::follow_with_deadline(const Error& why) {
-  tell(fmt::format(
-      "the deadline that the attempt before has left the job with could not be taken away, it may end by it; trying again every minute: {}",
-      why.message));
+  tell(fmt::format("cannot remove the deadline set by the previous attempt, which may end the job; trying again every minute: {}", why.message));
   lift_in(next_lift);
 }
 
@@ -235,7 +232,7 @@ void ClusterBackend::lift() {
     m_lifting = false;
     if (problem) return lift_in(next_lift);
     m_leased = false;
-    tell("the deadline that another attempt has left the job with is taken away");
+    tell("removed the deadline set by another attempt");
   });
 }
 

@@ -95,7 +95,7 @@ void ClusterBackend::look_again() {
 void ClusterBackend::look_again_later(kube::Answer& answer) {
   const bool hopeless = !answer && answer.error().status != 404 && answer.error().status != 403 && !kube::says_nothing(answer.error());
   if (hopeless || ++m_vain_looks > most_vain_looks)
-    return emit(follow::BackendFailed{answer ? Error{ErrorKind::unavailable, "get " + job_path().describe() + ": the answer is no object"}
+    return emit(follow::BackendFailed{answer ? Error{ErrorKind::unavailable, "get " + job_path().describe() + ": the answer is not an object"}
                                              : std::move(answer.error().error)});
   m_client.loop().cancel(m_look_timer);
   m_look_timer = m_client.loop().after(m_client.pause(m_vain_looks), [this] { look_again(); });

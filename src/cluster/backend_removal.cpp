@@ -27,17 +27,16 @@ constexpr int most_moments = 6;  // refusals that may be of the moment: ten seco
 // What a clean-up could not do; empty: nothing.
 std::string what_is_left(const Removal::Outcome& outcome, const std::string& run) {
   const auto because = outcome.problem ? ": " + outcome.problem->error.message : std::string();
-  if (outcome.end == Removal::End::failed)
-    return "the job could not be deleted, it may still be there; trainstep stop " + run + " deletes it" + because;
+  if (outcome.end == Removal::End::failed) return "the job could not be deleted and may still exist; trainstep stop " + run + " deletes it" + because;
   if (outcome.end != Removal::End::taken) return "";
-  if (outcome.problem) return "the job is being deleted, but its end cannot be seen" + because;
-  return fmt::format("the job is being deleted, but it is not gone yet: it waits for {}", what_remains(outcome.last));
+  if (outcome.problem) return "the job is being deleted, but whether it is gone is unknown" + because;
+  return fmt::format("the job is being deleted, but is not gone yet: it waits for {}", what_remains(outcome.last));
 }
 
 }  // namespace
 
 void ClusterBackend::remove_job(const follow::RemoveJob& order) {
-  if (m_looks_on) return emit(follow::BackendFailed{internal_error("a job that is another step's is never deleted")});
+  if (m_looks_on) return emit(follow::BackendFailed{internal_error("jobs of other steps are never deleted")});
   stop_keeping();
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
@@ -97,8 +96,7 @@ bool ClusterBackend::is_another_steps(const Json& job) const {
 void ClusterBackend::found(std::optional<JobSearch::Found> job) {
   m_client.works(this);
   if (job && is_another_steps(job->object)) {
-    tell(
-        fmt::format("{}/{} exists for this run, but it is not known to be of these inputs: it is left alone", job->resource.plural, m_plan.job_name));
+    tell(fmt::format("{}/{} exists for this run, but may have other inputs; leaving it unchanged", job->resource.plural, m_plan.job_name));
     m_gone = true;
     return m_keep_wanted ? kept() : emit(follow::JobGone{});
   }
@@ -118,7 +116,7 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     return;
   }
   if (m_keep_wanted) return kept();
-  if (!create_is_out() && m_uid.empty() && !m_plan.fresh_run) tell("there is no job of this run");
+  if (!create_is_out() && m_uid.empty() && !m_plan.fresh_run) tell("no job of this run");
   job_has_gone();
 }
 
@@ -178,7 +176,7 @@ void ClusterBackend::spared(const Json& job) {
   m_removal_wanted = false;
   m_client.loop().cancel(std::exchange(m_keep_timer, 0));
   if (m_unless_succeeded) return emit(follow::JobSpared{judgement_of(job)});
-  tell("the job has succeeded meanwhile: it is left to its workflow");
+  tell("the job has succeeded in the meantime; leaving it to its workflow");
   emit(follow::JobGone{});
 }
 
@@ -307,10 +305,10 @@ void ClusterBackend::remove_to_the_end(bool taken, std::function<void(std::strin
   const auto failing = [this](const kube::ApiError& problem) {
     if (std::exchange(m_cleanup_told, true)) return;
     const auto& why = problem.error.message;
-    m_cleanup_tell(problem.status == 0 ? fmt::format("the API server cannot be reached ({}); waiting for it, to delete the job", why)
+    m_cleanup_tell(problem.status == 0 ? fmt::format("cannot reach the API server ({}); waiting to delete the job", why)
                                        : fmt::format("the job is not deleted yet ({}); trying again", why));
   };
-  const auto remains = [this](const Json& job) { m_cleanup_tell(fmt::format("waiting for the end of the deleted job: {}", what_remains(job))); };
+  const auto remains = [this](const Json& job) { m_cleanup_tell(fmt::format("waiting for the deleted job to end: {}", what_remains(job))); };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
                                         Removal::Sink{failing, remains, [this, done = std::move(done)](const Removal::Outcome& outcome) {
                                                         done(what_is_left(outcome, m_plan.run_id));

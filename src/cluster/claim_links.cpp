@@ -41,8 +41,7 @@ std::vector<std::string> links_astray(const plan::Plan& plan) {
     if (claim == plan.data.claims.end()) continue;
     if (const auto link = first_astray(input.path->path, place->second, claim->mount_path); !link.empty())
       found.push_back(
-          fmt::format("{}: {}, which the pods see otherwise, or not at all: they have claim {} at another place; write it relative, and "
-                      "within the claim",
+          fmt::format("{}: {}, which resolves differently in the pods: they mount claim {} elsewhere; use a relative link within the claim",
                       input.path->name, link, claim->claim));
   }
   return found;

@@ -93,8 +93,8 @@ Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const 
     if (known == access.end() || known->second == ClaimAccess::many_nodes) continue;
     const bool ours = is_ours(facts, claim.name);
     if (known->second == ClaimAccess::one_pod && (ours || claim.pods > 1))
-      return input_error(fmt::format("claim {} is ReadWriteOncePod, and {}; use a claim that is ReadWriteMany, or addresses in an object store",
-                                     claim.name, ours ? "this step's own pod has it" : fmt::format("{} pods mount it", claim.pods)));
+      return input_error(fmt::format("claim {} is ReadWriteOncePod, and {}; use a ReadWriteMany claim, or object store addresses", claim.name,
+                                     ours ? "this step's own pod uses it" : fmt::format("{} pods mount it", claim.pods)));
     if (known->second == ClaimAccess::one_pod) continue;
     if (ours && !facts.node.empty())
       nodes = {facts.node, true, fmt::format("claim {} (ReadWriteOnce)", claim.name)};
@@ -106,8 +106,8 @@ Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const 
 
 std::string describe(const plan::Nodes& nodes) {
   if (nodes.node.empty() && !nodes.together) return {};
-  const auto where = nodes.node.empty() ? std::string("one node") : fmt::format("node {}, where this step has it", nodes.node);
-  return fmt::format("{}: all pods go to {}; job_options.single_node: false lifts that, where its storage serves several nodes", nodes.source, where);
+  const auto where = nodes.node.empty() ? std::string("one node") : fmt::format("node {}, where this step uses it", nodes.node);
+  return fmt::format("{}: all pods go to {}; set job_options.single_node: false if its storage serves several nodes", nodes.source, where);
 }
 
 ClaimLook::ClaimLook(Context context, std::vector<MountedClaim> claims, Done done)
@@ -136,8 +136,8 @@ void ClaimLook::answered(const kube::Answer& answer) {
   } else if (answer.error().status == 404) {
     if (claim.made) m_access[claim.name] = access_of_mode(m_context.made_mode);
   } else if (answer.error().status == 403) {
-    m_context.say(
-        fmt::format("claim {} may not be read: where only one node can have it, pods on others wait ({})", claim.name, answer.error().error.message));
+    m_context.say(fmt::format("no permission to read claim {}: if only one node can mount it, pods on others wait ({})", claim.name,
+                              answer.error().error.message));
   } else {
     return m_done(answer.error().error);
   }

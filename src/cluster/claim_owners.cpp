@@ -68,7 +68,7 @@ bool is_before(const Json& owner, const Json& job) {
 }
 
 std::string goes_with_job(const std::string& claim, const kube::ApiError& problem) {
-  return fmt::format("claim {} goes with the job, and what lies there: {}", claim, problem.error.message);
+  return fmt::format("claim {} and its data are deleted with the job: {}", claim, problem.error.message);
 }
 
 std::string shown_owners(const Json& object) {

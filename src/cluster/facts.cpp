@@ -149,8 +149,8 @@ void find_retries(const Json* spec, const std::filesystem::path& template_file, 
   if (!argo) {
     facts.retry = Retry::may_follow;
     facts.notices.push_back(
-        fmt::format("the template of this step's pod is too large for its environment, and {} cannot be read: another attempt is "
-                    "taken for possible, whatever its retryStrategy says",
+        fmt::format("the template of this step's pod is too large for its environment, and {} cannot be read: assuming that another attempt is "
+                    "possible, whatever its retryStrategy",
                     template_file.string()));
     return;
   }
@@ -222,8 +222,7 @@ Facts facts_without_pod(const std::string& name_space, const std::string& why) {
   Facts facts;
   facts.name_space = name_space;
   facts.notices.push_back(fmt::format(
-      "this step may not read its own pod ({}): it is not known which workflow it belongs to, so a retry cannot find this job again and a "
-      "cancel is only known by its signal",
+      "no permission to read this step's own pod ({}): its workflow is unknown, so a retry cannot adopt this job, and only a signal cancels it",
       why));
   return facts;
 }

@@ -30,7 +30,7 @@ void JobSearch::look(std::size_t candidate) {
   m_call = m_client.get(path, {}, m_retry, [this, candidate, resource](kube::Answer answer) {
     m_call = 0;
     if (answer && uid_of(*answer).empty())
-      answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is no object"}, 502, {}, {}, {}});
+      answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is not an object"}, 502, {}, {}, {}});
     const auto done = std::exchange(m_done, nullptr);  // whoever is called may destroy this
     if (answer) {
       const bool ours = text(at(metadata_of(*answer), "labels"), run_label) == m_run;

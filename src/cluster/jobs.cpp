@@ -104,14 +104,14 @@ void find_jobs(kube::Client& client, const std::string& name_space, std::functio
 std::string Found::what_is_hidden() const {
   std::string all;
   for (const auto& problem : hidden) all += (all.empty() ? "" : "; ") + problem.message;
-  return all.empty() ? "" : "not all job types could be listed: " + all;
+  return all.empty() ? "" : "cannot list all job types: " + all;
 }
 
 Result<void> check_run(std::string_view run) {
   const auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; };
   if (!run.empty() && run.size() <= longest_name && std::ranges::all_of(run, allowed)) return {};
-  if (trim(run).empty()) return usage_error("RUN is empty: give the run's id or its job's name; trainstep list shows them");
-  return usage_error(fmt::format("\"{}\" is neither a run's id nor a job's name; trainstep list shows them", run.substr(0, 100)));
+  if (trim(run).empty()) return usage_error("RUN is empty; pass a run id or job name (see trainstep list)");
+  return usage_error(fmt::format("\"{}\" is not a valid run id or job name; see trainstep list", run.substr(0, 100)));
 }
 
 Result<Submitted> choose(Found found, const std::string& run, const std::string& name_space) {
@@ -119,13 +119,11 @@ Result<Submitted> choose(Found found, const std::string& run, const std::string&
   std::erase_if(found.jobs, [&](const Submitted& job) { return !is_of(job.object, run); });
   const auto is_its_name = [&](const Submitted& job) { return text(metadata_of(job.object), "name") == run; };
   if (std::ranges::count_if(found.jobs, is_its_name) == 1) std::erase_if(found.jobs, std::not_fn(is_its_name));
-  if (found.jobs.size() > 1)
-    return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; give the name of one", found.jobs.size(), run)};
+  if (found.jobs.size() > 1) return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; use a job's name", found.jobs.size(), run)};
   if (!found.jobs.empty()) return std::move(found.jobs.front());
   const auto hidden = found.what_is_hidden();
   return Error{found.hidden.empty() ? ErrorKind::not_found : found.hidden.front().kind,
-               fmt::format("no job of run \"{}\" in namespace {}{}", run, name_space,
-                           hidden.empty() ? "; trainstep list shows what is there" : "; " + hidden)};
+               fmt::format("no job of run \"{}\" in namespace {}{}", run, name_space, hidden.empty() ? "; see trainstep list" : "; " + hidden)};
 }
 
 Result<plan::Plan> plan_of(const Submitted& job) {

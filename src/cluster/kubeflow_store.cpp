@@ -79,8 +79,8 @@ void KubeflowStore::found() {
     m_folder = std::move(*completed);
   }
   const auto& store = m_folder.store;
-  m_context.say(fmt::format("data of this job go through the object store of Kubeflow Pipelines: {} at {}, keys of {}", m_folder.uri, store.endpoint,
-                            store.secret.empty() ? "the pods' environment" : "Secret " + store.secret));
+  m_context.say(fmt::format("this job's data goes through the object store of Kubeflow Pipelines: {} at {}, credentials from {}", m_folder.uri,
+                            store.endpoint, store.secret.empty() ? "the pods' environment" : "Secret " + store.secret));
   std::exchange(m_done, nullptr)(std::optional(m_folder));
 }
 

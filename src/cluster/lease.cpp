@@ -145,9 +145,12 @@ void Lease::take_back(Done done) {
   const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", marks}}}, {"spec", spec_with(m_job.resource, own_seconds())}};
   m_call = m_client.merge_patch(path(), change, {Duration(0)}, [this, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
-    const auto stays = answer ? std::string() : fmt::format(", and the deadline is there: {}", answer.error().error.message);
-    done(kube::ApiError{
-        {ErrorKind::unavailable, fmt::format("patch {}: the deadline and its annotation do not stay{}", path().describe(), stays)}, 422, {}, {}, {}});
+    const auto stays = answer ? std::string() : fmt::format(", but the deadline is set: {}", answer.error().error.message);
+    done(kube::ApiError{{ErrorKind::unavailable, fmt::format("patch {}: the deadline and its annotation are not kept{}", path().describe(), stays)},
+                        422,
+                        {},
+                        {},
+                        {}});
   });
 }
 

@@ -24,7 +24,7 @@ std::string made_by_another(const Json& job) {
   const auto version = text(at(metadata_of(job), "annotations"), version_annotation);
   return version.empty() || version == TRAINSTEP_VERSION
              ? ""
-             : fmt::format(" (it was made by trainstep {}, this is {}, which may compare them otherwise)", version, TRAINSTEP_VERSION);
+             : fmt::format(" (created by trainstep {}; this is {}, which may compare them differently)", version, TRAINSTEP_VERSION);
 }
 
 }  // namespace trainstep::cluster

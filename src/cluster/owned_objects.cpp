@@ -91,8 +91,8 @@ void OwnedObjects::join(const Json& claim) {
     }
     if (!answer) {
       const auto owners = shown_owners(claim);
-      m_tell(fmt::format("claim {} was made for other jobs, and cannot be made this one's as well: it {}{} ({})", path(true).name,
-                         owners.empty() ? "stays" : "goes with ", owners, answer.error().error.message));
+      m_tell(fmt::format("claim {} was created for other jobs and cannot be shared with this one: it {}{} ({})", path(true).name,
+                         owners.empty() ? "stays" : "is deleted with ", owners, answer.error().error.message));
     }
     made();
   });
@@ -108,10 +108,9 @@ bool OwnedObjects::is_of_job_before(const Json& object) const {
 void OwnedObjects::await_gone(bool going) {
   if (!m_gone_by.is_set()) m_gone_by.set(patience);
   if (m_gone_by.passed())
-    return finish(Error{ErrorKind::unavailable, going
-                                                    ? "it is being deleted, and does not go: pods of another job may use it, or a finalizer holds it"
-                                                    : "one of a job that is gone is still there"});
-  if (going && !std::exchange(m_told_going, true)) m_tell(fmt::format("{} is being deleted: waiting for its end, to make it anew", path(true).name));
+    return finish(Error{ErrorKind::unavailable, going ? "its deletion does not finish: pods of another job may use it, or a finalizer holds it"
+                                                      : "one of a deleted job still exists"});
+  if (going && !std::exchange(m_told_going, true)) m_tell(fmt::format("{} is being deleted: waiting to recreate it", path(true).name));
   m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 

@@ -37,7 +37,7 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
   std::vector<Permission> rights;
   const auto& data = plan.data;
   if (context.has_addresses)
-    rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's defaults count for where object stores are"});
+    rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's default object store settings are used"});
   if (!context.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, context.configuration_secret});
   const bool moves = !data.uploads.empty() || !data.downloads.empty();
   const bool cleans = data.prefix.in_store() || data.task.record.in_store();
@@ -49,15 +49,15 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
   }
   for (const auto& claim : mounted_claims(plan))
     if (claim.name != plan.pvc_name)
-      rights.push_back({"", "persistentvolumeclaims", "get", false, claim.name, "where only one node can have it, pods on others wait for it"});
+      rights.push_back({"", "persistentvolumeclaims", "get", false, claim.name, "if only one node can mount it, pods on others wait"});
   if (plan.pvc_name.empty()) return rights;
-  constexpr auto otherwise = "the claim must be there when the job starts";
+  constexpr auto otherwise = "the claim must exist when the job starts";
   // Whether a claim may be got by its name, and made, which no name can be given for.
   rights.push_back({"", "persistentvolumeclaims", "get", context.claim_is_there == false, plan.pvc_name, otherwise});
   if (context.claim_is_there != true) rights.push_back({"", "persistentvolumeclaims", "create", context.claim_is_there == false, "", otherwise});
   if (context.claim_is_there != true || context.claim_is_of_jobs)
     rights.push_back(
-        {"", "persistentvolumeclaims", "patch", false, plan.pvc_name, "a claim that was made for a job goes with the first of its jobs"});
+        {"", "persistentvolumeclaims", "patch", false, plan.pvc_name, "a claim created for a job is deleted with the first of its jobs"});
   return rights;
 }
 

@@ -70,7 +70,7 @@ void PodDryRun::create(const Json& pod, std::function<void(const kube::Answer&)>
 
 void PodDryRun::try_pods(std::size_t index) {
   if (index == m_pods.size()) {
-    if (m_well) tell(ok, "Pod Security takes the pods");
+    if (m_well) tell(ok, "Pod Security admits the pods");
     return m_sink.done({});
   }
   create(m_pods[index].pod, [this, index](const kube::Answer& answer) {
@@ -80,9 +80,9 @@ void PodDryRun::try_pods(std::size_t index) {
     m_well = false;
     const auto& message = answer.error().error.message;
     if (const auto refusal = pod_security_in(message); !refusal.empty())
-      tell(error, fmt::format("pods of {} would be refused, as each {}; job_options.security_context sets what is missing", type, refusal));
+      tell(error, fmt::format("pods of {} would be rejected, as each {}; set the missing fields in job_options.security_context", type, refusal));
     else  // a webhook may judge by who asks, which will be the job's controller
-      tell(message.find("admission webhook") == std::string::npos ? error : warning, fmt::format("pods of {} would be refused: {}", type, message));
+      tell(message.find("admission webhook") == std::string::npos ? error : warning, fmt::format("pods of {} would be rejected: {}", type, message));
     try_pods(index + 1);
   });
 }
@@ -101,7 +101,7 @@ void PodDryRun::try_injected(std::size_t index) {
 
 void PodDryRun::tell_of_injected(const std::string& type, const job_types::Injected& injected, const std::string& refusal) {
   m_well = false;
-  tell(warning, fmt::format("the operator's own container {}, as it is by default, would have pods of {} refused{}{}; {}",
+  tell(warning, fmt::format("the operator's own container {} would, by default, have pods of {} rejected{}{}; {}",
                             text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", as each ", refusal, injected.remedy));
 }
 
@@ -109,7 +109,7 @@ void PodDryRun::look_at_label() {
   m_call = m_client.get({"v1", "namespaces", "", m_name_space, ""}, {}, patience, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer)
-      tell(warning, "neither may pods be tried nor the namespace be read: whether Pod Security takes them is not known");
+      tell(warning, "no permission to dry-run pods or read the namespace: whether Pod Security admits them is unknown");
     else
       judge_label(text(at(metadata_of(*answer), "labels"), std::string(label)));
     m_sink.done({});
@@ -117,8 +117,8 @@ void PodDryRun::look_at_label() {
 }
 
 void PodDryRun::judge_label(const std::string& level) {
-  if (level.empty() || level == "privileged") return tell(ok, "the namespace asks for no level of Pod Security");
-  tell(warning, fmt::format("the namespace enforces Pod Security's level {}; whether the program's container fits is not known without the right to "
+  if (level.empty() || level == "privileged") return tell(ok, "the namespace enforces no Pod Security level");
+  tell(warning, fmt::format("the namespace enforces Pod Security level {}; whether the program's container complies is unknown without permission to "
                             "create pods; see job_options.security_context",
                             level));
   if (level != "restricted") return;

@@ -14,9 +14,9 @@ constexpr kube::Retry patience{Duration{30'000}};
 using enum Finding::Severity;
 
 std::string described(const Permission& right, const std::string& name_space) {
-  auto text = fmt::format("no right to {} in namespace {}", describe(right), name_space);
+  auto text = fmt::format("no permission to {} in namespace {}", describe(right), name_space);
   if (right.needed) return text;
-  return fmt::format("{}: {}", text, right.lost.empty() ? "the step runs without it, and tells less" : right.lost);
+  return fmt::format("{}: {}", text, right.lost.empty() ? "the step works without it, but reports less" : right.lost);
 }
 
 }  // namespace
@@ -42,10 +42,10 @@ void Preflight::submitted(const Result<Submitted>& result) {
   if (!result)
     tell(error, result.error().message);
   else if (result->adopted)
-    tell(warning, fmt::format("{}/{} of this run is there already: the step would take it up, or make it anew if it has failed", resource.plural,
-                              m_plan.job_name));
+    tell(warning,
+         fmt::format("{}/{} of this run already exists: the step would adopt it, or recreate it if it has failed", resource.plural, m_plan.job_name));
   else
-    tell(ok, fmt::format("{} {} would be taken as {} of {}", m_plan.job_type, m_plan.job_name, resource.plural, resource.group_version));
+    tell(ok, fmt::format("{} {} would be accepted as {} of {}", m_plan.job_type, m_plan.job_name, resource.plural, resource.group_version));
   if (result) m_object = result->object;
   look_at_claim();
 }
@@ -69,7 +69,7 @@ void Preflight::look_at_claim() {
 
 void Preflight::ask(std::size_t right) {
   if (right == m_permissions.size()) {
-    if (m_diagnosis.missing.empty()) tell(ok, fmt::format("all {} rights in namespace {}", m_permissions.size(), m_name_space));
+    if (m_diagnosis.missing.empty()) tell(ok, fmt::format("all {} permissions in namespace {}", m_permissions.size(), m_name_space));
     return try_pods();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
@@ -101,7 +101,7 @@ void Preflight::look_at_quotas() {
   m_call = m_client.list({"v1", "resourcequotas", m_name_space}, {}, patience, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer) {
-      tell(warning, "quotas may not be read: whether there is room is not known");
+      tell(warning, "no permission to read quotas: whether there is room is unknown");
     } else {
       const auto sentences = quota_shortfalls(*answer, job_types::find(m_plan.job_type).replicas(m_plan), m_plan.options.gpu_resource);
       for (const auto& sentence : sentences) tell(warning, sentence + "; the job would wait");

@@ -49,7 +49,7 @@ std::vector<std::string> quota_shortfalls(const Json& quotas, const std::vector<
       const auto hard = quantity(at(status, "hard"), key);
       const auto used = quantity(at(status, "used"), key).value_or(0);
       if (!hard || used + need <= *hard) continue;
-      sentences.push_back(fmt::format("quota {}: {}: {} are needed, {} of {} are left",
+      sentences.push_back(fmt::format("quota {}: {}: requested {}, {} of {} left",
                                       name != nullptr && name->is_string() ? name->get<std::string>() : "?", key, need, *hard - used, *hard));
     }
   }

@@ -24,9 +24,9 @@ class Values {
   [[nodiscard]] Result<std::string> get(std::string_view key) const {
     const auto* value = trainstep::find(m_data, key);
     if (value == nullptr) return std::string();
-    if (!value->is_string()) return input_error(what(key) + ": no text");
+    if (!value->is_string()) return input_error(what(key) + ": not a string");
     auto text = decode_base64(value->get_ref<const std::string&>());
-    if (!text) return input_error(what(key) + ": no base64");
+    if (!text) return input_error(what(key) + ": not valid base64");
     return std::string(trim(*text));
   }
   [[nodiscard]] std::string what(std::string_view key) const { return fmt::format("Secret {}, {}", m_name, key); }
@@ -61,7 +61,7 @@ Result<kube::Credentials> by_host(const Values& values, const std::string& host)
 }
 
 Error missing(const Values& values, std::string_view key, std::string_view there = "minio-url") {
-  return input_error(fmt::format("{}: it is missing, but {} is there", values.what(key), there));
+  return input_error(fmt::format("{}: is missing, but {} is set", values.what(key), there));
 }
 
 Result<void> read_address(const Values& values, const std::string& url, plan::StoreAccess& store) {
@@ -117,7 +117,7 @@ Result<kube::Credentials> remote_credentials(const Json& secret) {
   ASSIGN(const auto name_space, values.get("remote-namespace"));
   if (kubeconfig.empty() && host.empty())
     return input_error(fmt::format(
-        "Secret {}: it has neither remote-host nor kubeconfig, which name another cluster, nor minio-url, which names a store", values.name()));
+        "Secret {}: has neither remote-host nor kubeconfig, which name another cluster, nor minio-url, which names a store", values.name()));
   auto credentials = kubeconfig.empty() ? by_host(values, host) : kube::from_kubeconfig_text(kubeconfig, values.what("kubeconfig"), context);
   if (credentials && !name_space.empty()) credentials->name_space = name_space;
   return credentials;

@@ -159,7 +159,7 @@ void Removal::look() {
 void Removal::seen(kube::Answer answer) {
   if (answer && uid_of(*answer).empty())
     answer = tl::unexpected(
-        kube::ApiError{{ErrorKind::unavailable, fmt::format("get {}: the answer is no object", m_order.path.describe())}, 502, {}, {}, {}});
+        kube::ApiError{{ErrorKind::unavailable, fmt::format("get {}: the answer is not an object", m_order.path.describe())}, 502, {}, {}, {}});
   const bool was_there = std::exchange(m_conflict, false);
   if (!answer) {
     const auto& problem = answer.error();

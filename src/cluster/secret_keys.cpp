@@ -51,12 +51,13 @@ void SecretKeys::ask(Done done) {
 }
 
 Result<objectstore::Credentials> SecretKeys::take(const kube::Answer& answer) {
-  if (!answer && answer.error().error.kind == ErrorKind::unavailable) return in_context("keys of the object store", Error(answer.error().error));
+  if (!answer && answer.error().error.kind == ErrorKind::unavailable)
+    return in_context("credentials of the object store", Error(answer.error().error));
   m_refused = false;
   const auto found = answer ? keys_in(*answer, m_at) : Result<objectstore::Credentials>(answer.error().error);
   if (found && !(*found == m_keys)) {
     m_keys = *found;
-    m_say(fmt::format("the object store does not take the keys of Secret {} any more: its new ones are used", m_at.secret));
+    m_say(fmt::format("the object store no longer accepts the credentials of Secret {}; using its new ones", m_at.secret));
   }
   return m_keys;
 }

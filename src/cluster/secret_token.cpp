@@ -37,13 +37,13 @@ void SecretToken::refused() {
 void SecretToken::take(kube::Answer answer) {
   const auto about = m_server + " does not accept the token of Secret " + m_secret.name;
   auto found = answer ? remote_credentials(*answer) : Result<kube::Credentials>(std::move(answer.error().error));
-  if (!found) return say_once(about + ", which cannot be read again: " + found.error().message);
-  if (found->server.origin() != m_server) return say_once(about + ", which names another server now: " + found->server.origin());
-  if (is_the_same(*found)) return say_once(about + ": the Secret needs a new one");
+  if (!found) return say_once(about + ", which cannot be reread: " + found.error().message);
+  if (found->server.origin() != m_server) return say_once(about + ", which now names another server: " + found->server.origin());
+  if (is_the_same(*found)) return say_once(about + ": the Secret requires a new one");
   m_token = std::move(found->token);
   m_endpoint = std::move(found->endpoint);
   m_said.clear();
-  m_say(about + " any more: its new one is used");
+  m_say(about + "; using its new one");
 }
 
 void SecretToken::say_once(const std::string& line) {

@@ -120,7 +120,7 @@ void Session::find_remote_keys() {
   m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, {patience, false}, [this, at, alive = m_alive](kube::Answer answer) {
     if (!*alive || m_over) return;
     auto keys = answer ? keys_in(*answer, at) : Result<objectstore::Credentials>(std::move(answer.error().error));
-    if (!keys) return finish_early(result::from_error(in_context("keys of the object store", std::move(keys.error()))));
+    if (!keys) return finish_early(result::from_error(in_context("credentials of the object store", std::move(keys.error()))));
     m_job_store->keys = std::move(*keys);
     plan_and_run();
   });
@@ -292,15 +292,15 @@ void Session::hear_the_step(int looks) {
   auto& verdict = m_outcome.verdict;
   const auto told = m_backend->told();
   if (!told && verdict.verdict_class == succeeded && !m_backend->gone() && looks > 0) {
-    if (looks == most_looks - 2) say("the job has succeeded: waiting for what its step tells of the outputs");
-    if (looks == 1) say("its step has told no end: what follows is the job's own");
+    if (looks == most_looks - 2) say("the job has succeeded; waiting for its step to report the outputs");
+    if (looks == 1) say("its step has not reported an outcome; showing the job's own");
     m_loop.after(next_look, [this, alive = m_alive, looks] {
       if (*alive) hear_the_step(looks - 1);
     });
     return;
   }
   if (told && *told != verdict.verdict_class && verdict.verdict_class != interrupted) {
-    verdict.message = fmt::format("its step has told this end, the job by itself {}", result::describe(verdict));
+    verdict.message = fmt::format("its step reported this outcome, the job itself {}", result::describe(verdict));
     verdict.verdict_class = *told;
   }
   deliver();
@@ -346,7 +346,7 @@ void Session::collect_data() {
   const auto* told = m_backend->report();
   if (told != nullptr && !told->shortened) return download();
   m_data->whole_report([this, lost, download, where = told == nullptr ? ClusterBackend::untold : ""](Result<result::PodReport> report) {
-    if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "the record of another job lies there"};
+    if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "it is the record of another job"};
     if (!report && report.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
     if (!report) return lost(where.empty() ? report.error() : in_context(where, report.error()));
     auto outputs = outputs_of(*m_plan, *report);
@@ -376,8 +376,8 @@ void Session::fetch_curves() {
 
 void Session::curves_fetched(Result<result::PodReport> report) {
   m_curves.reset();
-  if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "the record of another job lies there"};
-  if (!report) say(fmt::format("of the curves of TensorBoard logs only a part is known: {}", report.error().message));
+  if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "it is the record of another job"};
+  if (!report) say(fmt::format("the curves of TensorBoard logs are incomplete: {}", report.error().message));
   for (auto& output : m_outcome.outputs) {
     if (!report) break;
     const auto whole = std::ranges::find(report->outputs, output.name, &result::ReportedOutput::name);
@@ -424,8 +424,8 @@ void Session::drop_collected(const std::string& what) {
 void Session::leave_collected(int signal) {
   m_data.reset();
   m_outcome.verdict = {result::VerdictClass::interrupted,
-                       fmt::format("the training succeeded; {} came while its outputs were fetched, {} at {}", result::signal_name(signal),
-                                   is_retried() ? "the next attempt finds them" : "they stay", delivered_to(*m_plan)),
+                       fmt::format("the training succeeded; {} arrived while its outputs were being fetched, {} at {}", result::signal_name(signal),
+                                   is_retried() ? "the next attempt uses them" : "they are kept", delivered_to(*m_plan)),
                        std::nullopt, true, signal};
   deliver();
 }
@@ -449,10 +449,10 @@ void Session::request_stop(int signal) {
   const bool hurried_on = hurried(signal);
   if (!m_signalled) m_signalled = m_loop.now();
   if (m_concluded) limit_cleanup();
-  if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
-  if (hurried_on && m_concluded) return concluded("the clean-up was cut short: the job and its data may still be there");
+  if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} arrived in the meantime", result::signal_name(signal))});
+  if (hurried_on && m_concluded) return concluded("the clean-up was interrupted: the job and its data may still exist");
   if (m_collecting) return stop_collecting(signal);
-  if (m_curves) return curves_fetched(Error{ErrorKind::cancelled, fmt::format("{} came meanwhile", result::signal_name(signal))});
+  if (m_curves) return curves_fetched(Error{ErrorKind::cancelled, fmt::format("{} arrived in the meantime", result::signal_name(signal))});
   if (m_over) return;
   if (hurried_on && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
   if (m_early && !m_runner) return m_early_ends == 0 ? limit_early_stop() : void();  // it is on its way
@@ -495,9 +495,9 @@ void Session::seen_cancel(const std::string& what) {
 }
 
 std::string Session::what_may_be_left() const {
-  const std::string left = "a job of an earlier attempt may still be there";
+  const std::string left = "a job of an earlier attempt may still exist";
   if (const auto run = known_run(); !run.empty()) return left + ": trainstep stop " + run;
-  return left + "; of which run is not known: trainstep list shows them";
+  return left + "; its run is unknown, see trainstep list";
 }
 
 // Empty: only our own pod tells it.
@@ -535,7 +535,7 @@ void Session::limit_early_stop() {
 // Our own pod does not show itself in time. An id that is an input is enough to know the job's name.
 void Session::know_the_run_only() {
   if (m_known || m_over) return;
-  say("this step's own pod cannot be read: looking for a job by its run's id alone");
+  say("cannot read this step's own pod: looking for a job by its run id only");
   Facts facts;
   facts.name_space = m_options.pod.name_space.empty() ? m_options.name_space : m_options.pod.name_space;
   know(std::move(facts));

@@ -16,7 +16,7 @@ namespace {
 std::string join(std::string problem, const std::string& more) { return problem.empty() ? more : std::move(problem) + "; " + more; }
 
 std::string data_stays(std::string problem, const Error& error) {
-  return join(std::move(problem), fmt::format("the job's data could not be removed: {}", error.message));
+  return join(std::move(problem), fmt::format("cannot remove the job's data: {}", error.message));
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void Session::leave_data(const result::Verdict& verdict, bool whole) {
     });
   const auto looked = [this, whole, brought](const JobSearch::Answer& found) {
     const auto stay = [this, whole](const Error& error) {
-      concluded(whole ? data_stays("", error) : fmt::format("the inputs at {} stay: {}", m_plan->data.prefix.uri, error.message));
+      concluded(whole ? data_stays("", error) : fmt::format("the inputs at {} are kept: {}", m_plan->data.prefix.uri, error.message));
     };
     if (!found) return stay(found.error().error);
     if (*found) return concluded("");
@@ -86,13 +86,13 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
       verdict, tell, [this, keep, left, resumes, stays, cancelled_now, good = verdict.verdict_class == succeeded](std::string problem) {
         m_pods_gone = true;
         if (stays)
-          problem = join(std::move(problem), fmt::format("{}what the training has delivered stays at {}", m_lost == some ? "what is left of " : "",
-                                                         delivered_to(*m_plan)));
+          problem = join(std::move(problem),
+                         fmt::format("{}the delivered outputs are kept at {}", m_lost == some ? "what is left of " : "", delivered_to(*m_plan)));
         if (keep && left)
           for (const auto& line : m_data->left_on_claims()) problem = join(std::move(problem), line);
         if (keep) return concluded(std::move(problem));
         const auto& kept = m_plan->distribution.indexed ? m_plan->data.prefix.uri : m_plan->data.task.checkpoints.to.uri;
-        if (cancelled_now && resumes) say(fmt::format("checkpoints stay at {} for the next attempt of this run", kept));
+        if (cancelled_now && resumes) say(fmt::format("checkpoints are kept at {} for the next attempt of this run", kept));
         const auto removed = [this, problem](const Result<void>& data) { concluded(data ? problem : data_stays(problem, data.error())); };
         good ? m_data->remove_prefix(removed) : m_data->remove_unfinished(resumes, time_to_clean() / 2, removed);
       });
@@ -109,10 +109,10 @@ void Session::limit_cleanup() {
   if (std::exchange(m_cleanup_limited, true)) return;
   m_loop.after(time_to_clean(), [this, alive = m_alive] {
     if (!*alive || !m_concluded) return;
-    if (!m_data) return concluded("no time is left to wait for the API server: the job may still be there, or not be marked as done");
-    concluded(fmt::format("no time is left {}: what it has put at {} may stay there",
+    if (!m_data) return concluded("no time left to wait for the API server: the job may still exist, or not be marked as done");
+    concluded(fmt::format("no time left {}: its data at {} may remain",
                           m_pods_gone ? "to remove the data of the job" : "to wait for the end of the job's pods",
-                          m_plan->data.prefix.in_store() ? m_plan->data.prefix.uri : "its outputs' places"));
+                          m_plan->data.prefix.in_store() ? m_plan->data.prefix.uri : "the locations of its outputs"));
   });
 }
 

@@ -34,7 +34,7 @@ void Session::decide_on_inputs(const Json& job) {
   if (m_over || m_early) return;
   if (!keeps_its_inputs(judge_existing(job, *m_plan, job_types::find(m_plan->job_type), attempt(), m_order->began()))) return upload();
   m_uploading = false;
-  say("there is a job of this run: it keeps the inputs that were brought for it");
+  say("a job of this run exists; its inputs are kept");
   begin_to_follow();
 }
 
@@ -54,8 +54,7 @@ void Session::missed_pod() {
     if (!*alive || !m_uploading || m_early || m_over || !replaced || !*replaced) return;
     m_uploading = false;
     make_data();  // what is under way is cancelled
-    finish_early({result::VerdictClass::interrupted, "this step's pod is gone: the inputs are left to the attempt that comes after it", std::nullopt,
-                  false, 0});
+    finish_early({result::VerdictClass::interrupted, "this step's pod is gone: the inputs are left to the next attempt", std::nullopt, false, 0});
   });
 }
 

@@ -16,10 +16,11 @@ void Session::limit_collecting() {
     m_loop.after(std::max(*time - spent, Duration{}), [this, alive = m_alive, option, of, time = *time] {
       if (!*alive || !m_collecting) return;
       m_data.reset();
-      lose_outputs({result::VerdictClass::timeout,
-                    fmt::format("the training succeeded; the limit of {} for {} (job_options.limits.{}) has passed while its outputs were fetched",
-                                trainstep::describe(time), of, option),
-                    std::nullopt, false, 0});
+      lose_outputs(
+          {result::VerdictClass::timeout,
+           fmt::format("the training succeeded; the limit of {} for {} (job_options.limits.{}) was exceeded while its outputs were being fetched",
+                       trainstep::describe(time), of, option),
+           std::nullopt, false, 0});
     });
   };
   const auto& limits = m_plan->options.limits;

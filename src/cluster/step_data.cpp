@@ -38,7 +38,7 @@ constexpr std::size_t largest_record = std::size_t{32} << 20U;
 
 Result<result::PodReport> report_in(std::string_view text) {
   auto report = result::read_pod_report(text);
-  if (!report) return Error{ErrorKind::unavailable, "the record of the finished training cannot be read"};
+  if (!report) return Error{ErrorKind::unavailable, "cannot read the record of the finished training"};
   return std::move(*report);
 }
 
@@ -73,7 +73,7 @@ void StepData::open(Done done) {
   m_call = m_context.home.get({"v1", "secrets", m_context.name_space, access.secret, ""}, {}, {patience, false},
                               [this, &access, done = std::move(done)](kube::Answer answer) {
                                 m_call = 0;
-                                if (!answer) return done(in_context("keys of the object store", std::move(answer.error().error)));
+                                if (!answer) return done(in_context("credentials of the object store", std::move(answer.error().error)));
                                 const objectstore::CredentialsRef at{access.secret, access.access_key_key, access.secret_key_key};
                                 auto keys = keys_in(*answer, at);
                                 if (!keys) return done(std::move(keys.error()));
@@ -109,7 +109,7 @@ void StepData::upload(Done done) {
         staging::StagingSink{m_context.say,
                              [this, done, files](Result<staging::Staged> staged) {
                                if (!staged) return done(std::move(staged.error()));
-                               m_context.say(fmt::format("{} input{} brought to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
+                               m_context.say(fmt::format("{} input{} copied to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
                                                          staging::describe(*staged)));
                                done({});
                              }},
@@ -184,8 +184,8 @@ Result<std::vector<std::string>> StepData::commit() {
     const auto fetched = std::ranges::any_of(m_inputs, [&, &name = name](const auto& input) { return input.name == name; });
     if (!fetched) continue;
     ASSIGN(const auto aside, pending.commit());
-    if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
-    if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
+    if (aside) told.push_back(fmt::format("{}: the previous contents of {} are kept as {}", name, pending.target().string(), aside->string()));
+    if (!pending.unremoved().empty()) told.push_back(fmt::format("{}: cannot remove the replaced contents: {}", name, pending.unremoved()));
   }
   return told;
 }
@@ -194,7 +194,7 @@ std::vector<std::string> StepData::confirm() {
   std::vector<std::string> told;
   for (const auto& [name, path] : on_claims(m_plan))
     if (const auto confirmed = confirm_output(path, m_context.job_attempt()); !confirmed)
-      told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, confirmed.error().message));
+      told.push_back(fmt::format("{}: cannot remove the replaced contents: {}", name, confirmed.error().message));
   return told;
 }
 
@@ -218,7 +218,7 @@ void StepData::read_next() {
     if (content)
       m_contents[uri] = std::move(*content);
     else
-      m_context.say(fmt::format("{}: what the program wrote is not merged with its log's metrics: {}", what, content.error().message));
+      m_context.say(fmt::format("{}: the program's output is not merged with its log's metrics: {}", what, content.error().message));
     read_next();
   };
   open([this, &to = place->to, next](const Result<void>& opened) {
@@ -245,7 +245,7 @@ void StepData::look_for_next(const Done& done) {
   m_to_find.pop_back();
   const auto found = [this, &output, done](bool there) {
     if (there) return look_for_next(done);
-    done(Error{ErrorKind::not_found, fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
+    done(Error{ErrorKind::not_found, fmt::format("{}: nothing is at {} any more", output.name, output.path)});
   };
   if (on_claims(m_plan).contains(output.name)) return look_on_claim(output, looks_on_claims, done);
   const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
@@ -264,15 +264,13 @@ void StepData::look_on_claim(const run::OutputFound& output, int looks, const Do
   const auto ours = signed_by(output.path, m_context.job_attempt());
   const bool there = may_hold_files(output.path);
   if (there && ours == Signed::unknown)
-    m_context.say(
-        fmt::format("{}: whether what lies at {} is this run's cannot be seen here: there is no right to read it, or there are no attributes",
-                    output.name, output.path));
+    m_context.say(fmt::format("{}: whether {} belongs to this run is unknown: no permission to read it, or no attributes", output.name, output.path));
   if (there && ours != Signed::no && ours != Signed::changed) return look_for_next(done);
   if (looks == 0)
-    return done(Error{ErrorKind::not_found, there ? fmt::format("{}: what lies at {} is not what this run has put there", output.name, output.path)
-                                                  : fmt::format("{}: nothing lies at {} any more", output.name, output.path)});
+    return done(Error{ErrorKind::not_found, there ? fmt::format("{}: the contents of {} are not this run's", output.name, output.path)
+                                                  : fmt::format("{}: nothing is at {} any more", output.name, output.path)});
   if (looks == looks_on_claims - 5)
-    m_context.say(fmt::format("{}: what the training has put at {} is not seen here; looking again for a minute", output.name, output.path));
+    m_context.say(fmt::format("{}: the training's output at {} is not visible here; checking again for a minute", output.name, output.path));
   m_context.home.loop().after(second, [this, alive = m_alive, &output, looks, done] {
     if (*alive) look_on_claim(output, looks - 1, done);
   });
@@ -289,8 +287,7 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
   if (!place.in_store())
     return later([done] {
       done(Error{ErrorKind::unavailable,
-                 fmt::format("what the program returned takes more than the {} bytes that a pod can tell; write large values to an "
-                             "artifact",
+                 fmt::format("the returned values exceed the {} bytes that a pod can report; write large values to an artifact",
                              result::longest_termination_message)});
     });
   open([this, &place, done = std::move(done)](Result<void> opened) {
@@ -327,7 +324,7 @@ void StepData::unless_replaced(const Done& done, std::function<void()> task) {
     if (!*alive) return;
     if (!replaced) return done(Error{ErrorKind::unavailable, fmt::format("another attempt of this step may use them: {}", replaced.error().message)});
     if (!*replaced) return task();
-    m_context.say("this step's pod is gone: the job's data are left to the attempt that comes after it");
+    m_context.say("this step's pod is gone: the job's data is left to the next attempt");
     done({});
   });
 }

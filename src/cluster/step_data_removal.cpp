@@ -29,14 +29,14 @@ Result<void> StepData::take_back_from_claims() {
   for (const auto& [name, path] : on_claims(m_plan)) {
     const auto ours = signed_by(path, attempt);
     if (ours == Signed::unknown && may_hold_files(path))
-      m_context.say(fmt::format("{}: whether what lies at {} is this run's cannot be seen here; it stays as it is", name, path));
+      m_context.say(fmt::format("{}: whether {} belongs to this run is unknown; leaving it unchanged", name, path));
     if (ours == Signed::touched || ours == Signed::changed) m_context.say(describe_staying(name, path, attempt, Why::told));
     if (ours != Signed::yes) continue;
     const auto taken = take_back(path, attempt);
     if (taken && *taken) {
       const bool restored = (*taken)->restored == Restored::yes;
-      m_context.say(fmt::format("{}: what the training had put at {} is taken back, and is in {} until the next run; {}", name, path,
-                                (*taken)->where.string(), restored ? "what lay there before is there again" : "nothing lies there now"));
+      m_context.say(fmt::format("{}: the training's output at {} was moved to {} until the next run; {}", name, path, (*taken)->where.string(),
+                                restored ? "the previous contents are restored" : "nothing is there now"));
       continue;
     }
     all = taken ? Error{ErrorKind::denied, describe_staying(name, path, attempt, Why::told)}
@@ -63,7 +63,7 @@ void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoin
     };
     m_retraction = std::make_unique<staging::Delivery>(
         *m_stores, seen, limit, staging::StagingSink{m_context.say, taken_back},
-        staging::DeliveryOptions{.own = m_plan.data.prefix.uri, .manifest = list, .what = "what the job has put for", .nothing = true});
+        staging::DeliveryOptions{.own = m_plan.data.prefix.uri, .manifest = list, .what = "the job's output for", .nothing = true});
   });
 }
 

@@ -39,7 +39,7 @@ bool serves(const Json& list, std::string_view plural) {
 }
 
 // Answered well, but with nothing that an API server would say. A create may have been done.
-kube::ApiError no_object(const std::string& what) { return kube::not_the_servers(what + ": the answer is no object"); }
+kube::ApiError no_object(const std::string& what) { return kube::not_the_servers(what + ": the answer is not an object"); }
 
 std::string candidates(const job_types::JobType& job_type) {
   std::string text;
@@ -84,10 +84,9 @@ Error last_word(kube::ApiError problem) {
 
 Error unmarked(const std::string& lost) {
   if (lost == "name")
-    return input_error(
-        "the name of the job is changed when the job is made, perhaps by a webhook: no attempt of this step would find it again; let it stay");
-  return input_error(fmt::format(
-      "the {} of the job is taken away, or changed, when the job is made, perhaps by a webhook: no other attempt would know it; let it stay", lost));
+    return input_error("the job's name is changed on creation, perhaps by a webhook: no other attempt could adopt it; keep the name");
+  return input_error(
+      fmt::format("the job's {} is removed or changed on creation, perhaps by a webhook: no other attempt could identify the job; keep it", lost));
 }
 
 // To the end: what comes after this looks whether there is a job.
@@ -168,8 +167,8 @@ void Submission::not_served() {
     m_timer = m_client.loop().after(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
     return;
   }
-  fail(input_error(fmt::format("distribution_type {}: this cluster serves no {}; is its operator installed? \"Job\" needs none", m_plan.job_type,
-                               candidates(m_job_type))));
+  fail(input_error(fmt::format("distribution_type {}: this cluster does not serve {}; is its operator installed? \"Job\" requires none",
+                               m_plan.job_type, candidates(m_job_type))));
 }
 
 void Submission::discover(std::size_t candidate) {
@@ -203,7 +202,7 @@ void Submission::look() {
     if (status >= 300 && status < 500 && again([this] { look(); }, answer.error().retry_after))
       return;  // of a gateway, or of one that has just begun
     if (!m_settled.is_set()) return fail(std::move(answer.error().error));
-    fail(in_context("whether the job was created is not known, it may still be there", std::move(answer.error().error)));
+    fail(in_context("whether the job was created is unknown; it may still exist", std::move(answer.error().error)));
   });
 }
 
@@ -239,7 +238,7 @@ void Submission::check() {
 void Submission::taken() {
   if (++m_taken == 1) return look();
   if (m_taken > most_taken)
-    return fail({ErrorKind::unavailable, fmt::format("{} exists by some answers of the API server, and does not by others", shown_name())});
+    return fail({ErrorKind::unavailable, fmt::format("the API server's answers disagree on whether {} exists", shown_name())});
   m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 
@@ -251,7 +250,7 @@ void Submission::create() {
     if (!*alive) return;
     if (!replaced || !*replaced) return make();  // in doubt as well: the pod may not be read, or nobody answers, who then takes no create either
     m_replaced = true;
-    fail({ErrorKind::unavailable, "this step's pod is gone: the job is left to the attempt that comes after it"});
+    fail({ErrorKind::unavailable, "this step's pod is gone: the job is left to the next attempt"});
   });
 }
 
@@ -272,7 +271,7 @@ void Submission::make() {
       auto path = object_path();
       path.name = text(metadata_of(*answer), "name");
       m_removal = take_back(m_client, path, uid_of(*answer), [this, path, why = unmarked(lost)](bool taken) mutable {
-        if (!taken) why.message += fmt::format("; {} may still be there: delete it", path.describe());
+        if (!taken) why.message += fmt::format("; {} may still exist: delete it", path.describe());
         fail(std::move(why));
       });
       return;
@@ -290,7 +289,7 @@ void Submission::create_failed(kube::ApiError problem) {
   const bool again = token_due || odd || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
   if (!again) {
     if (waits_for_quota(problem)) return;
-    if (m_creates > 1 && kube::retryable(problem)) problem.error.message += fmt::format(" (the last of {} tries)", m_creates);
+    if (m_creates > 1 && kube::retryable(problem)) problem.error.message += fmt::format(" (after {} attempts)", m_creates);
     return refused(last_word(std::move(problem)));
   }
   const auto pause = m_client.pause(m_creates, problem.retry_after);
@@ -303,7 +302,7 @@ bool Submission::waits_for_quota(const kube::ApiError& problem) {
   if (!m_removal || problem.status != 403 || problem.error.message.find("exceeded quota") == std::string::npos) return false;
   if (!m_quota_ends.is_set()) {
     m_quota_ends.set(quota_lag);
-    m_sink.tell("a quota still counts the job that was deleted: waiting");
+    m_sink.tell("a quota still counts the deleted job: waiting");
   }
   if (m_quota_ends.passed()) return false;
   m_timer = m_client.loop().after(look_again, [this] { look(); });
@@ -335,36 +334,32 @@ void Submission::decide_on(Json object) {
     case Existing::earlier_attempt:
       return take_up(std::move(object));
     case Existing::reported_failure:
-      m_sink.tell(fmt::format("{} failed in an earlier attempt, which has told so: deleting it, to make it anew", shown_name()));
+      m_sink.tell(fmt::format("{} failed in an earlier attempt and was reported; recreating it", shown_name()));
       return replace(uid);
     case Existing::emptied:
-      m_sink.tell(fmt::format("{} has ended in an earlier attempt, and what it delivered is gone: deleting it, to make it anew", shown_name()));
+      m_sink.tell(fmt::format("{} ended in an earlier attempt, and its outputs are gone; recreating it", shown_name()));
       return replace(uid);
     case Existing::lapsed:
-      m_sink.tell(fmt::format("{} was kept for this attempt, and its time has passed: deleting it, to make it anew", shown_name()));
+      m_sink.tell(fmt::format("{} was kept for this attempt, but its deadline has passed; recreating it", shown_name()));
       return replace(uid);
     case Existing::unwanted:
-      m_sink.tell(
-          fmt::format("{} is of an earlier attempt (job_options.reattach: {}): deleting it, to make it anew", shown_name(), m_plan.options.reattach));
+      m_sink.tell(fmt::format("{} is of an earlier attempt (job_options.reattach: {}); recreating it", shown_name(), m_plan.options.reattach));
       return replace(uid);
     case Existing::terminating:
       if (std::exchange(m_told_going, true)) return await_gone();
-      m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting for its end", shown_name()));
+      m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting until it is gone", shown_name()));
       return end_pods_of(uid);
     case Existing::other_spec:
-      return fail({ErrorKind::conflict,
-                   fmt::format("{} exists for this run, but with another specification, or with its data in another place; the inputs, a Secret, or "
-                               "the release of trainstep changed between two attempts{}. Delete it, or use "
-                               "another run id",
-                               shown_name(), made_by_another(object))});
+      return fail({ErrorKind::conflict, fmt::format("{} exists for this run, but with another specification or data location; the inputs, a Secret, "
+                                                    "or the trainstep version changed between two attempts{}. Delete it, or use another run id",
+                                                    shown_name(), made_by_another(object))});
     case Existing::unknown_spec:
-      return fail({ErrorKind::conflict,
-                   fmt::format("{} exists for this run, but whether it is of these inputs cannot be known: its annotation {} is missing; perhaps a "
-                               "webhook takes annotations away. Delete the job, or use another run id",
-                               shown_name(), job_types::spec_hash_annotation)});
+      return fail({ErrorKind::conflict, fmt::format("{} exists for this run, but whether its inputs are the same is unknown: its annotation {} is "
+                                                    "missing; perhaps a webhook removes annotations. Delete the job, or use another run id",
+                                                    shown_name(), job_types::spec_hash_annotation)});
     case Existing::foreign:
       return fail({ErrorKind::conflict,
-                   fmt::format("{} exists already and does not belong to this run; delete it, or use another model_name or run id", shown_name())});
+                   fmt::format("{} already exists and does not belong to this run; delete it, or use another model_name or run id", shown_name())});
   }
 }
 

@@ -18,7 +18,7 @@ constexpr Duration longest_patience{10'000};
 constexpr Duration end_patience{2'000};
 constexpr Duration between_looks{300};
 constexpr int lists_believed = 3;
-constexpr std::string_view stopped_or_late = "the workflow was stopped, or its deadline has passed";
+constexpr std::string_view stopped_or_late = "the workflow was stopped, or its deadline was exceeded";
 constexpr std::int64_t longest_deadline = 1'000'000'000;  // seconds
 
 Duration patience_of(const Facts& facts) {
@@ -63,7 +63,7 @@ bool is_past_deadline(const Json& workflow, Time now) {
 // does not repeat them.
 std::string why_no_other_attempt(const Json& workflow, Time now) {
   if (!text(at(&workflow, "spec"), "shutdown").empty()) return "the workflow is being stopped";
-  return is_past_deadline(workflow, now) ? "the workflow's deadline has passed" : "";
+  return is_past_deadline(workflow, now) ? "the workflow's deadline was exceeded" : "";
 }
 
 kube::WatchOptions options(kube::Path path, const std::string& name) {
@@ -136,7 +136,7 @@ void WorkflowMonitor::look_at_pod(const Json& pod, bool whole) {
   if (completed(metadata) && whole && !is_lost(pod)) return cancel(std::string(stopped_or_late));
   const auto deleted = from_rfc3339(text(metadata, "deletionTimestamp"));
   const auto since = deleted ? deleted : disrupted_since(at(&pod, "status"), clusters_now());
-  if (deleting(metadata) || since) m_eviction = Eviction{"this step's pod is evicted or deleted, its workflow goes on", since};
+  if (deleting(metadata) || since) m_eviction = Eviction{"this step's pod is evicted or deleted, its workflow continues", since};
 }
 
 // Argo labels a pod that is lost – deleted, ended by its node – so as well, and begins the next attempt while our process still runs. What tells the
@@ -259,7 +259,7 @@ void WorkflowMonitor::look() {
     m_pod_call = 0;
     if (answer) look_at_pod(*answer, true);
     const bool gone = presence_of(answer, m_facts.pod, m_facts.pod_uid) == Presence::gone;
-    if (gone) m_eviction = Eviction{"this step's pod is gone, its workflow goes on", std::nullopt};
+    if (gone) m_eviction = Eviction{"this step's pod is gone, its workflow continues", std::nullopt};
     look_at_both();
   });
   const auto name = "metadata.name=" + m_facts.workflow->name;

@@ -119,14 +119,14 @@ Result<std::string> decode_base64(std::string_view text) {
       continue;
     }
     const auto value = values.at(static_cast<unsigned char>(c));
-    if (value < 0 || padding > 0) return input_error(fmt::format("not base64: {} at position {}", show_character(text, at), at + 1));
+    if (value < 0 || padding > 0) return input_error(fmt::format("not valid base64: {} at position {}", show_character(text, at), at + 1));
     buffer = buffer << 6U | static_cast<std::uint32_t>(value);
     if (++digits % 4 == 0)
       for (const unsigned shift : {16U, 8U, 0U}) bytes += static_cast<char>(buffer >> shift & 0xFFU);
   }
   switch (digits % 4) {
     case 1:
-      return input_error(fmt::format("not base64: the text is cut off at position {}", text.size()));
+      return input_error(fmt::format("not valid base64: truncated at position {}", text.size()));
     case 2:
       bytes += static_cast<char>(buffer >> 4U & 0xFFU);
       break;

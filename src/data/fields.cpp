@@ -59,7 +59,7 @@ bool is_blank(const Json& value) { return value.is_string() && trim(value.get_re
 
 Fields::Fields(const Json& object, std::string where) : m_object(object.is_object() ? object : m_nothing), m_where(std::move(where)) {
   if (!object.is_object() && !object.is_null() && !is_blank(object))
-    fail(input_error(fmt::format("{}: wants an object, found {}: {}", m_where, type_name(object), shown_value(m_where, object))));
+    fail(input_error(fmt::format("{}: expected an object, got {}: {}", m_where, type_name(object), shown_value(m_where, object))));
 }
 
 std::string Fields::path(std::string_view key) const { return fmt::format("{}.{}", m_where, key); }
@@ -87,14 +87,14 @@ void Fields::mistake(std::string_view key, std::string_view wanted, const Json& 
   // Of {"name": "TOKEN", "value": …} the name says whether it is a secret.
   const auto* name = key == "value" ? find(m_object, "name") : nullptr;
   const auto named = name != nullptr && name->is_string() ? path(key) + '.' + name->get_ref<const std::string&>() : path(key);
-  fail(input_error(fmt::format("{}: wants {}, found {}", path(key), wanted, shown_value(named, found))));
+  fail(input_error(fmt::format("{}: expected {}, got {}", path(key), wanted, shown_value(named, found))));
 }
 
 std::optional<std::string> Fields::text(std::string_view key) {
   const auto* value = take(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
-  mistake(key, "a text", *value);
+  mistake(key, "a string", *value);
   return std::nullopt;
 }
 
@@ -104,7 +104,7 @@ std::optional<std::string> Fields::text_or_number(std::string_view key) {
   if (value->is_string()) return value->get<std::string>();
   if (const auto whole = whole_number(*value)) return fmt::format("{}", *whole);
   if (value->is_number() && all_finite(*value)) return to_text(*value);
-  mistake(key, "a text or a number", *value);
+  mistake(key, "a string or a number", *value);
   return std::nullopt;
 }
 
@@ -121,7 +121,7 @@ std::optional<std::string> Fields::choice(std::string_view key, const std::vecto
   for (const auto& choice : choices)
     if (lower(choice) == lower(trim(*value))) return choice;
   const auto near = nearest(*value, choices);
-  fail(input_error(fmt::format("{}: {} is not known{}; it is one of {}", path(key), shown_value(path(key), *value),
+  fail(input_error(fmt::format("{}: unknown value {}{}; expected one of {}", path(key), shown_value(path(key), *value),
                                near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", join(choices, ", "))));
   return std::nullopt;
 }
@@ -131,7 +131,7 @@ std::optional<std::int64_t> Fields::integer(std::string_view key, std::int64_t l
   if (value == nullptr) return std::nullopt;
   const auto number = whole_number(*value);
   if (number && *number >= least && *number <= most) return number;
-  mistake(key, fmt::format("a whole number from {} to {}", least, most), *value);
+  mistake(key, fmt::format("an integer from {} to {}", least, most), *value);
   return std::nullopt;
 }
 
@@ -168,7 +168,7 @@ std::optional<std::vector<std::string>> Fields::texts(std::string_view key) {
     if (item.is_string()) {
       result.push_back(item.get<std::string>());
     } else {
-      mistake(key, "a list of texts", *items);
+      mistake(key, "a list of strings", *items);
       return std::nullopt;
     }
   }
@@ -187,9 +187,9 @@ Result<void> Fields::done() {
       if (std::find(m_known.begin(), m_known.end(), key) != m_known.end()) continue;
       const auto near = nearest(key, m_known);
       const auto shown = shown_value("", redacted_json(Json(key), {}));
-      const auto problem = shown.starts_with('"') ? "there is no " + shown : "a key that is not shown here is not known";
+      const auto problem = shown.starts_with('"') ? "unknown key " + shown : "unknown key (not shown)";
       return input_error(fmt::format("{}: {}{}", m_where, problem,
-                                     near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; known are {}", join(m_known, ", "))));
+                                     near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; expected one of {}", join(m_known, ", "))));
     }
   }
   return fits();

@@ -63,8 +63,7 @@ class Handler {
   bool number_float(double value, const std::string& written) {
     if (m_beyond == BeyondNumbers::rounded) return add_number(Json(value));
     if (written.find_first_of(".eE") != std::string::npos) {
-      if (value == 0 && m_beyond == BeyondNumbers::refused && !is_zero(written))
-        return end_number(), fail_at(last_number(), "the number is too small");
+      if (value == 0 && m_beyond == BeyondNumbers::refused && !is_zero(written)) return end_number(), fail_at(last_number(), "number too small");
       return add_number(Json(value));
     }
     auto big = m_beyond == BeyondNumbers::kept ? big_integer(written) : std::nullopt;
@@ -86,7 +85,7 @@ class Handler {
 
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const nlohmann::detail::exception& error) {
     constexpr int number_overflow = 406;
-    if (error.id == number_overflow) return end_number(), fail_at(last_number(), "the number is too large");
+    if (error.id == number_overflow) return end_number(), fail_at(last_number(), "number too large");
     m_stop.position = read_so_far();
     m_stop.complete = m_tree.has_root();
     auto diagnosis = diagnose_json(m_text, m_stop);
@@ -223,17 +222,17 @@ Json portable(Json json) {
 std::string_view type_name(const Json& json) {
   switch (json.type()) {
     case Json::value_t::string:
-      return "string";
+      return "a string";
     case Json::value_t::boolean:
-      return "boolean";
+      return "a boolean";
     case Json::value_t::array:
-      return "list";
+      return "a list";
     case Json::value_t::object:
-      return "object";
+      return "an object";
     case Json::value_t::number_integer:
     case Json::value_t::number_unsigned:
     case Json::value_t::number_float:
-      return "number";
+      return "a number";
     default:
       return "null";
   }

@@ -30,7 +30,7 @@ Result<Json> parse_json(std::string_view text, std::string_view what, const Read
 std::string to_text(const Json& json);
 std::string to_pretty_text(const Json& json);
 
-// "string", "number", "boolean", "list", "object", "null": the words of our messages.
+// "a string", "a number", "a boolean", "a list", "an object", "null": the words of our messages.
 std::string_view type_name(const Json& json);
 
 // The member's value or nullptr; null and absent are the same. `object` must be an object or null.

@@ -14,7 +14,7 @@ namespace trainstep {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
-constexpr std::string_view python_remark = "this looks like a Python dict; JSON wants double quotes, true, false and null: use json.dumps";
+constexpr std::string_view python_remark = "this looks like a Python dict; JSON needs double quotes, true, false and null: use json.dumps";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -47,7 +47,7 @@ std::optional<std::string> diagnose_surrogate(std::string_view text, std::size_t
   const bool paired =
       is_high_surrogate(digits) && next.size() == 6 && next.starts_with("\\u") && is_surrogate(next.substr(2)) && !is_high_surrogate(next.substr(2));
   if (paired) return std::nullopt;
-  return fmt::format("\\u{} is half of a character (a surrogate without its other half); write the character itself", digits);
+  return fmt::format("\\u{} is an unpaired surrogate; write the character itself", digits);
 }
 
 // What is wrong inside the string that starts at `start`; none if it is well-formed.
@@ -55,29 +55,27 @@ std::optional<JsonDiagnosis> diagnose_string(std::string_view text, std::size_t 
   for (auto at = start + 1; at < text.size(); ++at) {
     const auto c = text[at];
     if (c == '"') return std::nullopt;
-    if (c == '\n' || c == '\r')
-      return JsonDiagnosis{at, "a line break inside a string: its closing quote is missing, or the break must be written as \\n"};
-    if (c == '\t') return JsonDiagnosis{at, "a tab inside a string: write \\t"};
-    if (static_cast<unsigned char>(c) < 0x20)
-      return JsonDiagnosis{at, fmt::format("{} inside a string: write \\u{:04x}", show_character(text, at), c)};
+    if (c == '\n' || c == '\r') return JsonDiagnosis{at, "line break in a string: add the closing quote, or write the line break as \\n"};
+    if (c == '\t') return JsonDiagnosis{at, "tab in a string; write \\t"};
+    if (static_cast<unsigned char>(c) < 0x20) return JsonDiagnosis{at, fmt::format("{} in a string; write \\u{:04x}", show_character(text, at), c)};
     if (c != '\\') continue;
     const auto escaped = at + 1 < text.size() ? text[at + 1] : '\0';
     if (escaped == 'u') {
       const auto digits = text.substr(at + 2, 4);
       if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
-        return JsonDiagnosis{at, "\\u needs four hexadecimal digits"};
+        return JsonDiagnosis{at, "\\u requires four hexadecimal digits"};
       if (const auto problem = diagnose_surrogate(text, at)) return JsonDiagnosis{at, *problem};
       if (is_high_surrogate(digits)) at += 6;
     } else if (escaped != '\0' && std::string_view("\"\\/bfnrt").find(escaped) == std::string_view::npos) {
-      return JsonDiagnosis{at, fmt::format("\\{} is no escape of JSON; write a backslash as \\\\", text.substr(at + 1, 1))};
+      return JsonDiagnosis{at, fmt::format("\\{} is not a valid JSON escape; write a backslash as \\\\", text.substr(at + 1, 1))};
     }
     ++at;
   }
-  return JsonDiagnosis{start, "the string that begins here has no closing quote"};
+  return JsonDiagnosis{start, "unterminated string"};
 }
 
 std::string bad_number(std::string_view word) {
-  return fmt::format("{} is no JSON number (no leading zeros or plus, digits on both sides of the point)", show_text(word));
+  return fmt::format("{} is not a valid JSON number (no leading zeros or plus sign; digits on both sides of the decimal point)", show_text(word));
 }
 
 // -? (0 | [1-9] digits) (. digits)? ([eE] [-+]? digits)?
@@ -123,32 +121,32 @@ std::string diagnose_word(std::string_view text, std::size_t at, const JsonStop&
   const auto word = word_at(text, at);
   fault = JsonFault::word;
   for (const auto& python : {"True", "False", "None"})
-    if (word == python) return fmt::format("{} is Python: {}", word, python_remark);
+    if (word == python) return fmt::format("{} is Python syntax: {}", word, python_remark);
   for (const auto& other : {"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"})
-    if (word == other) return fmt::format("{} is no JSON number; write null or leave it out", word);
+    if (word == other) return fmt::format("{} is not a valid JSON number; write null or omit it", word);
   fault = JsonFault::grammar;
   if (is_digit(word.front()) || word.front() == '-' || word.front() == '+' || word.front() == '.') return bad_number(word);
   const auto before = last_visible_before(text, at);
   if (!stop.open.empty() && stop.open.back().bracket == '{' && (before == '{' || before == ','))
-    return fmt::format("the key {} must stand in double quotes", show_text(word));
-  if (sounds_secret(key_before(text, at))) return "a text must stand in double quotes";
-  return fmt::format("the text {} must stand in double quotes", show_text(word));
+    return fmt::format("the key {} must be in double quotes", show_text(word));
+  if (sounds_secret(key_before(text, at))) return "strings must be in double quotes";
+  return fmt::format("the string {} must be in double quotes", show_text(word));
 }
 
 std::string diagnose_closing(std::string_view text, std::size_t at, const JsonStop& stop) {
   const auto c = text[at];
-  if (last_visible_before(text, at) == ',') return fmt::format("a comma stands before the closing {}; take it away", c);
-  if (stop.after_key || last_visible_before(text, at) == ':') return "the key before this has no value";
+  if (last_visible_before(text, at) == ',') return fmt::format("trailing comma before {}; remove it", c);
+  if (stop.after_key || last_visible_before(text, at) == ':') return "the preceding key has no value";
   const auto& open = stop.open.back();
-  if ((open.bracket == '{') != (c == '}')) return fmt::format("a {} opened at {} cannot be closed by {}", open.bracket, place_of(text, open.at), c);
-  return fmt::format("the {} is not expected here", c);
+  if ((open.bracket == '{') != (c == '}')) return fmt::format("the {} opened at {} cannot be closed by {}", open.bracket, place_of(text, open.at), c);
+  return fmt::format("unexpected {}", c);
 }
 
 JsonDiagnosis diagnose_end(std::string_view text, const JsonStop& stop) {
-  if (stop.open.empty()) return {text.size(), "the text is empty, a JSON value is needed"};
+  if (stop.open.empty()) return {text.size(), "empty; expected a JSON value"};
   const auto& open = stop.open.back();
   const auto* noun = open.bracket == '{' ? "object" : "list";
-  return {text.size(), fmt::format("the text ends here, but the {} that begins at {} is not closed", noun, place_of(text, open.at))};
+  return {text.size(), fmt::format("unexpected end: the {} opened at {} is not closed", noun, place_of(text, open.at))};
 }
 
 bool starts_value(char c) { return c == '"' || c == '{' || c == '[' || is_letter(c) || is_digit(c) || c == '-'; }
@@ -162,25 +160,25 @@ JsonDiagnosis diagnose_json(std::string_view text, const JsonStop& stop) {
   if (separated) at = skip_blanks(text, at + 1);
   if (at >= text.size()) return diagnose_end(text, stop);
   const auto c = text[at];
-  if (stop.complete) return {at, "more text after the end of the JSON value"};
+  if (stop.complete) return {at, "unexpected text after the JSON value"};
   if (c == '"')
     if (const auto diagnosis = diagnose_string(text, at)) return *diagnosis;
   if (c == '\'') return {at, fmt::format("single quotes: {}", python_remark)};
-  if (c == '/' || c == '#') return {at, "JSON knows no comments"};
-  if (text.substr(at).starts_with("\u201C") || text.substr(at).starts_with("\u201D")) return {at, "typographic quotes; JSON wants plain ones (\")"};
+  if (c == '/' || c == '#') return {at, "JSON does not allow comments"};
+  if (text.substr(at).starts_with("\u201C") || text.substr(at).starts_with("\u201D"))
+    return {at, "typographic quotes; JSON requires straight ones (\")"};
   if ((c == '}' || c == ']') && !stop.open.empty()) return {at, diagnose_closing(text, at, stop)};
-  if (starts_value(c) && stop.after_key && !separated) return {at, "a colon is missing between the key and its value"};
+  if (starts_value(c) && stop.after_key && !separated) return {at, "missing colon between key and value"};
   const auto before = last_visible_before(text, at);
-  if (starts_value(c) && !stop.open.empty() && before != ',' && before != ':' && before != '{' && before != '[')
-    return {at, "a comma is missing before this"};
+  if (starts_value(c) && !stop.open.empty() && before != ',' && before != ':' && before != '{' && before != '[') return {at, "missing comma"};
   if (belongs_to_word(c)) {
     auto fault = JsonFault::grammar;
     auto problem = diagnose_word(text, at, stop, fault);
     return {at, std::move(problem), fault};
   }
-  if (c == ',' || c == ':') return {at, fmt::format("a value is missing before the {}", c == ',' ? "comma" : "colon")};
-  if (c == '"') return {at, "a string is not expected here"};
-  return {at, fmt::format("{} is not expected here", show_character(text, at))};
+  if (c == ',' || c == ':') return {at, fmt::format("missing value before the {}", c == ',' ? "comma" : "colon")};
+  if (c == '"') return {at, "unexpected string"};
+  return {at, fmt::format("unexpected {}", show_character(text, at))};
 }
 
 }  // namespace trainstep

@@ -22,15 +22,16 @@ Result<std::pair<Fd, FileLock>> lock_folder(const fs::path& folder, const fs::pa
     Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd && errno == ENOENT) continue;
     if (!fd && errno == ENOTDIR && fs::is_symlink(folder, ignored))
-      return input_error(fmt::format("{} is a link, which no run has made, and {} would wait for its end there; remove it, or give another path",
-                                     folder.string(), target.string()));
+      return input_error(fmt::format("{} is a symbolic link, and {} would be written through it; remove it or choose another path", folder.string(),
+                                     target.string()));
     if (!fd) {
       auto error = file_error("open", folder, errno);
       if (error.kind != ErrorKind::denied) error.kind = ErrorKind::internal;  // no input of anybody
       return error;
     }
     auto lock = FileLock::take(fd);
-    if (!lock) return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for its end, or give another path", target.string())};
+    if (!lock)
+      return Error{ErrorKind::conflict, fmt::format("another run is writing {}; wait for it to finish, or choose another path", target.string())};
     struct stat held{}, there{};
     if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino)
       return std::pair{std::move(fd), std::move(*lock)};

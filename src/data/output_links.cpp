@@ -129,7 +129,8 @@ Result<void> replace_by_copy(const fs::path& link, const GoOn& go_on) {
   const auto from = code ? fs::path() : fs::canonical(link, code);
   if (code) return file_error("read", link, code.value());
   if (lies_in(at, from) || is_made_up(from))
-    return input_error(fmt::format("{} is a link to {}, which is no output; write the files themselves there", link.string(), from.string()));
+    return input_error(
+        fmt::format("{} is a symbolic link to {}, which is not part of the output; write the files themselves there", link.string(), from.string()));
   const fs::path beside = at.string() + ".trainstep";
   auto copied = Copy(from, go_on).copy(from, beside);
   if (copied) fs::remove(at, code);  // no folder takes the place of a link

@@ -61,7 +61,7 @@ Result<void> empty_place(const fs::path& place, const fs::path& target) {
   if (removed) return removed;
   return Error{
       removed.error().kind == ErrorKind::denied ? ErrorKind::denied : ErrorKind::input,
-      fmt::format("what an earlier run has left beside {} is in the way: {}; unmount or remove it", target.string(), removed.error().message)};
+      fmt::format("leftovers of an earlier run next to {} cannot be removed: {}; unmount or remove them", target.string(), removed.error().message)};
 }
 
 }  // namespace trainstep

@@ -193,7 +193,7 @@ bool PathSnapshot::touched() const {
 Result<void> PathSnapshot::check_seen() const {
   const auto now = look(m_path, m_without, m_vanishes);
   if (now.unseen == 0 || m_unseen != 0) return {};
-  return input_error(fmt::format("{} cannot be read: {}; a program must leave what it writes readable", m_path.string(), std::strerror(now.unseen)));
+  return input_error(fmt::format("cannot read {}: {}; the program must leave its output files readable", m_path.string(), std::strerror(now.unseen)));
 }
 
 bool PathSnapshot::unchanged() const {

@@ -67,8 +67,8 @@ Result<void> check_ours(const OutputPlace& place) {
   if (!fs::exists(status)) return {};
   const bool noted = fs::is_regular_file(fs::symlink_status(place.folder / "owner", code));
   if (fs::is_directory(status) && (noted || is_empty_folder(waiting))) return {};
-  return input_error(fmt::format(
-      "{} was put there by no run, and an output of that name would wait for its end in it; move it away, or give another path", waiting.string()));
+  return input_error(
+      fmt::format("{} was not created by a run, but its name is needed for a temporary output; move it, or choose another path", waiting.string()));
 }
 
 }  // namespace
@@ -130,18 +130,17 @@ fs::path PendingOutput::left() const {
 
 Result<void> PendingOutput::check_kept() const {
   if (was_removed(m_held))
-    return Error{ErrorKind::conflict, fmt::format("{} was removed while {} was written in it; what is there now is not the whole",
+    return Error{ErrorKind::conflict, fmt::format("{} was removed while {} was being written to it; its contents are incomplete",
                                                   m_place.folder.string(), m_place.target.string())};
   const auto now = moved_folder(m_held, m_place.folder);
   std::error_code code;
   const auto waiting = m_place.path.parent_path();
   if (now.empty() && !fs::is_symlink(waiting, code)) return {};
   if (now.empty())
-    return Error{ErrorKind::conflict, fmt::format("{} became a link while {} was written in it; what it leads to is put nowhere", waiting.string(),
-                                                  m_place.target.string())};
-  return Error{ErrorKind::conflict,
-               fmt::format("the folder of {} was moved while the output was written, and is {} now; it is put to no other folder",
-                           m_place.target.string(), (m_place.inside ? now : now.parent_path()).string())};
+    return Error{ErrorKind::conflict, fmt::format("{} was replaced by a symbolic link while {} was being written to it; the output is not delivered",
+                                                  waiting.string(), m_place.target.string())};
+  return Error{ErrorKind::conflict, fmt::format("the folder of {} was moved to {} while the output was being written; the output is not delivered",
+                                                m_place.target.string(), (m_place.inside ? now : now.parent_path()).string())};
 }
 
 Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, const GoOn& go_on) {
@@ -229,7 +228,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   std::error_code code;
   if (!fs::is_directory(m_place.path, code))
     return input_error(
-        fmt::format("{} is a mounted folder, but a file was written; write into a folder, or give a path below it", m_place.target.string()));
+        fmt::format("{} is a mounted folder, but the output is a file; write a folder, or choose a path below it", m_place.target.string()));
   const auto before = entries_of(m_place.target);
   const bool may_go = known();
   const auto aside = may_go ? m_place.folder / "old" : kept_name(m_place.folder / m_place.target.filename());
@@ -258,7 +257,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
 Result<std::optional<fs::path>> PendingOutput::commit_over() {
   std::error_code code;
   if (fs::is_directory(m_place.path, code))
-    return input_error(fmt::format("{} is a mounted file, but a folder was written; write a file, or mount a folder", m_place.target.string()));
+    return input_error(fmt::format("{} is a mounted file, but the output is a folder; write a file, or mount a folder", m_place.target.string()));
   const Fd from(::open(m_place.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!from) return output_error("read", m_place.path, errno);
   const Fd to(::open(m_place.target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));

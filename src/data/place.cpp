@@ -68,24 +68,24 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
 
 Result<void> check_path_text(std::string_view name, std::string_view path, std::string_view what) {
   if (!find_invalid_utf8(path)) return {};
-  return input_error(fmt::format("{}: {} is no UTF-8, which {} must be; give another one", name, printable(path), what));
+  return input_error(fmt::format("{}: {} is not valid UTF-8, which {} must be; choose another one", name, printable(path), what));
 }
 
 Result<std::string_view> check_text(std::string_view text, std::string_view what, const ReadLimits& limits) {
   if (text.size() > limits.bytes)
-    return input_error(fmt::format("{}: the text has {}, more than the limit of {}", what, in_megabytes(text.size()), in_megabytes(limits.bytes)));
+    return input_error(fmt::format("{}: {} exceeds the limit of {}", what, in_megabytes(text.size()), in_megabytes(limits.bytes)));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (const auto at = find_invalid_utf8(text)) {
-    const auto problem = fmt::format("the byte 0x{:02X} is not valid UTF-8; save the text as UTF-8", static_cast<unsigned char>(text[*at]));
+    const auto problem = fmt::format("byte 0x{:02X} is not valid UTF-8; save the text as UTF-8", static_cast<unsigned char>(text[*at]));
     return error_at(what, text, *at, problem);
   }
   if (const auto at = text.find('\0'); at != std::string_view::npos)
-    return error_at(what, text, at, "a NUL character; is this a binary file, or UTF-16?");
+    return error_at(what, text, at, "NUL character; is this a binary file, or UTF-16?");
   return text;
 }
 
 std::string show_character(std::string_view text, std::size_t offset) {
-  if (offset >= text.size()) return "the end of the text";
+  if (offset >= text.size()) return "the end of the input";
   const auto byte = static_cast<unsigned char>(text[offset]);
   if (byte < 0x20 || byte == 0x7F) return fmt::format("the control character U+{:04X}", byte);
   return fmt::format("'{}'", text.substr(offset, std::max<std::size_t>(sequence_length(text, offset), 1)));

@@ -123,10 +123,8 @@ Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {
 std::string shown_value(std::string_view place, const Json& value) {
   constexpr std::size_t longest = 60;
   const bool text_of_secrets = value.is_structured() || value.is_string() ? may_hold_secret(to_text(value)) : false;
-  if ((any_part_sounds_secret(place) || text_of_secrets) && !value.is_null() && !value.is_boolean()) {
-    const auto type = type_name(value);
-    return fmt::format("{} {} that is not shown here", type == "object" ? "an" : "a", type);
-  }
+  if ((any_part_sounds_secret(place) || text_of_secrets) && !value.is_null() && !value.is_boolean())
+    return fmt::format("{} (not shown)", type_name(value));
   auto text = to_text(redacted_json(value, {}));
   if (text.size() <= longest) return text;
   auto length = longest;

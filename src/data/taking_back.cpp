@@ -58,9 +58,9 @@ std::string describe_staying(const std::string& output, const fs::path& target, 
   const auto place = OutputPlace::of(target);
   const auto ours = signed_by(target, signer);
   if (ours == Signed::no || ours == Signed::unknown) return {};
-  auto text = fmt::format("{}: what the training has put at {} stays there", output, target.string());
-  if (const auto before = gave_way(place)) text += fmt::format(", and what lay there before in {}", before->string());
-  if (why == Why::told) text += ours == Signed::yes ? ": it is a mount, or nothing can be made beside it" : ": it was changed since";
+  auto text = fmt::format("{}: the training's output stays at {}", output, target.string());
+  if (const auto before = gave_way(place)) text += fmt::format(", and the previous contents are in {}", before->string());
+  if (why == Why::told) text += ours == Signed::yes ? ": it is a mount point, or nothing can be created next to it" : ": it has changed since";
   return text;
 }
 

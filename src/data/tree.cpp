@@ -51,7 +51,7 @@ std::optional<Json> big_integer(std::string_view digits) {
 }
 
 std::string big_integer_problem(std::string_view digits) {
-  return fmt::format("the number {} is beyond 64 bits; put it in quotes, a parameter that is a text gets it as it is written", show_text(digits));
+  return fmt::format("the number {} exceeds 64 bits; put it in quotes to pass it unchanged to a string parameter", show_text(digits));
 }
 
 bool is_zero(std::string_view decimal) { return decimal.substr(0, decimal.find_first_of("eE")).find_first_of("123456789") == std::string_view::npos; }
@@ -65,9 +65,9 @@ TreeSize size_of(const Json& json) {
 Problem TreeBuilder::count(std::size_t nodes, std::size_t bytes) {
   m_nodes += nodes;
   m_bytes += bytes;
-  if (m_nodes > m_limits.nodes) return fmt::format("more than {} values (those of aliases included)", m_limits.nodes);
+  if (m_nodes > m_limits.nodes) return fmt::format("more than {} values (aliases included)", m_limits.nodes);
   // Escapes can make a text longer than it is written, by half at most; more can only come from aliases.
-  if (m_bytes > 2 * m_limits.bytes) return fmt::format("with its aliases written out the text would have more than {} bytes", 2 * m_limits.bytes);
+  if (m_bytes > 2 * m_limits.bytes) return fmt::format("with aliases expanded, the text exceeds {} bytes", 2 * m_limits.bytes);
   return {};
 }
 
@@ -93,7 +93,7 @@ bool TreeBuilder::knows(Open& open, const std::string& name) {
 
 Problem TreeBuilder::key(std::string name) {
   auto& open = m_open.back();
-  if (knows(open, name)) return fmt::format("the key {} is given twice in the same object; keep one", show_text(name));
+  if (knows(open, name)) return fmt::format("duplicate key {}; remove one", show_text(name));
   if (auto problem = count(0, name.size())) return problem;
   open.members.emplace_back(std::move(name), Json());
   open.has_key = true;
@@ -132,13 +132,13 @@ Problem TreeBuilder::attach(Json json, std::size_t nodes, std::size_t bytes, std
 Problem TreeBuilder::merge(Open& open, Json&& json) {
   if (json.is_array()) {
     for (auto& item : json) {
-      if (!item.is_object()) return "the merge key << takes an object or a list of objects";
+      if (!item.is_object()) return "the merge key << requires an object or a list of objects";
       (void)merge(open, std::move(item));
     }
     return {};
   }
   auto* object = json.get_ptr<Json::object_t*>();
-  if (object == nullptr) return "the merge key << takes an object or a list of objects";
+  if (object == nullptr) return "the merge key << requires an object or a list of objects";
   for (auto& [name, member] : *object)
     if (!knows(open, name)) open.members.emplace_back(name, std::move(member));
   return {};

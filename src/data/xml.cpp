@@ -41,13 +41,13 @@ std::string_view XmlElement::text_of(std::string_view child_name) const {
 }
 
 Result<XmlElement> parse_xml(std::string_view text) {
-  if (find_invalid_utf8(text)) return input_error("the XML is no UTF-8");
+  if (find_invalid_utf8(text)) return input_error("the XML is not valid UTF-8");
   pugi::xml_document document;
   // Not trimmed: the blanks of a key are its own.
   const auto parsed = document.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_ws_pcdata_single, pugi::encoding_utf8);
   if (!parsed) return input_error(fmt::format("byte {}: {}", parsed.offset + 1, parsed.description()));
   XmlElement root;
-  if (!copy(document.document_element(), root, 1)) return input_error(fmt::format("more than {} elements in each other", deepest));
+  if (!copy(document.document_element(), root, 1)) return input_error(fmt::format("elements nested deeper than {} levels", deepest));
   return root;
 }
 

@@ -48,23 +48,22 @@ class Handler : public YAML::EventHandler {
     m_anchors.clear();
     // yaml-cpp gives one empty document after the other for a character that it never consumes.
     if (m_documents > 0 && offset(mark) == m_last_document)
-      fail(offset(mark), fmt::format("a value cannot start with {}; put it in quotes", show_character(m_text, offset(mark))));
+      fail(offset(mark), fmt::format("a value cannot start with {}; quote it", show_character(m_text, offset(mark))));
     m_last_document = offset(mark);
-    if (m_documents++ > 0 && !separated(offset(mark)))
-      fail(offset(mark), "this line belongs to nothing above it; check its indentation (a new document starts with ---)");
+    if (m_documents++ > 0 && !separated(offset(mark))) fail(offset(mark), "unexpected line; check its indentation (a new document starts with ---)");
   }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto at = offset(mark);
-    if (m_tree.wants_key()) fail(at, "a key is missing, or is null; put it in quotes if it is a text");
-    if (m_tree.in_object() && !m_open.back().flow && at == m_last_key) fail(at, "the colon behind this key is missing");
+    if (m_tree.wants_key()) fail(at, "missing or null key; put it in quotes if it is a string");
+    if (m_tree.in_object() && !m_open.back().flow && at == m_last_key) fail(at, "missing colon after this key");
     finish(at, anchor, Json());
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = m_anchors.find(anchor);
-    if (found == m_anchors.end()) fail(offset(mark), "this alias stands inside the value that it refers to");
+    if (found == m_anchors.end()) fail(offset(mark), "this alias is inside the value it refers to");
     const auto& [json, size] = found->second;
     if (m_tree.wants_key()) return take_key(offset(mark), json);
     check(offset(mark), m_tree.tree(json, size));
@@ -77,8 +76,8 @@ class Handler : public YAML::EventHandler {
       return check(at, m_tree.merge_key());
     }
     auto quoted = tag == "?" ? std::nullopt : read_quoted(m_text, at);
-    if (quoted && !quoted->text) fail(quoted->at, "the string that opens here is not closed");
-    if (!quoted && find_invalid_utf8(value)) fail(at, "an escape in this string is not read here (\\N and \\_); write the character itself");
+    if (quoted && !quoted->text) fail(quoted->at, "unterminated string");
+    if (!quoted && find_invalid_utf8(value)) fail(at, "unsupported escape in this string (\\N and \\_); write the character itself");
     auto json = resolve(tag, quoted ? *quoted->text : value);
     if (!json) fail(at, json.error().message);
     if (m_tree.wants_key()) {
@@ -118,15 +117,15 @@ class Handler : public YAML::EventHandler {
   [[nodiscard]] Result<Json> resolve(const std::string& tag, const std::string& value) const {
     if (tag == "?") return resolve_plain(value, m_non_finite);
     if (tag == "!" || tag.empty()) return Json(value);
-    if (!tag.starts_with(yaml_tag)) return input_error(fmt::format("the tag {} is not known here", show_text(tag)));
+    if (!tag.starts_with(yaml_tag)) return input_error(fmt::format("unsupported tag {}", show_text(tag)));
     return resolve_tagged(std::string_view(tag).substr(yaml_tag.size()), value);
   }
 
   void start(const YAML::Mark& mark, const std::string& tag, std::string_view type, Open open) {
     if (m_tree.wants_key())
-      fail(offset(mark), open.flow ? "a list or an object cannot be a key; is its closing bracket missing?" : "a list or an object cannot be a key");
+      fail(offset(mark), open.flow ? "a key cannot be a list or an object; is a closing bracket missing?" : "a key cannot be a list or an object");
     if (tag != "?" && tag != "!" && !tag.empty() && tag != std::string(yaml_tag).append(type))
-      fail(offset(mark), fmt::format("the tag {} is not known here", show_text(tag)));
+      fail(offset(mark), fmt::format("unsupported tag {}", show_text(tag)));
     m_open.push_back(open);
   }
   void end() {
@@ -138,8 +137,8 @@ class Handler : public YAML::EventHandler {
   void take_key(std::size_t at, const Json& json) {
     const auto* name = json.get_ptr<const Json::string_t*>();
     if (name == nullptr)
-      fail(at, fmt::format("a key must be a text, this is a {}{}", type_name(json),
-                           json.is_structured() ? "" : "; put it in quotes if it is meant as a text"));
+      fail(at,
+           fmt::format("expected a string as key, got {}{}", type_name(json), json.is_structured() ? "" : "; put it in quotes if it is a string"));
     m_last_key = at;
     check(at, m_tree.key(*name));
   }
@@ -186,18 +185,18 @@ bool tab_in_indentation(std::string_view text, std::size_t at) {
 // yaml-cpp's phrases (yaml-cpp/exceptions.h), in words that help. Those not listed here are understandable as they are.
 std::string in_our_words(const std::string& phrase, std::string_view text, std::size_t at) {
   namespace Msg = YAML::ErrorMsg;
-  if (phrase == Msg::END_OF_MAP) return "a line \"key: value\", indented as its neighbours, is expected here";
-  if (phrase == Msg::END_OF_SEQ) return "a list item \"- value\", indented as its neighbours, is expected here";
+  if (phrase == Msg::END_OF_MAP) return "expected \"key: value\" with the indentation of its neighbours";
+  if (phrase == Msg::END_OF_SEQ) return "expected a list item \"- value\" with the indentation of its neighbours";
   if (phrase == Msg::MAP_VALUE || phrase == Msg::MAP_KEY)
-    return "a \"key: value\" is not possible here; check the indentation, and put a text with a colon in quotes";
-  if (phrase == Msg::BLOCK_ENTRY) return "a list item (-) is not possible here; check the indentation";
-  if (phrase == Msg::UNKNOWN_TOKEN) return fmt::format("a value cannot start with {}; put it in quotes", show_character(text, at));
-  if (phrase == Msg::EOF_IN_SCALAR) return "the text ends inside a string; its closing quote is missing";
-  if (phrase == Msg::DOC_IN_SCALAR) return "the document ends inside a string; its closing quote is missing";
-  if (phrase == Msg::FLOW_END) return fmt::format("{} closes nothing that was opened with the same kind of bracket", show_character(text, at));
-  if (phrase == Msg::UNKNOWN_ANCHOR) return "this alias (*) names an anchor (&) that does not stand before it";
+    return "unexpected \"key: value\"; check the indentation, and quote strings that contain a colon";
+  if (phrase == Msg::BLOCK_ENTRY) return "unexpected list item (-); check the indentation";
+  if (phrase == Msg::UNKNOWN_TOKEN) return fmt::format("a value cannot start with {}; quote it", show_character(text, at));
+  if (phrase == Msg::EOF_IN_SCALAR) return "unterminated string at the end of the text";
+  if (phrase == Msg::DOC_IN_SCALAR) return "unterminated string at the end of the document";
+  if (phrase == Msg::FLOW_END) return fmt::format("unmatched {}", show_character(text, at));
+  if (phrase == Msg::UNKNOWN_ANCHOR) return "this alias (*) refers to an anchor (&) that is not defined before it";
   if (phrase.starts_with(Msg::INVALID_ESCAPE))
-    return fmt::format("\\{} is no escape of YAML; write a backslash as \\\\, or use single quotes",
+    return fmt::format("\\{} is not a valid YAML escape; write a backslash as \\\\, or use single quotes",
                        phrase.substr(std::string_view(Msg::INVALID_ESCAPE).size()));
   return phrase;
 }
@@ -210,9 +209,9 @@ Error Handler::explain(const YAML::ParserException& error) const {
     const auto bracket = std::ranges::find_if(m_open.rbegin(), m_open.rend(), [](const Open& open) { return open.flow; });
     if (bracket != m_open.rend())
       return error_at(m_what, m_text, bracket->at,
-                      fmt::format("the {} that opens here is not closed, or a comma is missing in it", show_character(m_text, bracket->at)));
+                      fmt::format("the {} opened here is not closed, or is missing a comma", show_character(m_text, bracket->at)));
   }
-  if (tab_in_indentation(m_text, at)) return error_at(m_what, m_text, at, "a tab in the indentation; YAML wants spaces");
+  if (tab_in_indentation(m_text, at)) return error_at(m_what, m_text, at, "tab in the indentation; YAML requires spaces");
   return error_at(m_what, m_text, at, in_our_words(error.msg, m_text, at));
 }
 
@@ -306,7 +305,7 @@ Result<Json> parse_yaml(std::string_view text, std::string_view what, const Read
   ASSIGN(auto documents, parse_yaml_documents(text, what, limits));
   std::erase_if(documents, [](const Json& document) { return document.is_null(); });  // nothing between two ---
   if (documents.empty()) return Json();
-  if (documents.size() > 1) return input_error(fmt::format("{}: {} documents (divided by ---), one is expected", what, documents.size()));
+  if (documents.size() > 1) return input_error(fmt::format("{}: expected one document, got {} (separated by ---)", what, documents.size()));
   return std::move(documents.front());
 }
 

@@ -80,8 +80,8 @@ bool is_float(std::string_view text) {
 // `text` is_float or is_decimal. strtod, unlike from_chars, tells too large from too small; this program never sets a locale.
 Result<Json> floating(const std::string& text) {
   const auto value = std::strtod(text.c_str(), nullptr);
-  if (!std::isfinite(value)) return input_error(fmt::format("the number {} is too large", show_text(text)));
-  if (value == 0 && !is_zero(text)) return input_error(fmt::format("the number {} is too small", show_text(text)));
+  if (!std::isfinite(value)) return input_error(fmt::format("number {} is too large", show_text(text)));
+  if (value == 0 && !is_zero(text)) return input_error(fmt::format("number {} is too small", show_text(text)));
   return Json(value);
 }
 
@@ -101,13 +101,13 @@ Result<Json> resolve_plain(const std::string& text, bool non_finite) {
   if (is_float(text)) return floating(text);
   if (one_of(without_sign(text), not_finite) && non_finite) return special(text);
   if (one_of(without_sign(text), not_finite))
-    return input_error(fmt::format("{} is no number that can be passed on; put it in quotes if it is a text", text));
+    return input_error(fmt::format("{} is not a representable number; put it in quotes if it is a string", text));
   return Json(text);
 }
 
 Result<Json> resolve_tagged(std::string_view type, const std::string& text) {
   if (type == "str") return Json(text);
-  const auto none_of_that = [&] { return input_error(fmt::format("{} is no !!{}", show_text(text), type)); };
+  const auto none_of_that = [&] { return input_error(fmt::format("{} is not a valid !!{}", show_text(text), type)); };
   if (type == "float" && (is_decimal(text) || is_float(text))) return floating(text);
   if (type == "int" || type == "bool" || type == "null") {
     ASSIGN(auto value, resolve_plain(text));
@@ -116,7 +116,7 @@ Result<Json> resolve_tagged(std::string_view type, const std::string& text) {
     return value;
   }
   if (type == "float") return none_of_that();
-  return input_error(fmt::format("the tag !!{} is not known here", type));
+  return input_error(fmt::format("unsupported tag !!{}", type));
 }
 
 }  // namespace trainstep

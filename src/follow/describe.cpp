@@ -32,7 +32,7 @@ struct Words {
                        : order.restarted ? ", it runs again"
                                          : "");
   }
-  std::string operator()(const LookAgain&) const { return "look at the job and its pods"; }
+  std::string operator()(const LookAgain&) const { return "list the job and its pods"; }
   std::string operator()(const WatchPodEvents&) const { return "watch the events of its pods"; }
   std::string operator()(const RemoveJob& order) const { return order.at_once ? "delete the job at once" : "delete the job"; }
   std::string operator()(const KeepJob&) const { return "leave the job to the next attempt"; }

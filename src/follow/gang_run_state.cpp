@@ -128,7 +128,7 @@ void GangRunState::succeed(Time at) {
 // Its operator does not count it either (docs/design/operators.md, Success and failure): what the job is for was done.
 void GangRunState::tell_late_failure(MemberIndex member) {
   const auto failure = failure_of(member);
-  warn(fmt::format("{} after the training had succeeded, which stands", describe(failure)));
+  warn(fmt::format("{} after the training had succeeded; ignored", describe(failure)));
   if (failure.last_lines.empty()) return;
   warn(fmt::format("the last lines of {}:", failure.replica));
   for (const auto& line : failure.last_lines) warn("  | " + line);
@@ -174,7 +174,7 @@ void GangRunState::on(const BackendFailed& failed, Time at) {
 
 void GangRunState::on(const StopRequested& request, Time at) {
   if (!m_verdict) {
-    say(fmt::format("{} received: the training is cancelled", result::signal_name(request.signal)));
+    say(fmt::format("{} received: cancelling the training", result::signal_name(request.signal)));
     decide({result::VerdictClass::cancelled, "", std::nullopt, false, request.signal}, at);
   } else if (request.signal == SIGINT || m_verdict->verdict_class == result::VerdictClass::succeeded) {
     stop_members(request.signal == SIGINT ? Duration{} : m_rules.policy.stop_grace, false);
@@ -195,7 +195,7 @@ void GangRunState::on(const TimerFired& fired, Time at) {
     case linger_over:
       for (MemberIndex i = 0; i < m_members.size(); ++i)
         if (m_rules.members[i].started && !m_members[i].stopping && alive(m_members[i]))
-          warn(fmt::format("{} still runs {} after the training had succeeded: it is stopped, then the outputs are read", m_rules.members[i].name,
+          warn(fmt::format("{} still running {} after the training succeeded: stopping it, then reading the outputs", m_rules.members[i].name,
                            describe(m_rules.linger)));
       stop_members(m_rules.policy.stop_grace, false);
       return;
@@ -219,7 +219,7 @@ void GangRunState::on(const TimerFired& fired, Time at) {
 void GangRunState::limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at) {
   if (!limit) return;
   decide({result::VerdictClass::timeout,
-          fmt::format("the limit of {} for {} ({}) has passed", describe(*limit), phase == "total" ? "the whole step" : phase,
+          fmt::format("the limit of {} for {} ({}) was exceeded", describe(*limit), phase == "total" ? "the whole step" : phase,
                       limit_option(m_rules, phase)),
           std::nullopt, false, 0},
          at);

@@ -74,7 +74,7 @@ void JobRunState::check_pending(Time at) {
   if (over && !m_fresh && due.lasted > Duration{}) return look_again();
   if (over) {
     m_pending = *due.pending;
-    const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; it has been so for {}", describe(due.lasted));
+    const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; this has lasted {}", describe(due.lasted));
     return decide(
         {due.pending->verdict_class, due.pending->what() + lasted, std::nullopt, due.pending->verdict_class == result::VerdictClass::system, 0}, at,
         true);
@@ -131,8 +131,8 @@ void JobRunState::tell_of_pods_that_go() {
     auto& slot = m_slots[i];
     if (!slot.pod || !slot.pod->deleting || slot.pod->over() || std::exchange(slot.going_told, true)) continue;
     const auto why = slot.pod->disrupted() ? fmt::format(" ({})", termination_of(*slot.pod, nullptr).reason) : std::string();
-    warn(fmt::format("{} is being deleted{} and has not ended; nothing takes its place before. Does its node {} answer?", m_rules.members[i].name,
-                     why, slot.pod->node));
+    warn(fmt::format("{} is being deleted{} but has not ended, and is not replaced before it does; is its node {} up?", m_rules.members[i].name, why,
+                     slot.pod->node));
   }
 }
 

@@ -173,8 +173,8 @@ void JobRunState::check_operator(Time at) {
     return;
   if (!std::exchange(m_unheeded_told, true)) {
     const auto left = m_job_rules.operator_absent - unheeded_is_told;
-    warn(fmt::format("nobody cares for {} yet: no status, no pods, no event for {}; is the operator of this kind running?{}", m_job_rules.job,
-                     describe(unheeded_is_told), m_job_rules.looks_on ? "" : fmt::format(" waiting {} more for it", describe(left))));
+    warn(fmt::format("no controller has picked up {} yet: no status, no pods, no event for {}; is the operator of this kind running?{}",
+                     m_job_rules.job, describe(unheeded_is_told), m_job_rules.looks_on ? "" : fmt::format(" waiting another {}", describe(left))));
     return start_timer(operator_absent, left);
   }
   if (m_job_rules.looks_on) return;
@@ -183,7 +183,7 @@ void JobRunState::check_operator(Time at) {
     return look_again();
   }
   decide({result::VerdictClass::system,
-          fmt::format("nobody cares for {}: no status, no pods, no event for {}; is the operator of this kind running?", m_job_rules.job,
+          fmt::format("no controller has picked up {}: no status, no pods, no event for {}; is the operator of this kind running?", m_job_rules.job,
                       describe(m_job_rules.operator_absent)),
           std::nullopt, true, 0},
          at, true);
@@ -211,7 +211,7 @@ void JobRunState::check_limits(Time at) {
     // What would have become final by itself is the reason, even if it came late in the phase.
     const bool known = m_pending && m_pending->limit && phase != "running" && phase != "total";
     decide({known ? m_pending->verdict_class : verdict_class,
-            fmt::format("the limit of {} for {} ({}) has passed{}", describe(limit), phase == "total" ? "the whole step" : phase,
+            fmt::format("the limit of {} for {} ({}) was exceeded{}", describe(limit), phase == "total" ? "the whole step" : phase,
                         limit_option(m_rules, phase), m_pending ? "; " + m_pending->what() : ""),
             std::nullopt, capacity, 0},
            at, true);

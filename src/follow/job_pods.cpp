@@ -161,7 +161,7 @@ void JobRunState::attempt_begins(MemberIndex member, const ContainerView& contai
   auto& state = m_members[member];
   const bool first_of_pod = !slot.began;
   const int missed = first_of_pod ? container.restarts : 0;
-  if (state.attempts + missed > 0) say(fmt::format("{} starts again (attempt {})", m_rules.members[member].name, state.attempts + missed + 1));
+  if (state.attempts + missed > 0) say(fmt::format("{} restarted (attempt {})", m_rules.members[member].name, state.attempts + missed + 1));
   if (missed > 0) remember_last(member, container, at);
   slot.attempt = attempt_name(*slot.pod, container);
   slot.began = true;
@@ -218,7 +218,7 @@ void JobRunState::tell_failure(MemberIndex member) {
   constexpr int told_one_by_one = 5;
   if (m_verdict) return;  // it is we who end it
   if (!m_over && ++m_failures_told <= told_one_by_one) say(describe(first_failure(m_rules, m_members, member)));
-  if (!m_over && m_failures_told == told_one_by_one + 1) say("more replicas fail");
+  if (!m_over && m_failures_told == told_one_by_one + 1) say("more replicas failed");
   const auto first = first_to_fail();
   if (first && first->member == member && m_slots[member].began) open_log(member);
 }
@@ -275,7 +275,7 @@ void JobRunState::go_back_to_metrics(MemberIndex member) {
     m_logs[{member, m_slots[member].earlier_attempt}].metrics = true;
     return begin_metrics(member, m_slots[member].earlier_attempt);
   }
-  warn(fmt::format("{}: the training finished in an attempt of which no metrics are known; they may be missing", m_rules.members[member].name));
+  warn(fmt::format("{}: the training finished in an attempt whose metrics are unknown; they may be missing", m_rules.members[member].name));
 }
 
 // Of an attempt that nobody followed, in a container that has been started again since.
@@ -319,7 +319,7 @@ std::string JobRunState::failed_beside() const {
     const auto* program = program_container(*m_slots[i].pod, m_rules.members[i].container);
     for (const auto& container : m_slots[i].pod->containers)
       if (&container != program && container.termination && container.termination->exit_code != 0)
-        return fmt::format("the program of {} ended with 0, but the container {} beside it failed (exit code {})", m_rules.members[i].name,
+        return fmt::format("the program of {} exited with code 0, but the container {} next to it failed (exit code {})", m_rules.members[i].name,
                            container.name, container.termination->exit_code);
   }
   return {};

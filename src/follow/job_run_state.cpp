@@ -49,7 +49,7 @@ void JobRunState::on(const JobFound& found, Time at) {
 // What is seen of the job is its own status alone.
 void JobRunState::on(const PodsHidden& hidden, Time at) {
   if (std::exchange(m_hidden, hidden.reason).empty())
-    warn(fmt::format("its pods may not be looked at ({}): what happens to them, and their logs, may be missing here", hidden.reason));
+    warn(fmt::format("no permission to list its pods ({}): their status and logs may be missing here", hidden.reason));
   evaluate(at);
 }
 
@@ -75,14 +75,14 @@ void JobRunState::going(const std::string& finalizers) {
   const auto before = std::exchange(m_finalizers, finalizers);
   const bool first = !std::exchange(m_deleting, true);
   if (!first && before == finalizers) return;
-  warn(fmt::format("{} is being deleted by somebody else; waiting for {}", m_job_rules.job,
+  warn(fmt::format("{} is being deleted by another client; waiting for {}", m_job_rules.job,
                    finalizers.empty() ? "its end" : fmt::format("its finalizers ({})", finalizers)));
   if (first) start_timer(deletion_over, m_job_rules.deletion);
 }
 
 void JobRunState::deleted(Time at, const std::string& more, bool remove) {
   decide({result::VerdictClass::system,
-          fmt::format("{} was deleted by somebody else before its end was seen; whether the training succeeded cannot be known{}", m_job_rules.job,
+          fmt::format("{} was deleted by another client before its outcome was seen; whether the training succeeded is unknown{}", m_job_rules.job,
                       more),
           std::nullopt, true, 0},
          at, remove);
@@ -95,14 +95,14 @@ void JobRunState::check_deletion(Time at) {
   if (!m_fresh) return look_again();
   const bool runs_on = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && !slot.pod->over(); });
   deleted(at,
-          fmt::format("; after {} it is still there{}", describe(m_job_rules.deletion),
+          fmt::format("; after {} it still exists{}", describe(m_job_rules.deletion),
                       m_finalizers.empty() ? "" : fmt::format(", held by its finalizers ({})", m_finalizers)),
           runs_on);
 }
 
 // All pods are deleted and will be made anew: neither their ends nor what happened to them before mean anything.
 void JobRunState::suspended() {
-  say("suspended: it waits in its queue, or until somebody resumes it");
+  say("suspended: waiting in its queue, or to be resumed");
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     auto& state = m_members[i];
     if (state.life != Life::succeeded) state.life = m_slots[i].began && !m_slots[i].ended ? Life::running : Life::waiting;
@@ -170,15 +170,15 @@ void JobRunState::on(const StopRequested& request, Time at) {
   const bool keep = m_eviction && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
                     (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
   if (keep && m_deleting)  // a deadline is nothing to a job that goes, and its finalizers may hold it for ever
-    return decide(
-        {result::VerdictClass::interrupted, m_eviction->what + "; the job is being deleted by somebody else, so it is not left to the next attempt",
-         std::nullopt, true, request.signal},
-        at, true);
+    return decide({result::VerdictClass::interrupted,
+                   m_eviction->what + "; the job is being deleted by another client, so it cannot be left to the next attempt", std::nullopt, true,
+                   request.signal},
+                  at, true);
   if (keep)
-    return keep_for_next(
-        {result::VerdictClass::interrupted, m_eviction->what + (m_found ? "; the job runs on for the next attempt" : "; another attempt may follow"),
-         std::nullopt, true, request.signal},
-        at);
+    return keep_for_next({result::VerdictClass::interrupted,
+                          m_eviction->what + (m_found ? "; the job keeps running for the next attempt" : "; another attempt may follow"),
+                          std::nullopt, true, request.signal},
+                         at);
   decide({result::VerdictClass::cancelled, m_eviction ? m_eviction->what : "", std::nullopt, false, request.signal}, at, true);
 }
 
@@ -201,7 +201,7 @@ void JobRunState::on(const JobFollowed&, Time /*at*/) {
 // It has done its work between the decision and the DELETE: that counts, and it is looked at as any job that has ended.
 void JobRunState::on(const JobSpared& spared, Time at) {
   if (!m_verdict || m_last_lines) return;
-  warn(fmt::format("the job has succeeded all the same, so this does not count: {}", m_verdict->message));
+  warn(fmt::format("the job succeeded anyway, ignoring this: {}", m_verdict->message));
   m_verdict.reset();
   m_removing = m_deleting = m_gave_up = m_listed = m_listed_twice = false;
   m_ends_awaited = m_logs_awaited = true;
@@ -213,22 +213,21 @@ void JobRunState::on(const JobSpared& spared, Time at) {
 void JobRunState::on(const BackendFailed& failed, Time at) {
   if (m_keeping && !m_removing) return remove_instead(failed.error, at);
   if (m_verdict) {
-    if (m_removing && !m_last_lines) warn("the job may still be there: " + failed.error.message);
+    if (m_removing && !m_last_lines) warn("the job may still exist: " + failed.error.message);
     return finish();
   }
   if (m_over) return conclude_now(at);  // nothing more can be seen of it, but its end is known
   if (m_job_rules.looks_on)
-    return decide(
-        {result::VerdictClass::system, fmt::format("{} cannot be followed any more, it is left as it is: {}", m_job_rules.job, failed.error.message),
-         std::nullopt, true, 0},
-        at, false);
+    return decide({result::VerdictClass::system,
+                   fmt::format("cannot follow {} any more, leaving it unchanged: {}", m_job_rules.job, failed.error.message), std::nullopt, true, 0},
+                  at, false);
   decide(result::from_error(failed.error), at, m_found.has_value());
 }
 
 void JobRunState::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
-    warn(fmt::format("{}; {}trying again", trouble.reason, m_found && !m_verdict ? "the job runs on, " : ""));
+    warn(fmt::format("{}; {}trying again", trouble.reason, m_found && !m_verdict ? "the job keeps running, " : ""));
     if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count all the same
     return;
   }

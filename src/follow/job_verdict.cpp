@@ -20,7 +20,7 @@ using result::VerdictClass;
 
 namespace {
 
-constexpr std::string_view taken_away = "a replica was taken away from the job";
+constexpr std::string_view taken_away = "a replica was removed from the job";
 
 bool mentions(const job_types::Judgement& judgement, std::string_view words) {
   return judgement.reason.find(words) != std::string::npos || judgement.message.find(words) != std::string::npos;
@@ -103,7 +103,7 @@ void JobRunState::warn_of_missing_log() {
   if (!m_hidden.empty()) return;
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_rules.members[i].primary && !m_slots[i].pod && !end_is_known(i))
-      warn(fmt::format("{}: no pod of it is left: its log, and the metrics in it, cannot be read", m_rules.members[i].name));
+      warn(fmt::format("{}: its pods are gone: cannot read its log and the metrics in it", m_rules.members[i].name));
 }
 
 // A status that says both is no word at all: then the exit codes of those who are awaited are what is known.
@@ -111,16 +111,15 @@ result::Verdict JobRunState::end_verdict() {
   const result::Verdict success{VerdictClass::succeeded, "", std::nullopt, false, 0};
   if (m_judgement.state != State::succeeded) return failure_verdict();
   if (success_is_unproved())
-    return {
-        VerdictClass::system,
-        fmt::format("{} is told to have succeeded, but its status counts no pod that has, and none of its primary replica was seen: nothing has been "
-                    "trained, as far as can be known",
-                    m_job_rules.job),
-        std::nullopt, false, 0};
+    return {VerdictClass::system,
+            fmt::format("{} is marked as succeeded, but its status counts no succeeded pod, and no pod of its primary replica was seen: apparently "
+                        "nothing was trained",
+                        m_job_rules.job),
+            std::nullopt, false, 0};
   if (m_judgement.reason != job_types::contradicted || awaited_have_succeeded()) return success;
   bool failed = false;
   for (MemberIndex i = 0; i < m_members.size(); ++i) failed = failed || (m_rules.members[i].awaited && m_members[i].life == Life::failed);
-  m_judgement = {State::failed, "", "its status says that it has succeeded, and that it has failed"};
+  m_judgement = {State::failed, "", "its status says both that it has succeeded and that it has failed"};
   return failed ? failure_verdict() : unexplained_failure();
 }
 
@@ -199,7 +198,7 @@ bool JobRunState::await_taken() {
   constexpr Duration usual_grace{45'000};
   const auto who = taken();
   if (!who || !m_slots[*who].pod->deleting || m_slots[*who].pod->over() || std::exchange(m_grace_awaited, true)) return false;
-  say(fmt::format("{} is taken away from the job ({}); waiting up to {} for its end", m_rules.members[*who].name,
+  say(fmt::format("{} is being removed from the job ({}); waiting up to {} for it to end", m_rules.members[*who].name,
                   termination_of(*m_slots[*who].pod, nullptr).reason, describe(usual_grace)));
   start_timer(settle_over, usual_grace);
   return true;
@@ -226,17 +225,17 @@ result::Verdict JobRunState::unexplained_failure() const {
   if (auto taken = taken_verdict()) return *std::move(taken);
   if (const auto beside = failed_beside(); !beside.empty()) return {VerdictClass::system, fmt::format("{}; {}", text, beside), std::nullopt, true, 0};
   const bool any = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
-  text += fmt::format("; {}, so whether the training program failed cannot be known", !m_hidden.empty() ? "its pods may not be looked at"
-                                                                                      : any             ? "none of its pods shows why"
-                                                                                                        : "no pod is left that shows why");
+  text += fmt::format("; {}, so whether the training program failed is unknown", !m_hidden.empty() ? "no permission to list its pods"
+                                                                                 : any             ? "none of its pods shows why"
+                                                                                                   : "no pod is left that shows why");
   return {VerdictClass::system, std::move(text), std::nullopt, true, 0};
 }
 
 result::Verdict JobRunState::failure_verdict() const {
   if (m_judgement.reason == kept_in_vain)
-    return {VerdictClass::capacity, "the job ended by the deadline that an attempt of this step had left it with", std::nullopt, true, 0};
+    return {VerdictClass::capacity, "the job ended at the deadline set by an attempt of this step", std::nullopt, true, 0};
   if (mentions(m_judgement, "DeadlineExceeded") || mentions(m_judgement, "longer than specified deadline"))
-    return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) has passed", std::nullopt, false, 0};
+    return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) was exceeded", std::nullopt, false, 0};
   const auto first = first_to_fail();
   if (!first) return unexplained_failure();
   auto verdict = failed_verdict(failure_of(m_rules, m_members, first->member, *first->state), first->state->attempts - 1);
@@ -247,7 +246,7 @@ result::Verdict JobRunState::failure_verdict() const {
   }
   if (const auto known = class_without_program(first->state->end())) {
     verdict.verdict_class = *known;
-    verdict.message = first->state->end().vanished ? "whether the training program failed cannot be known: nobody saw its end"
+    verdict.message = first->state->end().vanished ? "whether the training program failed is unknown: its end was not seen"
                                                    : "the training program could not be started";
     verdict.retry_can_help = *known == VerdictClass::system;
   }
@@ -255,11 +254,11 @@ result::Verdict JobRunState::failure_verdict() const {
   const auto& reason = first->state->end().reason;
   if (reason.starts_with("DeadlineExceeded")) {
     verdict.verdict_class = VerdictClass::timeout;
-    verdict.message = "the deadline of a pod (activeDeadlineSeconds) has passed";
+    verdict.message = "the deadline of a pod (activeDeadlineSeconds) was exceeded";
   } else if (first->state->end().disrupted || first->state->life == Life::stopped || stopped ||
              (mentions(m_judgement, "Evicted") && !reason.starts_with("Evicted"))) {
     verdict.verdict_class = VerdictClass::capacity;
-    verdict.message = first->state->started ? taken_away : "a replica was taken away, or refused by its node, before its program began";
+    verdict.message = first->state->started ? taken_away : "a replica was removed, or rejected by its node, before its program started";
     verdict.retry_can_help = true;
   }
   const auto others =
@@ -281,7 +280,7 @@ void JobRunState::decide(result::Verdict verdict, Time at, bool remove) {
   }
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
-  if (left && m_found) warn("the job is left as it is (job_options.cleanup: never)");
+  if (left && m_found) warn("the job is left unchanged (job_options.cleanup: never)");
   if (!m_removing) return finish();
   const auto* deed = m_found ? "deleting the job" : "looking for a job of this run";
   if (!cancelled) return say(deed);
@@ -310,7 +309,7 @@ void JobRunState::remove_instead(const Error& why, Time at) {
 
 // Somebody does not want to wait for what is still under way.
 void JobRunState::end_now() {
-  if (m_removing && !m_finished) warn(fmt::format("the job may still be there: trainstep stop {}", m_job_rules.run));
+  if (m_removing && !m_finished) warn(fmt::format("the job may still exist: trainstep stop {}", m_job_rules.run));
   finish();
 }
 

@@ -97,19 +97,18 @@ std::optional<Pending> of_container(const std::string& member, const ContainerVi
   constexpr std::array<std::string_view, 2> busy{"RegistryUnavailable", "ImageInspectError"};
   constexpr std::array<std::string_view, 2> settings{"CreateContainerConfigError", "CreateContainerError"};
   if (container.state != ContainerView::State::waiting) return std::nullopt;
-  if (container.reason == "InvalidImageName")
-    return Pending{Kind::image_name, member, with(": the image's name is invalid", container.message), at_once};
+  if (container.reason == "InvalidImageName") return Pending{Kind::image_name, member, with(": invalid image name", container.message), at_once};
   if (any_of(busy, container.reason) || (any_of(pulls, container.reason) && may_pass(container.message)))
-    return Pending{Kind::registry, member, with(": the image cannot be pulled at present", container.message), minutes_30, VerdictClass::system};
+    return Pending{Kind::registry, member, with(": cannot pull the image at present", container.message), minutes_30, VerdictClass::system};
   if (any_of(settings, container.reason) && (may_pass(container.message) || is_of_a_hook(container.message)))
-    return Pending{Kind::container, member, with(": the container cannot be made at present", container.message), minutes_30, VerdictClass::system};
+    return Pending{Kind::container, member, with(": cannot create the container at present", container.message), minutes_30, VerdictClass::system};
   if (any_of(pulls, container.reason))
     return Pending{
         Kind::image, member,
-        with(": the image cannot be pulled", container.message) + " (is its name right? a private registry needs job_options.image_pull_secrets)",
+        with(": cannot pull the image", container.message) + " (is its name right? a private registry needs job_options.image_pull_secrets)",
         minutes_5};
   if (any_of(settings, container.reason))
-    return Pending{Kind::configuration, member, with(": the container cannot be made", container.message), minutes_2};
+    return Pending{Kind::configuration, member, with(": cannot create the container", container.message), minutes_2};
   return std::nullopt;
 }
 
@@ -117,7 +116,8 @@ std::optional<Pending> of_container(const std::string& member, const ContainerVi
 std::optional<Pending> of_init_container(const std::string& member, const ContainerView& container) {
   if (container.sidecar || container.state != ContainerView::State::waiting || !container.last || container.last->exit_code == 0) return std::nullopt;
   return Pending{Kind::initializing, member,
-                 fmt::format(": init container {} fails (exit code {}), it is tried again", container.name, container.last->exit_code), std::nullopt};
+                 fmt::format(": init container {} failed (exit code {}), it is being restarted", container.name, container.last->exit_code),
+                 std::nullopt};
 }
 
 // "Error creating: pods "train-1-x7k2p" is forbidden: exceeded quota: …": the name of the pod that was not made is another each time.
@@ -141,26 +141,26 @@ std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
   // The scheduler's words for a claim that does not exist (pkg/scheduler/framework/plugins/volumebinding).
   if (says(pod.unschedulable, "persistentvolumeclaim \"") && says(pod.unschedulable, "not found"))
     return Pending{Kind::claim, member.name, ": " + pod.unschedulable, minutes_5};
-  return Pending{Kind::unschedulable, member.name, " finds no place: " + pod.unschedulable, std::nullopt};
+  return Pending{Kind::unschedulable, member.name, " cannot be scheduled: " + pod.unschedulable, std::nullopt};
 }
 
 std::optional<Pending> pending_of(const WarningSeen& warning) {
   constexpr std::array<std::string_view, 3> refusals{"ValidationError", "MPIJobFailedValidation", "InvalidSpec"};
-  if (any_of(refusals, warning.reason)) return Pending{Kind::refused, warning.object, with(": its operator refuses it", warning.message), at_once};
+  if (any_of(refusals, warning.reason)) return Pending{Kind::refused, warning.object, with(": rejected by its operator", warning.message), at_once};
   // mpi-operator tells it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and tries again.
   if (!warning.reason.starts_with("FailedCreate") && !says(warning.message, "pod created failed")) return std::nullopt;
   const auto message = told_by(warning.message);
   // MPIJob v1 forgets the cause: "Created worker pod:" (training-operator 1.9, pkg/controller.v1/mpi/mpijob_controller.go). It may be a quota.
   if (message.starts_with("Created "))
-    return Pending{Kind::quota, warning.object, ": its pods cannot be made, and the operator does not say why; is it a quota?", std::nullopt};
+    return Pending{Kind::quota, warning.object, ": cannot create its pods, and the operator does not say why; is it a quota?", std::nullopt};
   if (says(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
   // No answer of a webhook is an answer; a denial ("admission webhook "x" denied the request") is one, whatever words it has.
-  if (says(message, "denied the request")) return Pending{Kind::pods_refused, warning.object, with(": its pods are refused", message), minutes_2};
+  if (says(message, "denied the request")) return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
   if (!says(message, "failed calling webhook") && may_pass(message))
-    return Pending{Kind::control_plane, warning.object, with(": its pods cannot be made at present", message), minutes_15, VerdictClass::system};
+    return Pending{Kind::control_plane, warning.object, with(": cannot create its pods at present", message), minutes_15, VerdictClass::system};
   if (says(message, "failed calling webhook"))
-    return Pending{Kind::webhook, warning.object, with(": its pods cannot be made", message), minutes_5, VerdictClass::system};
-  return Pending{Kind::pods_refused, warning.object, with(": its pods are refused", message), minutes_2};
+    return Pending{Kind::webhook, warning.object, with(": cannot create its pods", message), minutes_5, VerdictClass::system};
+  return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
 }
 
 std::optional<Duration> limit_of(const Pending& pending, const plan::Limits& limits) {

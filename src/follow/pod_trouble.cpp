@@ -40,14 +40,13 @@ std::optional<Pending> pending_of(const PodWarningSeen& warning) {
   constexpr std::array<std::string_view, 2> node{"FailedCreatePodSandBox", "NetworkNotReady"};
   const auto message = trim(warning.message);
   if (warning.reason == "FailedMount" && is_of_settings(message))
-    return Pending{Kind::configuration, "", fmt::format(": its volumes cannot be mounted: {}", message), minutes_5};
+    return Pending{Kind::configuration, "", fmt::format(": cannot mount its volumes: {}", message), minutes_5};
   if (std::ranges::find(volumes, warning.reason) != volumes.end()) {
-    const auto* hint = says(message, "Multi-Attach") ? " (such a claim is on one node at a time: another pod may use it there)" : "";
-    return Pending{Kind::container, "", fmt::format(": its volumes cannot be mounted at present: {}{}", message, hint), minutes_30,
-                   VerdictClass::system};
+    const auto* hint = says(message, "Multi-Attach") ? " (such a claim is on one node at a time: a pod on another node may use it)" : "";
+    return Pending{Kind::container, "", fmt::format(": cannot mount its volumes at present: {}{}", message, hint), minutes_30, VerdictClass::system};
   }
   if (std::ranges::find(node, warning.reason) == node.end()) return std::nullopt;
-  return Pending{Kind::container, "", fmt::format(": its node cannot set it up at present: {}", message), minutes_30, VerdictClass::system};
+  return Pending{Kind::container, "", fmt::format(": cannot be set up on its node at present: {}", message), minutes_30, VerdictClass::system};
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ std::optional<Pending> PodTrouble::pending(const Member& member, const job_types
   if (m_ignored && awaits_scheduler(pod)) {
     const auto which = pod.scheduler.empty() ? std::string() : fmt::format(" \"{}\"", pod.scheduler);
     return Pending{Kind::unschedulable, member.name,
-                   fmt::format(" finds no place: no scheduler has looked at it; is{} running?", which.empty() ? " one" : which), std::nullopt};
+                   fmt::format(" cannot be scheduled: no scheduler has picked it up; is{} running?", which.empty() ? " one" : which), std::nullopt};
   }
   if (!m_heard || !begins_unexplained(pod) || at - m_heard->at > m_heard->lasts) return std::nullopt;
   auto pending = m_heard->pending;

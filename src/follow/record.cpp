@@ -238,7 +238,7 @@ Json record_of(const result::Verdict& verdict, Time at) {
 
 Result<Replay> read_head(const Json& line) {
   const auto* version = line.is_object() ? trainstep::find(line, "trainstep") : nullptr;
-  if (version == nullptr) return input_error("the first line is not that of a record");
+  if (version == nullptr) return input_error("the first line is not a record header");
   In in{line};
   Replay replay;
   Rules rules;
@@ -246,7 +246,7 @@ Result<Replay> read_head(const Json& line) {
   std::string machine;
   in("machine", machine), in("at", replay.began), in("rules", rules);
   if (machine == "job") in("job_rules", job_rules);
-  if (!in.fits || (machine != "job" && machine != "gang")) return input_error("the record is of another version: " + to_text(*version));
+  if (!in.fits || (machine != "job" && machine != "gang")) return input_error("unsupported record version: " + to_text(*version));
   if (machine == "job")
     replay.machine = std::make_unique<JobRunState>(std::move(rules), std::move(job_rules));
   else
@@ -264,7 +264,7 @@ Result<std::optional<RecordedEnd>> read_end(const Json& line) {
   describe(in, end.verdict);
   const auto& verdict = end.verdict;
   const bool cancelled = verdict.verdict_class == result::VerdictClass::cancelled;
-  if (!in.fits || (cancelled && (verdict.signal < 1 || verdict.signal > last_signal))) return input_error("the end of the run is not complete");
+  if (!in.fits || (cancelled && (verdict.signal < 1 || verdict.signal > last_signal))) return input_error("the end of the run is incomplete");
   return std::optional(std::move(end));
 }
 
@@ -274,7 +274,7 @@ Result<Event> read_event(const Json& line, std::size_t members) {
   std::string name;
   in("at", event.at), in("event", name);
   const auto* const found = std::ranges::find(event_names, name);
-  if (found == std::end(event_names)) return input_error(fmt::format("the event \"{}\" is not known", name.substr(0, 100)));
+  if (found == std::end(event_names)) return input_error(fmt::format("unknown event \"{}\"", name.substr(0, 100)));
   read_what(static_cast<std::size_t>(found - std::begin(event_names)), in, event.what, std::make_index_sequence<std::variant_size_v<What>>{});
   const bool exists = std::visit(
       [&](const auto& what) {
@@ -282,7 +282,7 @@ Result<Event> read_event(const Json& line, std::size_t members) {
         return true;
       },
       event.what);
-  if (!in.fits || !exists) return input_error(fmt::format("the event \"{}\" is not complete", name));
+  if (!in.fits || !exists) return input_error(fmt::format("the event \"{}\" is incomplete", name));
   return event;
 }
 

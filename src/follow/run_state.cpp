@@ -57,7 +57,7 @@ void RunState::warn_of_unmatched() {
       (found == Found::nothing ? unmatched : no_numbers).push_back(fmt::format("job_options.metrics[{}] ({})", i, m_rules.metrics[i].name));
   }
   if (!unmatched.empty()) warn(fmt::format("no line matched {}", join(unmatched, ", ")));
-  if (!no_numbers.empty()) warn(fmt::format("what {} matched was no number", join(no_numbers, ", ")));
+  if (!no_numbers.empty()) warn(fmt::format("the value matched by {} is not a number", join(no_numbers, ", ")));
 }
 
 void RunState::take_output(const MemberOutput& output, Time at, result::Tail& tail) {
@@ -71,10 +71,10 @@ void RunState::take_output(const MemberOutput& output, Time at, result::Tail& ta
     if (near_end) tail.push(line);
   });
   if (primary && m_metrics.full() && !std::exchange(m_told_full, true))
-    warn("the program's log names more than 2000 metrics: further names are not taken from it; write them to a metrics output");
+    warn("the program's log has more than 2000 metrics: ignoring further names; write them to a metrics output");
   if (primary && !m_told_nul && output.lines.find('\0') != std::string_view::npos) {
     m_told_nul = true;
-    warn("the program's log holds NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
+    warn("the program's log contains NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
   }
   if (!primary || m_progress == m_metrics.progress()) return;
   m_progress = m_metrics.progress();

@@ -21,11 +21,11 @@ using job_types::PodView;
 // Kubernetes' reasons of a DisruptionTarget condition (docs: concepts/workloads/pods/disruptions).
 std::string disruption_text(const std::string& reason) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known{{
-      {"PreemptionByScheduler", "made room for a pod of higher priority"},
+      {"PreemptionByScheduler", "preempted by a pod of higher priority"},
       {"DeletionByTaintManager", "its node was lost or tainted"},
       {"EvictionByEvictionAPI", "its node was drained"},
       {"DeletionByPodGC", "its node is gone"},
-      {"TerminationByKubelet", "its node ended it"},
+      {"TerminationByKubelet", "ended by its node"},
   }};
   const auto* const found = std::ranges::find(known, std::string_view(reason), &std::pair<std::string_view, std::string_view>::first);
   return found == known.end() ? reason : fmt::format("{} ({})", found->second, reason);

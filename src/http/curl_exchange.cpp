@@ -241,7 +241,7 @@ CURLcode open(Exchange& exchange) {
   const auto& endpoint = endpoint_of(request);
   const bool other_name = request.url.scheme == "https" && !endpoint.server_name.empty() && endpoint.server_name != request.url.host;
   if (has_line_break(request)) {
-    std::strcpy(exchange.error_text.data(), "there is a line break in one of its headers");
+    std::strcpy(exchange.error_text.data(), "a header contains a line break");
     return CURLE_BAD_FUNCTION_ARGUMENT;
   }
   exchange.easy.reset(curl_easy_init());

@@ -23,11 +23,11 @@ bool refuses_us(std::string_view detail) {
 
 std::string why_untrusted(const Request& request, const std::string& detail) {
   const bool own_authority = request.endpoint && !request.endpoint->ca_pem.empty();
-  if (holds(detail, "subject name")) return "it is not made out to this name. Use a name that it holds, or say which one to expect (tls-server-name)";
-  if (holds(detail, "expired") || holds(detail, "not yet valid")) return "renew it, or set this machine's clock right";
-  if (own_authority) return "the certificate authority given for this server is not the one that has signed it. Give the server's own";
-  return "no certificate authority that this machine knows has signed it. Give the server's own (certificate-authority-data, remote-ca), or name a "
-         "file that holds it in SSL_CERT_FILE";
+  if (holds(detail, "subject name")) return "it is not valid for this name. Use a name listed in it, or set the expected name (tls-server-name)";
+  if (holds(detail, "expired") || holds(detail, "not yet valid")) return "renew it, or correct this machine's clock";
+  if (own_authority) return "the certificate authority configured for this server did not sign it. Configure the server's own";
+  return "it is signed by an unknown certificate authority. Configure the server's own (certificate-authority-data, remote-ca), or name its file in "
+         "SSL_CERT_FILE";
 }
 
 Error with(ErrorKind kind, const Request& request, std::string_view what, std::string_view detail = {}) {
@@ -37,7 +37,7 @@ Error with(ErrorKind kind, const Request& request, std::string_view what, std::s
 Error refused_by_server(const Request& request, std::string_view detail) {
   const bool shown = request.endpoint && !request.endpoint->certificate_pem.empty();
   return with(ErrorKind::denied, request,
-              shown ? "the server refuses our client certificate; renew it" : "the server wants a client certificate, and none is configured",
+              shown ? "the server rejected the client certificate; renew it" : "the server requires a client certificate, and none is configured",
               detail);
 }
 
@@ -56,32 +56,31 @@ Error failure(Fault fault, const Request& request, std::string detail) {
     case Fault::name:
       return with(ErrorKind::unavailable, request, detail);
     case Fault::proxy:
-      return with(ErrorKind::unavailable, request, "no way through the proxy", detail);
+      return with(ErrorKind::unavailable, request, "cannot connect through the proxy", detail);
     case Fault::connection:
       return with(ErrorKind::unavailable, request, "cannot connect", detail);
     case Fault::connect_limit:
       return with(ErrorKind::unavailable, request, fmt::format("no connection within {}", describe(request.connect_limit)));
     case Fault::silence:
-      return with(ErrorKind::unavailable, request, fmt::format("nothing has come for {}", describe(request.silence.value_or(Duration{}))));
+      return with(ErrorKind::unavailable, request, fmt::format("no data received for {}", describe(request.silence.value_or(Duration{}))));
     case Fault::limit:
-      return with(ErrorKind::timeout, request, fmt::format("no whole answer within {}", describe(request.limit.value_or(Duration{}))));
+      return with(ErrorKind::timeout, request, fmt::format("no complete answer within {}", describe(request.limit.value_or(Duration{}))));
     case Fault::cut:
-      return with(ErrorKind::unavailable, request, "the connection has ended before the answer did", detail);
+      return with(ErrorKind::unavailable, request, "the connection was closed before the answer was complete", detail);
     case Fault::too_large:
-      return with(ErrorKind::unavailable, request, fmt::format("the answer has more than {} bytes", request.body_limit));
+      return with(ErrorKind::unavailable, request, fmt::format("the answer exceeds {} bytes", request.body_limit));
     case Fault::untrusted:
-      return with(ErrorKind::denied, request, fmt::format("the server's certificate is refused ({}): {}", detail, why_untrusted(request, detail)));
+      return with(ErrorKind::denied, request, fmt::format("the server's certificate was rejected ({}): {}", detail, why_untrusted(request, detail)));
     case Fault::own_certificate:
-      return with(ErrorKind::denied, request, "our client certificate or its key cannot be used; both must be PEM, the key without a password",
-                  detail);
+      return with(ErrorKind::denied, request, "cannot use the client certificate or its key; both must be PEM, the key without a password", detail);
     case Fault::authorities:
-      return with(ErrorKind::denied, request, "the certificate authorities to trust cannot be read; they must be PEM", detail);
+      return with(ErrorKind::denied, request, "cannot read the trusted certificate authorities; they must be PEM", detail);
     case Fault::tls:
-      return with(ErrorKind::unavailable, request, "no TLS connection", detail);
+      return with(ErrorKind::unavailable, request, "cannot establish a TLS connection", detail);
     case Fault::unwanted:
-      return with(ErrorKind::internal, request, "the rest of the answer was not wanted");
+      return with(ErrorKind::internal, request, "the rest of the answer was not needed");
     case Fault::defect:
-      return with(ErrorKind::internal, request, "the request cannot be made", detail);
+      return with(ErrorKind::internal, request, "cannot make the request", detail);
     case Fault::other:
       break;
   }

@@ -15,7 +15,7 @@ Transport::Id ReadOnlyTransport::start(Request request, Handler handler) {
   const auto id = own | m_next++;
   m_refused[id] = m_loop.after(Duration(0), [this, id, done = std::move(handler.done), method = std::move(request.method)] {
     m_refused.erase(id);
-    done(internal_error(method + " is not sent: this command only looks on"));  // last: it may destroy this
+    done(internal_error(method + " is not sent: this command is read-only"));  // last: it may destroy this
   });
   return id;
 }

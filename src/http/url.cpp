@@ -57,20 +57,19 @@ Result<int> parse_port(std::string_view text) {
   int port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc() || end != text.data() + text.size() || port < 1 || port > 65535)
-    return input_error(fmt::format("the port '{}' is no number from 1 to 65535", text));
+    return input_error(fmt::format("the port '{}' is not a number from 1 to 65535", text));
   return port;
 }
 
 // "host:6443", "[::1]:6443"
 Result<void> parse_authority(std::string_view text, Url& url) {
-  if (text.find('@') != std::string_view::npos)
-    return input_error("there is a user name or password in the address: remove it, they belong into fields of their own");
+  if (text.find('@') != std::string_view::npos) return input_error("the address contains a user name or password: use the separate fields instead");
   const bool bracket = text.starts_with('[');
   const auto end = bracket ? text.find(']') : std::min(text.find(':'), text.size());
   if (end == std::string_view::npos) return input_error("the bracket '[' before the host is not closed");
   url.host = lower(text.substr(bracket ? 1 : 0, end - (bracket ? 1 : 0)));
   if (!only(url.host, bracket ? is_address : is_name))
-    return input_error(url.host.empty() ? "there is no host in the address" : fmt::format("'{}' is no host name", url.host));
+    return input_error(url.host.empty() ? "the address has no host" : fmt::format("'{}' is not a valid host name", url.host));
   const auto rest = text.substr(bracket ? end + 1 : end);
   if (rest.empty() || rest == ":") return {};
   if (!rest.starts_with(':')) return input_error("after the bracket ']' only a port may follow");

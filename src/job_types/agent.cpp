@@ -10,7 +10,7 @@
 namespace trainstep::job_types {
 namespace {
 
-constexpr auto why = "default: brings inputs and outputs";
+constexpr auto why = "default: fetches inputs and delivers outputs";
 constexpr auto mounts = "/spec/containers/0/volumeMounts";
 
 std::string folder(std::string_view path = {}) {
@@ -59,7 +59,7 @@ void add_keys(const plan::Plan& plan, Manifest& pod) {
     if (store.secret.empty()) continue;
     const Json items =
         Json::array({{{"key", store.access_key_key}, {"path", "access_key"}}, {{"key", store.secret_key_key}, {"path", "secret_key"}}});
-    const auto source = fmt::format("default: keys to {}", store.endpoint);
+    const auto source = fmt::format("default: credentials for {}", store.endpoint);
     pod.append("/spec/volumes", {{"name", name}, {"secret", {{"secretName", store.secret}, {"items", items}}}}, source);
     pod.append(mounts, {{"name", name}, {"mountPath", place}, {"readOnly", true}}, source);
   }

@@ -22,8 +22,7 @@ Result<void> check(const plan::Plan& plan) {
   if (plan.options.run_policy.restart_policy == "Always")
     return input_error("job_options.run_policy.restart_policy: a Job's pods cannot be restarted Always; use Never, OnFailure or ExitCode");
   if (!plan.options.gang.is_null() && plan.distribution.workers > 1)
-    return input_error(
-        "job_options.gang: a Job of several pods is not started as a gang; use job_options.queue (Kueue) or another distribution_type");
+    return input_error("job_options.gang: not supported for a Job of several pods; use job_options.queue (Kueue) or another distribution_type");
   return {};
 }
 
@@ -32,19 +31,19 @@ Result<void> check(const plan::Plan& plan) {
 void add_retries(const plan::Plan& plan, Manifest& object) {
   const auto& policy = plan.options.run_policy;
   object.set("/spec/backoffLimit", policy.backoff_limit,
-             policy.backoff_limit > 0 ? "job_options.run_policy" : "default: a failed program is not tried again");
+             policy.backoff_limit > 0 ? "job_options.run_policy" : "default: a failed program is not retried");
   if (policy.backoff_limit == 0) return;
   // Two pods of one index must not write the same outputs at the same time.
-  object.set("/spec/podReplacementPolicy", "Failed", "default: a new pod waits for the end of the old one");
+  object.set("/spec/podReplacementPolicy", "Failed", "default: a new pod waits until the old one has ended");
   const Json disrupted = {{"type", "DisruptionTarget"}, {"status", "True"}};
   object.append("/spec/podFailurePolicy/rules", {{"action", "Ignore"}, {"onPodConditions", Json::array({disrupted})}},
-                "default: an eviction is no failure of the program");
+                "default: an eviction is not a failure of the program");
   if (policy.restart_policy != "ExitCode") return;
   Json permanent = Json::array();
   for (int code = 1; code < 128; ++code) permanent.push_back(code);
   object.append("/spec/podFailurePolicy/rules",
                 {{"action", "FailJob"}, {"onExitCodes", {{"containerName", container_name}, {"operator", "In"}, {"values", permanent}}}},
-                "job_options.run_policy.restart_policy: ExitCode tries again from 128 on");
+                "job_options.run_policy.restart_policy: ExitCode retries from 128 on");
 }
 
 void add_policy(const plan::Plan& plan, Manifest& object) {

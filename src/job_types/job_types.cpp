@@ -63,10 +63,10 @@ std::string replicas_there(const plan::Plan& plan) {
 Result<void> check_logs(const plan::Plan& plan) {
   for (const auto& name : plan.options.logs)
     if (name != "all" && name != "primary" && name != "none" && !names_replica(name))
-      return input_error(fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as {}", name,
+      return input_error(fmt::format("job_options.logs: \"{}\" is not a replica; write all, primary, none or names such as {}", name,
                                      replica_name(plan, find(plan.job_type).replicas(plan).back().type, 0)));
     else if (!may_be_there(plan, name))
-      return input_error(fmt::format("job_options.logs: there is no {}; the replicas are {}", name, replicas_there(plan)));
+      return input_error(fmt::format("job_options.logs: unknown replica {}; expected one of {}", name, replicas_there(plan)));
   return {};
 }
 
@@ -79,7 +79,7 @@ Result<void> check_options(const plan::Plan& plan) {
     std::vector<std::string> possible;
     for (const auto& replica : find(plan.job_type).replicas(plan)) possible.push_back(replica.type);
     const auto meant = nearest(type, known);
-    return input_error(fmt::format("job_options.replicas.{}: no such type of replicas{}; this {} has {}", type,
+    return input_error(fmt::format("job_options.replicas.{}: unknown replica type{}; this {} has {}", type,
                                    meant ? fmt::format(", did you mean {}?", *meant) : "", plan.job_type, join(possible, ", ")));
   }
   return check_logs(plan);

@@ -40,11 +40,11 @@ bool names(const std::vector<std::string>& arguments, std::initializer_list<std:
 void add_placement(Words& words, const plan::Plan& plan) {
   const auto& own = plan.distribution.mpirun_arguments;
   if (!names(own, {"bind-to", "hwloc_base_binding_policy"}))
-    add(words, {"--bind-to", "none"}, "default: a rank and its threads are bound to no core");
+    add(words, {"--bind-to", "none"}, "default: a rank and its threads are not bound to a core");
   if (spread_evenly(plan))
     add(words, {"--map-by", fmt::format("ppr:{}:node", plan.processes_per_worker)}, "distribution_specification.slots_per_worker");
   else if (!names(own, {"map-by", "pernode", "bynode", "byslot", "-N", "rankfile", "rmaps"}))
-    add(words, {"--map-by", "slot"}, "default: ranks that follow each other are neighbours");
+    add(words, {"--map-by", "slot"}, "default: consecutive ranks are neighbours");
 }
 
 void add_open_mpi(Words& words, const plan::Plan& plan, const MpiPlace& place) {

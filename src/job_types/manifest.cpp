@@ -187,7 +187,7 @@ Result<void> Manifest::patch(const Json& patch) {
     note_merge_patch("", patch);
     return {};
   }
-  if (!patch.is_array()) return input_error("job_options.patch: wants an object (RFC 7396 merge patch) or a list (RFC 6902 patch)");
+  if (!patch.is_array()) return input_error("job_options.patch: expected an object (RFC 7396 merge patch) or a list (RFC 6902 patch)");
   Manifest result = *this;
   std::size_t number = 0;
   for (const auto& operation : patch) {

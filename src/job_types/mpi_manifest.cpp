@@ -126,18 +126,18 @@ SshPlace ssh_place(const plan::Plan& plan) {
 Result<void> check_v2beta1(const plan::Plan& plan) {
   const auto& policy = plan.options.run_policy.restart_policy;
   if (policy == "Never" || policy == "OnFailure") return {};
-  return input_error(fmt::format("job_options.run_policy.restart_policy: mpi-operator has no {}; use Never or OnFailure", policy));
+  return input_error(fmt::format("job_options.run_policy.restart_policy: mpi-operator does not support {}; use Never or OnFailure", policy));
 }
 
 Result<void> check_v1(const plan::Plan& plan) {
   if (plan.options.run_policy.restart_policy == "ExitCode")
-    return input_error("job_options.run_policy.restart_policy: with ExitCode MPIJob (kubeflow.org/v1) restarts nothing; use OnFailure");
+    return input_error("job_options.run_policy.restart_policy: ExitCode restarts nothing in an MPIJob (kubeflow.org/v1); use OnFailure");
   if (!plan.options.queue.empty())
     return input_error(
-        "job_options.queue: Kueue does not manage MPIJob (kubeflow.org/v1), the job would not wait; use mpi-operator (kubeflow.org/v2beta1)");
+        "job_options.queue: Kueue does not manage an MPIJob of kubeflow.org/v1, the job would not wait; use mpi-operator (kubeflow.org/v2beta1)");
   if (plan.distribution.mpi_implementation == "MPICH")
     return input_error(
-        "distribution_specification.mpi_implementation: MPICH needs mpi-operator (kubeflow.org/v2beta1); this cluster has OpenMPI and Intel");
+        "distribution_specification.mpi_implementation: MPICH requires mpi-operator (kubeflow.org/v2beta1); this cluster supports OpenMPI and Intel");
   return {};
 }
 
@@ -156,7 +156,7 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   auto object = job_object(plan, resource);
   object.merge("/spec/runPolicy", run_policy(plan));
   object.set("/spec/runPolicy/backoffLimit", options.run_policy.backoff_limit,
-             options.run_policy.backoff_limit > 0 ? "job_options.run_policy" : "default: a failed launcher is not tried again");
+             options.run_policy.backoff_limit > 0 ? "job_options.run_policy" : "default: a failed launcher is not retried");
   set_slots(plan, object);
   object.set("/spec/mpiImplementation", plan.distribution.mpi_implementation,
              is_open_mpi(plan) ? "default" : "distribution_specification.mpi_implementation");

@@ -23,13 +23,13 @@ Manifest job_object(const plan::Plan& plan, const Resource& resource) {
   object.set("/kind", std::string(resource.kind), by_kind);
   object.set("/metadata/name", plan.job_name, "model_name and the run's id");
   if (!plan.name_space.empty()) object.set("/metadata/namespace", plan.name_space, "namespace");
-  for (const auto& [key, value] : plan.labels) object.set_member("/metadata/labels", key, value, "default: to find it by");
+  for (const auto& [key, value] : plan.labels) object.set_member("/metadata/labels", key, value, "default: used to find it");
   for (const auto& [key, value] : options.all.labels.items()) object.set_member("/metadata/labels", key, scalar_text(value), "job_options.labels");
   if (!options.queue.empty()) object.set_member("/metadata/labels", queue_label, options.queue, "job_options.queue");
   for (const auto& [key, value] : options.all.annotations.items())
     object.set_member("/metadata/annotations", key, scalar_text(value), "job_options.annotations");
   if (!plan.spec_hash.empty())
-    object.set_member("/metadata/annotations", spec_hash_annotation, plan.spec_hash, "default: tells whether a job of this name is the same job");
+    object.set_member("/metadata/annotations", spec_hash_annotation, plan.spec_hash, "default: identifies the same job under this name");
   if (!options.metrics.empty())
     object.set_member("/metadata/annotations", metrics_annotation, definitions_text(options.metrics), "job_options.metrics");
   return object;
@@ -40,7 +40,7 @@ std::string scalar_text(const Json& value) { return value.is_string() ? value.ge
 std::int64_t seconds(Duration duration) { return std::chrono::ceil<std::chrono::seconds>(duration).count(); }
 
 std::string ttl_source(const plan::Plan& plan) {
-  return plan.options.run_policy.ttl_is_default ? "default: if nobody comes back for it" : "job_options.run_policy.ttl_after_finished";
+  return plan.options.run_policy.ttl_is_default ? "default: if no attempt adopts it" : "job_options.run_policy.ttl_after_finished";
 }
 
 std::string workers_source(const plan::Plan& plan) {

@@ -13,7 +13,7 @@ Error made(const std::string& place, std::string_view wanted, const Json& found)
   constexpr std::size_t longest = 60;
   auto text = to_text(found);
   if (text.size() > longest) text = text.substr(0, longest) + "…";
-  return input_error(fmt::format("job_options.patch: {} must be {}, the patch makes it {}", place, wanted, text));
+  return input_error(fmt::format("job_options.patch: {}: expected {}, but the patch makes it {}", place, wanted, text));
 }
 
 // The member when it is an object; null when it is absent.
@@ -31,7 +31,7 @@ Result<void> check_metadata(const Json& parent, const std::string& place) {
     ASSIGN(const auto* entries, object_in(*metadata, key, where));
     if (entries == nullptr) continue;
     for (const auto& [name, value] : entries->items())
-      if (!value.is_string()) return made(fmt::format("{}{}.{}", where, key, name), "a text", value);
+      if (!value.is_string()) return made(fmt::format("{}{}.{}", where, key, name), "a string", value);
   }
   return {};
 }

@@ -76,7 +76,7 @@ void keep_meshes_out(const PodOptions& options, Manifest& pod) {
 }
 
 void add_metadata(const plan::Plan& plan, const PodOptions& options, const OptionSource& source, Manifest& pod) {
-  for (const auto& [key, value] : plan.labels) pod.set_member("/metadata/labels", key, value, "default: to find it by");
+  for (const auto& [key, value] : plan.labels) pod.set_member("/metadata/labels", key, value, "default: used to find it");
   for (const auto& [key, value] : options.labels.items())
     pod.set_member("/metadata/labels", key, scalar_text(value), source.of_member(&PodOptions::labels, "labels", key));
   keep_meshes_out(options, pod);
@@ -96,8 +96,7 @@ void add_program(const plan::Plan& plan, const PodShape& shape, const PodOptions
   for (const auto& word : shape.command) pod.append(at + "/command", doubled(word.value), word.source);
   for (const auto& variable : shape.environment) pod.append(at + "/env", env_entry(variable), variable.source);
   if (plan.data.has_agent())
-    pod.append(at + "/env", env_entry({std::string(plan::task_variable), to_text(plan::to_json(plan.data.task)), ""}),
-               "default: what the agent has to do");
+    pod.append(at + "/env", env_entry({std::string(plan::task_variable), to_text(plan::to_json(plan.data.task)), ""}), "default: the agent's task");
   pod.set(at + "/terminationMessagePolicy", "FallbackToLogsOnError", "default: a failed pod's last lines outlive its log");
 }
 

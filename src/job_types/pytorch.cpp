@@ -90,7 +90,7 @@ std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resou
                    {"image", "alpine:3.10"},
                    {"command", {"sh", "-c", fmt::format("nslookup {}-master-0", plan.job_name)}},
                    {"resources", {{"limits", sizes("100m", "20Mi")}, {"requests", sizes("50m", "10Mi")}}}},
-                  "the training-operator takes another one from the file of its --pytorch-init-container-template-file "
+                  "the training-operator reads another one from the file of its --pytorch-init-container-template-file "
                   "(/etc/config/initContainer.yaml); docs/data.md has one that fits"};
 }
 

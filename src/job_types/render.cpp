@@ -16,7 +16,7 @@ namespace trainstep::job_types {
 namespace {
 
 Result<void> may_not_change(const std::string& pointer) {
-  return input_error(fmt::format("job_options.patch: {} may not be changed, the job is found by it", pointer.substr(1)));
+  return input_error(fmt::format("job_options.patch: cannot change {}, the job is found by it", pointer.substr(1)));
 }
 
 // Absent and of another type than expected are values, too.
@@ -61,7 +61,7 @@ Result<void> check_image(const JobType& job_type, const plan::Plan& plan) {
   if (!plan.image.value.empty()) return {};
   for (const auto& replicas : job_type.replicas(plan))
     if (plan::options_for(plan.options, replicas.type).image.empty())
-      return input_error("train_specification: has no image, which pods need; name it there, or as base_image");
+      return input_error("train_specification: no image, which pods require; set it there, or in base_image");
   return {};
 }
 
@@ -74,7 +74,7 @@ Result<Resource> choose_resource(const JobType& job_type, std::string_view group
     if (resource.group_version == group_version) return resource;
     candidates.emplace_back(resource.group_version);
   }
-  return input_error(fmt::format("{}: \"{}\" has no such job; possible: {}", job_type.name, group_version, join(candidates, ", ")));
+  return input_error(fmt::format("{}: \"{}\" does not have this job; expected one of {}", job_type.name, group_version, join(candidates, ", ")));
 }
 
 Result<Manifest> render(const plan::Plan& plan, std::string_view group_version) {

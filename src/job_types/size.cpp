@@ -33,8 +33,8 @@ std::size_t size_in_container(const Json& text) {
 }
 
 Error too_long(const Manifest& manifest, const std::string& pointer, const std::string& what, std::size_t size) {
-  return input_error(fmt::format("{}: {} has {} bytes, Linux takes {}; mount it as a file (job_options.volumes)", manifest.source_of(pointer), what,
-                                 size, plan::longest_exec_string - 1));
+  return input_error(fmt::format("{}: {} has {} bytes, the Linux limit is {}; mount it as a file (job_options.volumes)", manifest.source_of(pointer),
+                                 what, size, plan::longest_exec_string - 1));
 }
 
 Result<void> check_container(const Manifest& manifest, const Json& container, const std::string& pointer) {
@@ -43,7 +43,7 @@ Result<void> check_container(const Manifest& manifest, const Json& container, co
     for (std::size_t i = 0; words != nullptr && words->is_array() && i < words->size(); ++i)
       if ((*words)[i].is_string())
         if (const auto size = size_in_container((*words)[i]); size >= plan::longest_exec_string)
-          return too_long(manifest, fmt::format("{}/{}/{}", pointer, key, i), "a word of a container's command line", size);
+          return too_long(manifest, fmt::format("{}/{}/{}", pointer, key, i), "an argument of a container's command line", size);
   }
   const auto* variables = trainstep::find(container, "env");
   for (std::size_t i = 0; variables != nullptr && variables->is_array() && i < variables->size(); ++i) {
@@ -77,7 +77,7 @@ Result<void> check_size(const Manifest& manifest) {
   std::map<std::string, std::size_t> sizes;
   add_sizes(manifest, manifest.json(), "", sizes);
   const auto most = std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return input_error(fmt::format("the job's manifest has {} bytes, Kubernetes takes {}{}; pass large values as files or in a ConfigMap", bytes,
+  return input_error(fmt::format("the job's manifest has {} bytes, the Kubernetes limit is {}{}; pass large values as files or in a ConfigMap", bytes,
                                  largest_manifest, most == sizes.end() ? "" : fmt::format(" ({} of them from {})", most->second, most->first)));
 }
 

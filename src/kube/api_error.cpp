@@ -73,12 +73,11 @@ ErrorKind kind_of(int status, const std::string& message) {
 // What to do about an answer that says nothing of it.
 std::string_view remedy(int status) {
   if (status == 413)
-    return "; what is sent is larger than is taken here: mostly a program's text in train_specification, or train_parameters; put what is large into "
-           "the "
-           "image, a file or an artifact";
+    return "; the request is too large, usually because of the program's source in train_specification, or train_parameters; move large data into "
+           "the image, a file or an artifact";
   if (status / 100 == 3)
-    return "; a redirect is not followed, as it would take the credentials elsewhere: let the address (of the kubeconfig) be that of the API server "
-           "itself, not of a proxy or a login page";
+    return "; redirects are not followed, as they would send the credentials elsewhere: use the address of the API server itself (in the "
+           "kubeconfig), not of a proxy or login page";
   return {};
 }
 

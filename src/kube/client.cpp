@@ -125,7 +125,7 @@ ApiError Client::error_of(const Call& call, const Result<http::Response>& respon
   auto secrets = call.secrets;
   secrets.push_back(m_token);
   auto error = api_error(what, response->status, redacted(response->body, secrets), http::retry_after(*response, m_loop.now()));
-  if (error.status == 401) error.error.message += fmt::format(" (the API server does not accept who we are: {})", m_credentials->description);
+  if (error.status == 401) error.error.message += fmt::format(" (the API server rejected the credentials: {})", m_credentials->description);
   return error;
 }
 
@@ -133,7 +133,7 @@ Answer Client::read(const Call& call, const Result<http::Response>& response) co
   if (!response || !is_success(response->status)) return tl::unexpected(error_of(call, response));
   auto value = response->body.empty() ? Result<Json>(Json()) : read_answer(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
   if (value && speaks_of(*value, call.names)) return std::move(*value);
-  return tl::unexpected(not_the_servers(call.what + ": " + (value ? "the answer does not speak of it" : value.error().message)));
+  return tl::unexpected(not_the_servers(call.what + ": " + (value ? "the answer does not mention it" : value.error().message)));
 }
 
 void Client::answered(CallId id, const Result<http::Response>& response) {
@@ -171,7 +171,7 @@ void Client::failed(CallId id, ApiError error) {
   const bool conflict = error.status == 409 && call.versioned;
   const bool momentary = doubtful || (!conflict && !call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments);
   if (late || !(expired || token_due || momentary || retryable(error))) {
-    if (call.tries > 1 && (momentary || retryable(error))) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
+    if (call.tries > 1 && (momentary || retryable(error))) error.error.message += fmt::format(" (after {} attempts)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));
   }
   if (expired) {

@@ -14,7 +14,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
   for (auto& header : sent.headers)
     if (header.name == "Accept") header.value = accept;
   const bool ready = token_ready(*m_credentials->token, m_loop.now());
-  auto token = ready ? m_credentials->token->token(m_loop.now()) : Result<std::string>(Error{ErrorKind::unavailable, "there is no new token yet"});
+  auto token = ready ? m_credentials->token->token(m_loop.now()) : Result<std::string>(Error{ErrorKind::unavailable, "no new token yet"});
   if (!token) {
     constexpr auto own = http::Transport::Id{1} << 63U;  // no transport comes that far
     const auto id = own | m_next++;

@@ -100,8 +100,7 @@ Client::CallId Client::remove(const Path& path, Propagation propagation, const P
   Json options{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"propagationPolicy", policies[static_cast<int>(propagation)]}};
   options["preconditions"]["uid"] = preconditions.uid;
   if (!preconditions.version.empty()) options["preconditions"]["resourceVersion"] = preconditions.version;
-  if (preconditions.uid.empty())
-    return refuse(internal_error(fmt::format("delete {}: it is not known which object", path.describe())), std::move(done));
+  if (preconditions.uid.empty()) return refuse(internal_error(fmt::format("delete {}: unknown object", path.describe())), std::move(done));
   auto sent = request("DELETE", path, {});
   set_body(sent, "application/json", options);
   const auto id = begin(std::move(sent), "delete " + path.describe(), retry, std::move(done));
@@ -113,7 +112,7 @@ Answer Client::next_page(Call& call, Json page) {
   auto& listing = *call.listing;
   const auto* items = page.is_object() ? find(page, "items") : nullptr;
   if (!page.is_object() || !page.contains("items") || (items != nullptr && !items->is_array()))
-    return tl::unexpected(ApiError{{ErrorKind::unavailable, call.what + ": the answer is no list"}, 0, {}, {}, {}});
+    return tl::unexpected(ApiError{{ErrorKind::unavailable, call.what + ": the answer is not a list"}, 0, {}, {}, {}});
   const auto version = text_of(page, "apiVersion");
   const auto kind = text_of(page, "kind");
   if (items != nullptr) {
@@ -129,8 +128,7 @@ Answer Client::next_page(Call& call, Json page) {
   std::erase_if(query, [](const auto& pair) { return pair.first == "continue"; });
   if (const auto token = text_of(metadata, "continue"); !token.empty()) {
     if (!listing.tokens.insert(token).second)
-      return tl::unexpected(
-          ApiError{internal_error(call.what + ": the API server answers a continue token for the second time, the list has no end"), 0, {}, {}, {}});
+      return tl::unexpected(ApiError{internal_error(call.what + ": the API server repeated a continue token, the list does not end"), 0, {}, {}, {}});
     query.emplace_back("continue", token);
     return Json();
   }

@@ -23,8 +23,7 @@ namespace {
 constexpr std::size_t file_limit = std::size_t{4} << 20U;
 
 Result<std::filesystem::path> path_of(const KubeEntry& entry, std::string_view key, const std::string& text) {
-  if (entry.folder.empty())
-    return input_error(fmt::format("{}: {} names a file; here the data itself must stand in it ({}-data)", entry.where, key, key));
+  if (entry.folder.empty()) return input_error(fmt::format("{}: {} names a file; inline the data instead ({}-data)", entry.where, key, key));
   return entry.folder / text;  // an absolute one stays as it is
 }
 
@@ -46,14 +45,14 @@ Result<std::string> pem_in(const KubeEntry& entry, const std::string& key) {
     pem = std::move(*content);
   }
   if (pem.find("-----BEGIN ") == std::string::npos)
-    return input_error(fmt::format("{}: {} is not PEM: there is no line -----BEGIN …-----", entry.where, data.empty() ? key : data_key));
+    return input_error(fmt::format("{}: {} is not valid PEM: no line -----BEGIN …-----", entry.where, data.empty() ? key : data_key));
   return pem;
 }
 
 Result<bool> flag_in(const KubeEntry& entry, std::string_view key) {
   const auto* value = find(entry.value, key);
   if (value == nullptr) return false;
-  if (!value->is_boolean()) return input_error(fmt::format("{}: {} must be true or false, found: {}", entry.where, key, type_name(*value)));
+  if (!value->is_boolean()) return input_error(fmt::format("{}: {}: expected true or false, got {}", entry.where, key, type_name(*value)));
   return value->get<bool>();
 }
 
@@ -65,8 +64,8 @@ Result<void> refuse(const KubeEntry& user, std::string_view key, std::string_vie
 }
 
 Result<void> check_supported(const KubeEntry& user) {
-  constexpr std::string_view password = "API servers know no passwords since Kubernetes 1.19; use a token, a client certificate or an exec plug-in";
-  constexpr std::string_view other = "take a context whose user has these rights by itself";
+  constexpr std::string_view password = "passwords are not supported since Kubernetes 1.19; use a token, a client certificate or an exec plug-in";
+  constexpr std::string_view other = "use a context whose user has these permissions itself";
   TRY(refuse(user, "username", password));
   TRY(refuse(user, "password", password));
   TRY(refuse(user, "auth-provider", "it was removed in Kubernetes 1.26; use the exec plug-in of the same provider"));
@@ -100,12 +99,13 @@ Result<http::Endpoint> endpoint_of(const KubeEntry& cluster, const KubeEntry& us
     return input_error(fmt::format("{}: proxy-url must begin with http://, https:// or socks5://", cluster.where));
   ASSIGN(const auto careless, flag_in(cluster, "insecure-skip-tls-verify"));
   if (careless && !endpoint.ca_pem.empty())
-    return input_error(cluster.where + ": insecure-skip-tls-verify stands beside a certificate-authority: remove one, better the former");
+    return input_error(cluster.where +
+                       ": insecure-skip-tls-verify and certificate-authority are mutually exclusive: remove one, preferably the former");
   endpoint.verify = !careless;
   ASSIGN(endpoint.certificate_pem, pem_in(user, "client-certificate"));
   ASSIGN(endpoint.key_pem, pem_in(user, "client-key"));
   if (endpoint.certificate_pem.empty() != endpoint.key_pem.empty())
-    return input_error(fmt::format("{}: there is only one of client-certificate and client-key; they belong together", user.where));
+    return input_error(fmt::format("{}: client-certificate and client-key are both required", user.where));
   return endpoint;
 }
 
@@ -114,7 +114,7 @@ Result<std::unique_ptr<TokenSource>> token_of(const KubeEntry& cluster, const Ku
                                               const std::shared_ptr<const http::Endpoint>& endpoint) {
   ASSIGN(const auto file, text_in(user, "tokenFile"));
   if (!file.empty()) {
-    if (user.folder.empty()) return input_error(user.where + ": tokenFile names a file; here the token itself must stand in it (token)");
+    if (user.folder.empty()) return input_error(user.where + ": tokenFile names a file; inline the token instead (token)");
     return file_token(user.folder / file);
   }
   ASSIGN(auto token, text_in(user, "token"));
@@ -124,7 +124,7 @@ Result<std::unique_ptr<TokenSource>> token_of(const KubeEntry& cluster, const Ku
   }
   const auto* exec = find(user.value, "exec");
   if (exec == nullptr) return fixed_token("");
-  if (user.folder.empty()) return input_error(user.where + ": exec names a program; here only tokens and client certificates are possible");
+  if (user.folder.empty()) return input_error(user.where + ": exec names a program; only tokens and client certificates are supported here");
   ASSIGN(auto plugin, read_exec_plugin(*exec, user.where + ": exec", user.folder.string(), cluster_info(cluster, *endpoint)));
   return exec_token(std::move(plugin), endpoint);
 }
@@ -189,7 +189,7 @@ class RenewedToken : public TokenSource {
 Result<Credentials> read_again(const std::string& path, const std::string& context) {
   ASSIGN(const auto config, find_kubeconfig(path));
   ASSIGN(const auto chosen, choose_context(config, context));
-  if (find(chosen.user.value, "exec") != nullptr) return input_error(chosen.user.where + " has an exec plug-in now");  // nobody may wait for it here
+  if (find(chosen.user.value, "exec") != nullptr) return input_error(chosen.user.where + " now has an exec plug-in");  // nobody may wait for it here
   return credentials_of(config, context);
 }
 
@@ -210,8 +210,8 @@ Result<std::optional<Credentials>> in_cluster(const std::filesystem::path& folde
   std::error_code problem;
   if (!std::filesystem::exists(folder / "token", problem))
     return input_error(
-        fmt::format("this pod has no token of a service account ({} does not exist): let it have one (automountServiceAccountToken), or name "
-                    "another cluster by a kubeconfig",
+        fmt::format("this pod has no service account token ({} does not exist): enable it (automountServiceAccountToken), or name another cluster "
+                    "with a kubeconfig",
                     (folder / "token").string()));
   ASSIGN(const auto name_space, optional_file(folder / "namespace"));
   credentials.name_space = trim(name_space).empty() ? "default" : std::string(trim(name_space));

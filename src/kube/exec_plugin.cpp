@@ -32,7 +32,7 @@ class ExecToken : public SlowTokenSource {
   Result<std::string> token(Time now) override {
     if (!ready(now)) ended(m_run->wait(), now);
     if (usable(now)) return m_credential->token;
-    auto problem = m_failure ? m_failure->error : Error{ErrorKind::unavailable, "the exec plug-in of the kubeconfig gave what has expired already"};
+    auto problem = m_failure ? m_failure->error : Error{ErrorKind::unavailable, "the exec plug-in of the kubeconfig returned expired credentials"};
     if (m_hurried)
       problem.kind = ErrorKind::cancelled;
     else if (m_credential)

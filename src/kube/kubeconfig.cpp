@@ -32,13 +32,13 @@ Result<Entries> read_entries(const Json& config, const std::string& what, const 
   Entries entries;
   const auto* items = find(config, list);
   if (items == nullptr) return entries;
-  if (!items->is_array()) return input_error(fmt::format("{}: {} must be a list, found: {}", what, list, type_name(*items)));
+  if (!items->is_array()) return input_error(fmt::format("{}: {}: expected a list, got {}", what, list, type_name(*items)));
   for (const auto& item : *items) {
     const auto* name = find(item, "name");
     if (name == nullptr || !name->is_string()) return input_error(fmt::format("{}: an item of {} has no name", what, list));
     const auto* value = find(item, member);
     KubeEntry entry{value == nullptr ? Json::object() : *value, fmt::format("{}: {} '{}'", what, member, name->get<std::string>()), folder};
-    if (!entry.value.is_object()) return input_error(fmt::format("{} must be an object, found: {}", entry.where, type_name(entry.value)));
+    if (!entry.value.is_object()) return input_error(fmt::format("{}: expected an object, got {}", entry.where, type_name(entry.value)));
     entries.emplace(name->get<std::string>(), std::move(entry));  // of two with one name the first counts, as everywhere here
   }
   return entries;
@@ -52,7 +52,7 @@ std::string names_in(const Entries& entries) {
 
 Result<KubeEntry> look_up(const Entries& entries, const std::string& name, const std::string& where) {
   const auto found = entries.find(name);
-  if (found == entries.end()) return input_error(fmt::format("{}: it does not exist; there are: {}", where, names_in(entries)));
+  if (found == entries.end()) return input_error(fmt::format("{}: does not exist; expected one of {}", where, names_in(entries)));
   return found->second;
 }
 
@@ -80,7 +80,7 @@ void Kubeconfig::merge(Kubeconfig other) {
 
 Result<Kubeconfig> parse_kubeconfig(const std::string& text, const std::string& what, const std::filesystem::path& folder) {
   ASSIGN(const auto config, parse_yaml(text, what));
-  if (!config.is_object()) return input_error(fmt::format("{}: a kubeconfig is an object, found: {}", what, type_name(config)));
+  if (!config.is_object()) return input_error(fmt::format("{}: expected an object, got {}", what, type_name(config)));
   Kubeconfig result;
   result.files = what;
   ASSIGN(result.clusters, read_entries(config, what, "clusters", "cluster", folder));
@@ -107,7 +107,7 @@ Result<Kubeconfig> find_kubeconfig(const std::string& path) {
     all.merge(std::move(*config));
   }
   if (!all.files.empty()) return all;
-  return input_error(fmt::format("there is no kubeconfig: {} not exist. Name one in KUBECONFIG, or run this in a pod",
+  return input_error(fmt::format("no kubeconfig: {} not exist. Set KUBECONFIG, or run this in a pod",
                                  list.empty() ? shown(usual) + " does" : "the files of KUBECONFIG (" + list + ") do"));
 }
 
@@ -115,11 +115,11 @@ Result<KubeContext> choose_context(const Kubeconfig& config, const std::string& 
   KubeContext context;
   context.name = name.empty() ? config.current : name;
   if (context.name.empty())
-    return input_error(fmt::format("{}: there is no current-context. Name a context; there are: {}", config.files, names_in(config.contexts)));
+    return input_error(fmt::format("{}: current-context is not set; expected one of {}", config.files, names_in(config.contexts)));
   ASSIGN(const auto entry, look_up(config.contexts, context.name, fmt::format("{}: context '{}'", config.files, context.name)));
   ASSIGN(context.name_space, text_in(entry, "namespace"));
   ASSIGN(const auto cluster, text_in(entry, "cluster"));
-  if (cluster.empty()) return input_error(entry.where + " names no cluster");
+  if (cluster.empty()) return input_error(entry.where + " does not name a cluster");
   ASSIGN(context.cluster, look_up(config.clusters, cluster, fmt::format("{} names the cluster '{}'", entry.where, cluster)));
   ASSIGN(const auto user, text_in(entry, "user"));
   if (user.empty()) {
@@ -133,7 +133,7 @@ Result<KubeContext> choose_context(const Kubeconfig& config, const std::string& 
 Result<std::string> text_in(const KubeEntry& entry, std::string_view key) {
   const auto* value = find(entry.value, key);
   if (value == nullptr) return std::string();
-  if (!value->is_string()) return input_error(fmt::format("{}: {} must be text in quotes, found: {}", entry.where, key, type_name(*value)));
+  if (!value->is_string()) return input_error(fmt::format("{}: {}: expected a quoted string, got {}", entry.where, key, type_name(*value)));
   return value->get<std::string>();
 }
 

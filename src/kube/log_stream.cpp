@@ -90,7 +90,7 @@ void LogStream::State::done(const Result<http::Response>& response) {
   client.loop().cancel(steady_timer);
   if (retired) return;
   const auto what = "read the log of pods/" + source.pod;
-  if (response && response->status / 100 == 2) return page ? refused(not_the_servers(what + ": what came is a page, no log")) : at_end();
+  if (response && response->status / 100 == 2) return page ? refused(not_the_servers(what + ": the answer is an HTML page, not a log")) : at_end();
   const auto error = client.error_of(what, response);
   if (error.status != 0) return refused(error);
   if (refusals > 0) hopeless.set(refusals_end);  // the time without an answer is no refusal
@@ -128,7 +128,7 @@ void LogStream::State::refused(const ApiError& error) {
   // The API server answers, but cannot get the log from the pod's node: nothing else tells.
   if (refusal == Refusal::again && silent.passed() && !std::exchange(refusal_told, true) && sink.waits) {
     const auto call = sink.waits;
-    call(fmt::format("it cannot be read at present ({}); trying again", error.error.message));
+    call(fmt::format("cannot be read at present ({}); trying again", error.error.message));
     if (closed) return;
   }
   absences = refusal == Refusal::gone ? absences + 1 : 0;
@@ -153,7 +153,7 @@ void LogStream::State::again(Duration at_least, Duration at_most, std::optional<
 
 std::string LogStream::State::missing_after(const std::string& why) const {
   if (const auto last = cursor.last()) return fmt::format("lines after {} may be missing: {}", clock_time(*last), why);
-  return "no line could be read: " + why;
+  return "cannot read any line: " + why;
 }
 
 void LogStream::State::give_up(const std::string& why) {

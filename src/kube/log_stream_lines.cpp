@@ -98,7 +98,7 @@ void LogStream::State::retire() {
   pause = client.loop().after(Duration(0), here(&State::superseded));
 }
 
-void LogStream::State::superseded() { give_up("its container runs again, or its pod was made anew"); }
+void LogStream::State::superseded() { give_up("its container was restarted, or its pod recreated"); }
 
 bool LogStream::State::missing(Stamp until) {
   if (!flush()) return false;

@@ -171,7 +171,7 @@ std::optional<Result<std::string>> PluginRun::look() {
     return verdict(waited < 0 ? 0 : status);
   }
   if (m_printed.size() > output_limit)
-    m_problem = input_error(fmt::format("the exec plug-in '{}' of the kubeconfig prints without end", m_plugin.command));
+    m_problem = input_error(fmt::format("the exec plug-in '{}' of the kubeconfig prints endless output", m_plugin.command));
   else if (Clock::now() >= m_deadline)
     m_problem = Error{ErrorKind::denied, fmt::format("the exec plug-in '{}' of the kubeconfig did not end within {} and was killed", m_plugin.command,
                                                      describe(m_limit))};
@@ -217,7 +217,7 @@ Result<std::string> PluginRun::verdict(int status) const {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return m_printed;
   const auto how = WIFEXITED(status) ? fmt::format("with exit code {}", WEXITSTATUS(status)) : fmt::format("by signal {}", WTERMSIG(status));
   return Error{ErrorKind::denied,
-               fmt::format("the exec plug-in '{}' of the kubeconfig ended {}; what it says stands above{}", m_plugin.command, how, hint())};
+               fmt::format("the exec plug-in '{}' of the kubeconfig ended {}; see its output above{}", m_plugin.command, how, hint())};
 }
 
 std::string PluginRun::hint() const { return m_plugin.install_hint.empty() ? "" : ". " + m_plugin.install_hint; }

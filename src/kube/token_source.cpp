@@ -115,7 +115,7 @@ Result<std::string> checked_token(std::string_view text, std::string_view what) 
   const auto token = trim(text);
   if (token.empty()) return input_error(fmt::format("{} is empty", what));
   if (std::any_of(token.begin(), token.end(), [](char c) { return c <= ' ' || c > '~'; }))
-    return input_error(fmt::format("{} is no token: there are spaces, line breaks or letters beyond ASCII within it", what));
+    return input_error(fmt::format("{} is not a valid token: it contains spaces, line breaks or non-ASCII characters", what));
   return std::string(token);
 }
 

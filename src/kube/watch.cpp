@@ -189,7 +189,7 @@ void Watch::State::data(std::string_view bytes) {
 // False: no more of this connection; either `broken` says why or the watch is closed.
 bool Watch::State::take(const http::Lines::Line& line) {
   if (line.first && line.last && line.text.empty()) return true;
-  auto event = line.first && line.last ? read_watch_event(line.text) : Error{ErrorKind::unavailable, "an event is far too long"};
+  auto event = line.first && line.last ? read_watch_event(line.text) : Error{ErrorKind::unavailable, "an event is too long"};
   if (!event) {
     ++vain;
     event.error().kind = ErrorKind::unavailable;

@@ -272,10 +272,9 @@ Result<void> LocalBackend::Impl::remove_outputs_of_earlier_runs(const Member& me
 
 Result<void> LocalBackend::Impl::check_command(const Member& member) {
   if (process::find_program({member.argv, environment_of(member), member.place.folder.string()})) return {};
-  const auto image = m_plan.image.value.empty() ? std::string("there is no image") : fmt::format("the image {} is not used", m_plan.image.value);
+  const auto image = m_plan.image.value.empty() ? std::string("no image") : fmt::format("the image {} is not used", m_plan.image.value);
   return input_error(
-      fmt::format("train_specification: {} was not found on this machine; locally {}: install it, or choose the interpreter that has it "
-                  "beside it with --python",
+      fmt::format("train_specification: {} not found on this machine; locally {}: install it, or select the interpreter it belongs to with --python",
                   member.argv.empty() || member.argv.front().empty() ? "an empty command" : member.argv.front(), image));
 }
 
@@ -323,7 +322,7 @@ void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
   const auto outlived = [this](const std::vector<process::Process>& rest) { m_outputs.leaves_running(rest); };
   const auto killed = [this, name = member.info.name](const std::vector<process::Process>& rest) {
     m_outputs.were_killed(rest);
-    emit(follow::Told{fmt::format("{} has ended; what it had left running was killed: {}", name, describe(rest)), true});
+    emit(follow::Told{fmt::format("{} has ended; killed the processes it left running: {}", name, describe(rest)), true});
   };
   member.task->on_rest(writes_outputs(member) ? outlived : process::Task::Told(), killed);
 }
@@ -371,12 +370,12 @@ Result<void> LocalBackend::Impl::check_settled() {
   for (const auto& member : m_members)
     if (member.task) m_survivors = describe(process::alive_descendants(m_strangers));
   if (const auto left = process::alive_descendants(m_reaper.claimed()); !left.empty()) {
-    emit(follow::Told{fmt::format("the training has ended; what it had left running was killed: {}", describe(left)), true});
+    emit(follow::Told{fmt::format("the training has ended; killed the processes it left running: {}", describe(left)), true});
     m_outputs.outlived_all(left);
     if (!process::end_descendants(sweep_limit, m_reaper.claimed())) m_survivors = describe(process::alive_descendants(m_reaper.claimed()));
   }
   if (!m_survivors.empty())
-    return internal_error(fmt::format("processes of the training could not be ended: {}; they may still write its outputs", m_survivors));
+    return internal_error(fmt::format("cannot stop processes of the training: {}; they may still write its outputs", m_survivors));
   std::vector<std::string> late_failures;
   for (const auto& member : m_members)
     if (!member.late_failure.empty()) late_failures.push_back(member.late_failure);
@@ -402,7 +401,7 @@ Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
       if (output.artifact) tell_undelivered(output);
   for (const auto& line : m_outputs.told_of_logs()) emit(follow::Told{line, true});
   if (const auto kept = m_scratch.kept(); !kept.empty())
-    emit(follow::Told{fmt::format("outputs lie in the run's temporary folder, which stays: {}", kept.string()), true});
+    emit(follow::Told{fmt::format("the outputs are in the run's temporary folder, which is kept: {}", kept.string()), true});
   return outputs;
 }
 
@@ -418,8 +417,7 @@ void LocalBackend::Impl::tell_undelivered(const run::OutputFound& output) {
   constexpr std::size_t shown = 4;
   const auto more = writers.size() > shown ? fmt::format(", and {} more replicas have written to theirs", writers.size() - shown) : std::string();
   writers.resize(std::min(writers.size(), shown));
-  emit(follow::Told{fmt::format("{}: only what {} has written is delivered; {}{}", output.name, primary().info.name, join(writers, ", "), more),
-                    true});
+  emit(follow::Told{fmt::format("{}: only the output of {} is delivered; {}{}", output.name, primary().info.name, join(writers, ", "), more), true});
 }
 
 // Nobody writes there any more: who still lives is of no member.

@@ -62,7 +62,7 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
   } else {
     if (!before.touched() && spec::is_optional(output)) return {};
     if (!before.touched())
-      return input_error(fmt::format("{}: the program ended well but wrote no value for it (expected in {})", where, found.path));
+      return input_error(fmt::format("{}: the program succeeded, but did not write its value (expected in {})", where, found.path));
     ASSIGN(const auto text, in_context(where, read_regular_file(found.path, largest_value)));
     ASSIGN(auto value_there, in_context(where, spec::value_from_file(output, text)));
     if (value_there.is_null()) return {};
@@ -89,10 +89,8 @@ PathSnapshots footprints_at_end(const Place& place, const Vanishes& vanishes) {
 Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& others) {
   for (const auto& [name, snapshot] : at_end)
     if (!snapshot.unchanged())
-      return input_error(
-          fmt::format("output {}: it still changed after the program had ended with success; {}; the program must wait for whatever writes its "
-                      "outputs",
-                      name, others));
+      return input_error(fmt::format(
+          "output {}: changed after the program had succeeded; {}; the program must wait for everything that writes its outputs", name, others));
   return {};
 }
 

@@ -94,8 +94,8 @@ std::vector<std::string> environment_warnings(const plan::Plan& plan, const Vari
     for (const auto& variable : job_types::environment_of(plan, member.type)) {
       if (!variable.value.is_object() || !told.insert(variable.name).second) continue;
       const bool here = find_variable(own, variable.name) != nullptr;
-      warnings.push_back(fmt::format("{}: {} exists in a cluster only; {}", variable.name, to_text(variable.value),
-                                     here ? "the value of this environment is used" : "the variable is not set"));
+      warnings.push_back(fmt::format("{}: {} exists only in a cluster; {}", variable.name, to_text(variable.value),
+                                     here ? "using the value of this environment" : "the variable is not set"));
     }
   return warnings;
 }

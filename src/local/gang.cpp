@@ -76,8 +76,8 @@ Result<void> check_gang(const plan::Plan& plan) {
   const auto processes = gang(plan).size() - 1;  // without setup
   if (processes <= most) return {};
   return input_error(
-      fmt::format("distribution_specification.number_of_workers: {} processes are too many for one machine (at most {}); ask for fewer "
-                  "workers here, or train on a cluster",
+      fmt::format("distribution_specification.number_of_workers: {} processes are too many for one machine (at most {}); use fewer workers, or train "
+                  "on a cluster",
                   processes, most));
 }
 

@@ -51,11 +51,11 @@ Result<GpuDivision> divide_gpus(const plan::Plan& plan, const std::vector<std::s
     }
   if (wanted > 0 && gpus.empty()) division.warning = "this machine has no GPU: training runs on CPUs";
   if (wanted == 0 && !gpus.empty())
-    division.warning = fmt::format("this machine has {}, but none is asked for (gpus, worker_gpus): training runs on CPUs", gpu_count(gpus.size()));
+    division.warning = fmt::format("this machine has {}, but none is requested (gpus, worker_gpus): training runs on CPUs", gpu_count(gpus.size()));
   if (wanted == 0 || gpus.empty()) return division;
   if (wanted > gpus.size())
     return input_error(
-        fmt::format("the run needs {}, this machine has {}: ask for fewer workers or fewer GPUs each (number_of_workers, worker_gpus, gpus)",
+        fmt::format("the run needs {}, this machine has {}: request fewer workers or fewer GPUs each (number_of_workers, worker_gpus, gpus)",
                     gpu_count(wanted), gpus.size()));
   std::size_t next = 0;
   for (auto& share : division.shares) {

@@ -47,7 +47,7 @@ Result<Interpreter> set_up_interpreter(const fs::path& run_dir, const std::strin
     return interpreter;
   }
   const auto chosen = find_absolute(python, own);
-  if (!chosen) return input_error(fmt::format("--python: {} is no program on this machine; give the path of an interpreter", python));
+  if (!chosen) return input_error(fmt::format("--python: {} is not a program on this machine; pass the path of an interpreter", python));
   for (const auto* name : {"python3", "python"}) TRY(write_wrapper(interpreter.tools / name, *chosen));
   interpreter.folder = chosen->parent_path();
   return interpreter;

@@ -15,7 +15,7 @@ Result<PendingOutputs> open_outputs(const plan::Plan& plan, Place& place) {
     auto& path = place.placement.outputs.at(output.name);
     std::error_code unknown;
     if (output.path && fs::is_fifo(path, unknown))  // the program would wait for a reader, maybe for ever
-      return input_error(fmt::format("{}: {} is a FIFO, and the program itself writes there; give the path of a file", output.path->name, path));
+      return input_error(fmt::format("{}: {} is a FIFO, but the program writes there itself; choose a regular file", output.path->name, path));
     if (!output.path || !PendingOutput::possible(path)) continue;
     auto pending = in_context(output.path->name, PendingOutput::open(path, plan.run_id));
     if (!pending && pending.error().kind == ErrorKind::conflict) return input_error(pending.error().message);
@@ -30,7 +30,7 @@ std::vector<std::string> describe_left(const PendingOutputs& outputs) {
   std::vector<std::string> lines;
   for (const auto& [name, pending] : outputs)
     if (const auto left = pending.left(); !left.empty())
-      lines.push_back(fmt::format("{}: what the program had written is in {} until the next run", name, left.string()));
+      lines.push_back(fmt::format("{}: the program's output is in {} until the next run", name, left.string()));
   return lines;
 }
 

@@ -87,7 +87,7 @@ Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const fs
 }
 
 Result<void> check_path_texts(const plan::Plan& plan, const fs::path& run_dir) {
-  constexpr std::string_view what = "a path that results name";
+  constexpr std::string_view what = "a path named in results";
   for (const auto& input : plan.binding.inputs)
     if (input.path && !input.path->path.empty()) TRY(check_path_text(input.path->name, absolute(input.path->path).string(), what));
   for (const auto& output : plan.binding.outputs)
@@ -101,9 +101,8 @@ Result<void> check_no_links(const Place& place) {
   std::error_code unknown;
   for (const auto& folder : place.own_folders)
     if (fs::is_symlink(folder, unknown))
-      return input_error(fmt::format(
-          "run-dir: {} is a link, which no run has made, and the run would write over what it leads to; remove it, or give another folder",
-          folder.string()));
+      return input_error(fmt::format("run-dir: {} is a symbolic link, and the run would overwrite its target; remove it, or choose another folder",
+                                     folder.string()));
   return {};
 }
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr auto mark = ".trainstep-run";
-constexpr auto words = "A run of trainstep has made this folder; another one may write over what is in it.\n";
+constexpr auto words = "This folder was created by a run of trainstep; another run may overwrite its contents.\n";
 
 bool is_marked(const fs::path& folder) {
   std::error_code ignored;
@@ -27,7 +27,7 @@ bool is_marked(const fs::path& folder) {
 }
 
 Error at_work(const fs::path& path) {
-  return {ErrorKind::conflict, fmt::format("run-dir: another run is at work in {}; choose another folder or wait for its end", path.string())};
+  return {ErrorKind::conflict, fmt::format("run-dir: another run is using {}; choose another folder, or wait for it to finish", path.string())};
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Result<void> RunFolder::check(const fs::path& path) {
   for (auto entry = fs::directory_iterator(path, code); !code && entry != fs::directory_iterator(); entry.increment(code))
     if (entry->path().filename() != "lost+found")
       return input_error(
-          fmt::format("run-dir: {} holds {} and was made by no run, which would write over what is there; give a new or an empty folder",
+          fmt::format("run-dir: {} contains {} and was not created by a run, which would overwrite its contents; choose a new or empty folder",
                       path.string(), entry->path().filename().string()));
   if (code) return file_error("read", path, code.value());
   return {};
@@ -74,13 +74,11 @@ Result<void> RunFolder::hold_names() {
 
 Result<void> RunFolder::check_kept() const {
   if (was_removed(m_folder))
-    return Error{ErrorKind::conflict,
-                 fmt::format("run-dir: {} was removed while the run worked in it; what is there now is not the whole", m_path.string())};
+    return Error{ErrorKind::conflict, fmt::format("run-dir: {} was removed during the run; its contents are incomplete", m_path.string())};
   const auto now = moved_folder(m_folder, m_path);
   if (now.empty()) return {};
   return Error{ErrorKind::conflict,
-               fmt::format("run-dir: {} was renamed or replaced while the run worked in it, and is {} now; what is at its path is "
-                           "not the whole",
+               fmt::format("run-dir: {} was renamed or replaced during the run, and is {} now; the contents at its path are incomplete",
                            m_path.string(), now.string())};
 }
 

@@ -56,9 +56,9 @@ void RunOutputs::are_stopped(const std::vector<process::Process>& processes, con
   const auto files = process::files_held_for_writing(processes);
   for (const auto& [name, path] : m_place.placement.outputs)
     if (const auto file = process::first_below(files, path); !file.empty())
-      m_torn =
-          fmt::format("output {}: {} was still open for writing when {} had to be stopped; the program must wait for whatever writes its outputs",
-                      name, file, who);
+      m_torn = fmt::format(
+          "output {}: {} was still open for writing when {} had to be stopped; the program must wait for everything that writes its outputs", name,
+          file, who);
 }
 
 void RunOutputs::outlived_all(const std::vector<process::Process>& rest) {
@@ -73,7 +73,7 @@ void RunOutputs::ended_well() {
 Result<void> RunOutputs::check_settled(const std::vector<std::string>& late_failures) const {
   if (!m_torn.empty()) return input_error(m_torn);
   if (!m_at_end) return {};
-  if (!m_left_running.empty()) TRY(check_unchanged(*m_at_end, "what the program had left running: " + m_left_running));
+  if (!m_left_running.empty()) TRY(check_unchanged(*m_at_end, "processes left running by the program: " + m_left_running));
   for (const auto& failure : late_failures) TRY(check_unchanged(*m_at_end, failure + " after that"));
   return {};
 }
@@ -151,12 +151,12 @@ Result<std::vector<std::string>> RunOutputs::commit(const GoOn& go_on) {
       return placed.error();
     }
     const auto& aside = *placed;
-    if (aside) told.push_back(fmt::format("{}: what lay at {} is kept as {}", name, pending.target().string(), aside->string()));
+    if (aside) told.push_back(fmt::format("{}: the previous contents of {} are kept as {}", name, pending.target().string(), aside->string()));
     if (!pending.unremoved().empty())
-      told.push_back(fmt::format("{}: what was replaced is not gone: {}", name, pending.unremoved()));
+      told.push_back(fmt::format("{}: cannot remove the replaced contents: {}", name, pending.unremoved()));
     else if (const auto beside = pending.left(); !beside.empty())
       told.push_back(
-          fmt::format("{}: what the program has saved beside it is no part of it, and is in {} until the next run", name, beside.string()));
+          fmt::format("{}: files the program saved next to it are not part of it, and are in {} until the next run", name, beside.string()));
   }
   return told;
 }
@@ -164,7 +164,7 @@ Result<std::vector<std::string>> RunOutputs::commit(const GoOn& go_on) {
 std::vector<std::string> RunOutputs::left_behind() const {
   auto lines = describe_left(m_pending);
   if (const auto kept = m_scratch.kept(); !kept.empty() && !lines.empty())
-    lines.push_back(fmt::format("what links in it lead to is in {}, the run's temporary folder, which stays", kept.string()));
+    lines.push_back(fmt::format("the targets of its links are in {}, the run's temporary folder, which is kept", kept.string()));
   return lines;
 }
 

@@ -40,8 +40,8 @@ Result<fs::path> make_scratch(const process::Variables& environment, const fs::p
   const auto given = given_folder(environment);
   if (given.empty()) return fs::path();
   const auto kind = file_error("write", path.parent_path(), errno).kind == ErrorKind::internal ? ErrorKind::internal : ErrorKind::input;
-  return Error{kind, fmt::format("TMPDIR: no temporary folder can be made in {}: {}; name a folder that can be written, or unset it", given,
-                                 std::strerror(errno))};
+  return Error{
+      kind, fmt::format("TMPDIR: cannot create a temporary folder in {}: {}; set it to a writable folder, or unset it", given, std::strerror(errno))};
 }
 
 Result<void> remove_scratch(const fs::path& folder) {

@@ -62,11 +62,12 @@ void Setup::hold_output(Pressure pressure) {
 void Setup::ask_mpirun() {
   const process::Command mpirun{{"mpirun", "--version"}, m_surroundings.environment, m_surroundings.folder};
   if (!process::find_program(mpirun))
-    return finish(input_error("distribution_type MPI needs mpirun, which is not on this machine: install it (apt-get install openmpi-bin)"));
+    return finish(input_error("distribution_type MPI requires mpirun, which is not on this machine: install it (apt-get install openmpi-bin)"));
   run(mpirun.argv, false, [this](bool, const std::string& output) {
     m_outcome.mpi = mpi_flavour(output);
     if (m_outcome.mpi) return next_installer();
-    finish(input_error(fmt::format("mpirun on this machine is neither Open MPI, MPICH nor Intel MPI; it says: {}", trim(output).substr(0, 200))));
+    finish(input_error(
+        fmt::format("mpirun on this machine is neither Open MPI, MPICH nor Intel MPI; its version output is: {}", trim(output).substr(0, 200))));
   });
 }
 
@@ -87,10 +88,9 @@ void Setup::install(const Installer& installer, const std::string& missing) {
   m_lines(fmt::format("installing {}\n", missing));
   run(install_command(m_surroundings.argv, installer), true, [this, &installer, missing](bool succeeded, const std::string&) {
     if (!succeeded)
-      return finish(
-          input_error(fmt::format("the program needs Python packages that could not be installed: {}; install them, or choose an interpreter "
-                                  "that has them with --python",
-                                  missing)));
+      return finish(input_error(fmt::format(
+          "the program requires Python packages that could not be installed: {}; install them, or select an interpreter that has them with --python",
+          missing)));
     m_outcome.done.push_back(installer);
     next_installer();
   });

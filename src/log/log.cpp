@@ -205,8 +205,7 @@ bool Log::leave_out(std::string_view lines, bool ours) {
 
 void Log::tell_left_out(Time at) {
   const auto count = std::exchange(m_left_out, 0);
-  write(at, Level::warning,
-        fmt::format("{} line{} left out here: nobody read this log, and the run had to go on", count, count == 1 ? " is" : "s are"));
+  write(at, Level::warning, fmt::format("{} line{} dropped: the log's reader was too slow", count, count == 1 ? "" : "s"));
 }
 
 void Log::draw(std::string_view text) {

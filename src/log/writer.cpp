@@ -149,8 +149,8 @@ void Writer::Shared::look_at_bell() {
 void Writer::Shared::complain(int error) {
   if (std::exchange(complained, true)) return;
   std::array<char, 200> line{};
-  const auto length = std::snprintf(
-      line.data(), line.size(), "trainstep: the log cannot be written: %s; the run goes on, lines of its log are lost\n", ::strerrordesc_np(error));
+  const auto length = std::snprintf(line.data(), line.size(), "trainstep: cannot write the log: %s; the run continues, log lines are lost\n",
+                                    ::strerrordesc_np(error));
   write_within(STDERR_FILENO, {line.data(), std::min(line.size() - 1, static_cast<std::size_t>(std::max(length, 0)))}, Duration(0));
 }
 
@@ -194,7 +194,7 @@ void Writer::commit() {
 void Writer::give_up() {
   m_given_up = true;
   if (const auto bytes = waiting(); bytes > 0)
-    write_within(STDERR_FILENO, fmt::format("trainstep: nobody read the last {} bytes of the log\n", bytes), Duration(0));
+    write_within(STDERR_FILENO, fmt::format("trainstep: the last {} bytes of the log were not read\n", bytes), Duration(0));
 }
 
 std::size_t Writer::waiting() const { return m_shared->gone ? 0 : static_cast<std::size_t>(m_committed - m_shared->taken) + m_text.size(); }

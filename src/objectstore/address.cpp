@@ -35,7 +35,7 @@ bool is_address(std::string_view text) {
 }
 
 Result<Address> Address::parse(std::string_view text) {
-  if (!is_address(text)) return input_error(fmt::format("\"{}\" is no address of an object store: s3://…, minio://… or gs://…", text));
+  if (!is_address(text)) return input_error(fmt::format("\"{}\" is not an object store address; expected s3://…, minio://… or gs://…", text));
   Address address;
   const auto colon = text.find("://");
   address.scheme = text.substr(0, colon);
@@ -47,7 +47,7 @@ Result<Address> Address::parse(std::string_view text) {
   }
   const auto slash = std::min(text.find('/'), text.size());
   address.bucket = text.substr(0, slash);
-  if (!is_bucket(address.bucket)) return input_error(fmt::format("{}://{}: \"{}\" can be no bucket", address.scheme, text, address.bucket));
+  if (!is_bucket(address.bucket)) return input_error(fmt::format("{}://{}: \"{}\" is not a valid bucket name", address.scheme, text, address.bucket));
   address.key = without_slashes(text.substr(slash));
   return address;
 }

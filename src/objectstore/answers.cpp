@@ -37,7 +37,7 @@ std::string decoded(std::string_view text) {
   return result;
 }
 
-Error no_answer(std::string_view why) { return {ErrorKind::unavailable, fmt::format("the object store's answer cannot be read: {}", why)}; }
+Error no_answer(std::string_view why) { return {ErrorKind::unavailable, fmt::format("cannot parse the object store's answer: {}", why)}; }
 
 Result<XmlElement> root_of(std::string_view body, std::string_view name) {
   auto root = parse_xml(body);
@@ -67,13 +67,13 @@ std::string_view advice(std::string_view code) {
     std::string_view code, text;
   };
   constexpr std::array<Row, 8> rows{{
-      {"NoSuchBucket", "; make the bucket, or correct its name"},
-      {"InvalidAccessKeyId", "; the store does not know this access key"},
-      {"SignatureDoesNotMatch", "; the secret key does not fit the access key"},
-      {"ExpiredToken", "; the temporary keys are no longer valid"},
-      {"AccessDenied", "; these keys may not do this there"},
-      {"RequestTimeTooSkewed", "; the clocks of this machine and the store differ by too much"},
-      {"PermanentRedirect", "; the bucket lies in another region: correct region or endpoint"},
+      {"NoSuchBucket", "; create the bucket, or correct its name"},
+      {"InvalidAccessKeyId", "; unknown access key"},
+      {"SignatureDoesNotMatch", "; the secret key does not match the access key"},
+      {"ExpiredToken", "; the temporary credentials have expired"},
+      {"AccessDenied", "; these credentials do not permit this"},
+      {"RequestTimeTooSkewed", "; the clocks of this machine and the store differ too much"},
+      {"PermanentRedirect", "; the bucket is in another region: correct region or endpoint"},
       {"AuthorizationHeaderMalformed", "; correct the region (minio-region in the Secret of the bucket)"},
   }};
   const auto* found = std::ranges::find(rows, code, &Row::code);
@@ -108,7 +108,7 @@ Result<ListPage> read_list_page(std::string_view body) {
   }
   if (root.text_of("IsTruncated") != "true") return page;
   page.next = root.text_of("NextContinuationToken");
-  if (page.next.empty()) return no_answer("a listing that goes on, but does not say where");
+  if (page.next.empty()) return no_answer("a truncated listing without a continuation token");
   return page;
 }
 
@@ -121,7 +121,7 @@ Result<UploadPage> read_uploads(std::string_view body) {
     if (child.name == "Upload") page.uploads.push_back({key_in(child.text_of("Key")), std::string(child.text_of("UploadId"))});
   if (root.text_of("IsTruncated") != "true") return page;
   page.next = {key_in(root.text_of("NextKeyMarker")), std::string(root.text_of("NextUploadIdMarker"))};
-  if (page.next.key.empty()) return no_answer("a listing that goes on, but does not say where");
+  if (page.next.key.empty()) return no_answer("a truncated listing without a continuation token");
   return page;
 }
 

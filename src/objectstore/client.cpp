@@ -95,7 +95,7 @@ void Client::send_signed(CallId id, Result<Credentials> keys) {
   auto& call = *m_calls.at(id);
   if (!keys) return failed(id, {in_context(call.what, std::move(keys.error())), 0, {}});
   // A verb for objects would do to the bucket what was meant for an object.
-  if (call.keyless) return finish(id, StoreError{in_context(call.what, input_error("a bucket alone is no object: a key is needed")), 0, {}});
+  if (call.keyless) return finish(id, StoreError{in_context(call.what, input_error("a bucket is not an object: a key is required")), 0, {}});
   auto sent = call.request;
   const auto store = store_for(call.at.bucket);
   sent.url = url_of(store, call.at.bucket, call.at.key, call.query);
@@ -142,7 +142,7 @@ std::optional<StoreError> Client::Call::other_content(const http::Response& resp
   if (take && came == 0 && brings_whole(response)) sum.emplace();  // nothing came of what may have content
   const auto ours = sum ? sum->hex() : sent_md5;
   if (told.empty() || ours.empty() || told == ours) return std::nullopt;
-  const auto* why = take ? "other bytes came than the object store has" : "the object store has other bytes than were sent";
+  const auto* why = take ? "the received data differs from the object store's" : "the object store's data differs from what was sent";
   return StoreError{in_context(what, Error{ErrorKind::unavailable, fmt::format("{}: their MD5 is {}, its ETag {}", why, ours, told)}), 0, {}};
 }
 
@@ -188,7 +188,7 @@ bool Client::learn_clock(const Call& call, const StoreError& error) {
   if (std::chrono::abs(difference - call.clock) < worth_it) return false;
   const bool known = std::chrono::abs(difference - std::exchange(m_clock, difference)) < worth_it;
   if (m_tell && !known)
-    m_tell(fmt::format("the clock of {} is {} {} this machine's: requests are signed with its time", m_store.endpoint.origin(),
+    m_tell(fmt::format("the clock of {} is {} {} this machine's: signing requests with its time", m_store.endpoint.origin(),
                        trainstep::describe(std::chrono::abs(difference)), difference > Duration(0) ? "ahead of" : "behind"));
   return true;
 }
@@ -210,7 +210,7 @@ void Client::failed(CallId id, StoreError error) {
   if (keys_again) m_keys->refused(call.keys);
   const auto pause = http::retry_pause(call.tries, error.retry_after, m_random);
   if (!keys_again && !(retryable(error) && !call.late)) {
-    if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (the last of {} tries)", call.tries);
+    if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (after {} attempts)", call.tries);
     return finish(id, std::move(error));
   }
   constexpr Duration first_word{5'000};

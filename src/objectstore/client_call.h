@@ -55,7 +55,7 @@ struct Client::Call {
 
 // Of a call that wants an object as it was known, when there is another one.
 inline StoreError another_object(const std::string& what) {
-  return {{ErrorKind::conflict, what + ": it has changed since it was looked at"}, 412, {}, {}, {}, {}};
+  return {{ErrorKind::conflict, what + ": it changed in the meantime"}, 412, {}, {}, {}, {}};
 }
 
 }  // namespace trainstep::objectstore

@@ -95,13 +95,13 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
     const auto place = range ? fmt::format("bytes {}-{}/", range->first, range->first + range->size - 1) : std::string();
     if (range && (head.status != 206 || head.header("Content-Length").value_or(length) != length ||
                   !std::string_view(head.header("Content-Range").value_or(place)).starts_with(place)))
-      return garbled(what, "another part of it came than was asked for");
+      return garbled(what, "got another range than requested");
     return std::nullopt;
   };
   const auto size = std::make_shared<std::int64_t>();
   asked->read = [size, what = asked->what, range, check = asked->check](const http::Response& head, std::int64_t came) -> std::optional<StoreError> {
     if (auto problem = came == 0 ? check(head) : std::nullopt) return problem;
-    if (range && came != range->size) return garbled(what, fmt::format("{} bytes came instead of {}", came, range->size));
+    if (range && came != range->size) return garbled(what, fmt::format("expected {1} bytes, got {0}", came, range->size));
     *size = came;
     return std::nullopt;
   };

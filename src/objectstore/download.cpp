@@ -71,8 +71,8 @@ class Download : public Transfer {
  private:
   void begin() override {
     if (const auto free = free_space(m_root); free && m_plan.bytes > *free)
-      return fail(internal_error(fmt::format("cannot write {}: No space left on device: {} needs {} bytes, {} are free", m_root.string(), m_at.text(),
-                                             m_plan.bytes, *free)));
+      return fail(internal_error(
+          fmt::format("cannot write {}: No space left on device: {} needs {} bytes, {} free", m_root.string(), m_at.text(), m_plan.bytes, *free)));
     for (const auto& folder : m_plan.folders)
       if (auto made = make_directories(place(folder)); !made) return fail(std::move(made.error()));
   }
@@ -144,13 +144,14 @@ class Download : public Transfer {
     TRY(growing.file->finish());
     growing.file.reset();
     ASSIGN(const auto state, read_state(m_root, growing.local.path));
-    if (state.size != object.size) return internal_error(fmt::format("{} has lost bytes while it was written", place(growing.local.path).string()));
+    if (state.size != object.size)
+      return internal_error(fmt::format("{} was truncated while it was being written", place(growing.local.path).string()));
     same(state, object.etag);
     return {};
   }
 
   [[nodiscard]] Error changed(const Object& object) const {
-    return {ErrorKind::conflict, address(object.key).text() + " has changed while it was fetched"};
+    return {ErrorKind::conflict, address(object.key).text() + " changed while it was being fetched"};
   }
 
   SyncPlan m_plan;

@@ -15,7 +15,9 @@ constexpr int most_vain_pages = 1'000;
 
 tl::unexpected<StoreError> endless(const std::string& what) {
   return tl::unexpected(StoreError{
-      {ErrorKind::unavailable, fmt::format("{}: the object store's pages have no end: {} in a row held nothing new", what, most_vain_pages)}, 0, {}});
+      {ErrorKind::unavailable, fmt::format("{}: the object store's listing does not end: {} pages in a row had nothing new", what, most_vain_pages)},
+      0,
+      {}});
 }
 
 }  // namespace
@@ -32,8 +34,7 @@ void Listing::ask(const std::string& token) {
     m_vain = take(std::move(page->objects)) ? 0 : m_vain + 1;
     if (m_vain >= most_vain_pages) return done(endless("list " + m_at.text()));
     if (!page->next.empty() && !m_tokens.insert(page->next).second)
-      return done(
-          tl::unexpected(StoreError{{ErrorKind::unavailable, "list " + m_at.text() + ": the object store's pages go round in a circle"}, 0, {}}));
+      return done(tl::unexpected(StoreError{{ErrorKind::unavailable, "list " + m_at.text() + ": the object store's listing repeats itself"}, 0, {}}));
     if (!page->next.empty()) return ask(page->next);
     if (m_objects.empty() && !m_at.key.empty() && !m_folder) return look_at_itself();
     done(all());
@@ -101,7 +102,7 @@ void UploadListing::ask(const MultipartUpload& from) {
     if (m_vain >= most_vain_pages) return done(endless("list the uploads of " + m_at.text()));
     if (!m_pages.emplace(page->next.key, page->next.upload).second)
       return done(tl::unexpected(
-          StoreError{{ErrorKind::unavailable, "list the uploads of " + m_at.text() + ": the object store's pages go round in a circle"}, 0, {}}));
+          StoreError{{ErrorKind::unavailable, "list the uploads of " + m_at.text() + ": the object store's listing repeats itself"}, 0, {}}));
     ask(page->next);
   });
 }
@@ -156,7 +157,7 @@ Removal::~Removal() {
 
 void Removal::remove(const std::vector<Object>& objects) {
   if (m_at.key.empty()) {
-    m_error = StoreError{input_error("remove " + m_at.text() + ": a whole bucket is not removed"), 0, {}};
+    m_error = StoreError{input_error("remove " + m_at.text() + ": refusing to remove a whole bucket"), 0, {}};
     return;
   }
   std::vector<Address> all;

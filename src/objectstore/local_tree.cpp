@@ -28,7 +28,7 @@ LocalFile local_file(std::string path, const struct stat& status) {
 Result<LocalFile> state_of(const fs::path& file, std::string path) {
   struct stat status{};
   if (::stat(file.c_str(), &status) != 0) return file_error("read", file, errno);
-  if (!S_ISREG(status.st_mode)) return input_error(fmt::format("{} cannot be uploaded: only files and folders can", file.string()));
+  if (!S_ISREG(status.st_mode)) return input_error(fmt::format("cannot upload {}: only files and folders are supported", file.string()));
   return local_file(std::move(path), status);
 }
 
@@ -92,7 +92,7 @@ class Walk {
     const bool link = S_ISLNK(itself.st_mode);
     if (link && ::stat(at.c_str(), &status) != 0) {
       if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR) return file_error("read", at, errno);
-      return leave_out(path, "a link that leads nowhere");
+      return leave_out(path, "a link that is broken");
     }
     const bool travels = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
     if (link && travels && m_treatment == Links::kept && keep(at, path)) return {};
@@ -122,9 +122,9 @@ class Walk {
     constexpr int most_links = 8;  // one behind another: what links of folders to each other could lead to has no end
     std::error_code failed;
     const auto target = fs::canonical(at, failed);
-    if (failed) return is_gone(failed) ? leave_out(path, "a link that leads nowhere") : file_error("read", at, failed.value());
+    if (failed) return is_gone(failed) ? leave_out(path, "a link that is broken") : file_error("read", at, failed.value());
     if (std::ranges::find(m_way, std::pair(status.st_dev, status.st_ino)) != m_way.end() || m_links == most_links)
-      return leave_out(path, "a link that goes round in a circle");
+      return leave_out(path, "a link that loops");
     if (!holds(m_canonical, target)) return leave_out(path, "a link to a folder elsewhere");
     ++m_links;
     auto done = folder(at, path, status);
@@ -166,7 +166,7 @@ std::string describe_left_out(const std::vector<std::string>& left_out) {
   constexpr std::size_t most = 5;
   if (left_out.empty()) return "";
   const auto shown = std::span(left_out).first(std::min(most, left_out.size()));
-  return fmt::format("left out: {}{}", fmt::join(shown, "; "),
+  return fmt::format("skipped: {}{}", fmt::join(shown, "; "),
                      left_out.size() > most ? fmt::format("; and {} more", left_out.size() - most) : std::string());
 }
 
@@ -181,7 +181,7 @@ Result<std::string> read_part(const fs::path& file, std::int64_t first, std::int
     const auto count = ::pread(fd.get(), content.data() + done, content.size() - done, first + static_cast<std::int64_t>(done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return file_error("read", file, errno);
-    if (count == 0) return input_error(fmt::format("{} has become shorter while it was read", file.string()));
+    if (count == 0) return input_error(fmt::format("{} was truncated while it was being read", file.string()));
     done += static_cast<std::size_t>(count);
   }
   return content;

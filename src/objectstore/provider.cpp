@@ -35,8 +35,8 @@ std::string region_of(const Settings& settings, const Address& address, std::str
 
 Result<Provider> resolve(const Settings& settings, const Address& address, std::string_view usual_region) {
   if (settings.token)
-    return input_error(fmt::format(
-        "{}: its keys are a Google service account; trainstep reaches Cloud Storage by HMAC keys (accessKeyKey, secretKeyKey)", address.text()));
+    return input_error(
+        fmt::format("{}: a Google service account is not supported; use HMAC keys for Cloud Storage (accessKeyKey, secretKeyKey)", address.text()));
   Provider provider;
   auto& store = provider.store;
   const bool own = address.scheme == "minio";

@@ -99,8 +99,8 @@ class Remote : public CredentialsProvider {
 };
 
 constexpr auto no_keys =
-    "no keys to the object store: neither AWS_ACCESS_KEY_ID nor a web identity nor container credentials are in the environment, and no Secret is "
-    "named";
+    "no credentials for the object store: the environment has neither AWS_ACCESS_KEY_ID nor a web identity nor container credentials, and no Secret "
+    "is named";
 
 class Nothing : public CredentialsProvider {
  public:
@@ -160,7 +160,7 @@ Service role_service(const Environment& environment, std::string_view usual_regi
                                http::percent_encoded(role), http::percent_encoded(session), http::percent_encoded(trim(token)));
     return request;
   };
-  return {"keys for AWS_ROLE_ARN", std::move(ask), read_role};
+  return {"credentials for AWS_ROLE_ARN", std::move(ask), read_role};
 }
 
 Service container_service(const Environment& environment) {
@@ -181,7 +181,7 @@ Service container_service(const Environment& environment) {
     if (!authorization.empty()) request.headers = {{"Authorization", authorization}};
     return request;
   };
-  return {"keys for this container", std::move(ask), read_container};
+  return {"credentials for this container", std::move(ask), read_container};
 }
 
 bool names_role(const Environment& environment) { return !value(environment, "AWS_WEB_IDENTITY_TOKEN_FILE").empty(); }

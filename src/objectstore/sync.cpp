@@ -25,10 +25,10 @@ bool same(const LocalFile& file, const Object& object, const KnownFiles& known) 
 std::string_view no_path(std::string_view key) {
   constexpr std::size_t longest_name = 255;
   for (const auto part : split(key, '/')) {
-    if (part.empty() || part == "." || part == "..") return "no path below a folder";
-    if (part.size() > longest_name) return "a name that is too long for a file";
+    if (part.empty() || part == "." || part == "..") return "not a path below a folder";
+    if (part.size() > longest_name) return "a name too long for a file";
   }
-  return key.find('\0') == std::string_view::npos ? "" : "no path below a folder";
+  return key.find('\0') == std::string_view::npos ? "" : "not a path below a folder";
 }
 
 void add(SyncPlan& plan, TransferItem item, std::int64_t bytes) {
@@ -65,14 +65,15 @@ std::string describe_change(const std::vector<LocalFile>& before, const std::vec
     if (found.empty()) return fmt::format("{} was removed", name(file));
     const auto& other = *found.mapped();
     if (other.size != file.size) return fmt::format("{} had {} bytes and has {}", name(file), file.size, other.size);
-    if (other.changed != file.changed) return fmt::format("{} was written again", name(file));
+    if (other.changed != file.changed) return fmt::format("{} was rewritten", name(file));
   }
   return left.empty() ? "" : fmt::format("{} was added", name(*left.begin()->second));
 }
 
 Result<void> check_names(const std::vector<LocalFile>& files) {
   for (const auto& file : files)
-    if (find_invalid_utf8(file.path)) return input_error(fmt::format("the name of \"{}\" is no UTF-8: no object can have it", file.path));
+    if (find_invalid_utf8(file.path))
+      return input_error(fmt::format("the name of \"{}\" is not valid UTF-8, which an object's name must be", file.path));
   return {};
 }
 
@@ -105,7 +106,7 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
       if (!folder || object.size > 0) leave_out(object, why);
       continue;
     }
-    if (folder && object.size > 0) leave_out(object, "a folder's name, but it has content");
+    if (folder && object.size > 0) leave_out(object, "a folder's name, but with content");
     if (folder && folders.emplace(path).second) add_parents(folders, path);
     if (folder) continue;
     add_parents(folders, path);
@@ -113,7 +114,7 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
   }
   for (const auto* object : objects) {
     if (folders.contains(object->key)) {
-      leave_out(*object, "a file, and others lie below it");
+      leave_out(*object, "a file with others below it");
       continue;
     }
     const auto found = local.find(object->key);

@@ -40,7 +40,7 @@ class Upload : public Transfer {
       else if (m_limits.part_of(item.file.size) <= largest_part)
         in_parts(item);
       else
-        return fail(input_error(fmt::format("{} is larger than an object can be", place(item.file.path).string())));
+        return fail(input_error(fmt::format("{} exceeds the maximum size of an object", place(item.file.path).string())));
   }
 
   Body part(const LocalFile& file, std::int64_t first, std::int64_t size) const {
@@ -124,7 +124,7 @@ class Upload : public Transfer {
     if (!told) return told;
     const auto what = fmt::format("complete upload of {}", address(parts.key).text());
     return tl::unexpected(
-        StoreError{{ErrorKind::unavailable, what + ": the object store says that it is done, but the object is not there"}, 0, {}, {}});
+        StoreError{{ErrorKind::unavailable, what + ": the object store reports success, but the object does not exist"}, 0, {}, {}});
   }
 
   void uploaded(const LocalFile& file, const std::string& etag) {
@@ -136,7 +136,7 @@ class Upload : public Transfer {
   bool changed(const LocalFile& file) {
     const auto now = read_state(m_root, file.path);
     if (now && *now == file && now->touched == file.touched) return false;
-    fail(now ? input_error(fmt::format("{} changed while it was uploaded", place(file.path).string())) : now.error());
+    fail(now ? input_error(fmt::format("{} changed while it was being uploaded", place(file.path).string())) : now.error());
     return true;
   }
 

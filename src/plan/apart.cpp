@@ -13,10 +13,10 @@ namespace {
 Result<void> check_pair(const Place& written, const Place& other) {
   const auto* relation = written.where == other.where          ? "is also"
                          : lies_in(other.where, written.where) ? "contains"
-                         : lies_in(written.where, other.where) ? "lies in"
+                         : lies_in(written.where, other.where) ? "is in"
                                                                : nullptr;
   if (relation == nullptr) return {};
-  return input_error(fmt::format("{}: {} {} {} ({}); an output needs a place of its own, apart from inputs and other outputs", written.name,
+  return input_error(fmt::format("{}: {} {} {} ({}); each output needs a location of its own, separate from inputs and other outputs", written.name,
                                  written.shown, relation, other.name, other.shown));
 }
 

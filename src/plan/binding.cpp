@@ -74,7 +74,7 @@ Result<void> check_names(const spec::Program& program, const Request& request) {
   if (parameters.is_null()) return {};
   if (!parameters.is_object())
     return input_error(
-        fmt::format("train_parameters: wants an object that maps the program's parameters to values, found a {}", type_name(parameters)));
+        fmt::format("train_parameters: expected an object that maps the program's parameters to values, got {}", type_name(parameters)));
   std::vector<std::string> known;
   known.reserve(program.inputs.size() + program.outputs.size());
   for (const auto& input : program.inputs) known.push_back(input.name);
@@ -83,7 +83,7 @@ Result<void> check_names(const spec::Program& program, const Request& request) {
   for (const auto& [name, value] : parameters.items()) {
     if (names.contains(name)) continue;
     const auto near = nearest(name, known);
-    return input_error(fmt::format("train_parameters: the program has no parameter {}{}; it has {}", show_text(name),
+    return input_error(fmt::format("train_parameters: the program has no parameter {}{}; its parameters are {}", show_text(name),
                                    near ? fmt::format(" (did you mean {}?)", show_text(*near)) : "", formals(program)));
   }
   return {};
@@ -97,8 +97,8 @@ Result<std::optional<StepPath>> choose_path(const std::string& name, const Json*
   }
   const auto* found = value->is_string() ? find_path(paths, value->get_ref<const std::string&>()) : nullptr;
   if (found != nullptr) return std::optional(*found);
-  const auto text = value->is_string() ? show_text(redacted(value->get<std::string>(), {})) : fmt::format("a {}", type_name(*value));
-  return input_error(fmt::format("train_parameters.{}: wants the name of one of the step's {} paths{}, found {}; this step has: {}{}", name, kind,
+  const auto text = value->is_string() ? show_text(redacted(value->get<std::string>(), {})) : std::string(type_name(*value));
+  return input_error(fmt::format("train_parameters.{}: expected the name of one of the step's {} paths{}, got {}; this step has: {}{}", name, kind,
                                  kind == "input" ? " or an address (s3://…)" : "", text, names_of(paths), how_to_give(kind, paths)));
 }
 
@@ -112,15 +112,16 @@ Result<Json> convert(const spec::Program& program, const spec::Input& input, con
            in_context(where, input.type == Type::number ? spec::as_double(*fitted, input.name) : Result<Json>(spec::with_whole_numbers(*fitted))));
   }
   if (!input.allowed.empty() && std::find(input.allowed.begin(), input.allowed.end(), *fitted) == input.allowed.end())
-    return input_error(fmt::format("{}: {} is not allowed; it is one of {}", where, shown_value(input.name, *fitted), to_text(Json(input.allowed))));
+    return input_error(
+        fmt::format("{}: {} is not allowed; expected one of {}", where, shown_value(input.name, *fitted), to_text(Json(input.allowed))));
   return fitted;
 }
 
 Error missing(const spec::Program& program, const spec::Input& input, const Request& request) {
   if (input.type == Type::artifact)
-    return input_error(fmt::format("train_parameters.{}: is missing; it is a path: name one of the step's input paths (this step has: {}){}",
-                                   input.name, names_of(request.inputs), how_to_give("input", request.inputs)));
-  return input_error(fmt::format("train_parameters.{}: is missing; the program needs it: {}", input.name, formals(program)));
+    return input_error(fmt::format("train_parameters.{}: is missing; name one of the step's input paths (this step has: {}){}", input.name,
+                                   names_of(request.inputs), how_to_give("input", request.inputs)));
+  return input_error(fmt::format("train_parameters.{}: is missing; the program requires it: {}", input.name, formals(program)));
 }
 
 // Nothing: the input is left out.
@@ -151,7 +152,7 @@ bool may_take(const spec::Output& output, const StepPath& path) { return output.
 
 Error no_file(const spec::Output& output, const StepPath& path) {
   return input_error(
-      fmt::format("train_parameters.{0}: {1} takes a file or folder; {0} is a value that the program returns{2}, and stands in results", output.name,
+      fmt::format("train_parameters.{0}: {1} takes a file or folder; {0} is a value that the program returns{2}, which goes to results", output.name,
                   path.name, output.declared.empty() ? "" : " (" + output.declared + ")"));
 }
 
@@ -168,7 +169,7 @@ Result<std::vector<BoundOutput>> bind_outputs(const spec::Program& program, cons
     if (!path) continue;
     if (!may_take(output, *path)) return no_file(output, *path);
     const auto [other, first] = taken.emplace(path->name, output.name);
-    if (!first) return input_error(fmt::format("train_parameters.{}: output \"{}\" goes to {} already", output.name, other->second, path->name));
+    if (!first) return input_error(fmt::format("train_parameters.{}: output \"{}\" already goes to {}", output.name, other->second, path->name));
     bound.path = std::move(path);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {

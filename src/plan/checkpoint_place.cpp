@@ -31,7 +31,7 @@ std::vector<Place> places_in_pods(const Plan& plan) {
     add(name, output.path);
     if (!output.folder_is.empty()) add(name, place_on_claim(output).string());
   }
-  places.push_back({"this program's own folder", std::string(agent_folder), std::string(agent_folder), false});
+  places.push_back({"trainstep's own folder", std::string(agent_folder), std::string(agent_folder), false});
   return places;
 }
 
@@ -43,11 +43,11 @@ Result<void> check_checkpoint_place(const Plan& plan) {
   for (const auto& other : places_in_pods(plan)) {
     const auto* relation = folder == other.where          ? "is also"
                            : lies_in(other.where, folder) ? "holds"
-                           : lies_in(folder, other.where) ? "lies in"
+                           : lies_in(folder, other.where) ? "is in"
                                                           : nullptr;
     if (relation != nullptr)
       return input_error(
-          fmt::format("job_options.checkpoint_dir: {} {} {} ({}); checkpoints need a folder of their own, apart from inputs and outputs", given,
+          fmt::format("job_options.checkpoint_dir: {} {} {} ({}); checkpoints need a folder of their own, separate from inputs and outputs", given,
                       relation, other.name, other.shown));
   }
   return {};

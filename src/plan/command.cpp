@@ -69,7 +69,7 @@ class Line {
     if (!value) return left_out(name);
     auto text = value_text(*value, m_program.dialect);
     if (found->second->given && text.find('\0') != std::string::npos)
-      return input_error(fmt::format("train_parameters.{}: it holds a NUL character (\\u0000), which no command line can", name));
+      return input_error(fmt::format("train_parameters.{}: contains a NUL character (\\u0000), which a command line cannot hold", name));
     words.push_back(std::move(text));
     return {};
   }
@@ -77,14 +77,14 @@ class Line {
   Result<void> add_input_path(const std::string& name, Words& words) {
     if (!m_inputs.contains(name)) return left_out(name);
     const auto found = m_placement.inputs.find(name);
-    if (found == m_placement.inputs.end()) return internal_error(fmt::format("input \"{}\" has no place", name));
+    if (found == m_placement.inputs.end()) return internal_error(fmt::format("input \"{}\" has no location", name));
     words.push_back(found->second);
     return {};
   }
 
   Result<void> add_output_path(const std::string& name, Words& words) {
     const auto found = m_placement.outputs.find(name);
-    if (found == m_placement.outputs.end()) return internal_error(fmt::format("output \"{}\" has no place", name));
+    if (found == m_placement.outputs.end()) return internal_error(fmt::format("output \"{}\" has no location", name));
     words.push_back(found->second);
     return {};
   }
@@ -157,8 +157,9 @@ Result<std::vector<std::string>> command_line(const spec::Program& program, cons
     return input_error("train_specification: the first word of the program's command is empty; it must name the program to run");
   for (const auto& word : words)
     if (word.find('\0') != std::string::npos)
-      return input_error(fmt::format("train_specification: {} in the program's command holds a NUL character (\\u0000), which no command line can",
-                                     show_text(std::string_view(word).substr(0, word.find('\0')))));
+      return input_error(
+          fmt::format("train_specification: {} in the program's command contains a NUL character (\\u0000), which a command line cannot hold",
+                      show_text(std::string_view(word).substr(0, word.find('\0')))));
   return words;
 }
 

@@ -91,8 +91,8 @@ class Router {
     const auto& folder = m_plan.options.checkpoint_dir;
     if (!m_data.prefix.in_store())
       return input_error(
-          fmt::format("job_options.checkpoint_dir: {} lies on no claim, and there is no bucket to keep it in; let it lie below train_mount "
-                      "with pvc_name, or name a bucket in cluster_configuration_secret",
+          fmt::format("job_options.checkpoint_dir: {} is not on a claim, and there is no bucket to keep it in; put it below train_mount with "
+                      "pvc_name, or name a bucket in cluster_configuration_secret",
                       folder));
     TRY(check_checkpoint_place(m_plan));
     m_data.task.checkpoints = {folder, {m_data.prefix.uri + "/checkpoints", m_data.prefix.store, ""}};
@@ -133,7 +133,7 @@ class Router {
         task.path = folder + "/" + place.filename().string();
       } else if (!bound.path->uri.empty() && store != m_facts.stores.end()) {
         if (!parent_of(bound.path->uri))
-          return input_error(fmt::format("{} is a whole bucket, of which other things would be removed; give it a key below one", bound.path->uri));
+          return input_error(fmt::format("{} is a whole bucket, and its other objects would be removed; choose a key below it", bound.path->uri));
         task.to = {bound.path->uri, index_of(store->second), ""};
       } else if (output->type == spec::Type::artifact && m_facts.folder && !bound.path->path.empty()) {
         task.to = in_prefix(*m_facts.folder, "outputs/" + file_name(bound.name));
@@ -227,9 +227,8 @@ class Router {
 
   static Result<void> no_way(const std::string& formal, const StepPath& path, std::string_view what) {
     return input_error(
-        fmt::format("train_parameters: {}: {} ({}) is a file of this step that the pods of the job cannot reach: it lies on no PersistentVolumeClaim "
-                    "that the step {} and has no address in an object store; put it on one of them, or let the program {} an address that "
-                    "it gets as text",
+        fmt::format("train_parameters: {}: {} ({}) is a file of this step that the job's pods cannot reach: it is not on a PersistentVolumeClaim "
+                    "that the step {} and has no object store address; put it on one of them, or let the program {} an address passed as a string",
                     formal, path.name, path.path.empty() ? path.uri : path.path, what == "input" ? "has mounted" : "may write to",
                     what == "input" ? "read" : "write to"));
   }
@@ -283,17 +282,16 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
   const bool own_mpirun = plan.job_type == "MPI" && starts_own_ranks(plan.program);
   if (image_known && !own_mpirun) return Router(plan, facts).route();
   if (paths.empty() && plan.options.checkpoint_dir.empty()) return {};
-  if (paths.empty())
-    return input_error("job_options.checkpoint_dir: an image that holds trainstep is needed in the pods; name one with job_options.agent_image");
+  if (paths.empty()) return input_error("job_options.checkpoint_dir: the pods need an image with trainstep; name one in job_options.agent_image");
   if (own_mpirun)
     return input_error(
-        fmt::format("train_specification: the program starts mpirun itself, so nobody can bring {} to its ranks; leave mpirun to the "
-                    "step, or let the program use volumes (job_options.volumes)",
+        fmt::format("train_specification: the program starts mpirun itself, so {} cannot be copied to its ranks; leave mpirun to the step, or use "
+                    "volumes (job_options.volumes)",
                     paths));
-  return input_error(fmt::format(
-      "{}: to bring files into the pods and back, an image that holds trainstep is needed there; in a pod it is the step's own, here name one "
-      "with job_options.agent_image",
-      paths));
+  return input_error(
+      fmt::format("{}: copying files to and from the pods requires an image with trainstep there; in a pod it is the step's own, here name one in "
+                  "job_options.agent_image",
+                  paths));
 }
 
 bool goes_through_folder(const DataPlan& data) { return !data.uploads.empty() || !data.downloads.empty(); }

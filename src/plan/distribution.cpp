@@ -23,7 +23,7 @@ std::optional<Elastic> read_elastic(Fields& parent) {
   elastic.max = small(fields.integer("max", 1, most_workers)).value_or(elastic.min);
   elastic.max_restarts = small(fields.integer("max_restarts", 0, 1'000'000));
   if (elastic.max < elastic.min)
-    fields.fail(input_error(fmt::format("{}: is {}, less than {} of {}", fields.path("max"), elastic.max, fields.path("min"), elastic.min)));
+    fields.fail(input_error(fmt::format("{}: {} is less than the {} of {}", fields.path("max"), elastic.max, fields.path("min"), elastic.min)));
   if (auto done = fields.done(); !done) parent.fail(done.error());
   return elastic;
 }
@@ -32,7 +32,7 @@ std::optional<Elastic> read_elastic(Fields& parent) {
 void check_arguments(const Json& arguments, Fields& fields) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].is_null() || is_blank(arguments[i]))
-      fields.fail(input_error(fmt::format("{}[{}]: is empty; leave it out", fields.path("mpirun_arguments"), i)));
+      fields.fail(input_error(fmt::format("{}[{}]: is empty; omit it", fields.path("mpirun_arguments"), i)));
 }
 
 // A key that only some kinds have is refused for the others: it would be ignored, which is worse than an error.
@@ -42,8 +42,8 @@ Result<void> check_applies(const Fields& fields, const std::string& type, std::i
     if (type == kind) return {};
   for (const auto& key : keys)
     if (fields.has(key))
-      return input_error(fmt::format("{}: has no meaning for distribution_type \"{}\", only for {}; leave it out or change the type",
-                                     fields.path(key), type, join({kinds.begin(), kinds.end()}, ", ")));
+      return input_error(fmt::format("{}: not supported with distribution_type \"{}\", only with {}; omit it or change the type", fields.path(key),
+                                     type, join({kinds.begin(), kinds.end()}, ", ")));
   return {};
 }
 
@@ -58,14 +58,11 @@ Result<void> check_kind(const Fields& fields, const Distribution& d) {
   TRY(check_applies(fields, d.type, {"indexed"}, {"Job"}));
   if (d.parameter_servers == 0)
     for (const auto* key : {"parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"})
-      if (fields.has(key))
-        return input_error(
-            fmt::format("{}: has no meaning without parameter servers (number_of_parameter_servers is 0): there are workers only", fields.path(key)));
+      if (fields.has(key)) return input_error(fmt::format("{}: requires parameter servers, but number_of_parameter_servers is 0", fields.path(key)));
   if (d.type == "Job" && d.workers > 1 && !d.indexed)
-    return input_error(
-        fmt::format("{}: is {}, but a Job is one pod; choose a distributed distribution_type (PyTorch, MPI, TF), or \"indexed\": true for {} pods "
-                    "that share nothing",
-                    fields.path("number_of_workers"), d.workers, d.workers));
+    return input_error(fmt::format(
+        "{}: got {}, but a Job is one pod; choose a distributed distribution_type (PyTorch, MPI, TF), or \"indexed\": true for {} independent pods",
+        fields.path("number_of_workers"), d.workers, d.workers));
   if (d.elastic && d.workers_given && (d.workers < d.elastic->min || d.workers > d.elastic->max))
     return input_error(fmt::format("{}: is {}, not between {} of {} and {} of {}", fields.path("number_of_workers"), d.workers,
                                    fields.path("elastic.min"), d.elastic->min, fields.path("elastic.max"), d.elastic->max));

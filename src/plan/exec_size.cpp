@@ -36,20 +36,19 @@ Error too_long(const Plan& plan, std::size_t word) {
   std::size_t bytes = 0;
   const auto* input = longest_value(plan, bytes);
   if (input == nullptr || bytes < word / 2)
-    return input_error(
-        fmt::format("train_specification: a word of the program's command line has {} bytes, Linux takes {}; put the program into the image", word,
-                    longest_exec_string - 1));
-  return input_error(
-      fmt::format("train_parameters.{}: makes a word of {} bytes of the program's command line, Linux takes {}; pass it as a file, by a path "
-                  "parameter of the program",
-                  input->name, word, longest_exec_string - 1));
+    return input_error(fmt::format(
+        "train_specification: an argument of the program's command line has {} bytes, the Linux limit is {}; put the program into the image", word,
+        longest_exec_string - 1));
+  return input_error(fmt::format(
+      "train_parameters.{}: makes an argument of {} bytes, the Linux limit is {}; pass it as a file through a path parameter of the program",
+      input->name, word, longest_exec_string - 1));
 }
 
 Result<void> check_variables(const std::vector<EnvironmentVariable>& variables) {
   for (const auto& variable : variables)
     if (const auto bytes = size_of(variable); bytes > longest_exec_string)
-      return input_error(fmt::format("{}: {} has {} bytes, Linux takes {} of a variable; mount it as a file (job_options.volumes)", variable.source,
-                                     variable.name, bytes - 1, longest_exec_string - 1));
+      return input_error(fmt::format("{}: {} has {} bytes, the Linux limit for a variable is {}; mount it as a file (job_options.volumes)",
+                                     variable.source, variable.name, bytes - 1, longest_exec_string - 1));
   return {};
 }
 
@@ -64,8 +63,8 @@ Result<void> check_exec_size(const Plan& plan) {
   }
   for (const auto& word : plan.distribution.mpirun_arguments) {
     if (word.size() + 1 > longest_exec_string)
-      return input_error(
-          fmt::format("distribution_specification.mpirun_arguments: a word has {} bytes, Linux takes {}", word.size(), longest_exec_string - 1));
+      return input_error(fmt::format("distribution_specification.mpirun_arguments: an argument has {} bytes, the Linux limit is {}", word.size(),
+                                     longest_exec_string - 1));
     total += word.size() + 1;
   }
   TRY(check_variables(plan.environment));
@@ -77,8 +76,9 @@ Result<void> check_exec_size(const Plan& plan) {
     TRY(check_variables(own));
   }
   if (total <= most_exec_bytes) return {};
-  return input_error(fmt::format("the program's command line and environment have {} bytes together, Linux takes {}; pass large values as files",
-                                 total, most_exec_bytes));
+  return input_error(
+      fmt::format("the program's command line and environment have {} bytes together, the Linux limit is {}; pass large values as files", total,
+                  most_exec_bytes));
 }
 
 }  // namespace trainstep::plan

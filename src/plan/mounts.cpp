@@ -34,11 +34,11 @@ Result<void> check_name(const std::string& name, const std::string& place, const
   constexpr std::size_t longest_label = 63;
   if (name.empty()) return {};
   if (name.size() > longest_label || name.find('.') != std::string::npos)
-    return input_error(fmt::format("{}: \"{}\" cannot be the name of a volume: small letters, digits and dashes, at most {}", place,
+    return input_error(fmt::format("{}: \"{}\" is not a valid volume name: use lower-case letters, digits and dashes, at most {}", place,
                                    name.substr(0, 100), longest_label));
   TRY(check_object_name(place, name));
   if (takes_own_name(name, volumes, train_mount))
-    return input_error(fmt::format("{}: \"{}\" is the name of a volume of this program; choose another", place, name));
+    return input_error(fmt::format("{}: \"{}\" is reserved for a volume of trainstep; choose another name", place, name));
   return {};
 }
 
@@ -67,13 +67,13 @@ Result<void> check_mounts(const Json& volumes, const std::string& train_mount) {
     if (!name.empty()) {
       const auto [known, first] = named.emplace(name, volume_part(volumes[i]));
       if (!first && known->second != volume_part(volumes[i]))
-        return input_error(fmt::format("{}.name: \"{}\" is the name of another volume already; choose another", place, name));
+        return input_error(fmt::format("{}.name: \"{}\" is already the name of another volume; choose another name", place, name));
     }
     const auto path = normal_path(text_of(volumes[i], "mount_path"));
     if (path == agent_folder || path.starts_with(std::string(agent_folder) + "/"))
-      return input_error(fmt::format("{}.mount_path: {} belongs to this program; choose another path", place, path));
+      return input_error(fmt::format("{}.mount_path: {} is reserved for trainstep; choose another path", place, path));
     const auto [other, first] = mounted.emplace(path, i);
-    if (!first) return input_error(fmt::format("{}.mount_path: {} is taken by {}[{}] already", place, path, where, other->second));
+    if (!first) return input_error(fmt::format("{}.mount_path: {} is already used by {}[{}] ", place, path, where, other->second));
   }
   return {};
 }

@@ -45,8 +45,8 @@ Result<void> check_model_name(std::string_view name) {
   const auto shown = shown_value("model_name", text);
   const bool secret = !shown.starts_with('"');
   return input_error(
-      fmt::format("model_name: {} cannot be part of a Kubernetes name (small letters, digits and dashes, first a letter, at most {}){}", shown,
-                  longest_label, secret ? "" : fmt::format("; \"{}\" would do", as_label(name))));
+      fmt::format("model_name: {} is not valid in a Kubernetes name (lower-case letters, digits and dashes, starting with a letter, at most {}){}",
+                  shown, longest_label, secret ? "" : fmt::format("; did you mean \"{}\"?", as_label(name))));
 }
 
 Result<void> check_object_name(std::string_view key, std::string_view name) {
@@ -56,8 +56,8 @@ Result<void> check_object_name(std::string_view key, std::string_view name) {
       std::all_of(name.begin(), name.end(), allowed))
     return {};
   return input_error(
-      fmt::format("{}: \"{}\" cannot be the name of a Kubernetes object: small letters, digits, dashes and dots, first and last a letter "
-                  "or digit, at most {}",
+      fmt::format("{}: \"{}\" is not a valid Kubernetes object name: use lower-case letters, digits, dashes and dots, starting and ending with a "
+                  "letter or digit, at most {}",
                   key, name.substr(0, 100), longest_object_name));
 }
 
@@ -67,7 +67,8 @@ Result<void> check_run_id(std::string_view run_id) {
       std::all_of(run_id.begin(), run_id.end(), allowed))
     return {};
   return input_error(
-      fmt::format("run_id: \"{}\" cannot be a label: letters, digits, dashes, dots and underscores, first and last a letter or digit, at most {}",
+      fmt::format("run_id: \"{}\" is not a valid label value: use letters, digits, dashes, dots and underscores, starting and ending with a letter "
+                  "or digit, at most {}",
                   run_id.substr(0, 100), longest_label));
 }
 

@@ -19,12 +19,14 @@ namespace {
 
 // "90", "90s", "10m", "1h30m", "2d"
 Result<Duration> parse_duration(std::string_view text, std::string_view what) {
-  const auto wrong = [&] { return input_error(fmt::format("{}: \"{}\" is no duration; write seconds, or 90s, 10m, 2h, 1h30m, 3d", what, text)); };
+  const auto wrong = [&] {
+    return input_error(fmt::format("{}: \"{}\" is not a valid duration; write seconds, or 90s, 10m, 2h, 1h30m, 3d", what, text));
+  };
   auto rest = trim(text);
   double seconds = 0;
   bool units = false;
   constexpr std::size_t longest_text = 64;
-  if (rest.size() > longest_text) return input_error(fmt::format("{}: {}… is no duration", what, rest.substr(0, longest_text)));
+  if (rest.size() > longest_text) return input_error(fmt::format("{}: {}… is not a valid duration", what, rest.substr(0, longest_text)));
   if (rest.empty()) return wrong();
   while (!rest.empty()) {
     double number = 0;
@@ -182,7 +184,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.patch = fields.any("patch").value_or(Json(nullptr));
   if (is_blank(options.patch)) options.patch = nullptr;
   if (!options.patch.is_null() && !options.patch.is_structured())
-    fields.fail(input_error(fields.path("patch") + ": wants an object (RFC 7396 merge patch) or a list (RFC 6902 patch)"));
+    fields.fail(input_error(fields.path("patch") + ": expected an object (RFC 7396 merge patch) or a list (RFC 6902 patch)"));
   TRY(fields.done());
   return options;
 }

@@ -62,7 +62,7 @@ Result<void> size_replicas(const Request& request, Plan& plan) {
   plan.worker.cpus = first({sourced(d.worker_cpus, "worker_cpus"), step_cpus, spec_cpus});
   plan.worker.memory = first({sourced(d.worker_memory, "worker_memory"), step_memory, spec_memory});
   ASSIGN(plan.worker.gpus, gpus_of(request, plan));
-  plan.launcher = {sourced(d.launcher_cpus, "launcher_cpus"), sourced(d.launcher_memory, "launcher_memory"), {0, "a launcher never has GPUs"}};
+  plan.launcher = {sourced(d.launcher_cpus, "launcher_cpus"), sourced(d.launcher_memory, "launcher_memory"), {0, "a launcher has no GPUs"}};
   const Sourced<int> no_gpus{0, "default"};
   plan.parameter_server = {first({sourced(d.parameter_server_cpus, "parameter_server_cpus"), plan.worker.cpus}),
                            first({sourced(d.parameter_server_memory, "parameter_server_memory"), plan.worker.memory}), no_gpus};
@@ -77,10 +77,9 @@ Result<void> count_processes(Plan& plan) {
   plan.processes_per_worker = d.processes_per_worker.value_or(per_gpu ? std::max(1, plan.worker.gpus.value) : 1);
   plan.slots_per_worker = d.slots_per_worker.value_or(plan.processes_per_worker);
   if (plan.processes_per_worker > plan.slots_per_worker)
-    return input_error(
-        fmt::format("distribution_specification.slots_per_worker: {} slots are too few for {} processes per worker; raise it or lower "
-                    "processes_per_worker",
-                    plan.slots_per_worker, plan.processes_per_worker));
+    return input_error(fmt::format(
+        "distribution_specification.slots_per_worker: {} slots are too few for {} processes per worker; raise it, or lower processes_per_worker",
+        plan.slots_per_worker, plan.processes_per_worker));
   return {};
 }
 
@@ -117,7 +116,8 @@ Result<void> check_environment(const Plan& plan) {
   for (const auto& variable : plan.environment) {
     TRY(check_variable_name(variable.name, variable.source));
     if (variable.value.is_string() && variable.value.get_ref<const std::string&>().find('\0') != std::string::npos)
-      return input_error(fmt::format("{}: the value of {} holds a NUL character (\\u0000), which no variable can", variable.source, variable.name));
+      return input_error(fmt::format("{}: the value of {} contains a NUL character (\\u0000), which an environment variable cannot hold",
+                                     variable.source, variable.name));
   }
   return {};
 }
@@ -126,7 +126,7 @@ Result<void> check_image(const std::string& image, std::string_view source) {
   constexpr std::size_t longest = 1024;
   const auto allowed = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; };
   if (image.size() <= longest && std::all_of(image.begin(), image.end(), allowed)) return {};
-  return input_error(fmt::format("{}: {} is no name of an image", source, shown_value(source, Json(image.substr(0, 100)))));
+  return input_error(fmt::format("{}: {} is not a valid image name", source, shown_value(source, Json(image.substr(0, 100)))));
 }
 
 Result<void> check_images(const Plan& plan) {

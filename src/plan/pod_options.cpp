@@ -37,8 +37,8 @@ Result<Json> read_reference(const Json& value, const std::string& where) {
   const bool object = read.contains("secret") != read.contains("config_map") && read.contains("key");
   const bool fits = object || (!read.contains("secret") && !read.contains("config_map") && !read.contains("key") && !read.contains("optional"));
   if (!fits || (object ? 1 : 0) + (read.contains("field") ? 1 : 0) + (read.contains("value_from") ? 1 : 0) != 1)
-    return input_error(fmt::format(R"({}: wants a text, {{"secret": NAME, "key": KEY}}, {{"config_map": NAME, "key": KEY}}, )"
-                                   R"({{"field": "metadata.name"}} or {{"value_from": Kubernetes' own}})",
+    return input_error(fmt::format(R"({}: expected a string, {{"secret": NAME, "key": KEY}}, {{"config_map": NAME, "key": KEY}}, )"
+                                   R"({{"field": "metadata.name"}} or {{"value_from": a Kubernetes EnvVarSource}})",
                                    where));
   return read;
 }
@@ -57,7 +57,7 @@ Result<Json> read_environment(const Json& environment, const std::string& where)
   return read;
 }
 
-constexpr auto one_source = "wants exactly one of claim, secret, config_map, host_path, empty_dir, volume";
+constexpr auto one_source = "expected exactly one of claim, secret, config_map, host_path, empty_dir, volume";
 
 // What is mounted, by one key of the six.
 Result<void> read_source(Fields& fields, const Json& volume, const std::string& place, Json& read) {
@@ -73,19 +73,20 @@ Result<void> read_source(Fields& fields, const Json& volume, const std::string& 
     }
   }
   if (const auto folder = fields.any("empty_dir"); folder && !is_blank(*folder)) {
-    if (!folder->is_object() && *folder != Json(true)) return input_error(fields.path("empty_dir") + ": wants an object, {} or Kubernetes' emptyDir");
+    if (!folder->is_object() && *folder != Json(true))
+      return input_error(fields.path("empty_dir") + ": expected an object: {} or a Kubernetes emptyDir");
     read["empty_dir"] = folder->is_object() ? *folder : Json::object();
     ++sources;
   }
   if (auto own = fields.object("volume")) {
-    if (own->size() != 1) return input_error(fields.path("volume") + ": wants Kubernetes' own volume without its name, like {\"nfs\": {…}}");
+    if (own->size() != 1) return input_error(fields.path("volume") + ": expected a Kubernetes volume without its name, like {\"nfs\": {…}}");
     read["volume"] = std::move(*own);
     ++sources;
   }
   TRY(fields.fits());
   if (sources == 0 && !empty.empty())
     return input_error(
-        fmt::format("{}.{}: is empty; name one, or leave the volume out ({{\"empty_dir\": {{}}}} is a folder that ends with the pod)", place, empty));
+        fmt::format("{}.{}: is empty; name one, or omit the volume ({{\"empty_dir\": {{}}}} is a folder deleted with the pod)", place, empty));
   if (sources != 1) return input_error(fmt::format("{}: {}", place, one_source));
   return {};
 }
@@ -101,10 +102,11 @@ Result<Json> read_volume(const Json& volume, const std::string& place) {
     if (auto path = fields.text(key)) read[key] = std::move(*path);
   if (fields.boolean("read_only").value_or(false)) read["read_only"] = true;
   TRY(fields.done());
-  if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: wants an absolute path in the container");
+  if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: expected an absolute path in the container");
   if (mount_path->find(':') != std::string::npos || has_control_character(*mount_path))
-    return input_error(fmt::format("{}.mount_path: {} holds a colon or a control character, which Kubernetes refuses", place, to_text(*mount_path)));
-  if (read.contains("sub_path") && read.contains("sub_path_expr")) return input_error(place + ": sub_path and sub_path_expr exclude each other");
+    return input_error(
+        fmt::format("{}.mount_path: {} contains a colon or a control character, which Kubernetes rejects", place, to_text(*mount_path)));
+  if (read.contains("sub_path") && read.contains("sub_path_expr")) return input_error(place + ": sub_path and sub_path_expr are mutually exclusive");
   return read;
 }
 
@@ -123,7 +125,7 @@ Result<Json> read_texts(const Json& object, const std::string& where) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_null()) continue;
     if (value.is_structured() || !all_finite(value))
-      return input_error(fmt::format("{}.{}: wants a text, found a {}", where, name, type_name(value)));
+      return input_error(fmt::format("{}.{}: expected a string, got {}", where, name, type_name(value)));
     read[name] = scalar(value);
   }
   return read;
@@ -145,7 +147,7 @@ Result<Json> read_objects(const Json& list, const std::string& where) {
   auto read = Json::array();
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i].is_null() || is_blank(list[i])) continue;
-    if (!list[i].is_object()) return input_error(fmt::format("{}[{}]: wants an object, found a {}", where, i, type_name(list[i])));
+    if (!list[i].is_object()) return input_error(fmt::format("{}[{}]: expected an object, got {}", where, i, type_name(list[i])));
     read.push_back(list[i]);
   }
   return read;
@@ -164,7 +166,7 @@ Json in_one_form(Fields& fields, std::string_view key, std::optional<Json> value
 // Of labels and annotations.
 Result<Json> read_keys(const Json& entries, const std::string& where) {
   for (const auto& [key, value] : entries.items())
-    if (is_identity_key(key)) return input_error(fmt::format("{}: \"{}\" may not be set: jobs and pods are found by it", where, key));
+    if (is_identity_key(key)) return input_error(fmt::format("{}: \"{}\" is reserved: jobs and pods are found by it", where, key));
   return read_texts(entries, where);
 }
 
@@ -179,7 +181,7 @@ std::string object_name(Fields& fields, std::string_view key) {
 
 Result<void> check_variable_name(std::string_view name, std::string_view where) {
   if (!name.empty() && name.find_first_of("= ") == std::string_view::npos && !has_control_character(name)) return {};
-  return input_error(fmt::format("{}: {} is no name of a variable", where, to_text(std::string(name))));
+  return input_error(fmt::format("{}: {} is not a valid variable name", where, to_text(std::string(name))));
 }
 
 PodOptions read_pod_options(Fields& fields) {

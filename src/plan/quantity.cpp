@@ -31,7 +31,7 @@ constexpr std::array<std::pair<std::string_view, double>, 15> units{{{"", 1},
 
 Error not_a_quantity(std::string_view text, std::string_view what) {
   return input_error(
-      fmt::format("{}: \"{}\" is no Kubernetes quantity; write a number with a unit such as 500m (half a core), 8, 512Mi or 32Gi", what, text));
+      fmt::format("{}: \"{}\" is not a valid quantity; write a number with a unit such as 500m (half a core), 8, 512Mi or 32Gi", what, text));
 }
 
 // "1GB", "32gb", "512MB", "4GiB": what people write and Kubernetes refuses.
@@ -58,14 +58,13 @@ Result<Quantity> parse_quantity(std::string_view text, std::string_view what) {
   const std::string_view unit(end, static_cast<std::size_t>(trimmed.data() + trimmed.size() - end));
   const auto written = trimmed.substr(0, trimmed.size() - unit.size());
   if (!unit.empty() && written.find_first_of("eE") != std::string_view::npos)
-    return input_error(
-        fmt::format("{}: \"{}\" is no Kubernetes quantity; an exponent and a unit exclude each other, write the number out", what, text));
+    return input_error(fmt::format("{}: \"{}\" is not a valid quantity; exponent and unit are mutually exclusive, write the number out", what, text));
   if (number < 0) return input_error(fmt::format("{}: \"{}\" is negative; write 0 or more", what, text));
   if (unit == "E") return Quantity{std::string(trimmed), number * 1e18};
   for (const auto& [name, factor] : units)
     if (unit == name) return Quantity{std::string(trimmed), number * factor};
   if (const auto better = suggestion(written, unit); !better.empty())
-    return input_error(fmt::format("{}: \"{}\" is no Kubernetes quantity; {}", what, text, better));
+    return input_error(fmt::format("{}: \"{}\" is not a valid quantity; {}", what, text, better));
   return not_a_quantity(text, what);
 }
 
@@ -73,7 +72,7 @@ Result<std::int64_t> parse_count(std::string_view text, std::string_view what) {
   ASSIGN(const auto quantity, parse_quantity(text, what));
   constexpr double most = 1e6;
   if (std::trunc(quantity.value) != quantity.value || quantity.value > most)
-    return input_error(fmt::format("{}: \"{}\" is not a whole number of pieces; write 1, 2, …", what, text));
+    return input_error(fmt::format("{}: \"{}\" is not an integer; write 1, 2, …", what, text));
   return static_cast<std::int64_t>(quantity.value);
 }
 

@@ -31,7 +31,7 @@ std::string word_of(Type type) {
 Result<Type> type_of(const std::string& word) {
   for (const auto& [type, known] : type_words)
     if (known == word) return type;
-  return input_error(fmt::format("the task names a type that this version does not know: {}; is the agent of another version?", word));
+  return input_error(fmt::format("unknown type in the task: {}; is the agent of another version?", word));
 }
 
 void put(Json& object, const char* key, const std::string& value) {
@@ -129,7 +129,7 @@ Result<void> check_stores(const Task& task) {
   bool all = known(task.record) && known(task.checkpoints.to);
   for (const auto& input : task.inputs) all = all && known(input.from);
   for (const auto& output : task.outputs) all = all && known(output.to);
-  if (!all) return input_error("task: an address names a store that does not stand in \"stores\"");
+  if (!all) return input_error("task: an address refers to a store that is not in \"stores\"");
   return {};
 }
 

@@ -111,14 +111,14 @@ Error spawn_error(const Command& command, const Failure& failure) {
     return internal_error(fmt::format("cannot set up the process of {}: {}", program, std::strerror(failure.code)));
   switch (failure.code) {
     case ENOENT:
-      return input_error(fmt::format("cannot run {}: it, or the interpreter that its first line names, does not exist on this machine", program));
+      return input_error(fmt::format("cannot run {}: it, or the interpreter named in its first line, does not exist on this machine", program));
     case EACCES:
-      return input_error(fmt::format("cannot run {}: it is not executable (chmod +x), or lies on a volume that forbids it", program));
+      return input_error(fmt::format("cannot run {}: not executable (chmod +x), or on a volume mounted noexec", program));
     case ENOEXEC:
-      return input_error(fmt::format("cannot run {}: it is no program for this machine; a script needs a first line such as #!/bin/sh", program));
+      return input_error(fmt::format("cannot run {}: not a program for this machine; a script requires a first line such as #!/bin/sh", program));
     case E2BIG:
       return input_error(
-          fmt::format("cannot run {}: its arguments are too long (Linux takes 128 KiB for one of them); pass a file instead", program));
+          fmt::format("cannot run {}: its arguments are too long (the Linux limit is 128 KiB for one of them); pass a file instead", program));
     default:
       return internal_error(fmt::format("cannot run {}: {}", program, std::strerror(failure.code)));
   }

@@ -25,8 +25,8 @@ struct Process {
 // Whether this process can see others, of which all that follows lives: /proc is mounted, and is that of its own PID namespace.
 bool sees_processes();
 inline constexpr std::string_view cannot_see =
-    "/proc is not mounted, or is that of another PID namespace: what the program leaves running could not be ended; mount it (mount -t proc proc "
-    "/proc)";
+    "/proc is not mounted, or is that of another PID namespace: processes that the program leaves running cannot be stopped; mount it (mount -t proc "
+    "proc /proc)";
 
 // Orphans stay descendants of their nearest living ancestor that is a subreaper.
 void become_subreaper();

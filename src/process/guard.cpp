@@ -82,15 +82,15 @@ void complain(const std::string& sentence) {
 int guard(pid_t program, const sigset_t& signals, const std::vector<pid_t>& strangers, const std::function<void()>& tidy_up) {
   const int wait_status = watch(program, signals);
   const bool all_ended = end_descendants(kill_limit, strangers);
-  if (!all_ended) complain(fmt::format("trainstep could not end what it ran: {}", describe(alive_descendants(strangers))));
+  if (!all_ended) complain(fmt::format("trainstep could not stop its processes: {}", describe(alive_descendants(strangers))));
   if (WIFEXITED(wait_status)) {
     const auto code = WEXITSTATUS(wait_status);
     return code == 0 && !all_ended ? killed_exit_code : code;
   }
   if (tidy_up) tidy_up();
   const auto signal = WTERMSIG(wait_status);
-  complain(fmt::format("trainstep was ended by signal {} ({}); {}", signal, ::strsignal(signal),
-                       all_ended ? "whatever it ran has been stopped" : "not all that it ran has been stopped"));
+  complain(fmt::format("trainstep was killed by signal {} ({}); {}", signal, ::strsignal(signal),
+                       all_ended ? "its processes have been stopped" : "not all of its processes have been stopped"));
   return killed_exit_code;
 }
 

@@ -37,15 +37,15 @@ std::string_view remedy(const RE2& regex) {
   const auto& part = regex.error_arg();
   const bool behind = regex.pattern().find("(?<=") != std::string::npos || regex.pattern().find("(?<!") != std::string::npos;
   if (part == "(?=" || part == "(?!" || (part.starts_with("(?<") && behind))
-    return "; there is no look-around: write what stands around the value, and only the value in parentheses";
-  if (part.starts_with("(?<")) return "; a named group is (?P<name>…)";
-  if (part.size() == 2 && part[0] == '\\' && is_digit(part[1])) return "; nothing can refer to a group: write what it stands for";
+    return "; look-around is not supported: match the text around the value, with only the value in parentheses";
+  if (part.starts_with("(?<")) return "; write a named group as (?P<name>…)";
+  if (part.size() == 2 && part[0] == '\\' && is_digit(part[1])) return "; back-references are not supported: write out the text";
   return "";
 }
 
 Error refusal(const RE2& regex) {
   if (regex.error_code() == RE2::ErrorPatternTooLarge)
-    return input_error("the pattern is too large; x{500} counts as 500 of x, and a class such as \\pL as hundreds");
+    return input_error("the pattern is too large; x{500} counts as 500 x, and a class such as \\pL as hundreds");
   auto reason = regex.error();
   const auto& part = regex.error_arg();
   if (const auto end = reason.size() - std::min(reason.size(), part.size() + 2); !part.empty() && reason.substr(end) == ": " + part)
@@ -112,12 +112,12 @@ Result<void> check_metric_name(std::string_view name) {
   auto plain = std::string(name);
   std::ranges::replace(plain, ':', '_');
   if (is_name(plain) && !name.starts_with(':')) return {};
-  return input_error(fmt::format("{} is no name of a metric; write letters, digits and _ . - / :, a letter first, at most {}",
+  return input_error(fmt::format("{} is not a valid metric name; use letters, digits and _ . - / :, a letter first, at most {}",
                                  shown_value("", Json(std::string(name))), longest_name));
 }
 
 Result<void> check_regex(std::string_view text) {
-  if (text.size() > longest_regex) return input_error(fmt::format("the pattern has {} bytes; it may have {}", text.size(), longest_regex));
+  if (text.size() > longest_regex) return input_error(fmt::format("the pattern has {} bytes, the limit is {}", text.size(), longest_regex));
   const RE2 regex(piece(text), settings());
   if (!regex.ok()) return refusal(regex);
   if (regex.NumberOfCapturingGroups() == 0) return input_error("the pattern has no group; put the value in parentheses: loss is ([0-9.]+)");
@@ -125,14 +125,13 @@ Result<void> check_regex(std::string_view text) {
 }
 
 Result<void> check_definitions(const std::vector<MetricDefinition>& definitions) {
-  if (definitions.size() > most_definitions)
-    return input_error(fmt::format(": there are {}; at most {} are taken", definitions.size(), most_definitions));
+  if (definitions.size() > most_definitions) return input_error(fmt::format(": {} items, the limit is {}", definitions.size(), most_definitions));
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     const auto& [name, regex] = definitions[i];
     TRY(in_context(fmt::format("[{}].name", i), check_metric_name(name)));
     for (std::size_t before = 0; before < i; ++before)
       if (definitions[before].name == name)
-        return input_error(fmt::format("[{}].name: [{}] defines {}, too", i, before, shown_value("", Json(name))));
+        return input_error(fmt::format("[{}].name: [{}] also defines {}", i, before, shown_value("", Json(name))));
     TRY(in_context(fmt::format("[{}].regex", i), check_regex(regex)));
   }
   return {};

@@ -59,7 +59,7 @@ Result<std::vector<Metric>> read_v1(const Json& entries, std::string_view what) 
     if (name == nullptr || !name->is_string()) return input_error(where + " has no name");
     const auto* value = find(entry, "numberValue");
     const auto read = value == nullptr ? std::nullopt : number(*value);
-    if (!read) return input_error(fmt::format("{} ({}) has no number as its numberValue", where, name->get<std::string>()));
+    if (!read) return input_error(fmt::format("{} ({}): numberValue is not a number", where, name->get<std::string>()));
     const auto* format = find(entry, "format");
     metrics.push_back({name->get<std::string>(), *read, format != nullptr && *format == "PERCENTAGE"});
   }
@@ -89,7 +89,7 @@ std::vector<Metric> read_v2(const Json& outputs) {
 
 Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
   ASSIGN(const auto json, read_doubles(with_quoted_words(text), what));
-  if (!json.is_object()) return input_error(fmt::format("{}: a JSON object of names and numbers is expected, this is a {}", what, type_name(json)));
+  if (!json.is_object()) return input_error(fmt::format("{}: expected a JSON object of names and numbers, got {}", what, type_name(json)));
   switch (shape_of(json)) {
     case Shape::list:
       return read_v1(*find(json, "metrics"), what);

@@ -72,7 +72,7 @@ Verdict from_error(const Error& error) {
 
 Verdict lost_outputs(const Error& error) {
   const auto verdict_class = error.kind == ErrorKind::input ? VerdictClass::user : VerdictClass::system;
-  return {verdict_class, "the training ended well, but its outputs are not complete: " + error.message, std::nullopt, false, SIGTERM};
+  return {verdict_class, "training succeeded, but its outputs are incomplete: " + error.message, std::nullopt, false, SIGTERM};
 }
 
 std::string describe(const FirstFailure& failure) {
@@ -93,7 +93,7 @@ std::string describe(const Verdict& verdict) {
     text = fmt::format("failed ({})", name(verdict.verdict_class));
   if (!verdict.message.empty()) text += ": " + verdict.message;
   if (verdict.first_failure) text += "; first failure: " + describe(*verdict.first_failure);
-  if (verdict.retry_can_help) text += "; trying again may help";
+  if (verdict.retry_can_help) text += "; retrying may help";
   return printable(text);
 }
 

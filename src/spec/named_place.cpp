@@ -86,21 +86,21 @@ std::string_view host_of(std::string_view authority) {
 
 std::string fault_of(const Parts& parts) {
   const auto words = words_of(parts.path);
-  if (parts.scheme == "models") return is_model(words) ? "" : "is not of the form models:/NAME/VERSION or models:/NAME@ALIAS";
-  if (parts.scheme == "runs") return words.size() > 1 && !words[0].empty() && !words[1].empty() ? "" : "is not of the form runs:/RUN_ID/PATH";
+  if (parts.scheme == "models") return is_model(words) ? "" : "does not have the form models:/NAME/VERSION or models:/NAME@ALIAS";
+  if (parts.scheme == "runs") return words.size() > 1 && !words[0].empty() && !words[1].empty() ? "" : "does not have the form runs:/RUN_ID/PATH";
   const auto host = host_of(parts.authority.value_or(""));
   const bool has_path = std::ranges::any_of(words, [](std::string_view word) { return !word.empty(); });
-  if (parts.scheme == "mlflow-artifacts" && !has_path) return "has no path behind mlflow-artifacts:/";
+  if (parts.scheme == "mlflow-artifacts" && !has_path) return "has no path after mlflow-artifacts:/";
   const bool named = !host.empty() || (has_path && std::ranges::find(with_host, parts.scheme) == with_host.end());
-  if (!named) return fmt::format("has no name behind {}://", parts.scheme);
-  return host.find(' ') == std::string_view::npos ? "" : fmt::format("has a blank in the name behind {}://", parts.scheme);
+  if (!named) return fmt::format("has no name after {}://", parts.scheme);
+  return host.find(' ') == std::string_view::npos ? "" : fmt::format("has a space in the name after {}://", parts.scheme);
 }
 
 NamedPlace file_of(const Parts& parts, std::string_view whole) {
   const auto host = lower(parts.authority.value_or(""));
   auto path = decoded(parts.path);
-  if (!host.empty() && host != "localhost") return {std::string(whole), true, "is a file of another machine"};
-  if (path.find_first_not_of('/') == std::string::npos) return {std::string(whole), true, "names no file"};
+  if (!host.empty() && host != "localhost") return {std::string(whole), true, "is a file on another machine"};
+  if (path.find_first_not_of('/') == std::string::npos) return {std::string(whole), true, "does not name a file"};
   return {std::move(path), false, {}};
 }
 
@@ -112,7 +112,7 @@ NamedPlace named_place(std::string_view text) {
   if (!parts) return {std::string(text), false, {}};
   if (parts->scheme == "file") return file_of(*parts, whole);
   auto address = parts->scheme + std::string(whole.substr(parts->scheme.size()));
-  if (std::ranges::any_of(whole, is_control)) return {std::move(address), true, "holds control characters"};
+  if (std::ranges::any_of(whole, is_control)) return {std::move(address), true, "contains control characters"};
   return {std::move(address), true, fault_of(*parts)};
 }
 

@@ -61,7 +61,7 @@ Result<std::optional<Argument>> read_key(std::string_view key, const std::string
   for (const std::string_view prefix : {".inputs.", ".outputs.", ".pipeline_"})
     if (key.starts_with(prefix))
       return input_error(
-          fmt::format("{}: {{{{${}}}}} cannot be filled in; known are {{{{$}}}}, a parameter's value, an artifact's path and uri", where, key));
+          fmt::format("{}: {{{{${}}}}} is not supported; expected one of {{{{$}}}}, a parameter's value, an artifact's path and uri", where, key));
   return std::optional<Argument>();
 }
 
@@ -130,7 +130,7 @@ Result<Argument> read_structure(const Json& json, const std::string& where) {
     return result;
   }
   return input_error(
-      fmt::format(R"({}: wants a text, {{"Concat": [...]}} or {{"IfPresent": {{"InputName": ..., "Then": ..., "Else": ...}}}})", where));
+      fmt::format(R"({}: expected a string, {{"Concat": [...]}} or {{"IfPresent": {{"InputName": ..., "Then": ..., "Else": ...}}}})", where));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Result<Program> read_plain(const Json& document) {
   ASSIGN(program.command, read_v1_arguments(command.value_or(nullptr), place + ".command", Texts::v2_keys));
   ASSIGN(program.args, read_v1_arguments(args.value_or(nullptr), place + ".args", Texts::v2_keys));
   if (program.command.empty())
-    return input_error(place + ".command: is missing; the image's own entry point cannot be known: write it here, like [\"python3\", \"train.py\"]");
+    return input_error(place + ".command: is missing; the image's entry point is not known here; write it out, like [\"python3\", \"train.py\"]");
   TRY(read_environment(environment.value_or(nullptr), program));
   TRY(read_v1_interface(program, inputs.value_or(nullptr), outputs.value_or(nullptr), true, place));
   return program;

@@ -23,7 +23,7 @@ struct Item {
 };
 
 Error unknown_here(const std::string& place, std::string_view remedy) {
-  return input_error(fmt::format("{}: comes from a pipeline's parameter or another task and is not known here; use {}", place, remedy));
+  return input_error(fmt::format("{}: depends on a pipeline parameter or another task and is not known here; use {}", place, remedy));
 }
 
 bool holds_key(const Json& json) {
@@ -46,7 +46,7 @@ Result<std::string> text(const Item& item, std::string_view key) {
   const auto place = fmt::format("{}.{}", item.place, key);
   const auto* value = find(item.json, key);
   if (value == nullptr) return input_error(place + ": is missing");
-  if (!value->is_string()) return input_error(place + ": wants a text");
+  if (!value->is_string()) return input_error(place + ": expected a string");
   if (holds_key(*value)) return unknown_here(place, item.remedy);
   return value->get<std::string>();
 }
@@ -59,7 +59,7 @@ Result<std::string> name(const Item& item, const std::string& key, const std::st
   if (specification == nullptr) return text(item, key);
   const auto place = fmt::format("{}.{}", item.place, parameter);
   ASSIGN(const auto constant, constant_of(*specification, place, item.remedy));
-  if (!constant.is_string()) return input_error(place + ": wants a text");
+  if (!constant.is_string()) return input_error(place + ": expected a string");
   return constant.get<std::string>();
 }
 
@@ -67,7 +67,7 @@ Result<bool> is_optional(const Item& item) {
   const auto* optional = find(item.json, "optional");
   if (optional == nullptr) return false;
   const auto known = truth(*optional);
-  if (!known) return input_error(item.place + ".optional: wants true or false");
+  if (!known) return input_error(item.place + ".optional: expected true or false");
   return *known;
 }
 
@@ -76,7 +76,7 @@ Result<void> check_members(const Item& item, std::initializer_list<std::string_v
   for (const auto& [key, value] : item.json.items()) {
     const bool empty = value.is_null() || value == "" || value == false || (value.is_structured() && value.empty());
     if (!empty && std::find(known.begin(), known.end(), key) == known.end())
-      return input_error(fmt::format("{}.{}: cannot be translated; use {}", item.place, key, item.remedy));
+      return input_error(fmt::format("{}.{}: not supported; use {}", item.place, key, item.remedy));
   }
   return {};
 }
@@ -86,10 +86,10 @@ Result<void> add_environment(const Item& item, const std::string& key, const std
   ASSIGN(const auto optional, is_optional(item));
   ASSIGN(const auto owner, name(item, key, key + "Parameter"));
   const auto* pairs = find(item.json, "keyToEnv");
-  if (pairs == nullptr || !pairs->is_array()) return input_error(item.place + ".keyToEnv: wants a list");
+  if (pairs == nullptr || !pairs->is_array()) return input_error(item.place + ".keyToEnv: expected a list");
   for (std::size_t i = 0; i < pairs->size(); ++i) {
     const Item pair{(*pairs)[i], fmt::format("{}.keyToEnv[{}]", item.place, i), item.remedy};
-    if (!pair.json.is_object()) return input_error(pair.place + ": wants an object");
+    if (!pair.json.is_object()) return input_error(pair.place + ": expected an object");
     ASSIGN(const auto variable, text(pair, "envVar"));
     ASSIGN(auto data_key, text(pair, source_key));
     auto& entry = options["environment"][variable] = Json{{source, owner}, {"key", std::move(data_key)}};
@@ -228,7 +228,7 @@ Result<void> image_pull_policy(const Item& item, Json& options) {
 
 Result<void> active_deadline(const Item& item, Json& options) {
   const auto seconds = whole_number(item.json);
-  if (!seconds) return input_error(item.place + ": wants a number of seconds");
+  if (!seconds) return input_error(item.place + ": expected a number of seconds");
   options["run_policy"]["active_deadline"] = *seconds;
   return {};
 }
@@ -275,13 +275,13 @@ constexpr std::array<Setting, 18> settings{{
 }};
 
 Result<void> read_setting(const Setting& setting, const Json& value, const std::string& place, Json& options) {
-  if (setting.read == nullptr) return input_error(fmt::format("{}: cannot be translated; use {}", place, setting.remedy));
+  if (setting.read == nullptr) return input_error(fmt::format("{}: not supported; use {}", place, setting.remedy));
   if (setting.shape == Shape::scalar) return setting.read({value, place, setting.remedy}, options);
-  if (setting.shape == Shape::list && !value.is_array()) return input_error(place + ": wants a list");
+  if (setting.shape == Shape::list && !value.is_array()) return input_error(place + ": expected a list");
   const auto& items = setting.shape == Shape::list ? value : Json::array({value});
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto item_place = setting.shape == Shape::list ? fmt::format("{}[{}]", place, i) : place;
-    if (!items[i].is_object()) return input_error(item_place + ": wants an object");
+    if (!items[i].is_object()) return input_error(item_place + ": expected an object");
     TRY(setting.read({items[i], item_place, setting.remedy}, options));
   }
   return {};
@@ -291,14 +291,13 @@ Result<void> read_setting(const Setting& setting, const Json& value, const std::
 
 Result<Json> read_platform(const Json& executor, const std::string& where) {
   Json options = Json::object();
-  if (!executor.is_object()) return input_error(where + ": wants an object");
+  if (!executor.is_object()) return input_error(where + ": expected an object");
   for (const auto& [key, value] : executor.items()) {
     const Setting* found = nullptr;
     for (const auto& setting : settings)
       if (setting.key == key) found = &setting;
     const auto place = where + "." + key;
-    if (found == nullptr)
-      return input_error(place + ": is not known; leave it out and say the same with job_options, perhaps with job_options.patch");
+    if (found == nullptr) return input_error(place + ": not supported; omit it and use job_options instead, such as job_options.patch");
     TRY(read_setting(*found, value, place, options));
   }
   return options;

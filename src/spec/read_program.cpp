@@ -58,7 +58,7 @@ Result<Program> read(std::string_view text, std::string_view component) {
   }
   if (documents->size() > 1)
     return input_error(
-        fmt::format("{}: has {} documents; one component is wanted (KFP v2 IR may have a second one with `platforms`)", what, documents->size()));
+        fmt::format("{}: expected one component, got {} documents (KFP v2 IR may have a second one with `platforms`)", what, documents->size()));
   const auto document = documents->empty() ? Json(nullptr) : std::move(documents->front());
   if (has(document, "implementation")) return read_v1_component(document);
   if (has(document, "deploymentSpec") || has(document, "pipelineSpec")) return read_v2_ir(document, platform, std::string(component));

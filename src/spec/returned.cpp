@@ -26,7 +26,7 @@ const Json* artifact_of(const Json& executor_output, const std::string& name) {
 }
 
 Error no_text() {
-  return input_error("what the program wrote is no text: it is not UTF-8, or holds a NUL character; other bytes belong into an artifact");
+  return input_error("the program did not write text: it is not UTF-8 or contains a NUL character; write binary data to an artifact");
 }
 
 }  // namespace
@@ -34,9 +34,9 @@ Error no_text() {
 bool is_text(std::string_view bytes) { return !find_invalid_utf8(bytes) && bytes.find('\0') == std::string_view::npos; }
 
 Result<Json> parse_executor_output(std::string_view text, std::string_view where) {
-  const auto what = fmt::format("the executor output that the program wrote ({})", where);
+  const auto what = fmt::format("the executor output written by the program ({})", where);
   ASSIGN(auto output, parse_returned_json(text, what));
-  if (!output.is_object()) return input_error(what + " is no object");
+  if (!output.is_object()) return input_error(what + " is not an object");
   return output;
 }
 

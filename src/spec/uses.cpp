@@ -97,17 +97,15 @@ Result<void> check_uses(const Program& program, const Uses& uses, const std::str
   for (const auto& input : program.inputs) {
     const bool path = uses.paths.contains(input.name), value = uses.values.contains(input.name);
     if (value && (path || input.type == Type::artifact))
-      return input_error(
-          fmt::format("{}: input \"{}\" is an artifact, a path, but its value is asked for too; use its path only", where, input.name));
+      return input_error(fmt::format("{}: input \"{}\" is an artifact (a path), but its value is used, too; use only its path", where, input.name));
     if (path && input.type != Type::artifact)
-      return input_error(
-          fmt::format("{}: input \"{}\" is a value ({}) and has no path; declare it as an artifact", where, input.name, input.declared));
+      return input_error(fmt::format("{}: input \"{}\" is a value ({}), not a path; declare it as an artifact", where, input.name, input.declared));
   }
   if (uses.executor_input) return {};
   const std::set<std::string> written(uses.outputs.begin(), uses.outputs.end());
   for (const auto& output : program.outputs)
     if (!written.contains(output.name))
-      return input_error(fmt::format("{}: no argument tells the program where to write output \"{}\"; add its path to args", where, output.name));
+      return input_error(fmt::format("{}: no argument passes the program the path of output \"{}\"; add its path to args", where, output.name));
   return {};
 }
 

@@ -39,7 +39,7 @@ Result<void> read_condition(const Json& condition, const std::string& where, Tex
     return {};
   }
   const auto& name = condition["isPresent"];
-  if (condition.size() != 1 || !name.is_string()) return input_error(where + ": wants {isPresent: NAME}, the name of an input");
+  if (condition.size() != 1 || !name.is_string()) return input_error(where + ": expected {isPresent: NAME} with the name of an input");
   result.kind = Kind::if_present;
   result.text = name.get<std::string>();
   return {};
@@ -72,7 +72,7 @@ Result<Argument> read_if_present(const Json& json, const std::string& where, Tex
 }
 
 Result<Argument> read_concat(const Json& json, const std::string& where, Texts texts) {
-  if (!json.is_array()) return input_error(where + ": wants a list of texts and placeholders");
+  if (!json.is_array()) return input_error(where + ": expected a list of strings and placeholders");
   Argument result;
   result.kind = Kind::concat;
   ASSIGN(result.parts, read_v1_arguments(json, where, texts));
@@ -96,15 +96,15 @@ Result<Argument> read_placeholder(const std::string& key, const Json& value, con
     Argument result;
     result.kind = kind;
     if (kind == Kind::executor_input) return result;
-    if (!value.is_string()) return input_error(place + ": wants a name");
+    if (!value.is_string()) return input_error(place + ": expected a name");
     result.text = value.get<std::string>();
     return result;
   }
   std::vector<std::string> known{"if", "concat"};
   for (const auto& [name, kind] : leaves) known.emplace_back(name);
   const auto near = nearest(key, known);
-  return input_error(fmt::format("{}: there is no placeholder \"{}\"{}", where, key,
-                                 near ? fmt::format("; did you mean \"{}\"?", *near) : "; known are " + join(known, ", ")));
+  return input_error(fmt::format("{}: unknown placeholder \"{}\"{}", where, key,
+                                 near ? fmt::format("; did you mean \"{}\"?", *near) : "; expected one of " + join(known, ", ")));
 }
 
 Result<Argument> read_item(const Json& item, const std::string& where, Texts texts) {
@@ -115,8 +115,8 @@ Result<Argument> read_item(const Json& item, const std::string& where, Texts tex
     return result;
   }
   if (item.is_object() && item.size() == 1) return read_placeholder(item.begin().key(), item.begin().value(), where, texts);
-  if (item.is_object()) return input_error(where + ": a placeholder is a map with one key, like {inputValue: epochs}");
-  return input_error(fmt::format("{}: wants a text or a placeholder, found a {}; put it in quotes", where, type_name(item)));
+  if (item.is_object()) return input_error(where + ": expected a placeholder with one key, like {inputValue: epochs}");
+  return input_error(fmt::format("{}: expected a string or a placeholder, got {}; put it in quotes", where, type_name(item)));
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ Result<Argument> read_item(const Json& item, const std::string& where, Texts tex
 Result<std::vector<Argument>> read_v1_arguments(const Json& items, const std::string& where, Texts texts) {
   std::vector<Argument> result;
   if (items.is_null()) return result;
-  if (!items.is_array()) return input_error(where + ": wants a list of texts and placeholders");
+  if (!items.is_array()) return input_error(where + ": expected a list of strings and placeholders");
   result.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     ASSIGN(auto item, read_item(items[i], fmt::format("{}[{}]", where, i), texts));

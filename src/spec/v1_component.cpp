@@ -21,10 +21,10 @@ Result<void> read_container(const Json& container, Program& program) {
   const auto file_outputs = fields.object("fileOutputs");
   TRY(fields.done());
   if (file_outputs && !file_outputs->empty())
-    return input_error(where + ".fileOutputs: fixed paths are not supported; let the program take each path as an argument: {outputPath: NAME}");
+    return input_error(where + ".fileOutputs: fixed paths are not supported; pass each path as an argument: {outputPath: NAME}");
   ASSIGN(program.command, read_v1_arguments(command.value_or(nullptr), where + ".command", Texts::literal));
   ASSIGN(program.args, read_v1_arguments(args.value_or(nullptr), where + ".args", Texts::literal));
-  if (program.command.empty()) return input_error(where + ".command: is missing; the image's own entry point cannot be known, write it here");
+  if (program.command.empty()) return input_error(where + ".command: is missing; the image's entry point is not known here; write it out");
   Fields variables(environment, where + ".env");
   for (const auto& [name, value] : environment.items()) {
     if (auto text = variables.variable(name)) program.environment.emplace_back(name, std::move(*text));
@@ -46,7 +46,7 @@ Result<Program> read_v1_component(const Json& document) {
 
   Fields kinds(implementation, place + ".implementation");
   const auto container = kinds.object("container");
-  if (kinds.any("graph")) return input_error(place + ".implementation.graph: a graph of components is no program; give the component that trains");
+  if (kinds.any("graph")) return input_error(place + ".implementation.graph: a graph of components is not a program; give the component that trains");
   TRY(kinds.done());
   if (!container) return input_error(place + ".implementation.container: is missing");
   TRY(read_container(*container, program));

@@ -27,7 +27,7 @@ Result<void> read_default(Input& input, const Json& value, const std::string& wh
   input.optional = true;
   if (empty && input.type != Type::string && input.type != Type::any) return {};  // how v1 writes "none"
   if (input.type == Type::artifact)
-    return input_error(where + ": a path cannot have a default; use {inputValue: " + input.name + "} or leave the default out");
+    return input_error(where + ": a path cannot have a default; use {inputValue: " + input.name + "} or omit the default");
   auto fitted = in_context(where, fit(value, input.type, input.name));
   if (!fitted) return fitted.error();
   input.default_value = std::move(*fitted);
@@ -85,7 +85,7 @@ Result<std::vector<T>> read_list(const Json& json, const Uses& uses, Result<T> (
                                  const std::string& where) {
   std::vector<T> result;
   if (json.is_null()) return result;
-  if (!json.is_array()) return input_error(where + ": wants a list of maps like {name: epochs, type: Integer}");
+  if (!json.is_array()) return input_error(where + ": expected a list of objects like {name: epochs, type: Integer}");
   std::set<std::string> names;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const auto place = fmt::format("{}[{}]", where, i);

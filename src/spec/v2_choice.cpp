@@ -63,7 +63,7 @@ Result<Choice> find_task(const std::vector<Choice>& tasks, const std::string& na
     if (is_named(task, name)) found.push_back(task);
   }
   if (found.size() == 1) return found.front();
-  if (found.size() > 1) return input_error(fmt::format("job_options.component: several tasks run \"{}\": choose one of {}", name, listed(found)));
+  if (found.size() > 1) return input_error(fmt::format("job_options.component: several tasks run \"{}\"; choose one of {}", name, listed(found)));
   return input_error(fmt::format("job_options.component: train_specification has no step \"{}\"; it has {}", name, listed(tasks)));
 }
 
@@ -72,10 +72,10 @@ Result<Choice> find_task(const std::vector<Choice>& tasks, const std::string& na
 Result<Choice> choose_task(const Json& ir, const std::string& name) {
   const auto tasks = list_tasks(ir);
   if (tasks.empty())
-    return input_error("train_specification.root.dag.tasks: is missing or empty; give what Compiler().compile(component, \"train.yaml\") writes");
+    return input_error("train_specification.root.dag.tasks: is missing or empty; pass what Compiler().compile(component, \"train.yaml\") writes");
   if (name.empty() && tasks.size() > 1)
     return input_error(
-        fmt::format("train_specification: the pipeline has several steps; say which one trains with job_options.component: {}", listed(tasks)));
+        fmt::format("train_specification: the pipeline has several steps; name the one that trains in job_options.component: {}", listed(tasks)));
   Choice choice;
   if (name.empty()) {
     choice = tasks.front();
@@ -87,10 +87,9 @@ Result<Choice> choose_task(const Json& ir, const std::string& name) {
         fmt::format("train_specification.root.dag.tasks.{}.componentRef: component \"{}\" is not in components", choice.task, choice.component));
   if (choice.container != nullptr) return choice;
   const bool nested = find(*choice.component_json, "dag") != nullptr;
-  return input_error(
-      fmt::format("train_specification.components.{}: is {}; compile the component that trains by itself: "
-                  "Compiler().compile(component, \"train.yaml\")",
-                  choice.component, nested ? "a nested pipeline (a loop, condition or group), not a program" : "no container (an importer?)"));
+  return input_error(fmt::format(
+      "train_specification.components.{}: got {}; compile the component that trains by itself: Compiler().compile(component, \"train.yaml\")",
+      choice.component, nested ? "a nested pipeline (loop, condition or group), not a program" : "a component without a container (an importer?)"));
 }
 
 }  // namespace trainstep::spec

@@ -43,9 +43,9 @@ Result<Type> read_type(const std::string& declared, const std::string& where) {
   for (const auto& [name, type] : types)
     if (declared == name) return type;
   if (declared == "TASK_FINAL_STATUS")
-    return input_error(where + ": TASK_FINAL_STATUS is only known to the exit handler of a pipeline; a training program cannot have it");
+    return input_error(where + ": TASK_FINAL_STATUS is available only in a pipeline's exit handler, not in a training program");
   return input_error(
-      fmt::format("{}.parameterType: \"{}\" is not known; it is one of STRING, NUMBER_INTEGER, NUMBER_DOUBLE, BOOLEAN, LIST, STRUCT, TASK_CONFIG",
+      fmt::format("{}.parameterType: unknown value \"{}\"; expected one of STRING, NUMBER_INTEGER, NUMBER_DOUBLE, BOOLEAN, LIST, STRUCT, TASK_CONFIG",
                   where, declared));
 }
 

@@ -22,11 +22,11 @@ Result<std::vector<Argument>> read_texts(const Json& container, const char* key,
   const auto* list = find(container, key);
   if (list == nullptr) return result;
   const auto place = fmt::format("{}.{}", where, key);
-  if (!list->is_array()) return input_error(place + ": wants a list of texts");
+  if (!list->is_array()) return input_error(place + ": expected a list of strings");
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto& item = (*list)[i];
     const auto item_place = fmt::format("{}[{}]", place, i);
-    if (!item.is_string()) return input_error(fmt::format("{}: wants a text, found a {}", item_place, type_name(item)));
+    if (!item.is_string()) return input_error(fmt::format("{}: expected a string, got {}", item_place, type_name(item)));
     ASSIGN(auto argument, read_v2_text(item.get_ref<const std::string&>(), item_place));
     result.push_back(std::move(argument));
   }
@@ -36,15 +36,15 @@ Result<std::vector<Argument>> read_texts(const Json& container, const char* key,
 Result<void> read_environment(const Json& container, const std::string& where, Program& program) {
   const auto* list = find(container, "env");
   if (list == nullptr) return {};
-  if (!list->is_array()) return input_error(where + ".env: wants a list of {name, value}");
+  if (!list->is_array()) return input_error(where + ".env: expected a list of {name, value}");
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto place = fmt::format("{}.env[{}]", where, i);
     const auto *name = member(&(*list)[i], "name"), *value = member(&(*list)[i], "value");
     if (name == nullptr || !name->is_string() || name->get_ref<const std::string&>().empty()) return input_error(place + ".name: is missing");
-    if (value != nullptr && !value->is_string()) return input_error(place + ".value: wants a text");
+    if (value != nullptr && !value->is_string()) return input_error(place + ".value: expected a string");
     auto text = value == nullptr ? std::string() : value->get<std::string>();
     if (has_v2_key(text))
-      return input_error(place + ".value: comes from the pipeline and is not known here; set the variable with job_options.environment");
+      return input_error(place + ".value: comes from the pipeline and is not known here; set the variable in job_options.environment");
     program.environment.emplace_back(name->get<std::string>(), std::move(text));
   }
   return {};
@@ -58,7 +58,7 @@ Result<void> read_container(const Choice& choice, Program& program) {
   ASSIGN(program.command, read_texts(container, "command", where));
   ASSIGN(program.args, read_texts(container, "args", where));
   if (program.command.empty() && program.args.empty())
-    return input_error(where + ".command: is missing; the image's own entry point cannot be known, write it here");
+    return input_error(where + ".command: is missing; the image's entry point is not known here; write it out");
   TRY(read_environment(container, where, program));
   ASSIGN(program.resources, read_v2_resources(container, where));
   return {};

@@ -18,12 +18,12 @@ Result<std::string> quantity(const Json& value, double factor, const std::string
     auto text = value.get<std::string>();
     if (has_v2_key(text))
       return input_error(
-          where +
-          ": comes from the pipeline and is not known here; give cpus, memory or gpus, or worker_cpus and so on in distribution_specification");
+          where + ": comes from the pipeline and is not known here; set cpus, memory or gpus, or worker_cpus etc. in distribution_specification");
     return text == "0" ? std::string() : text;
   }
   const auto number = value.is_number() ? value.get<double>() * factor : -1.0;
-  if (!std::isfinite(number) || number < 0 || number > 9e15) return input_error(fmt::format("{}: wants a quantity, found {}", where, to_text(value)));
+  if (!std::isfinite(number) || number < 0 || number > 9e15)
+    return input_error(fmt::format("{}: expected a quantity, got {}", where, to_text(value)));
   if (number == 0) return std::string();
   if (std::trunc(number) == number || factor > 1) return fmt::format("{}", std::llround(number));
   return fmt::format("{}", number);
@@ -46,13 +46,13 @@ Result<std::string> first_of(const Json& resources, std::initializer_list<Key> k
 }
 
 Result<void> read_accelerator(const Json& accelerator, const std::string& where, RequestedResources& result) {
-  if (!accelerator.is_object()) return input_error(where + ": wants an object");
+  if (!accelerator.is_object()) return input_error(where + ": expected an object");
   ASSIGN(result.gpus, first_of(accelerator, {{"resourceCount", 1}, {"count", 1}}, where));
   if (result.gpus.empty()) return {};
   ASSIGN(result.gpu_resource, first_of(accelerator, {{"resourceType", 1}, {"type", 1}}, where));
   if (result.gpu_resource.find('/') == std::string::npos)
     return input_error(
-        fmt::format("{}.type: \"{}\" is no Kubernetes resource; compile with set_accelerator_type(\"nvidia.com/gpu\") and choose the model of the "
+        fmt::format("{}.type: \"{}\" is not a Kubernetes resource; compile with set_accelerator_type(\"nvidia.com/gpu\") and choose the model of the "
                     "GPU with node_selector",
                     where, result.gpu_resource));
   return {};
@@ -65,7 +65,7 @@ Result<RequestedResources> read_v2_resources(const Json& container, const std::s
   const auto* resources = find(container, "resources");
   if (resources == nullptr) return result;
   const auto where = container_place + ".resources";
-  if (!resources->is_object()) return input_error(where + ": wants an object");
+  if (!resources->is_object()) return input_error(where + ": expected an object");
   constexpr double gigabyte = 1e9;
   ASSIGN(result.cpus, first_of(*resources, {{"resourceCpuLimit", 1}, {"cpuLimit", 1}, {"resourceCpuRequest", 1}, {"cpuRequest", 1}}, where));
   ASSIGN(result.memory,

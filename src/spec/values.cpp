@@ -24,11 +24,11 @@ namespace trainstep::spec {
 namespace {
 
 Error misfit(Type type, const Json& found, std::string_view name, std::string_view hint = {}) {
-  return input_error(fmt::format("wants {}, found {}{}", describe(type), shown_value(name, found), hint));
+  return input_error(fmt::format("expected {}, got {}{}", describe(type), shown_value(name, found), hint));
 }
 
-constexpr std::string_view no_double = "; a double, which this type is, has not all its digits: give a text (String), which arrives as it is written";
-constexpr std::string_view no_integer = "; whole numbers have 64 bits: give a text (String), which arrives as it is written";
+constexpr std::string_view no_double = "; a double cannot represent it exactly: declare the parameter as String to pass it unchanged";
+constexpr std::string_view no_integer = "; integers are limited to 64 bits: declare the parameter as String to pass it unchanged";
 
 bool is_integer_text(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
@@ -68,7 +68,7 @@ std::optional<Json> integer_of(std::string_view text) {
 Result<Json> fit_string(const Json& value, std::string_view name) {
   if (value.is_string()) return value;
   if (value.is_number_integer()) return Json(to_text(value));
-  return misfit(Type::string, value, name, "; write it in quotes, as the program shall see it");
+  return misfit(Type::string, value, name, "; quote it, as the program should receive it");
 }
 
 Result<Json> fit_integer(const Json& value, std::string_view name) {
@@ -109,7 +109,7 @@ Result<Json> fit_boolean(const Json& value, std::string_view name) {
 
 // Why a text is no JSON, if it was meant as such.
 std::string not_json(std::string_view text, std::string_view name, const Error& error) {
-  if (text.find('\'') != std::string_view::npos) return "; that is not JSON: texts in it need double quotes";
+  if (text.find('\'') != std::string_view::npos) return "; not valid JSON: strings in it must be in double quotes";
   const auto body = trim(text);
   return sounds_secret(name) || (!body.starts_with('[') && !body.starts_with('{')) ? "" : "; " + error.message;
 }
@@ -165,9 +165,9 @@ Type type_of_name(std::string_view declared) {
 std::string_view describe(Type type) {
   switch (type) {
     case Type::string:
-      return "a text";
+      return "a string";
     case Type::integer:
-      return "a whole number";
+      return "an integer";
     case Type::number:
       return "a number";
     case Type::boolean:

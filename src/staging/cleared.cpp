@@ -25,14 +25,14 @@ std::string clear(const fs::path& root, const objectstore::SyncPlan& plan, bool 
     if (fs::remove(path, failed)) removed.push_back(what);
   };
   for (const auto& file : plan.gone) {
-    remove(below(root, file), fmt::format("{}: it is gone from the store", file.empty() ? root.string() : file));
+    remove(below(root, file), fmt::format("{}: it no longer exists in the store", file.empty() ? root.string() : file));
     for (auto folder = fs::path(file).parent_path(); !folder.empty() && !std::ranges::binary_search(plan.folders, folder.string());
          folder = folder.parent_path())
       if (!fs::is_empty(root / folder, failed) || !fs::remove(root / folder, failed)) break;
   }
-  if (!seen_through && fs::is_symlink(root, failed)) remove(root, fmt::format("{}: a link in the place of the input", root.string()));
+  if (!seen_through && fs::is_symlink(root, failed)) remove(root, fmt::format("{}: a link in place of the input", root.string()));
   for (const auto& folder : plan.folders)  // those above come first
-    if (const auto path = below(root, folder); fs::is_symlink(path, failed)) remove(path, fmt::format("{}: a link in the place of a folder", folder));
+    if (const auto path = below(root, folder); fs::is_symlink(path, failed)) remove(path, fmt::format("{}: a link in place of a folder", folder));
   if (removed.empty()) return "";
   std::string text = "removed: ";
   for (std::size_t i = 0; i < removed.size() && i < most_named; ++i) text += (i == 0 ? "" : "; ") + removed[i];

@@ -28,7 +28,7 @@ std::string list_of(const std::vector<objectstore::Object>& objects) {
 }
 
 Result<std::vector<objectstore::Object>> read_list(std::string_view text) {
-  const auto unreadable = Error{ErrorKind::unavailable, "the list of what was brought there cannot be read"};
+  const auto unreadable = Error{ErrorKind::unavailable, "cannot read the list of fetched files"};
   const auto json = parse_json(text, "list", limits);
   const auto* entries = json && json->is_object() ? find(*json, "objects") : nullptr;
   if (entries == nullptr || !entries->is_array()) return unreadable;

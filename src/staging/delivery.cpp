@@ -107,7 +107,7 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
     return withdraw(std::move(*change));
   if (!tree) return finish(std::move(tree.error()));  // no store can help
   if (tree->files.empty() && !tree->left_out.empty())
-    return finish(input_error(fmt::format("nothing at {} can be delivered; {}", output().path, objectstore::describe_left_out(tree->left_out))));
+    return finish(input_error(fmt::format("cannot deliver anything at {}; {}", output().path, objectstore::describe_left_out(tree->left_out))));
   if (auto named = objectstore::check_names(tree->files); !named) return finish(std::move(named.error()));
   look_at_folders(*tree);
   if (!tree->left_out.empty()) tell_once(objectstore::describe_left_out(tree->left_out));
@@ -135,7 +135,7 @@ void Delivery::find_others() {
     if (!ours.contains(object.key))
       (is_own(uri) || m_manifest->may_be_ours(uri, object) || (m_keys && !m_keys->contains(object.key)) ? m_others : strange).push_back(object.key);
   if (!strange.empty() && !m_options.nothing)
-    tell_once(fmt::format("{} at {} {} not put there by this job: left as {}", described(strange.size(), strange.front()), uri,
+    tell_once(fmt::format("{} at {} {} not written by this job: left as {}", described(strange.size(), strange.front()), uri,
                           strange.size() == 1 ? "was" : "were", strange.size() == 1 ? "it is" : "they are"));
 }
 
@@ -235,7 +235,7 @@ void Delivery::remove_others() {
 void Delivery::tell_unmarked() {
   const auto& stayed = m_removal->unmarked();
   if (stayed.empty()) return;
-  tell_once(fmt::format("{} at {} {} not what this job has put there, as far as can be seen: left as {}",
+  tell_once(fmt::format("{} at {} {} apparently not written by this job: left as {}",
                         described(stayed.size(), stayed.front().key.substr(m_to.key.size() + 1)), output().to.uri, stayed.size() == 1 ? "is" : "are",
                         stayed.size() == 1 ? "it is" : "they are"));
 }
@@ -284,7 +284,7 @@ void Delivery::failed(Error error) {
     if (error.kind == ErrorKind::input) error.kind = ErrorKind::denied;
     return finish(std::move(error));
   }
-  m_sink.tell(fmt::format("{} {}: {}; tried again in {}", m_options.what, output().name, error.message, trainstep::describe(m_pause)));
+  m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_options.what, output().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().after(m_pause, [this] { next(); });
   m_pause = std::min(m_pause * 2, longest_pause);
 }

@@ -38,7 +38,7 @@ void Delivery::look_for_successor() {
     return client.head(at(taken->path), [this, go_on](const Answer<Object>& there) {
       m_call = 0;
       if (!there || !objectstore::bears(there->mark, m_options.mark)) return go_on();
-      finish(Error{ErrorKind::conflict, fmt::format("another pod of this job has delivered to {} and been told of", output().to.uri)});
+      finish(Error{ErrorKind::conflict, fmt::format("another pod of this job has delivered to {} and was reported", output().to.uri)});
     });
   });
 }
@@ -81,7 +81,7 @@ void Delivery::look_for_own() {
 
 // The outputs are there, and what is not known to be is no reason to say otherwise.
 void Delivery::keep_uploads(const objectstore::StoreError& why) {
-  if (why.status == 0 || retryable(why)) tell_once(fmt::format("{}; what an earlier attempt has begun to upload may stay there", why.error.message));
+  if (why.status == 0 || retryable(why)) tell_once(fmt::format("{}; incomplete uploads of an earlier attempt may remain there", why.error.message));
   delivered();
 }
 
@@ -91,7 +91,7 @@ void Delivery::delivered() {
   if (is_own(uri)) return keep_list();
   if (m_options.nothing || (m_pass > 0 && m_plan.items.empty())) return next_output();
   if (m_pass++ > 0)
-    return failed({ErrorKind::unavailable, fmt::format("\"{}\" at {} was not as it was put there: somebody else writes there at the same time",
+    return failed({ErrorKind::unavailable, fmt::format("\"{}\" at {} differs from what was written: another client is writing there at the same time",
                                                        m_plan.items.front().object.key, uri)});
   m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
 }

@@ -33,13 +33,13 @@ std::string describe_bytes(std::int64_t bytes) {
 // then.
 Error of_passing(Error error) {
   if (error.kind != ErrorKind::conflict && error.kind != ErrorKind::not_found) return error;
-  return {ErrorKind::unavailable, error.message + "; the data changed while they were fetched"};
+  return {ErrorKind::unavailable, error.message + "; the data changed while it was being fetched"};
 }
 
 }  // namespace
 
 std::string describe(const Staged& staged) {
-  const auto there = staged.equal == 0 ? std::string() : fmt::format(", {} {} there already", staged.equal, staged.equal == 1 ? "was" : "were");
+  const auto there = staged.equal == 0 ? std::string() : fmt::format(", {} {} already there", staged.equal, staged.equal == 1 ? "was" : "were");
   return fmt::format("{} file{}, {} in {}{}", staged.files, staged.files == 1 ? "" : "s", describe_bytes(staged.bytes),
                      trainstep::describe(staged.took), there);
 }
@@ -78,7 +78,7 @@ void Fetching::look_at_itself(const objectstore::Address& at, std::vector<object
   m_call_store = input().from.store;
   m_call = m_stores.of(input().from).head(at, [this, there = std::move(there)](const objectstore::Answer<objectstore::Object>& itself) {
     m_call = 0;
-    if (itself) m_sink.tell(fmt::format("{} {}: left out: the object {}: a file, and others lie below it", m_what, input().name, input().from.uri));
+    if (itself) m_sink.tell(fmt::format("{} {}: skipped: the object {}: a file with others below it", m_what, input().name, input().from.uri));
     fetch(there);
   });
 }
@@ -101,15 +101,15 @@ void Fetching::failed(Error error, Lost lost) {
   if (!is_own() || !other) return finish(of_passing(std::move(error)));
   if (!m_limit) m_limit.emplace(m_stores.loop()).set(patience);
   if (m_limit->passed()) m_lost = lost;
-  if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not there as it was brought"});
-  m_sink.tell(fmt::format("{} {}: {}; tried again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
+  if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not as it was fetched"});
+  m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().after(m_pause, [this] { next(); });
   m_pause *= 2;
 }
 
 void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   if (there.empty() && is_own()) return make_folder();
-  if (there.empty()) return finish(input_error(fmt::format("nothing lies at {}", input().from.uri)));
+  if (there.empty()) return finish(input_error(fmt::format("nothing is at {}", input().from.uri)));
   const auto& known = m_stores.sync_state().known(input().path, input().from.uri);
   const auto here = known.empty() ? objectstore::LocalTree() : objectstore::read_tree(input().path).value_or(objectstore::LocalTree());
   m_plan = objectstore::plan_download(there, here.files, known);
@@ -118,7 +118,7 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   if (!cleared.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, cleared));
   const auto left_out = objectstore::describe_left_out(m_plan.left_out);
   if (m_plan.items.empty() && m_plan.equal == 0 && !left_out.empty())
-    return finish(input_error(fmt::format("nothing at {} can be a file; {}", input().from.uri, left_out)));
+    return finish(input_error(fmt::format("nothing at {} can be stored as a file; {}", input().from.uri, left_out)));
   if (!left_out.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, left_out));
   m_moved = 0;
   m_told = m_stores.loop().now();
@@ -132,7 +132,7 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
 void Fetching::make_folder() {
   std::error_code failed;
   std::filesystem::create_directories(input().path, failed);
-  if (failed) return finish(Error{ErrorKind::internal, fmt::format("{} cannot be made: {}", input().path, failed.message())});
+  if (failed) return finish(Error{ErrorKind::internal, fmt::format("cannot create {}: {}", input().path, failed.message())});
   fetched_one();
 }
 

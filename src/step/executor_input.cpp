@@ -20,7 +20,7 @@ constexpr std::string_view where = "executor-input";
 Result<Json> object_in(const Json& parent, const std::string& place, std::string_view key) {
   const auto* member = find(parent, key);
   if (member == nullptr) return Json::object();
-  if (!member->is_object()) return input_error(fmt::format("{}: {}.{} is a {}, an object was expected", where, place, key, type_name(*member)));
+  if (!member->is_object()) return input_error(fmt::format("{}: {}.{}: expected an object, got {}", where, place, key, type_name(*member)));
   return *member;
 }
 
@@ -39,9 +39,8 @@ Result<std::optional<plan::StepPath>> read_artifact(const std::string& name, con
   const auto* list = value.is_object() ? find(value, "artifacts") : nullptr;
   if (list == nullptr || (list->is_array() && list->empty())) return std::optional<plan::StepPath>{};
   if (!list->is_array() || !list->front().is_object())
-    return input_error(fmt::format("{}: artifact {} is not of the form {{\"artifacts\": [{{…}}]}}", where, name));
-  if (list->size() > 1)
-    return input_error(fmt::format("{}: holds {} artifacts, one is needed; join them in a step before this one", name, list->size()));
+    return input_error(fmt::format("{}: artifact {} does not have the form {{\"artifacts\": [{{…}}]}}", where, name));
+  if (list->size() > 1) return input_error(fmt::format("{}: expected one artifact, got {}; merge them in an earlier step", name, list->size()));
   const auto& artifact = list->front();
   plan::StepPath path;
   path.name = name;
@@ -60,8 +59,8 @@ Error unknown_input(const std::string& name) {
   std::vector<std::string> known;
   for (const auto& field : input_fields()) known.emplace_back(field.name);
   const auto near = nearest(name, known);
-  return input_error(fmt::format("{}: there is no input \"{}\"{}", where, name,
-                                 near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; known are {}", join(known, ", "))));
+  return input_error(fmt::format("{}: unknown input \"{}\"{}", where, name,
+                                 near ? fmt::format("; did you mean \"{}\"?", *near) : fmt::format("; expected one of {}", join(known, ", "))));
 }
 
 bool is_input(const std::string& name) {

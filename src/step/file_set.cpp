@@ -64,7 +64,7 @@ Target target_of(const std::string& path) {
   return S_ISDIR(status.st_mode) ? Target::folder : Target::stream;
 }
 
-Error nobody_reads(const std::string& path) { return {ErrorKind::internal, fmt::format("cannot write {}: nobody reads from it", path)}; }
+Error nobody_reads(const std::string& path) { return {ErrorKind::internal, fmt::format("cannot write {}: it has no reader", path)}; }
 
 bool is_fifo(const std::string& path) {
   struct stat status{};
@@ -203,7 +203,7 @@ Result<void> write_together(const std::vector<FileContent>& files, const std::fu
   for (const auto* file : last) {
     switch (target_of(file->path)) {
       case Target::folder:
-        return Error{ErrorKind::conflict, fmt::format("cannot write {}: it has become a folder", file->path)};
+        return Error{ErrorKind::conflict, fmt::format("cannot write {}: it is now a folder", file->path)};
       case Target::stream:
         streams.push_back(file);
         break;

@@ -22,8 +22,7 @@ Error unknown_flag(const std::string& name) {
   auto near = nearest(name, known);
   const auto begun = std::find_if(known.begin(), known.end(), [&](const std::string& flag) { return name.size() > 3 && flag.starts_with(name); });
   if (!near && begun != known.end()) near = *begun;
-  return usage_error(
-      fmt::format("--{}: there is no such flag; {}", name, near ? fmt::format("did you mean --{}?", *near) : "trainstep run --help lists them"));
+  return usage_error(fmt::format("unknown flag --{}; {}", name, near ? fmt::format("did you mean --{}?", *near) : "see trainstep run --help"));
 }
 
 // A model may go to an address in an object store: the training's pods bring it there. The other outputs are files that the step writes.
@@ -40,10 +39,10 @@ Result<Given> given_by_flags(const Flags& flags) {
   std::set<std::string> seen;
   for (const auto& flag : flags) {
     if (std::string_view(flag.value).starts_with(R"({"IfPresent":)")) continue;
-    if (flag.name.empty()) return usage_error(fmt::format("\"{}\" belongs to no flag; values stand behind their flag, in quotes", flag.value));
+    if (flag.name.empty()) return usage_error(fmt::format("unexpected argument \"{}\"; quote values that contain spaces", flag.value));
     auto name = flag.name;
     std::replace(name.begin(), name.end(), '_', '-');
-    if (!seen.insert(name).second) return usage_error(fmt::format("--{} is given twice", name));
+    if (!seen.insert(name).second) return usage_error(fmt::format("--{} is specified twice", name));
     if (const auto* input = find_flag(input_fields(), name)) {
       given.values.emplace(input->name, flag.value);
     } else if (const auto* output = find_flag(output_fields(), name)) {

@@ -47,9 +47,8 @@ Result<void> HeldFolders::check(const std::string& path) const {
   if (of == m_of.end()) return {};
   for (const auto& folder : of->second)
     if (const auto now = moved_folder(m_folders.at(folder), folder); !now.empty())
-      return Error{ErrorKind::conflict, fmt::format("cannot write {}: its folder was renamed or replaced since the step began, and is {} now; it is "
-                                                    "written to no other folder",
-                                                    path, now.string())};
+      return Error{ErrorKind::conflict,
+                   fmt::format("cannot write {}: its folder was renamed or replaced since the step began, and is now {}", path, now.string())};
   return {};
 }
 

@@ -34,7 +34,7 @@ Result<std::string> decoded(std::string_view name, std::string text, std::size_t
   if (text.starts_with(base64)) {
     ASSIGN(text, in_context(name, decode_base64(trim(std::string_view(text).substr(base64.size())))));
   }
-  if (text.size() > limit) return input_error(fmt::format("{}: has {} bytes, at most {} are read", name, text.size(), limit));
+  if (text.size() > limit) return input_error(fmt::format("{}: has {} bytes, the limit is {}", name, text.size(), limit));
   return text;
 }
 
@@ -60,7 +60,7 @@ class Reader {
     if (value->is_boolean()) return std::string(value->get<bool>() ? "true" : "false");
     if (const auto whole = whole_number(*value)) return fmt::format("{}", *whole);
     if (value->is_number()) return to_text(*value);
-    return input_error(fmt::format("{}: wants a text, found a {}", name, type_name(*value)));
+    return input_error(fmt::format("{}: expected a string, got {}", name, type_name(*value)));
   }
 
   // One line without blanks around it.
@@ -68,25 +68,25 @@ class Reader {
     ASSIGN(const auto whole, text(name));
     const auto word = trim(whole);
     if (std::any_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
-      return input_error(fmt::format("{}: holds a line break or another control character", name));
+      return input_error(fmt::format("{}: contains a line break or other control character", name));
     return std::string(word);
   }
 
   [[nodiscard]] Result<Json> object(std::string_view name) const {
     const auto* value = find_value(name);
     if (value != nullptr && value->is_object()) return *value;
-    if (value != nullptr && !value->is_string()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*value)));
+    if (value != nullptr && !value->is_string()) return input_error(fmt::format("{}: expected an object, got {}", name, type_name(*value)));
     ASSIGN(const auto whole, text(name));
     if (trim(whole).empty()) return Json::object();
     auto json = parse_python_json(whole, name);
     if (!json) {
       auto error = std::move(json.error());
       if (looks_like_python(whole) && error.message.find("Python") == std::string::npos)
-        error.message += "; this looks like a Python dictionary that was printed, pass the dictionary itself or json.dumps(…) of it";
+        error.message += "; this looks like a printed Python dictionary; pass the dictionary itself, or json.dumps(…) of it";
       return without_secrets_of(whole, std::move(error));
     }
     if (json->is_null()) return Json::object();  // what json.dumps makes of a parameter that is not given
-    if (!json->is_object()) return input_error(fmt::format("{}: wants an object, found a {}", name, type_name(*json)));
+    if (!json->is_object()) return input_error(fmt::format("{}: expected an object, got {}", name, type_name(*json)));
     return json;
   }
 
@@ -156,7 +156,7 @@ void offer_outputs(const Given& given, plan::Request& request) {
 Result<void> read_values(const Reader& reader, plan::Request& request) {
   ASSIGN(request.train_specification, reader.specification("train_specification"));
   if (trim(request.train_specification).empty())
-    return input_error("train_specification: is missing; give the text of a KFP component, or {\"image\": …, \"command\": […]}");
+    return input_error("train_specification: is missing; pass a KFP component, or {\"image\": …, \"command\": […]}");
   ASSIGN(request.train_parameters, reader.object("train_parameters"));
   ASSIGN(request.distribution_specification, reader.object("distribution_specification"));
   ASSIGN(request.job_options, reader.object("job_options"));
@@ -223,8 +223,7 @@ Result<std::optional<Json>> read_executor_input(const std::string& value, const 
   ASSIGN(const auto whole, decoded("executor-input", text, longest_executor_input));
   const auto body = trim(whole);
   if (body.empty() || body == "{{$}}") return std::optional<Json>{};
-  if (!body.starts_with('{'))
-    return input_error("executor-input: is neither a JSON object nor the literal {{$}}; leave it out to use the other flags");
+  if (!body.starts_with('{')) return input_error("executor-input: is neither a JSON object nor the literal {{$}}; omit it to use the other flags");
   auto json = read_doubles(body, "executor-input", ReadLimits{.bytes = longest_executor_input});
   if (!json) return without_secrets_of(body, json.error());
   return std::optional(std::move(*json));
@@ -241,7 +240,7 @@ Result<NamedFiles> files_of(Flags& flags, bool component, const FileReader& read
 // Whose defaults count (`defaults-of`), once all that was given is known.
 Result<void> apply_defaults(const std::optional<std::string>& of, plan::Request& request) {
   if (!of || trim(*of).empty()) return {};
-  if (trim(*of) != "train-model-job") return input_error(fmt::format("defaults-of: \"{}\" is not known; write train-model-job", *of));
+  if (trim(*of) != "train-model-job") return input_error(fmt::format("defaults-of: unknown value \"{}\"; expected train-model-job", *of));
   apply_train_model_job(request);
   return {};
 }

@@ -40,8 +40,7 @@ Result<std::string> NamedFiles::content(std::string_view name, const std::string
   if (!value.starts_with('@') || !is_named(std::string_view(value).substr(1))) return value;
   auto content = m_read(value.substr(1), limit);
   if (content) return content;
-  return input_error(
-      fmt::format("{}: {}; a value that begins with @ names a file, write @@ for a text that begins with @", name, content.error().message));
+  return input_error(fmt::format("{}: {}; a value that starts with @ names a file; write @@ for a literal @", name, content.error().message));
 }
 
 }  // namespace trainstep::step

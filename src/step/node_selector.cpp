@@ -35,9 +35,9 @@ Result<void> check_label(std::string_view key, std::string_view value, const std
   const auto parts = split(prefix, '.');
   if (prefix.size() > 253 || !std::all_of(parts.begin(), parts.end(), is_label_text) || !is_label_text(name))
     return input_error(
-        fmt::format("{}: \"{}\" is no label of a node; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, shortened(key)));
+        fmt::format("{}: \"{}\" is not a node label; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, shortened(key)));
   if (!value.empty() && !is_label_text(value))
-    return input_error(fmt::format("{}: {} cannot be the value of the label {}: at most 63 of A-Z a-z 0-9 - _ .", place,
+    return input_error(fmt::format("{}: {} is not a valid value of the label {}: use at most 63 of A-Z a-z 0-9 - _ .", place,
                                    shown_value(key, Json(shortened(value))), key));
   return {};
 }
@@ -48,7 +48,7 @@ Result<std::string> take_word(std::string_view& rest, std::string_view ends, con
   std::string word;
   if (!rest.empty() && (rest.front() == '"' || rest.front() == '\'')) {
     const auto close = rest.find(rest.front(), 1);
-    if (close == std::string_view::npos) return input_error(fmt::format("{}: the quote in {} is not closed", place, shortened(rest)));
+    if (close == std::string_view::npos) return input_error(fmt::format("{}: unterminated quote in {}", place, shortened(rest)));
     word = rest.substr(1, close - 1);
     rest.remove_prefix(close + 1);
   } else {
@@ -68,9 +68,9 @@ Result<void> read_pair(std::string_view item, const std::string& place, Json& se
   rest.remove_prefix(1);
   ASSIGN(const auto value, take_word(rest, "", place));
   if (!rest.empty())
-    return input_error(fmt::format("{}: \"{}\" stands behind the value of {}; write one label on each line", place, shortened(rest), shortened(key)));
+    return input_error(fmt::format("{}: unexpected \"{}\" after the value of {}; write one label per line", place, shortened(rest), shortened(key)));
   TRY(check_label(key, value, place));
-  if (selector.contains(key)) return input_error(fmt::format("{}: the label {} is given twice", place, key));
+  if (selector.contains(key)) return input_error(fmt::format("{}: the label {} is specified twice", place, key));
   selector[key] = value;
   if (selector.size() > most_labels) return input_error(fmt::format("{}: more than {} labels", place, most_labels));
   return {};
@@ -106,7 +106,7 @@ Result<Json> check_node_selector(const Json& object) {
     } else if (const auto whole = whole_number(value)) {
       text = fmt::format("{}", *whole);
     } else {
-      return input_error(fmt::format("node_selector.{}: wants a text, found {}; write it in quotes", key, to_text(value)));
+      return input_error(fmt::format("node_selector.{}: expected a string, got {}; quote it", key, to_text(value)));
     }
     TRY(check_label(key, text, "node_selector"));
     selector[key] = text;

@@ -176,7 +176,7 @@ Result<void> check_model(const Story& story) {
   const auto* model = story.succeeded() ? mapped_to(story.outcome, "model_dir") : nullptr;
   if (model == nullptr || has_model(story.outcome)) return {};
   if (const auto place = spec::named_place(model->path); !place.fault.empty())
-    return input_error(fmt::format("model_dir: the program says that its model is at {}, which {}", place.text, place.fault));
+    return input_error(fmt::format("model_dir: the program reported its model at {}, which {}", place.text, place.fault));
   return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
 
@@ -188,8 +188,8 @@ Result<void> check_registered(const Story& story) {
     const auto address = own_address(story.outcome, target);
     if (address.empty() || registers(target, address)) continue;
     return input_error(
-        fmt::format("model_dir: the program says that its model is at {}, which Kubeflow Pipelines cannot register: it takes no place "
-                    "outside of the run's folder; let the program write the model to its path, or return the address as a text",
+        fmt::format("model_dir: the program reported its model at {}, which Kubeflow Pipelines cannot register: it accepts only locations in the "
+                    "run's folder; write the model to its path, or return the address as a string",
                     address));
   }
   return {};
@@ -207,8 +207,8 @@ Result<void> check_written(const Story& story) {
     if (output == nullptr || !absent || !found.artifact || is_of_metrics(*output)) continue;
     const auto place = spec::named_place(found.path);
     if (!place.fault.empty())
-      return input_error(fmt::format("output {}: the program says that it lies at {}, which {}", found.name, place.text, place.fault));
-    return input_error(fmt::format("output {}: the program ended well but wrote nothing for it (expected in {})", found.name, found.path));
+      return input_error(fmt::format("output {}: the program reported it at {}, which {}", found.name, place.text, place.fault));
+    return input_error(fmt::format("output {}: the program succeeded, but did not write it (expected in {})", found.name, found.path));
   }
   return {};
 }
@@ -217,8 +217,8 @@ Error missing_error(const Story& story, const std::vector<std::string>& missing)
   std::vector<std::string> known;
   for (const auto& output : story.outcome.outputs)
     if (output.value && !output.value->is_null()) known.push_back(output.name);
-  return input_error(fmt::format("output {}: neither a value that the program returned nor a metric has this name; it returned {}",
-                                 join(missing, ", "), known.empty() ? "no values" : join(known, ", ")));
+  return input_error(fmt::format("output {}: neither a returned value nor a metric has this name; the program returned {}", join(missing, ", "),
+                                 known.empty() ? "no values" : join(known, ", ")));
 }
 
 // Errors after which the other outputs can be written, and tell of it.

@@ -38,8 +38,8 @@ bool names_a_file(std::string_view name, std::string_view value) {
 std::string files_stay(const std::vector<std::string_view>& names) {
   const auto* text =
       names.size() == 1
-          ? R"({} is not passed on: it names a file of this machine; if the pods have it, too, say job_options {{"pass_environment": ["{}"]}})"
-          : R"({} are not passed on: they name files of this machine; if the pods have them, too, say job_options {{"pass_environment": ["{}"]}})";
+          ? R"({} is not passed on: it names a file on this machine; if the pods have it, too, set job_options {{"pass_environment": ["{}"]}})"
+          : R"({} are not passed on: they name files on this machine; if the pods have them, too, set job_options {{"pass_environment": ["{}"]}})";
   return fmt::format(fmt::runtime(text), fmt::join(names, ", "), fmt::join(names, R"(", ")"));
 }
 
@@ -58,7 +58,7 @@ PassedOn passed_on(const std::map<std::string, std::string>& environment, const 
       result.variables[name] = value;
     else if (holds_secret(name, value))
       result.left_out.push_back(fmt::format(
-          R"({0} is not passed on: it holds a secret, which whoever may read the job could see; put it into a Secret, and say job_options {{"environment": {{"{0}": {{"secret": NAME, "key": KEY}}}}}})",
+          R"({0} is not passed on: it is a secret, and everybody who can read the job could see it; put it into a Secret, and set job_options {{"environment": {{"{0}": {{"secret": NAME, "key": KEY}}}}}})",
           name));
     else
       files.push_back(name);

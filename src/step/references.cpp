@@ -35,7 +35,7 @@ std::optional<std::string> first_of(std::string_view text, const List& beginning
 }
 
 Error unresolved(std::string_view place, std::string_view placeholder) {
-  return input_error(fmt::format("{}: {} was not replaced by a value; does the pipeline give one?", place, placeholder));
+  return input_error(fmt::format("{}: {} was not replaced with a value; does the pipeline set it?", place, placeholder));
 }
 
 // A reference at the front of `text`: its name; `text` becomes what follows.
@@ -82,7 +82,7 @@ Result<Json> resolved_text(const std::string& whole, const Json& channels, const
     if (channel == channels.end()) return unresolved(place, reference);
     if (result.empty() && text.empty()) return *channel;
     if (channel->is_null())
-      return input_error(fmt::format("{}: the pipeline's parameter {} is null, which has no meaning inside a text; give it a value", place,
+      return input_error(fmt::format("{}: the pipeline parameter {} is null, which cannot be part of a string; set a value", place,
                                      name->substr(channel_prefix.size())));
     result += as_text(*channel);
   }

@@ -51,13 +51,13 @@ std::vector<std::string> summary(const Story& story) {
     lines.push_back(fmt::format("the last lines of {}:", failure->replica));
     for (const auto& line : failure->last_lines) lines.push_back("  | " + line);
   }
-  if (!story.succeeded() && outcome.verdict.retry_can_help) lines.emplace_back("the same step may succeed when it is run again");
+  if (!story.succeeded() && outcome.verdict.retry_can_help) lines.emplace_back("the step may succeed if it is run again");
   if (!story.metrics.empty()) lines.push_back(metrics_line(story));
   for (const auto& output : outcome.outputs)
     if (output.artifact && !output.value && (output.present ? !output.earlier : output.step_path.empty()))
       lines.push_back(fmt::format("{}: {}", output.name,
                                   !output.present                ? "the program wrote nothing"
-                                  : was_held_back(story, output) ? fmt::format("was not put to {}", output.path)
+                                  : was_held_back(story, output) ? fmt::format("was not written to {}", output.path)
                                                                  : output.path));
   if (!story.report_place.empty()) lines.push_back("report: " + story.report_place);
   return lines;

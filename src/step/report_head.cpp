@@ -45,15 +45,15 @@ std::string_view headline(VerdictClass verdict_class) {
     case VerdictClass::user:
       return "Training failed";
     case VerdictClass::input:
-      return "Wrong input";
+      return "Invalid input";
     case VerdictClass::system:
       return "System error";
     case VerdictClass::timeout:
       return "Time limit reached";
     case VerdictClass::capacity:
-      return "Capacity lost";
+      return "No capacity";
     case VerdictClass::interrupted:
-      return "Interrupted, the job runs on";
+      return "Interrupted, the job keeps running";
     case VerdictClass::cancelled:
       return "Cancelled";
   }
@@ -86,7 +86,7 @@ std::string headline_part(const Story& story) {
   const bool told = verdict_class == VerdictClass::user && text == plain_user_failure;  // by the headline
   if (!text.empty() && !told) part += fmt::format("<p>{}</p>\n", escaped(text));
   if (verdict_class != VerdictClass::succeeded && outcome.verdict.retry_can_help)
-    part += "<p class=\"soft\">The same step may succeed when it is run again.</p>\n";
+    part += "<p class=\"soft\">The step may succeed if it is run again.</p>\n";
   return part + "</header>\n";
 }
 

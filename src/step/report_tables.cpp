@@ -99,8 +99,8 @@ std::string asked_part(const Story& story) {
   if (story.plan == nullptr || story.replicas.empty()) return {};
   const auto seconds = std::chrono::duration<double>(story.outcome.timeline.spent_in(result::Phase::running, story.outcome.ended)).count();
   std::string part =
-      "<section>\n<h2>Asked for</h2>\n<div class=\"scroll\"><table>\n<tr><th>replicas</th><th class=\"num\">count</th><th class=\"num\">CPUs</th>"
-      "<th class=\"num\">memory</th><th class=\"num\">GPUs</th></tr>\n";
+      "<section>\n<h2>Requested</h2>\n<div class=\"scroll\"><table>\n<tr><th>replicas</th><th class=\"num\">count</th><th class=\"num\">CPUs</th><th "
+      "class=\"num\">memory</th><th class=\"num\">GPUs</th></tr>\n";
   long long gpus = 0;
   for (const auto& replicas : story.replicas) {
     const auto& resources = replicas.resources;
@@ -122,11 +122,11 @@ std::string outputs_part(const Story& story) {
   const auto secrets = secrets_of(story.inputs, story.plan);
   std::string rows;
   for (const auto& output : outputs) {
-    std::string value = "<span class=\"bad\">is not there</span>";
+    std::string value = "<span class=\"bad\">missing</span>";
     if (output.value)
       value = value_text(output.name, *output.value, secrets);
     else if (was_held_back(story, output))
-      value = "<span class=\"bad\">was not put to</span> " + place_text(output.path, secrets);
+      value = "<span class=\"bad\">was not written to</span> " + place_text(output.path, secrets);
     else if (!output.artifact)
       value = "<span class=\"soft\">no value</span>";
     else if (output.present)

@@ -117,7 +117,7 @@ std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileR
     if (!has_metrics(output) || !output.present || !output.artifact || output.path.empty() || output.earlier) continue;
     const auto text = read_file(output.path, longest_metrics_file);
     if (!text && text.error().kind == ErrorKind::input)
-      sentences.push_back(fmt::format("{}: {}; no metrics are taken from it", output.name, text.error().message));
+      sentences.push_back(fmt::format("{}: {}; ignoring its metrics", output.name, text.error().message));
   }
   return sentences;
 }
@@ -151,7 +151,7 @@ std::optional<std::string> left_out_metrics(const Story& story) {
   if (names.empty() || std::ranges::none_of(story.inputs.targets, leaves_out)) return std::nullopt;
   const auto count = names.size();
   names.resize(std::min(count, most));
-  return fmt::format("metrics: {}{} {} left out of the file, since JSON has no such number{}", join(names, ", "),
+  return fmt::format("metrics: {}{} {} omitted from the file, as JSON has no such number{}", join(names, ", "),
                      count > most ? fmt::format(" and {} more", count - most) : "", count == 1 ? "is" : "are", count == 1 ? "" : "s");
 }
 

@@ -72,13 +72,13 @@ Result<void> check_sources(const std::vector<plan::StepPath>& inputs) {
   for (const auto& input : inputs) {
     if (input.path.empty()) continue;
     if (leads_through_a_process(input.path))
-      return input_error(fmt::format(
-          "{}: {} is a stream or folder of this process, which the program does not have; write what comes from it to a file, and give that",
-          input.name, input.path));
+      return input_error(
+          fmt::format("{}: {} is a stream or folder of this process, which the program cannot access; write its contents to a file, and pass that",
+                      input.name, input.path));
     std::error_code ignored;
     if (const auto sort = sort_of(fs::status(input.path, ignored)); !sort.empty())
-      return input_error(fmt::format("{}: {} is {}; a file or folder is needed here: write what comes from it to a file, and give that", input.name,
-                                     input.path, sort));
+      return input_error(
+          fmt::format("{}: {} is {}, expected a file or folder; write its contents to a file, and pass that", input.name, input.path, sort));
   }
   return {};
 }

@@ -34,7 +34,7 @@ fs::path absolute(const std::string& path) {
 }
 
 Error no_place(std::string_view name, const fs::path& place, std::string_view why) {
-  return input_error(fmt::format("{}: nothing can be written to {}: {}; give another path", name, place.string(), why));
+  return input_error(fmt::format("{}: cannot write to {}: {}; choose another path", name, place.string(), why));
 }
 
 // What a right to write does not tell: a read-only file system, one that is no place for files (/proc, /sys), a quota. A file without a name is tried
@@ -55,7 +55,7 @@ Result<void> check_names(std::string_view name, const fs::path& place, const fs:
   if (most > 0)
     for (const auto& part : place.lexically_relative(existing))
       if (part.string().size() + (part == place.filename() ? unfinished : 0) > static_cast<std::size_t>(most))
-        return no_place(name, place, fmt::format("a name may have {} bytes here, and {} belong to what is not finished", most, unfinished));
+        return no_place(name, place, fmt::format("a name can have {} bytes here, of which {} are needed for unfinished output", most, unfinished));
   constexpr std::size_t below_a_model = 256;
   if (place.string().size() + below_a_model > PATH_MAX) return no_place(name, place, "the path is too long");
   return {};
@@ -67,17 +67,15 @@ Result<void> check_writable(std::string_view name, const fs::path& place) {
   auto folder = place.parent_path();
   while (!fs::exists(fs::symlink_status(folder, ignored)) && folder.has_relative_path()) folder = folder.parent_path();
   if (fs::is_symlink(folder, ignored) && !fs::exists(folder, ignored))
-    return input_error(
-        fmt::format("{}: {} is a link that leads to nothing; nothing can be written below it, give another path", name, folder.string()));
-  if (!fs::is_directory(folder, ignored))
-    return input_error(fmt::format("{}: {} is no folder; nothing can be written below it, give another path", name, folder.string()));
+    return input_error(fmt::format("{}: {} is a broken symbolic link; choose another path", name, folder.string()));
+  if (!fs::is_directory(folder, ignored)) return input_error(fmt::format("{}: {} is not a folder; choose another path", name, folder.string()));
   TRY(check_names(name, place, folder));
   if (stays_anothers(place))
-    return input_error(fmt::format("{}: {} is another user's, and only its owner may replace it there; give another path", name, place.string()));
+    return input_error(fmt::format("{}: {} belongs to another user, and only its owner may replace it; choose another path", name, place.string()));
   if (is_frozen(place))
-    return input_error(fmt::format("{}: {}, or its folder, takes no change (chattr +i or +a); give another path", name, place.string()));
+    return input_error(fmt::format("{}: {} or its folder is immutable (chattr +i or +a); choose another path", name, place.string()));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    return input_error(fmt::format("{}: no right to write into the folder {}; give another path", name, folder.string()));
+    return input_error(fmt::format("{}: no permission to write to the folder {}; choose another path", name, folder.string()));
   return try_file(name, folder);
 }
 
@@ -96,10 +94,10 @@ Result<void> check_sort(const OutputTarget& target) {
                      : fs::is_block_file(status)              ? "a block device"
                      : model && fs::is_fifo(status)           ? "a FIFO"
                      : model && fs::is_character_file(status) ? "a device"
-                     : model && named_descriptor(target.path) ? "a file that is open already"
+                     : model && named_descriptor(target.path) ? "a file that is already open"
                                                               : nullptr;
   if (sort == nullptr) return {};
-  return input_error(fmt::format("{}: {} is {}, {} is to be written there; give another path", target.name, target.path, sort,
+  return input_error(fmt::format("{}: {} is {}, but {} is written there; choose another path", target.name, target.path, sort,
                                  model ? "a file or folder" : "a file"));
 }
 
@@ -111,7 +109,7 @@ Result<void> check_mount(std::string_view name, const fs::path& place) {
 Result<void> check_descriptor(std::string_view name, const fs::path& place, int open) {
   const int flags = ::fcntl(open, F_GETFL);
   if (flags < 0) return no_place(name, place, std::strerror(errno));
-  return (flags & O_ACCMODE) == O_RDONLY ? no_place(name, place, "it is open for reading only") : Result<void>();
+  return (flags & O_ACCMODE) == O_RDONLY ? no_place(name, place, "it is open only for reading") : Result<void>();
 }
 
 Result<void> check_file(std::string_view name, const std::string& path) {
@@ -119,7 +117,7 @@ Result<void> check_file(std::string_view name, const std::string& path) {
   std::error_code ignored;
   const auto status = fs::status(place, ignored);
   if (const auto open = named_descriptor(place)) return check_descriptor(name, place, *open);
-  if (fs::is_directory(status)) return input_error(fmt::format("{}: {} is a folder, a file is to be written there; give another path", name, path));
+  if (fs::is_directory(status)) return input_error(fmt::format("{}: {} is a folder, but a file is written there; choose another path", name, path));
   if (fs::exists(status) && !fs::is_regular_file(status)) return {};
   if (is_mount(place)) return check_mount(name, place);
   return check_writable(name, place.has_filename() ? followed(place) : place / "file");
@@ -154,10 +152,10 @@ Result<void> check_nesting(const std::vector<OutputTarget>& targets) {
       if (&inner == &outer || inner.path.empty() || outer.path.empty() || takes_several(outer.path) || takes_several(inner.path)) continue;
       const auto below = real(followed(inner.path).string()), above = real(followed(outer.path).string());
       if (below == above)
-        return usage_error(fmt::format("{} and {}: both lead to {}; give each output a path of its own", outer.name, inner.name, above.string()));
+        return usage_error(fmt::format("{} and {}: both resolve to {}; use a separate path for each output", outer.name, inner.name, above.string()));
       if (outer.name != "model_dir" && lies_in(below, above))
         return usage_error(
-            fmt::format("{}: {} lies below {}, which is a file ({}); give it a path beside it", inner.name, inner.path, outer.path, outer.name));
+            fmt::format("{}: {} is below {}, which is a file ({}); choose a path outside it", inner.name, inner.path, outer.path, outer.name));
     }
   return {};
 }
@@ -167,7 +165,7 @@ Result<void> check_apart(const std::vector<OutputTarget>& targets) {
   if (model == targets.end() || model->path.empty()) return {};
   for (const auto& other : targets)
     if (&other != &*model && !other.path.empty() && lies_in(real(other.path), real(model->path)))
-      return usage_error(fmt::format("{}: {} lies in model_dir, which is replaced as a whole; give it a path beside it", other.name, other.path));
+      return usage_error(fmt::format("{}: {} is in model_dir, which is replaced as a whole; choose a path outside it", other.name, other.path));
   return {};
 }
 
@@ -195,7 +193,7 @@ Result<void> check_model_place(const Inputs& inputs, const std::map<std::string,
   for (const auto& input : inputs.request.inputs) kept[input.name] = input.path;
   for (const auto& [what, path] : kept)
     if (!path.empty() && lies_in(real(path), real(model->path)))
-      return input_error(fmt::format("model_dir: {} is, or holds, {} ({}), and is replaced as a whole by the model; give it a folder of its own",
+      return input_error(fmt::format("model_dir: {} is or contains {} ({}), and is replaced as a whole by the model; choose a separate folder",
                                      model->path, what, path));
   return {};
 }
@@ -207,10 +205,10 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
   for (const auto& target : targets) {
     if (target.path.empty()) continue;
     if (target.kind == OutputTarget::Kind::file && is_address(target.path))
-      return usage_error(fmt::format("{}: {} is an address, but this file is written on this machine; give it a path", target.name, target.path));
+      return usage_error(fmt::format("{}: {} is an address, but this file is written on this machine; use a path", target.name, target.path));
     const auto place = absolute(target.path).string();
     if (const auto [other, first] = taken.emplace(place, target.name); !first && !takes_several(place))
-      return usage_error(fmt::format("{} and {}: both name {}; give each output a path of its own", other->second, target.name, target.path));
+      return usage_error(fmt::format("{} and {}: both name {}; use a separate path for each output", other->second, target.name, target.path));
     TRY(check_sort(target));
     if (target.name == "model_dir")  // file or folder, as the program likes
       TRY(check_model_dir(target));
@@ -239,7 +237,7 @@ Result<void> check_beside(const std::string& name, const std::string& path, cons
   const auto place = real(followed(path).string());
   for (const auto& [input, where] : read)
     if (!where.empty() && !is_descriptor(where) && lies_in(place, real(where)))
-      return input_error(fmt::format("{}: {} is, or lies in, {} ({}); give it a place of its own", name, path, input, where));
+      return input_error(fmt::format("{}: {} is the same as or inside {} ({}); choose a separate location", name, path, input, where));
   return {};
 }
 
@@ -251,8 +249,8 @@ Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::stri
       const auto where = real(path), gone = real(place);
       if (!path.empty() &&
           (lies_in(where, gone) || lies_in(real(absolute(path).parent_path().string()), gone) || (place != emptied.front() && lies_in(gone, where))))
-        return input_error(fmt::format("{}: {} is, holds or lies in {}, which this run empties as it begins; give another run-dir, or a copy of it",
-                                       name, path, place));
+        return input_error(fmt::format(
+            "{}: {} is, contains or is inside {}, which this run empties at its start; choose another run-dir, or use a copy", name, path, place));
     }
   return {};
 }
@@ -262,8 +260,8 @@ Result<void> check_parameters(const Inputs& inputs, const plan::Plan& plan) {
     if (const auto* output = spec::find_output(plan.program, target.name);
         target.kind == OutputTarget::Kind::parameter && output != nullptr && spec::is_optional(*output))
       return input_error(
-          fmt::format("output {}: the program may return None for it ({}), but a parameter of a pipeline always has a value; declare it without "
-                      "Optional, or take it from the output results",
+          fmt::format("output {}: the program may return None for it ({}), but a pipeline parameter requires a value; declare it without Optional, "
+                      "or take it from the output results",
                       target.name, output->declared));
   return {};
 }
@@ -273,18 +271,18 @@ std::optional<std::string> unbound_model(const Inputs& inputs, const plan::Plan&
   const auto& outputs = plan.binding.outputs;
   if (model == inputs.targets.end() || std::ranges::any_of(outputs, [](const auto& o) { return o.path && o.path->name == "model_dir"; }))
     return std::nullopt;
-  if (outputs.empty()) return "model_dir: the program has no outputs, so the step brings no model; give it one of this name";
+  if (outputs.empty()) return "model_dir: the program has no outputs, so the step has no model; add an output of this name";
   std::vector<std::string> names;
   for (const auto& output : plan.program.outputs)
     if (output.type == spec::Type::artifact) names.push_back(output.name);
   const auto* same = spec::find_output(plan.program, "model_dir");
   if (same != nullptr && same->type != spec::Type::artifact)
-    return "model_dir: the program returns a value of this name, which stands in results and is no model, so the step brings no model; a model is a "
+    return "model_dir: the program returns a value of this name, which goes to results and is not a model, so the step has no model; a model is a "
            "file or folder that the program writes to a path";
-  if (names.empty()) return "model_dir: the program has no output that is a file or folder, so the step brings no model; give it one of this name";
+  if (names.empty()) return "model_dir: the program has no file or folder output, so the step has no model; add an output of this name";
   return fmt::format(
-      "model_dir: the program has no output of this name (it has {}), so the step brings no model; to use another output, write "
-      "{{\"OUTPUT\": \"model_dir\"}} into train_parameters",
+      "model_dir: the program has no output of this name (it has {}), so the step has no model; to use another output, write {{\"OUTPUT\": "
+      "\"model_dir\"}} into train_parameters",
       join(names, ", "));
 }
 

@@ -68,12 +68,13 @@ Result<void> apply_environment(const Json& variables, Json& options) {
   if (environment == nullptr) return {};
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const auto place = fmt::format("task_config.env[{}]", i);
-    if (!variables[i].is_object()) return input_error(fmt::format("{}: wants an object, found {}", place, type_name(variables[i])));
+    if (!variables[i].is_object()) return input_error(fmt::format("{}: expected an object, got {}", place, type_name(variables[i])));
     const auto name = text_of(variables[i], "name");
     if (name.empty()) return input_error(place + ".name: is missing");
     if (environment->contains(name)) continue;
     const auto source = cleaned(variables[i].value("valueFrom", Json()));
-    if (!source.is_null() && (!source.is_object() || source.empty())) return input_error(place + ".valueFrom: wants an object that names a source");
+    if (!source.is_null() && (!source.is_object() || source.empty()))
+      return input_error(place + ".valueFrom: expected an object that names a source");
     (*environment)[name] = source.is_null() ? Json(text_of(variables[i], "value")) : value_from(source);
   }
   return {};
@@ -91,7 +92,7 @@ constexpr std::array<Source, 4> sources{{{"persistentVolumeClaim", "claimName", 
 Result<void> put_source(const Json& volume, const std::string& place, Json& mount) {
   auto own = cleaned(volume);
   own.erase("name");
-  if (own.size() != 1 || !own.front().is_object()) return input_error(fmt::format("{}: wants one source, found {}", place, to_text(own)));
+  if (own.size() != 1 || !own.front().is_object()) return input_error(fmt::format("{}: expected one source, got {}", place, to_text(own)));
   const auto kind = own.begin().key();
   const auto& members = own.front();
   if (kind == "emptyDir") {
@@ -104,7 +105,7 @@ Result<void> put_source(const Json& volume, const std::string& place, Json& moun
     return {};
   }
   const auto name = text_of(members, known->key);
-  if (name.empty()) return input_error(fmt::format("{}.{}.{}: is empty; name one, or leave the volume out", place, kind, known->key));
+  if (name.empty()) return input_error(fmt::format("{}.{}.{}: is empty; name one, or omit the volume", place, kind, known->key));
   if (members.size() == 1)
     mount[std::string(known->word)] = name;
   else
@@ -125,11 +126,11 @@ Result<void> apply_mounts(const Json& mounts, const Json* volumes, Json& options
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     const auto place = fmt::format("task_config.volumeMounts[{}]", i);
     const auto mount = cleaned(mounts[i]);
-    if (!mount.is_object()) return input_error(fmt::format("{}: wants an object, found {}", place, type_name(mount)));
+    if (!mount.is_object()) return input_error(fmt::format("{}: expected an object, got {}", place, type_name(mount)));
     const auto name = text_of(mount, "name");
     std::size_t index = 0;
     const auto* volume = volume_named(volumes, name, index);
-    if (volume == nullptr) return input_error(fmt::format("{}: there is no volume \"{}\"", place, name));
+    if (volume == nullptr) return input_error(fmt::format("{}: unknown volume \"{}\"", place, name));
     Json entry{{"name", name}};
     TRY(put_source(*volume, fmt::format("task_config.volumes[{}]", index), entry));
     for (const auto& [key, value] : mount.items()) {
@@ -137,7 +138,7 @@ Result<void> apply_mounts(const Json& mounts, const Json* volumes, Json& options
       static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words{
           {{"mountPath", "mount_path"}, {"subPath", "sub_path"}, {"subPathExpr", "sub_path_expr"}, {"readOnly", "read_only"}}};
       const auto* const word = std::find_if(words.begin(), words.end(), [&, &k = key](const auto& one) { return one.first == k; });
-      if (word == words.end()) return input_error(fmt::format("{}.{}: is not supported; leave it out, or use job_options.patch", place, key));
+      if (word == words.end()) return input_error(fmt::format("{}.{}: not supported; omit it, or use job_options.patch", place, key));
       entry[std::string(word->second)] = value;
     }
     list->push_back(std::move(entry));
@@ -170,9 +171,7 @@ void apply_resources(const Json& resources, plan::Request& request) {
 Result<const Json*> part(const Json& task_config, const char* key, const Json& type) {
   const auto* member = find(task_config, key);
   if (member == nullptr || is_blank(*member)) return static_cast<const Json*>(nullptr);
-  if (member->type() != type.type())
-    return input_error(
-        fmt::format("task_config.{}: wants a{} {}, found a {}", key, type.is_object() ? "n" : "", type_name(type), type_name(*member)));
+  if (member->type() != type.type()) return input_error(fmt::format("task_config.{}: expected {}, got {}", key, type_name(type), type_name(*member)));
   return member->empty() ? nullptr : member;
 }
 
@@ -180,16 +179,15 @@ Result<void> check_keys(const Json& task_config) {
   constexpr std::array<std::string_view, 7> known{"affinity", "tolerations", "nodeSelector", "env", "volumes", "volumeMounts", "resources"};
   for (const auto& [key, value] : task_config.items())
     if (std::find(known.begin(), known.end(), key) == known.end() && !value.is_null() && !(value.is_structured() && value.empty()))
-      return input_error(fmt::format("task_config.{}: is not supported; leave it out, or use job_options.patch", key));
+      return input_error(fmt::format("task_config.{}: not supported; omit it, or use job_options.patch", key));
   return {};
 }
 
 Result<void> check_resources(const Json& resources) {
   for (const auto& [key, value] : resources.items()) {
     if (value.is_null() || (value.is_structured() && value.empty())) continue;
-    if (key != "limits" && key != "requests")
-      return input_error(fmt::format("task_config.resources.{}: is not supported; use job_options.patch", key));
-    if (!value.is_object()) return input_error(fmt::format("task_config.resources.{}: wants an object, found a {}", key, type_name(value)));
+    if (key != "limits" && key != "requests") return input_error(fmt::format("task_config.resources.{}: not supported; use job_options.patch", key));
+    if (!value.is_object()) return input_error(fmt::format("task_config.resources.{}: expected an object, got {}", key, type_name(value)));
   }
   return {};
 }
@@ -197,7 +195,7 @@ Result<void> check_resources(const Json& resources) {
 }  // namespace
 
 Result<void> apply_task_config(const Json& task_config, plan::Request& request) {
-  if (!task_config.is_object()) return input_error(fmt::format("task_config: wants an object, found {}", type_name(task_config)));
+  if (!task_config.is_object()) return input_error(fmt::format("task_config: expected an object, got {}", type_name(task_config)));
   TRY(check_keys(task_config));
   auto& options = request.job_options;
   const auto object = Json::object(), list = Json::array();

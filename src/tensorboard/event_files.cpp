@@ -83,14 +83,13 @@ class Reader {
       if (!m_too_much) read(file);
     if (m_too_much)
       return {{},
-              {fmt::format("there are more TensorBoard logs than can be read within {} s; none of them is taken",
+              {fmt::format("reading the TensorBoard logs would take more than {} s; ignoring all of them",
                            std::chrono::duration_cast<std::chrono::seconds>(m_limits.time).count())}};
-    if (m_too_many) return {{}, {fmt::format("there are more than {} TensorBoard event files; none of them is taken", m_limits.files)}};
-    if (m_troubles > most_told)
-      m_logs.told.push_back(fmt::format("{} more of the TensorBoard event files, or of their records, are damaged", m_troubles - most_told));
+    if (m_too_many) return {{}, {fmt::format("more than {} TensorBoard event files; ignoring all of them", m_limits.files)}};
+    if (m_troubles > most_told) m_logs.told.push_back(fmt::format("{} more TensorBoard event files or records are damaged", m_troubles - most_told));
     if (m_curves.older() > 0)
-      m_logs.told.push_back(fmt::format("{} values of TensorBoard event files are older than the training and are not taken", m_curves.older()));
-    if (m_curves.full()) m_logs.told.emplace_back("the TensorBoard event files hold more curves than are taken");
+      m_logs.told.push_back(fmt::format("ignoring {} values of TensorBoard event files that are older than the training", m_curves.older()));
+    if (m_curves.full()) m_logs.told.emplace_back("the TensorBoard event files have too many curves; ignoring the rest");
     m_logs.curves = m_curves.series();
     return std::move(m_logs);
   }
@@ -128,7 +127,7 @@ class Reader {
     for (std::uint64_t at = 0; !m_too_much; at = record.end()) {
       const auto next = result::find_record(bytes, size, at, record);
       if (window.problem() != 0) return tell(file, std::strerror(window.problem()));
-      if (next == result::Found::damaged) return tell(file, fmt::format("damaged from byte {} on; what comes there is not read", at));
+      if (next == result::Found::damaged) return tell(file, fmt::format("damaged at byte {}; ignoring the rest", at));
       if (next != result::Found::record) return;
       take(file, bytes, record);
       m_too_much = late();
@@ -140,7 +139,7 @@ class Reader {
     const auto event = result::read_tensorboard_event(bytes, record.begin, record.begin + record.size);
     const bool scalar = event && (!event->values.empty() || event->restart);
     if (!scalar && record.size > result::longest_scalar) return;
-    if (!result::is_whole(bytes, record)) return tell(file, fmt::format("the record at byte {} is damaged, and left out", record.begin));
+    if (!result::is_whole(bytes, record)) return tell(file, fmt::format("ignoring the damaged record at byte {}", record.begin));
     if (scalar) m_curves.add(file.run, *event);
   }
 

@@ -124,7 +124,7 @@ def test_pod_that_is_lost_after_the_delivery_starts_again_without_training(data_
         place.write_text(text)
     cluster.api.delete(f"/api/v1/namespaces/{training.space.name}/pods/{pod['metadata']['name']}")
     assert training.end() == 0, training.output
-    assert "nothing is left to do" in training.output
+    assert "nothing to do" in training.output
     assert json.loads((training.tmp / "results").read_text())["digest"] == {"sha256": "as told"}
 
 

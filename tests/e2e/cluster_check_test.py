@@ -43,8 +43,8 @@ def test_role_that_is_missing_is_printed_and_mends_it(cluster, check):
     with cluster.namespace(REVIEWS) as space:
         done = check(space)
         assert done.returncode == 2, done.stdout + done.stderr
-        assert "FAILS  no right to create pytorchjobs.kubeflow.org" in done.stdout
-        assert "doubt  no right to list events" in done.stdout
+        assert "FAILS  no permission to create pytorchjobs.kubeflow.org" in done.stdout
+        assert "doubt  no permission to list events" in done.stdout
         give_role(cluster, space, done)
         cluster.wait_for("apiserver", 10, lambda: check(space).returncode == 0)
 
@@ -84,14 +84,14 @@ def test_rights_for_data_are_asked_where_this_step_needs_them_and_no_others(clus
         cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "training"}, "stringData": secret})
         inputs = DATA | {"train_dataset_dir": "/data", "model_dir": "/model", "pvc_name": "scratch", "cluster_configuration_secret": "training"}
         done = check(space, **inputs)
-        assert done.returncode == 2 and "FAILS  no right to get secrets training" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 2 and "FAILS  no permission to get secrets training" in done.stdout, done.stdout + done.stderr
         assert give_role(cluster, space, done)["rules"] == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["training"]}]
         cluster.wait_for("apiserver", 10, lambda: "get secrets" not in check(space, **inputs).stdout)
         done = check(space, **inputs)
-        assert done.returncode == 0 and "doubt  no right to get persistentvolumeclaims scratch" in done.stdout, done.stdout + done.stderr
-        assert "doubt  no right to create persistentvolumeclaims" in done.stdout and "kfp-launcher" not in done.stdout, done.stdout
+        assert done.returncode == 0 and "doubt  no permission to get persistentvolumeclaims scratch" in done.stdout, done.stdout + done.stderr
+        assert "doubt  no permission to create persistentvolumeclaims" in done.stdout and "kfp-launcher" not in done.stdout, done.stdout
         give_role(cluster, space, done)
-        cluster.wait_for("apiserver", 10, lambda: "no right" not in check(space, **inputs).stdout)
+        cluster.wait_for("apiserver", 10, lambda: "no permission" not in check(space, **inputs).stdout)
         assert check(space, **inputs).returncode == 0
 
 
@@ -99,7 +99,7 @@ def test_claim_that_is_not_there_needs_the_right_to_make_it(cluster, check):
     look = {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "resourceNames": ["scratch"], "verbs": ["get"]}
     with cluster.namespace([*STEP_RULES, *REVIEWS, look]) as space:
         done = check(space, pvc_name="scratch")
-        assert done.returncode == 2 and "FAILS  no right to create persistentvolumeclaims in" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 2 and "FAILS  no permission to create persistentvolumeclaims in" in done.stdout, done.stdout + done.stderr
         claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
         cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": "scratch"}, "spec": claim})
         done = check(space, pvc_name="scratch")
@@ -136,26 +136,26 @@ def test_pods_that_pod_security_would_refuse_are_named_before_there_are_any(clus
         done = check(space)
         assert done.returncode == 2, done.stdout + done.stderr
         for kind in ("Master", "Worker"):
-            assert f'FAILS  pods of {kind} would be refused, as each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
+            assert f'FAILS  pods of {kind} would be rejected, as each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
         done = check(space, job_options={"security_context": RESTRICTED})
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "doubt  the operator's own container init-pytorch, as it is by default, would have pods of Worker refused" in done.stdout, done.stdout
+        assert "doubt  the operator's own container init-pytorch would, by default, have pods of Worker rejected" in done.stdout, done.stdout
         assert "--pytorch-init-container-template-file" in done.stdout, done.stdout
         for kind in ("MPI", "TF", "Job"):
             done = check(space, kind, 1 if kind == "Job" else 3, job_options={"security_context": RESTRICTED})
-            assert done.returncode == 0 and "ok     Pod Security takes the pods" in done.stdout, done.stdout + done.stderr
+            assert done.returncode == 0 and "ok     Pod Security admits the pods" in done.stdout, done.stdout + done.stderr
 
 
 def test_level_of_pod_security_is_told_to_who_may_not_try_pods(cluster, check):
     look = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
     with cluster.namespace([*STEP_RULES, QUOTAS, look]) as space:
-        assert "ok     the namespace asks for no level of Pod Security" in check(space).stdout
+        assert "ok     the namespace enforces no Pod Security level" in check(space).stdout
         restrict(cluster, space)
         done = check(space)
-        assert done.returncode == 0 and "doubt  the namespace enforces Pod Security's level restricted" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "doubt  the namespace enforces Pod Security level restricted" in done.stdout, done.stdout + done.stderr
         assert "init-pytorch" in done.stdout
     with cluster.namespace([*STEP_RULES, QUOTAS]) as space:
-        assert "doubt  neither may pods be tried nor the namespace be read" in check(space).stdout
+        assert "doubt  no permission to dry-run pods or read the namespace" in check(space).stdout
 
 
 def test_quota_that_has_no_room_is_a_doubt(cluster, check):
@@ -164,7 +164,7 @@ def test_quota_that_has_no_room_is_a_doubt(cluster, check):
         cluster.kubectl("create", "-n", space.name, "-f", "-", input=quota)
         cluster.wait_for("controller-manager", 20, lambda: "hard" in cluster.kubectl("get", "resourcequota", "small", "-n", space.name)["status"])
         done = check(space)
-        assert done.returncode == 0 and "doubt  quota small: requests.cpu: 24 are needed, 20 of 20 are left" in done.stdout, done.stdout
+        assert done.returncode == 0 and "doubt  quota small: requests.cpu: requested 24, 20 of 20 left" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(

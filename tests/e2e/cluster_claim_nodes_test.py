@@ -41,7 +41,7 @@ def test_pods_go_to_the_node_where_the_step_has_the_claim(claimed, kind, node):
     training = claimed(kind, "ReadWriteOnce")
     training.own_pod("datasets", training.folder, node)
     assert training.begin(arguments(training)).end() == 0, training.output
-    assert f"claim datasets (ReadWriteOnce): all pods go to node {node}, where this step has it" in training.output
+    assert f"claim datasets (ReadWriteOnce): all pods go to node {node}, where this step uses it" in training.output
     assert delivered(training.folder / "models/1", {"a.csv": b"1,2,3\n"}), training.output
     assert set(nodes_of(training)) == {node}, training.output
 
@@ -61,7 +61,7 @@ def test_a_claim_of_one_pod_that_the_step_has_is_refused_before_there_is_a_job(c
     training = claimed("Job", "ReadWriteOncePod")
     training.own_pod("datasets", training.folder, "second")
     assert training.begin(arguments(training)).end() == 2, training.output
-    assert "claim datasets is ReadWriteOncePod, and this step's own pod has it; use a claim that is ReadWriteMany" in training.output
+    assert "claim datasets is ReadWriteOncePod, and this step's own pod uses it; use a ReadWriteMany claim" in training.output
     assert nodes_of(training) == []
 
 

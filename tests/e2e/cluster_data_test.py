@@ -81,7 +81,7 @@ def test_data_on_a_claim_that_the_step_has_mounted_is_read_and_written_there(dat
 def test_input_that_does_not_exist_ends_the_step_before_the_program_has_begun(data_step):
     training = data_step("Job")
     assert training.run_with_artifacts("sets/none") == 2, training.output
-    assert f"nothing lies at minio://{BUCKET}/sets/none" in training.output
+    assert f"nothing is at minio://{BUCKET}/sets/none" in training.output
     assert "has read" not in training.output
     assert training.left() == []
 
@@ -122,8 +122,8 @@ def test_keys_that_end_while_the_program_runs_are_mended_in_their_secret_and_the
     training.begin_with_artifacts("sets/expiring")
     await_line(training, "reading")
     change_key(cluster, training, "no-longer-valid-0123456789")
-    refusal = await_line(training, "tried again in")
-    assert "output model: " in refusal and "the secret key does not fit the access key" in refusal, refusal
+    refusal = await_line(training, "trying again in")
+    assert "output model: " in refusal and "the secret key does not match the access key" in refusal, refusal
     assert not list(training.model.rglob("*")), "nothing is delivered without keys"
     change_key(cluster, training, store.secret_key)
     assert training.end() == 0, training.output
@@ -141,7 +141,7 @@ def test_keys_that_stay_wrong_when_the_outputs_are_to_be_delivered_end_the_step_
     change_key(cluster, training, "no-longer-valid-0123456789")
     assert training.end() == 3, training.output
     assert "output model: " in training.output.rpartition("[trainstep] failed")[2], training.output
-    assert "the secret key does not fit the access key" in training.output.rpartition("[trainstep] failed")[2], training.output
+    assert "the secret key does not match the access key" in training.output.rpartition("[trainstep] failed")[2], training.output
     assert not list(training.model.rglob("*"))
 
 

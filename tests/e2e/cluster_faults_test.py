@@ -122,7 +122,7 @@ def test_a_control_plane_that_is_away_for_ten_seconds_is_no_verdict(through, clu
     for step, process in zip(running, processes):
         ended = step.end(process)
         well_ended(step, ended)
-        assert "the API server cannot be reached" in ended.output, ended.output
+        assert "cannot reach the API server" in ended.output, ended.output
         assert fault_runs.shown(ended.output, fault_runs.PRIMARY[step.kind]) == ["line 0", "line 1", "line 2"], ended.output
 
 

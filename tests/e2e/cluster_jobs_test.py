@@ -86,7 +86,7 @@ def test_stop_deletes_the_job_and_waits_for_its_pods(shell):
     assert (code, output) == (0, f"pytorchjobs/{job} and its pods are deleted\n")
     ended = shell.step.end(process)
     assert ended.code == 3
-    assert "was deleted by somebody else" in ended.output
+    assert "was deleted by another client" in ended.output
     assert (ended.jobs, ended.pods) == ([], [])
 
 
@@ -107,7 +107,7 @@ def run_example(shell, command):
 
 
 def all_work(shell, check, listing, logs, attach, stop):
-    assert "would be taken as pytorchjobs" in run_example(shell, check)
+    assert "would be accepted as pytorchjobs" in run_example(shell, check)
     process = begin(shell, {"cleanup": "never"}, run_ms="4000", **{"worker-1.fate/run-ms": "2000"})
     until(lambda: "running" in run_example(shell, listing), "the operator says that the job runs")
     assert "] epoch=2 accuracy=0.9" in run_example(shell, logs)
@@ -133,7 +133,7 @@ def test_commands_of_the_guide_work(shell):
 def test_a_run_that_is_not_there_is_told(shell, command):
     code, _, errors = shell(command, "nobody")
     assert code != 0
-    assert f'no job of run "nobody" in namespace {shell.step.space.name}; trainstep list shows what is there' in errors
+    assert f'no job of run "nobody" in namespace {shell.step.space.name}; see trainstep list' in errors
 
 
 def test_logs_of_a_replica_that_is_not_there(shell):

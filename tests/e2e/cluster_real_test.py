@@ -158,7 +158,7 @@ def test_what_a_program_says_in_its_grace_is_shown_when_a_limit_passes(step, kin
 def test_image_of_a_registry_that_is_away_is_nobodys_mistake(step):
     ended = step("Job").run_program("", {}, {"limits": {"starting": 5}}, image="localhost/no-such-image:1")
     assert (ended.code, ended.jobs, ended.pods) == (3, [], []), ended.output
-    assert 'main: the image cannot be pulled at present: failed to pull and unpack image "localhost/no-such-image:1"' in ended.output
+    assert 'main: cannot pull the image at present: failed to pull and unpack image "localhost/no-such-image:1"' in ended.output
 
 
 @pytest.mark.parametrize("cluster", [{"nodes": "real", "mpi": "v1"}], indirect=True, ids=["v1"])

@@ -117,7 +117,7 @@ def test_others_see_read_follow_and_stop_a_run(submit, namespace, jobs):
     job = until_running(namespace)
     assert (job.run_id, job.kind) == (started.run_id, "PyTorch") and job.since.endswith("Z")
     threading.Timer(1.5, sdk.stop, [started.run_id], {"namespace": namespace.name}).start()
-    with pytest.raises(sdk.InfrastructureError, match="deleted by somebody else"):
+    with pytest.raises(sdk.InfrastructureError, match="deleted by another client"):
         sdk.attach(started.run_id, namespace=namespace.name)
     assert jobs() == []
     with pytest.raises(sdk.TrainstepError, match='no job of run "nobody"'):

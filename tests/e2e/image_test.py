@@ -134,4 +134,4 @@ def test_step_writes_what_it_has_to_below_tmp(run):
 
 def test_step_in_a_pod_without_a_service_account_says_so(run):
     done = run("run", "--cluster", "kubernetes", "--train-specification", '{"image": "a", "command": ["b"]}')
-    assert done.returncode == 2 and "there is no kubeconfig" in done.stderr, done.stdout + done.stderr
+    assert done.returncode == 2 and "no kubeconfig" in done.stderr, done.stdout + done.stderr

@@ -186,7 +186,7 @@ def test_what_an_earlier_attempt_left_at_the_output_goes_and_what_others_have_th
     job.server.root.put("models", f"{job.name}/model-beside", b"and beside it")
     done = job.run(check=0)
     assert tree(job.delivered) == digests({"a": b"1", "b": b"2", **others})
-    assert "2 objects, such as \"notes\"," in done.stderr and "were not put there by this job" in done.stderr
+    assert "2 objects, such as \"notes\"," in done.stderr and "were not written by this job" in done.stderr
     job.task["attempt"] = "a2"
     job.run("sh", "-c", 'rm -r "$0" && mkdir "$0" && printf 3 >"$0/c"', str(job.model), check=0)
     assert tree(job.delivered) == digests({"c": b"3", **others})
@@ -217,7 +217,7 @@ def test_an_artifact_that_was_not_written_is_none_and_a_value_is_missed(job):
     assert not json.loads(job.record.read_text())["outputs"][0].get("present")
     job.task["attempt"] = "a2"
     job.task["outputs"].append({"name": "accuracy", "type": "NUMBER_DOUBLE", "path": str(job.folder / "out/accuracy")})
-    assert "accuracy: the program ended well but wrote no value" in job.run("true", check=1).stderr
+    assert "accuracy: the program succeeded, but did not write its value" in job.run("true", check=1).stderr
 
 
 # --- who may not, and what is not there -------------------------------------------------------------------------------------------------------------
@@ -237,9 +237,9 @@ def refused(job, *words, code=2):
 def test_wrong_keys(job):
     job.put({"a": b"1"})
     job.keys = job.server.user(job.server.root.access_key, "wrong")
-    refused(job, "SignatureDoesNotMatch", "the secret key does not fit")
+    refused(job, "SignatureDoesNotMatch", "the secret key does not match")
     job.keys = job.server.user("nobody", "wrong")
-    refused(job, "InvalidAccessKeyId", "does not know this access key")
+    refused(job, "InvalidAccessKeyId", "unknown access key")
     job.environment = {}
     refused(job, "AWS_ACCESS_KEY_ID")
 
@@ -250,7 +250,7 @@ def test_a_bucket_that_is_not_there(job):
 
 
 def test_data_that_are_not_there(job):
-    refused(job, "data", f"nothing lies at {job.data_uri}")
+    refused(job, "data", f"nothing is at {job.data_uri}")
 
 
 def test_a_bucket_for_the_model_that_is_not_there_is_found_before_the_training(job):
@@ -284,7 +284,7 @@ def test_a_user_who_may_not_put_the_model_where_it_belongs(job):
     job.server.allow("models", job.keys, ["s3:PutObject"], f"{job.name}/job/*")
     job.server.allow("models", job.keys, ["s3:ListBucket"])
     done = job.run(check=2)
-    assert "outputs could not be delivered: model: " in done.stderr and "AccessDenied" in done.stderr
+    assert "cannot deliver outputs: model: " in done.stderr and "AccessDenied" in done.stderr
     assert "inputs: " not in done.stderr, "nothing was fetched, and no program has begun"
     assert not job.record.exists() and not job.delivered.exists()
 
@@ -301,7 +301,7 @@ def test_keys_that_lack_a_right_that_the_delivery_needs(job, missing):
     if missing != "s3:ListBucket":
         job.server.allow("models", job.keys, ["s3:ListBucket"])
     done = job.run(check=2)
-    assert "outputs could not be delivered: model: " in done.stderr and "AccessDenied" in done.stderr
+    assert "cannot deliver outputs: model: " in done.stderr and "AccessDenied" in done.stderr
     assert not job.record.exists() and not job.delivered.exists()
 
 
@@ -373,7 +373,7 @@ def test_temporary_keys_that_have_expired_are_asked_for_anew(job):
         assert service.asked == 2
         service.keys, job.task["attempt"] = [expired], "a2"
         job.record.unlink()
-        refused(job, "ExpiredToken", "the temporary keys are no longer valid")
+        refused(job, "ExpiredToken", "the temporary credentials have expired")
 
 
 class Expiry:
@@ -439,7 +439,7 @@ def test_keys_that_expire_while_the_model_goes_out_are_waited_for(job, key_files
     expiry = Expiry(old, second_part, lambda: job.write_keys(job.server.root), after=9)
     with StoreProxy(job.server, expiry) as proxy:
         done = job.run(check=0, url=proxy.url)
-    assert "output model: " in done.stderr and "ExpiredToken" in done.stderr and "tried again in" in done.stderr
+    assert "output model: " in done.stderr and "ExpiredToken" in done.stderr and "trying again in" in done.stderr
     assert expiry.refused >= 9
     assert tree(job.delivered) == digests(EXPIRING)
     assert job.record.exists() and job.left() == []
@@ -450,7 +450,7 @@ def test_keys_that_have_expired_for_good_while_data_come_in_end_it_before_the_pr
     expiry = Expiry(lambda request: True, second_file)
     with StoreProxy(job.server, expiry) as proxy:
         job.task["stores"][0]["endpoint"] = proxy.url
-        refused(job, "ExpiredToken", "the temporary keys are no longer valid")
+        refused(job, "ExpiredToken", "the temporary credentials have expired")
     assert not (job.data / "b").exists()
 
 
@@ -460,7 +460,7 @@ def test_keys_that_have_expired_for_good_while_the_model_goes_out_leave_none_tha
     expiry = Expiry(lambda request: True, second_part)
     with StoreProxy(job.server, expiry) as proxy:
         done = job.run(check=3, url=proxy.url)
-    for word in ("output model: ", "ExpiredToken", "the temporary keys are no longer valid"):
+    for word in ("output model: ", "ExpiredToken", "the temporary credentials have expired"):
         assert word in done.stderr and word in job.message.read_text()
     assert not job.record.exists() and not (job.delivered / "c").exists()
     # Another attempt, with keys again, does the training anew and ends well.

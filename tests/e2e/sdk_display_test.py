@@ -100,7 +100,7 @@ def test_standard_error_says_once_why_nothing_is_shown(script, tmp_path):
         print(result.exit_code, result.folder)
     """)
     (line,) = [line for line in output.split("\n") if line.startswith("trainstep: cannot be shown here (OSError")]
-    assert "No space left on device" in line and f"; the training goes on, its log is {tmp_path}/trainstep-runs/" in line
+    assert "No space left on device" in line and f"; the training continues, its log is {tmp_path}/trainstep-runs/" in line
 
 
 @pytest.mark.parametrize("harm", [
@@ -158,7 +158,7 @@ def test_folder_of_a_run_at_work_is_left_alone(script, interpreter, wrapper):
         assert trainstep.run(second, folder="same").metrics == {"loss": 7.0}
         print("", *refusals, "over", sep="\\n")
     """)
-    assert output.count("\nrefused: folder: another run is at work in ") == 2 and output.endswith("over\n")
+    assert output.count("\nrefused: folder: another run is using ") == 2 and output.endswith("over\n")
 
 
 def test_step_that_is_stopped_before_it_hears_of_it_is_cancelled(script, tmp_path):

@@ -54,7 +54,7 @@ def test_file_that_no_run_has_put_there_is_refused_and_stays(python, tmp_path, n
         print(refused({call}, folder="mine"))
         assert held("mine") == before, held("mine")
     """)
-    message = f"folder: {tmp_path}/mine/{name} was put there by no run, and this one would replace it; give another folder, or move it away\n"
+    message = f"folder: {tmp_path}/mine/{name} was not created by a run, and this run would replace it; choose another folder, or move it\n"
     assert output.endswith(message)
 
 
@@ -69,7 +69,7 @@ def test_folder_in_the_place_of_a_file_is_refused_by_name(python, tmp_path, name
         print(refused(trainstep.run, train, folder="same"))
         assert held("same") == before
     """)
-    assert output.endswith(f"folder: {tmp_path}/same/{name} is a folder, and this one would replace it; give another folder, or move it away\n")
+    assert output.endswith(f"folder: {tmp_path}/same/{name} is a folder, and this run would replace it; choose another folder, or move it\n")
 
 
 def test_link_in_a_runs_folder_leads_no_run_out_of_it(python, tmp_path):
@@ -80,7 +80,7 @@ def test_link_in_a_runs_folder_leads_no_run_out_of_it(python, tmp_path):
         os.symlink("../log.jsonl", "same/log.jsonl")
         print(refused(trainstep.run, train, folder="same"))
     """)
-    assert "same/log.jsonl was put there by no run, " in output and (tmp_path / "log.jsonl").read_text() == "mine\n"
+    assert "same/log.jsonl was not created by a run, " in output and (tmp_path / "log.jsonl").read_text() == "mine\n"
 
 
 @pytest.mark.parametrize("call", ["trainstep.run", "lambda *words, **more: trainstep.submit(*words, **more).result()"], ids=["run", "submit"])
@@ -91,7 +91,7 @@ def test_data_set_that_is_also_the_folder_stays_as_it_is(python, call):
         refused({call}, train, {{"data": "train_dataset_dir"}}, folder="data", train_dataset_dir="data")
         assert set(held("data")) == {{"a.csv", "log.jsonl"}}, held("data")
         pathlib.Path("data/metrics.json").write_text("mine")
-        assert "data/metrics.json was put there by no run" in refused(trainstep.run, train, folder="data")
+        assert "data/metrics.json was not created by a run" in refused(trainstep.run, train, folder="data")
         assert held("data")["metrics.json"] == b"mine"
     """)
 
@@ -195,4 +195,4 @@ def test_marked_folder_is_no_run_dir_of_the_program(python):
         words = ["run", "--cluster=local", "--run-dir=mine", "--train-specification", json.dumps({"image": "a", "command": ["true"]})]
         print(subprocess.run([os.environ["TRAINSTEP"], *words], capture_output=True, text=True).stderr)
     """)
-    assert "and was made by no run" in output
+    assert "and was not created by a run" in output

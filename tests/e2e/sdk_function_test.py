@@ -276,8 +276,8 @@ def test_a_returned_value_is_taken_as_the_type_that_is_declared(function, traine
     ("int", "3.5", "a float for Output, declared as Integer: it is 3.5"),
     ("bool", "Array(2)", "a Array for Output, declared as Boolean: it is 2"),
     ("float", "Array([1, 2])", "a Array for Output, declared as Float: "),
-    ("dict", "{'a': [1, {2}]}", "a dict for Output, declared as JsonObject: it['a'][1] is a set, which JSON cannot say"),
-    ("list", "Array([b'1'])", "a Array for Output, declared as JsonArray: it[0] is a bytes, which JSON cannot say"),
+    ("dict", "{'a': [1, {2}]}", "a dict for Output, declared as JsonObject: it['a'][1] is a set, which JSON cannot represent"),
+    ("list", "Array([b'1'])", "a Array for Output, declared as JsonArray: it[0] is a bytes, which JSON cannot represent"),
 ])
 def test_a_returned_value_that_has_not_its_type_is_named(function, trained, kind, value, message):
     done = trained(sdk.train_specification(function(f"def train() -> {kind}:{ARRAY}\n    return {value}\n")), check=1)
@@ -313,7 +313,7 @@ def test_what_is_masked_is_no_number(function, trained, python_of, value):
         import numpy
         return {value}
     """)
-    with pytest.raises(AssertionError, match="for Output, declared as Float: it is masked, which is no value"):
+    with pytest.raises(AssertionError, match="for Output, declared as Float: it is masked, which is not a value"):
         trained(sdk.train_specification(train), python=python_of("pytorch"))
 
 
@@ -350,7 +350,7 @@ def test_a_returned_value_without_a_type_that_no_results_can_hold_is_said_and_no
     text = sdk.train_specification(function(f"def train():\n    return {value}\n"))
     words = ["--python", sys.executable, "--results", tmp_path / "results.json", "--train-specification", text]
     done = trainstep("run", "--cluster", "local", *words, check=0)
-    assert "what train returned, a" in done.stdout and "does not stand in the results" in done.stdout and "was a list" not in done.stdout
+    assert "the value returned by train, a" in done.stdout and "is not in the results" in done.stdout and "was a list" not in done.stdout
     assert read_json(tmp_path / "results.json") == {"Output": "null"}
 
 
@@ -481,10 +481,10 @@ def test_names_of_its_own_are_not_foreign(function, trained, source):
 
 REFUSED = {
     "a lambda": ("train = lambda: 1", "a lambda has no source"),
-    "a closure": ("def outer():\n    rate = 1\n    def train():\n        return rate\n    return train\ntrain = outer()", "train uses rate of the function around it"),
+    "a closure": ("def outer():\n    rate = 1\n    def train():\n        return rate\n    return train\ntrain = outer()", "train uses rate of the enclosing function"),
     "a method": ("class A:\n    def train(self): pass\ntrain = A().train", "A.train is a method"),
-    "a builtin": ("train = len", "a function is wanted, found builtin_function_or_method"),
-    "a class": ("class train: pass", "a function is wanted, found type"),
+    "a builtin": ("train = len", "expected a function, got builtin_function_or_method"),
+    "a class": ("class train: pass", "expected a function, got type"),
     "a partial": ("def f(x: int): pass\ntrain = functools.partial(f, 1)", "its arguments in train_parameters"),
     "a generator": ("def train():\n    yield 1", "write a plain `def`"),
     "a coroutine": ("async def train():\n    pass", "write a plain `def`"),
@@ -492,7 +492,7 @@ REFUSED = {
     "a function that wraps another": ("def f(a: int): return a\n@functools.wraps(f)\ndef train(a: int): return -a", "f wraps another function"),
     "a function that was made to wrap another": ("def f(): pass\ndef train(): pass\nfunctools.update_wrapper(train, f); train.__name__ = 'train'", "train wraps another function"),
     "a name that the program around it needs": ("def isinstance(): pass\ntrain = isinstance", "isinstance has the name of a function of Python's own"),
-    "a name that it was given later": ("def f(): pass\nf.__name__ = 'an evil name'\ntrain = f", "f has been given the name an evil name"),
+    "a name that it was given later": ("def f(): pass\nf.__name__ = 'an evil name'\ntrain = f", "f is named an evil name"),
     "the name of what calls it": ("def _trainstep_main(): pass\ntrain = _trainstep_main", "_trainstep_main has the name of the function that calls it"),
     "a module from outside": ("def train():\n    print(math.pi)", "train uses math from outside of it.*import modules inside"),
     "a module used deep inside": ("def train():\n    def inner():\n        return [math.pi for _ in '1']", "train uses math"),
@@ -502,12 +502,12 @@ REFUSED = {
     "a default from outside": ("RATE = 1\ndef train(rate: int = RATE): pass", "a default uses RATE"),
     "any number of values": ("def train(*values: int): pass", r"train\(\*values\)"),
     "any names": ("def train(**values: int): pass", r"train\(\*\*values\)"),
-    "a place instead of a name": ("def train(x: int, /): pass", "parameters are given by their names"),
-    "no annotation": ("def train(epochs): pass", r"train\(epochs\): has no annotation; write its type, as in `epochs: int`"),
+    "a place instead of a name": ("def train(x: int, /): pass", "parameters are passed by name"),
+    "no annotation": ("def train(epochs): pass", r"train\(epochs\): has no annotation; add its type, as in `epochs: int`"),
     "a type that no component has": ("def train(x: set): pass", "no component has a value of type set"),
-    "a type that is not there": ("def train(x: 'Absent'): pass", "annotation Absent cannot be understood"),
+    "a type that is not there": ("def train(x: 'Absent'): pass", "annotation Absent cannot be evaluated"),
     "a path with a default": ("def train(x: InputPath = '/data'): pass", "a path can have no default but None"),
-    "two outputs of one name": ("def train(model: OutputPath) -> NamedTuple('O', [('model', str)]): pass", "have one name"),
+    "two outputs of one name": ("def train(model: OutputPath) -> NamedTuple('O', [('model', str)]): pass", "have the same name"),
 }
 
 
@@ -532,7 +532,7 @@ def test_helper_with_the_name_of_a_function_that_the_program_calls_is_refused(fu
 ])
 def test_notebook_commands_are_refused_and_their_arguments_not_shown(function, line, shown):
     """IPython hands out a cell's source as it has rewritten it."""
-    with pytest.raises(sdk.SpecificationError, match=f"notebook command in it, which only a notebook understands: {shown} …$"):
+    with pytest.raises(sdk.SpecificationError, match=f"notebook command, which works only in a notebook: {shown} …$"):
         sdk.train_specification(function(f"def train():\n    {line}\n"))
 
 
@@ -551,7 +551,7 @@ def test_specifications_with_more_than_ascii_go_through_pipelines_in_base64():
 
 
 def test_what_goes_with_a_function_is_refused_with_any_other_specification():
-    with pytest.raises(sdk.SpecificationError, match="go with a plain function"):
+    with pytest.raises(sdk.SpecificationError, match="require a plain function"):
         sdk.run({"image": "none", "command": ["true"]}, packages_to_install=["numpy"])
 
 
@@ -560,7 +560,7 @@ def test_packages_are_installed_only_where_they_are_missing(function, trained):
     train = function("def train() -> int:\n    import pytest\n    return 1\n")
     assert trained(sdk.train_specification(train, packages_to_install=["pytest>=1,<100"])) == {"Output": 1}
     done = trained(sdk.train_specification(train, packages_to_install=["no-such-package"]), check=2)
-    assert "the program needs Python packages that could not be installed: no-such-package" in done.stdout
+    assert "the program requires Python packages that could not be installed: no-such-package" in done.stdout
 
 
 def test_a_function_with_one_parameter_of_another_name_gets_all_parameters_in_it(function):
@@ -599,7 +599,7 @@ def test_returned_values_go_by_their_names_where_they_have_some(function, traine
 
 @pytest.mark.parametrize("returned", ['"ab"', '{"1", "2"}', '{"a": "1", "c": "2"}', 'b"ab"'])
 def test_what_has_neither_names_nor_an_order_is_no_outcome(function, trained, returned):
-    assert "declared are a, b" in trained(sdk.train_specification(function(OUTCOME.format(body=f"return {returned}"))), check=1).stdout
+    assert "declares a, b" in trained(sdk.train_specification(function(OUTCOME.format(body=f"return {returned}"))), check=1).stdout
 
 
 def test_a_helper_is_the_one_that_is_called(function):
@@ -615,5 +615,5 @@ def test_a_helper_is_the_one_that_is_called(function):
     assert sdk.train_specification(train, additional_funcs=[own])
     with pytest.raises(sdk.SpecificationError, match="the helper that train calls is another function"):
         sdk.train_specification(train, additional_funcs=[other])
-    with pytest.raises(sdk.SpecificationError, match="two functions are called helper"):
+    with pytest.raises(sdk.SpecificationError, match="two functions are named helper"):
         sdk.train_specification(train, additional_funcs=[own, other])

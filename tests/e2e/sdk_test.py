@@ -181,7 +181,7 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
         except trainstep.SpecificationError as problem:
             print(problem)
     """)
-    assert output.endswith('all forms\na text is no file here; for the content of one give pathlib.Path("specification.json")\n')
+    assert output.endswith('all forms\na string is not read as a file; to pass the content of one, use pathlib.Path("specification.json")\n')
 
 
 def test_surroundings_that_are_none_are_named(script, tmp_path):
@@ -208,9 +208,9 @@ def test_surroundings_that_are_none_are_named(script, tmp_path):
         told()
     """)
     first, second, third = re.findall("(?m)^told: (.*)$", output)
-    assert first == f"folder: nothing can be written to {tmp_path}/file/run: Not a directory; give another one"
-    assert f"TMPDIR: no temporary folder can be made in {tmp_path}/absent: No such file or directory" in second
-    assert re.fullmatch(r"folder: trainstep-runs/\S+: the working directory does not exist any more; change to another one", third)
+    assert first == f"folder: cannot write to {tmp_path}/file/run: Not a directory; choose another one"
+    assert f"TMPDIR: cannot create a temporary folder in {tmp_path}/absent: No such file or directory" in second
+    assert re.fullmatch(r"folder: trainstep-runs/\S+: the working directory no longer exists; change to another one", third)
 
 
 STRANGE = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei"
@@ -470,11 +470,11 @@ def test_what_a_path_says_is_no_verdict(script):
 
 
 @pytest.mark.parametrize("call, error, message", [
-    ('trainstep.run({"image": "none"})', "InputError 2", "train_specification.command: is missing; the image's own entry point"),
-    ('trainstep.run(train, {"epochs": "many"})', "InputError 2", "epochs: wants a whole number"),
+    ('trainstep.run({"image": "none"})', "InputError 2", "train_specification.command: is missing; the image's entry point"),
+    ('trainstep.run(train, {"epochs": "many"})', "InputError 2", "epochs: expected an integer"),
     ('trainstep.run(train, {}, {"distribution_typ": "MPI"})', "InputError 2", "did you mean"),
     ('trainstep.run(train, {"epochs": 0}, job_options={"limits": {"running": "1s"}})', "LimitError 4", "the limit of 1.0 s for running"),
-    ('trainstep.list_jobs()', "InputError 2", "there is no kubeconfig"),
+    ('trainstep.list_jobs()', "InputError 2", "no kubeconfig"),
 ])
 def test_errors_are_the_programs_own(script, call, error, message):
     output = script(f"""
@@ -523,7 +523,7 @@ def test_interrupt_ends_the_training_and_leaves_nobody(asleep, tmp_path):
     """)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0 and "SIGINT (2) received: the training is cancelled" in output and output.endswith("interrupted\n")
+    assert process.returncode == 0 and "SIGINT (2) received: cancelling the training" in output and output.endswith("interrupted\n")
     assert left_of(tmp_path) == []
 
 

@@ -115,7 +115,7 @@ def test_fish_completes_commands_flags_values_and_files(example, home):
 
 def test_script_of_an_unknown_shell_is_refused(trainstep):
     done = trainstep("completion", "csh", check=2)
-    assert "write bash, zsh or fish" in done.stderr
+    assert "; expected bash, zsh or fish" in done.stderr
 
 
 @pytest.fixture

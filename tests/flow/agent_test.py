@@ -202,7 +202,7 @@ def test_a_program_that_saves_and_leaves_at_a_sigterm_has_not_trained(tmp_path, 
     assert not [key for key in store.objects if key.startswith("/bkt/run")]
     report = json.loads(message.read_text() or "{}")
     assert report.get("class") == ("cancelled" if code == 143 else None), report
-    assert ("exit code 0 after SIGTERM" in report.get("message", "")) == (code == 143)
+    assert ("code 0 after SIGTERM" in report.get("message", "")) == (code == 143)
 
 
 @pytest.mark.parametrize("change, said", [(os.remove, "was removed"), (lambda file: os.truncate(file, 1000), "had 20000000 bytes and has 1000")])

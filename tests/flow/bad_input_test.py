@@ -61,16 +61,16 @@ def workers(value):
     return distribution(distribution_type="PyTorch", number_of_workers=value)
 
 
-BAD_WORKERS = "distribution_specification.number_of_workers: wants a whole number from 1 to 10000, found"
-NO_QUANTITY = "is no Kubernetes quantity"
+BAD_WORKERS = "distribution_specification.number_of_workers: expected an integer from 1 to 10000, got"
+NO_QUANTITY = "is not a valid quantity"
 FORMALS = "epochs (Integer, optional), batch_size (Integer, required), data (path, required)"
 DEEP = "nested deeper than 200 levels"
 
 # name → (words of the command line, what the message must hold). Functions make long texts: the kernel counts this process's peak for its children, too.
 CASES = {
-    "unknown key of the distribution": (distribution(number_of_wokers=2), ['distribution_specification: there is no "number_of_wokers"', '"number_of_workers"']),
-    "unknown key of the options": (options(enviroment={}), ['job_options: there is no "enviroment"', '"environment"']),
-    "unknown key of a policy": (options(run_policy={"backofflimit": 1}), ['job_options.run_policy: there is no "backofflimit"', '"backoff_limit"']),
+    "unknown key of the distribution": (distribution(number_of_wokers=2), ['distribution_specification: unknown key "number_of_wokers"', '"number_of_workers"']),
+    "unknown key of the options": (options(enviroment={}), ['job_options: unknown key "enviroment"', '"environment"']),
+    "unknown key of a policy": (options(run_policy={"backofflimit": 1}), ['job_options.run_policy: unknown key "backofflimit"', '"backoff_limit"']),
     "no workers": (workers(0), [BAD_WORKERS, "0"]),
     "negative workers": (workers(-1), [BAD_WORKERS, "-1"]),
     "half a worker": (workers(2.5), [BAD_WORKERS, "2.5"]),
@@ -78,32 +78,32 @@ CASES = {
     "a thousand million workers": (workers(10**9), [BAD_WORKERS, "1000000000"]),
     "true workers": (workers(True), [BAD_WORKERS, "true"]),
     "too many digits": (workers("9" * 30), [BAD_WORKERS]),
-    "several workers of one pod": (distribution(number_of_workers=2), ["is 2, but a Job is one pod", "PyTorch, MPI, TF", '"indexed": true']),
-    "unknown type": (distribution(distribution_type="Torch"), ['distribution_type: "Torch" is not known', "Job, PyTorch, MPI, TF"]),
-    "key of another type": (distribution(launcher_cpus=1), ["launcher_cpus: has no meaning", "only for MPI"]),
+    "several workers of one pod": (distribution(number_of_workers=2), ["got 2, but a Job is one pod", "PyTorch, MPI, TF", '"indexed": true']),
+    "unknown type": (distribution(distribution_type="Torch"), ['distribution_type: unknown value "Torch"', "Job, PyTorch, MPI, TF"]),
+    "key of another type": (distribution(launcher_cpus=1), ["launcher_cpus: not supported with distribution_type", "only with MPI"]),
     "GB for a step": (with_plain("--memory", "1GB"), ['memory: "1GB"', NO_QUANTITY, "1Gi", "1G "]),
     "GB for workers": (distribution(worker_memory="1GB"), ['distribution_specification.worker_memory: "1GB"', "1Gi", "1G "]),
     "no quantity": (with_plain("--cpus", "many"), ['cpus: "many"', NO_QUANTITY, "500m"]),
     "negative quantity": (with_plain("--cpus", "-1"), ['cpus: "-1" is negative', "0 or more"]),
-    "half a GPU": (with_plain("--gpus", "0.5"), ['gpus: "0.5"', "whole number"]),
+    "half a GPU": (with_plain("--gpus", "0.5"), ['gpus: "0.5"', "not an integer"]),
     "pattern of a metric": (options(metrics=[{"name": "loss", "regex": "loss is ([0-9.]+"}]), ['job_options.metrics[0].regex: missing ): "loss is ([0-9.]+"']),
-    "look-around": (options(metrics=[{"name": "a", "regex": "(?<=x)([0-9])"}]), ["job_options.metrics[0].regex: invalid perl operator", "there is no look-around"]),
-    "pattern of a secret": (options(metrics=[{"name": "a", "regex": "password=hunter2-9xQ ("}]), ["job_options.metrics[0].regex: missing ): a string that is not shown here"]),
+    "look-around": (options(metrics=[{"name": "a", "regex": "(?<=x)([0-9])"}]), ["job_options.metrics[0].regex: invalid perl operator", "look-around is not supported"]),
+    "pattern of a secret": (options(metrics=[{"name": "a", "regex": "password=hunter2-9xQ ("}]), ["job_options.metrics[0].regex: missing ): a string (not shown)"]),
     "size of a claim": (with_plain("--pvc-size", "10GB"), ['pvc_size: "10GB"', "10Gi"]),
     "unknown parameter": (parameters(batch_size=1, data="train_dataset_dir", epoch=2), ["no parameter 'epoch'", "'epochs'", FORMALS]),
     "missing parameter": (parameters(data="train_dataset_dir"), ["train_parameters.batch_size: is missing", FORMALS]),
-    "parameter that does not fit": (parameters(batch_size="x", data="train_dataset_dir"), ['train_parameters.batch_size: wants a whole number, found "x"']),
-    "path that is none": (parameters(batch_size=1, data="/data"), ["train_parameters.data: wants the name", "'/data'", "train_dataset_dir"]),
+    "parameter that does not fit": (parameters(batch_size="x", data="train_dataset_dir"), ['train_parameters.batch_size: expected an integer, got "x"']),
+    "path that is none": (parameters(batch_size=1, data="/data"), ["train_parameters.data: expected the name", "'/data'", "train_dataset_dir"]),
     "path that is not given": (parameters(batch_size=1, data="validation_dataset_dir"), ["train_parameters.data", "this step has: train_dataset_dir"]),
     "no path at all": (specification(COMPONENT, "--train-parameters", '{"batch_size": 1}'), ["train_parameters.data: is missing", "give train_dataset_dir"]),
     "several executors": (specification(SEVERAL), ["has several steps", "job_options.component", "fit, prepare"]),
     "executor that is none": (specification(SEVERAL, "--job-options", '{"component": "fits"}'), ["job_options.component", '"fits"', "fit, prepare"]),
-    "YAML that is not closed": (specification('image: a\ncommand: [a, "b'), ["train_specification: line 2, column", "closing quote"]),
+    "YAML that is not closed": (specification('image: a\ncommand: [a, "b'), ["train_specification: line 2, column", "unterminated string"]),
     "YAML with a tab": (specification("image: a\ncommand:\n\t- a"), ["train_specification: line 3, column 2", "spaces"]),
     "JSON that is not closed": (specification('{"image": "a", "command": ["x"}'), ["train_specification: line 1, column 31", "cannot be closed"]),
     "JSON with a comma too many": (with_plain("--train-parameters", '{"a": 1,}'), ["train_parameters: line 1, column 9", "comma"]),
     "Python instead of JSON": (with_plain("--train-parameters", "{'a': True}"), ["train_parameters: line 1, column 2", "json.dumps"]),
-    "list instead of an object": (with_plain("--train-parameters", "[1]"), ["train_parameters: wants an object, found a list"]),
+    "list instead of an object": (with_plain("--train-parameters", "[1]"), ["train_parameters: expected an object, got a list"]),
     "bomb of aliases": (specification(bomb()), ["train_specification: line 6, column", "more than 1000000 values"]),
     "alias within itself": (specification("image: &a [*a]"), ["line 1, column 12", "alias"]),
     "deep YAML lists": (specification("a: " + "[" * DEPTH + "]" * DEPTH), ["train_specification: line 1, column 203", DEEP]),
@@ -123,47 +123,47 @@ CASES = {
     "missing file": (specification("@none.yaml"), ["train_specification: cannot read none.yaml", "@@"]),
     "folder as a file": (specification("@."), ["train_specification: . is a folder"]),
     "name of a file": (specification("train.yaml"), ["'train.yaml' is a file name", "@train.yaml"]),
-    "no base64": (specification("base64:%%"), ["train_specification: not base64", "position 1"]),
+    "no base64": (specification("base64:%%"), ["train_specification: not valid base64", "position 1"]),
     "invalid UTF-8 in JSON": (specification(b'{"image": "\xff"}'), ["train_specification: line 1, column 12", "0xFF", "UTF-8"]),
     "invalid UTF-8 in YAML": (specification(b"image: a\ncommand: [\xc3]"), ["train_specification: line 2, column 11", "0xC3", "UTF-8"]),
     "invalid UTF-8 in parameters": (with_plain("--train-parameters", b'{"a": "\xe2\x82"}'), ["train_parameters: line 1, column 8", "UTF-8"]),
-    "integer beyond 64 bits": (with_plain("--train-parameters", '{"a": 100000000000000000000}'), ["train_parameters: line 1, column 7", "beyond 64 bits", "quotes"]),
-    "integer beyond 64 bits in YAML": (specification("image: a\ncommand: [x, 18446744073709551616]"), ["train_specification: line 2, column 14", "beyond 64 bits"]),
+    "integer beyond 64 bits": (with_plain("--train-parameters", '{"a": 100000000000000000000}'), ["train_parameters: line 1, column 7", "exceeds 64 bits", "quotes"]),
+    "integer beyond 64 bits in YAML": (specification("image: a\ncommand: [x, 18446744073709551616]"), ["train_specification: line 2, column 14", "exceeds 64 bits"]),
     "integer of 70 bits": (parameters(batch_size="1180591620717411303424", data="train_dataset_dir"), ["train_parameters.batch_size: ", "64 bits"]),
     "number that is too small": (with_plain("--train-parameters", '{"a": 1e-400}'), ["train_parameters: line 1, column 7", "too small"]),
-    "chief without servers": (distribution(distribution_type="TF", number_of_parameter_servers=0, chief_cpus=1), ["chief_cpus: has no meaning without parameter servers"]),
-    "half a character": (specification('{"image": "\\ud800"}'), ["train_specification: line 1, column 12", "half of a character"]),
-    "NUL character": (options(environment={"A": "a\0b"}), ["job_options.environment: the value of A holds a NUL character"]),
-    "key twice in JSON": (specification('{"image": "a",\n"image": "b"}'), ["train_specification: line 2, column 1", "'image' is given twice"]),
-    "key twice in YAML": (specification("image: a\ncommand: [x]\nimage: b"), ["train_specification: line 3, column 1", "'image' is given twice"]),
-    "key twice in parameters": (with_plain("--train-parameters", '{"a": 1, "a": 2}'), ["train_parameters: line 1, column 10", "'a' is given twice"]),
-    "model name": (with_plain("--model-name", "My Model!"), ['model_name: "My Model!"', '"my-model" would do']),
+    "chief without servers": (distribution(distribution_type="TF", number_of_parameter_servers=0, chief_cpus=1), ["chief_cpus: requires parameter servers"]),
+    "half a character": (specification('{"image": "\\ud800"}'), ["train_specification: line 1, column 12", "unpaired surrogate"]),
+    "NUL character": (options(environment={"A": "a\0b"}), ["job_options.environment: the value of A contains a NUL character"]),
+    "key twice in JSON": (specification('{"image": "a",\n"image": "b"}'), ["train_specification: line 2, column 1", "duplicate key 'image'"]),
+    "key twice in YAML": (specification("image: a\ncommand: [x]\nimage: b"), ["train_specification: line 3, column 1", "duplicate key 'image'"]),
+    "key twice in parameters": (with_plain("--train-parameters", '{"a": 1, "a": 2}'), ["train_parameters: line 1, column 10", "duplicate key 'a'"]),
+    "model name": (with_plain("--model-name", "My Model!"), ['model_name: "My Model!"', 'did you mean "my-model"?']),
     "long model name": (with_plain("--model-name", "a" * 400), ["model_name: ", "at most 63"]),
-    "namespace": (with_plain("--namespace", "A B"), ['namespace: "A B"', "small letters"]),
+    "namespace": (with_plain("--namespace", "A B"), ['namespace: "A B"', "lower-case letters"]),
     "run id": (with_plain("--run-id", "../x"), ['run_id: "../x"', "letters"]),
     "mount": (with_plain("--train-mount", "train"), ['train_mount: "train"', "/train"]),
     "selector": (with_plain("--node-selector", "gpu"), ['node_selector: line 1: "gpu" has no value', 'key: "value"']),
     "limit": (options(limits={"running": "soon"}), ['job_options.limits.running: "soon"', "1h30m"]),
     "logs of nobody": (options(logs="wroker-0"), ['job_options.logs: "wroker-0"', "all, primary, none"]),
-    "logs of a replica that is not there": (options(logs=["primary", "main-1"]), ["job_options.logs: there is no main-1; the replicas are main"]),
+    "logs of a replica that is not there": (options(logs=["primary", "main-1"]), ["job_options.logs: unknown replica main-1; expected one of main"]),
     "variable": (options(environment={"A=B": "x"}), ['job_options.environment: "A=B"']),
     "replicas": (options(replicas={"Wrker": {}}), ["job_options.replicas.Wrker", "Worker"]),
-    "variable with a line break": (options(environment={"A\nB": "x"}), ['job_options.environment: "A\\nB" is no name of a variable']),
-    "variable of the specification": (specification('{"image": "a", "command": ["x"], "env": {"A=B": "1"}}'), ['train_specification: "A=B" is no name of a variable']),
-    "word that no command line can hold": (specification('{"image": "a", "command": ["echo", "a\\u0000b"]}'), ["'a' in the program's command holds a NUL character"]),
+    "variable with a line break": (options(environment={"A\nB": "x"}), ['job_options.environment: "A\\nB" is not a valid variable name']),
+    "variable of the specification": (specification('{"image": "a", "command": ["x"], "env": {"A=B": "1"}}'), ['train_specification: "A=B" is not a valid variable name']),
+    "word that no command line can hold": (specification('{"image": "a", "command": ["echo", "a\\u0000b"]}'), ["'a' in the program's command contains a NUL character"]),
     "claim that is empty": (options(volumes=[{"mount_path": "/d", "claim": ""}]), ["job_options.volumes[0].claim: is empty", "empty_dir"]),
     "Secret that is empty": (options(replicas={"Main": {"volumes": [{"mount_path": "/d", "secret": " "}]}}), ["job_options.replicas.Main.volumes[0].secret: is empty"]),
-    "volume of ours": (options(volumes=[{"name": "train", "mount_path": "/d", "claim": "c"}]), ['volumes[0].name: "train" is the name of a volume of this program']),
-    "two mounts at one path": (options(volumes=[{"mount_path": "/d", "claim": "c"}, {"mount_path": "/d/", "claim": "e"}]), ["volumes[1].mount_path: /d is taken"]),
-    "truth of a volume": (options(volumes=[{"mount_path": "/d", "claim": "c", "read_only": "maybe"}]), ["job_options.volumes[0].read_only: wants true or false"]),
+    "volume of ours": (options(volumes=[{"name": "train", "mount_path": "/d", "claim": "c"}]), ['volumes[0].name: "train" is reserved for a volume of trainstep']),
+    "two mounts at one path": (options(volumes=[{"mount_path": "/d", "claim": "c"}, {"mount_path": "/d/", "claim": "e"}]), ["volumes[1].mount_path: /d is already used"]),
+    "truth of a volume": (options(volumes=[{"mount_path": "/d", "claim": "c", "read_only": "maybe"}]), ["job_options.volumes[0].read_only: expected true or false"]),
     "thousandths of a byte": (with_plain("--memory", "512m"), ['memory: "512m" is 0.512 bytes', "512Mi or 512M"]),
     "memory without a unit": (distribution(worker_memory=32), ['distribution_specification.worker_memory: "32" is 32 bytes', "32Gi"]),
     "claim without a unit": (with_plain("--pvc-size", "10"), ['pvc_size: "10" is 10 bytes', "10Gi"]),
-    "exponent and unit": (with_plain("--memory", "1e3Mi"), ['memory: "1e3Mi"', NO_QUANTITY, "exclude each other"]),
+    "exponent and unit": (with_plain("--memory", "1e3Mi"), ['memory: "1e3Mi"', NO_QUANTITY, "mutually exclusive"]),
     "no quantity in requests": (options(requests={"cpu": "abc"}), ['job_options.requests.cpu: "abc"', NO_QUANTITY]),
-    "image with a blank": (specification('{"image": "a b", "command": ["x"]}'), ['train_specification.image: "a b" is no name of an image']),
-    "image of one type": (options(replicas={"Main": {"image": "a\tb"}}), ["job_options.replicas.Main.image", "is no name of an image"]),
-    "word of 200 kB": (specification(lambda: json.dumps({"image": "a", "command": ["x", "y" * 200_000]}).encode()), ["train_specification: a word", "200000 bytes", "131071"]),
+    "image with a blank": (specification('{"image": "a b", "command": ["x"]}'), ['train_specification.image: "a b" is not a valid image name']),
+    "image of one type": (options(replicas={"Main": {"image": "a\tb"}}), ["job_options.replicas.Main.image", "is not a valid image name"]),
+    "word of 200 kB": (specification(lambda: json.dumps({"image": "a", "command": ["x", "y" * 200_000]}).encode()), ["train_specification: an argument", "200000 bytes", "131071"]),
     "parameter of 200 kB": (
         specification(COMPONENT, "--train-dataset-dir", ".", "--train-parameters", lambda: json.dumps({"batch_size": 1, "epochs": "1" * 200_000}).encode()),
         ["train_parameters.epochs: "],
@@ -177,57 +177,57 @@ CASES = {
     ),
     "folder of a template": (["--files-in", "inputs", *specification(PLAIN)], ['files-in: "inputs" is not an absolute path']),
     "file of the step in a pipeline's value": (["--executor-input", "{{$}}", *with_plain("--train-parameters", "@/etc/passwd")], ["train_parameters: line 1, column 1"]),
-    "task configuration": (with_plain("--task-config", {"volumes": [], "hostAliases": [{"ip": "::1"}]}), ["task_config.hostAliases: is not supported"]),
+    "task configuration": (with_plain("--task-config", {"volumes": [], "hostAliases": [{"ip": "::1"}]}), ["task_config.hostAliases: not supported"]),
     "empty argument of mpirun": (distribution(distribution_type="MPI", mpirun_arguments=["-x", ""]), ["mpirun_arguments[1]: is empty"]),
     "no specification": ([], ["train_specification: is missing", "image"]),
     "empty specification": (specification(""), ["train_specification: is missing"]),
     "image alone": (specification('{"image": "a"}'), ["train_specification.command: is missing", "python3"]),
     "manifest": (specification("apiVersion: v1\nkind: Pod"), ["Kubernetes manifest", "implementation", "deploymentSpec"]),
-    "unknown flag": (with_plain("--modelname", "x"), ["--modelname: there is no such flag", "--model-name"]),
-    "shortened flag": (["--train-spec", PLAIN], ["--train-spec: there is no such flag", "--train-specification"]),
-    "flag twice": (specification(PLAIN, "--train-specification", PLAIN), ["--train-specification is given twice"]),
-    "flag without a value": (["--train-specification"], ["--train-specification needs a value"]),
-    "stray word": (specification(PLAIN, "stray"), ['"stray" belongs to no flag', "quotes"]),
+    "unknown flag": (with_plain("--modelname", "x"), ["unknown flag --modelname", "--model-name"]),
+    "shortened flag": (["--train-spec", PLAIN], ["unknown flag --train-spec", "--train-specification"]),
+    "flag twice": (specification(PLAIN, "--train-specification", PLAIN), ["--train-specification is specified twice"]),
+    "flag without a value": (["--train-specification"], ["--train-specification requires a value"]),
+    "stray word": (specification(PLAIN, "stray"), ['unexpected argument "stray"; quote values']),
     "value that looks like a flag": (with_plain("--model-name", "--report"), ['model_name: "--report"']),
     "executor input": (["--executor-input", "garbage"], ["executor-input: ", "{{$}}"]),
-    "executor input of a wrong form": (["--executor-input", '{"inputs": 5}'], ["executor-input: ", "inputs is a number"]),
+    "executor input of a wrong form": (["--executor-input", '{"inputs": 5}'], ["executor-input: ", "inputs: expected an object, got a number"]),
     "deep executor input": (["--executor-input", '{"a":' * DEPTH + "1" + "}" * DEPTH], ["executor-input: line 1, column 1001", DEEP]),
 }
 RUN_CASES = {
-    "no command": (["runn"], ['"runn" is no command', "run, render, check, list, attach, logs, stop, replay, completion or man"]),
-    "nothing": ([], ["must be a command: run, render, check, list, attach, logs, stop, replay, completion or man"]),
-    "log format": (["run", *with_plain("--log-format", "xml")], ['--log-format: "xml"', "text or json"]),
-    "cluster": (["run", *with_plain("--cluster", "moon")], ['--cluster: "moon"', "local"]),
-    "explain is for render": (["run", *specification(PLAIN, "--explain")], ["--explain: there is no such flag"]),
-    "run folder that is a file": (["run", *with_plain("--run-dir", "/etc/passwd")], ["run-dir: /etc/passwd is no folder"]),
+    "no command": (["runn"], ['unknown command "runn"', "run, render, check, list, attach, logs, stop, replay, completion or man"]),
+    "nothing": ([], ["expected a command: run, render, check, list, attach, logs, stop, replay, completion or man"]),
+    "log format": (["run", *with_plain("--log-format", "xml")], ['--log-format: unknown format "xml"', "text or json"]),
+    "cluster": (["run", *with_plain("--cluster", "moon")], ['--cluster: unknown value "moon"', "local"]),
+    "explain is for render": (["run", *specification(PLAIN, "--explain")], ["unknown flag --explain"]),
+    "run folder that is a file": (["run", *with_plain("--run-dir", "/etc/passwd")], ["run-dir: /etc/passwd is not a folder"]),
     "report that is a folder": (["run", *with_plain("--report", "/tmp")], ["report: /tmp is a folder"]),
-    "report below a file": (["run", *with_plain("--report", "/etc/passwd/r.html")], ["report: /etc/passwd is no folder"]),
+    "report below a file": (["run", *with_plain("--report", "/etc/passwd/r.html")], ["report: /etc/passwd is not a folder"]),
     "place that takes no files": (["run", *with_plain("--metrics", "/proc/metrics.json")], ["metrics: ", "/proc"]),
-    "name that is too long": (["run", *with_plain("--results", "a" * 250)], ["results: nothing can be written to ", "a name may have 255 bytes"]),
-    "model with a name that is too long": (["run", *with_plain("--model-dir", "a" * 256)], ["model_dir: nothing can be written to ", "a name may have 255 bytes"]),
-    "model whose path is no UTF-8": (["run", *specification(PLAIN_MODEL, "--model-dir", b"bad\xff")], ["model_dir: ", r"bad\xff is no UTF-8"]),
-    "context for this machine": (["run", *with_plain("--cluster", "local"), "--context", "x"], ["--context: has no meaning with --cluster local"]),
-    "interpreter for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--python", "/usr/bin/python3"], ["--python: is for programs of this machine"]),
-    "folder for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--run-dir", "x"], ["--run-dir: is for processes of this machine"]),
+    "name that is too long": (["run", *with_plain("--results", "a" * 250)], ["results: cannot write to ", "a name can have 255 bytes"]),
+    "model with a name that is too long": (["run", *with_plain("--model-dir", "a" * 256)], ["model_dir: cannot write to ", "a name can have 255 bytes"]),
+    "model whose path is no UTF-8": (["run", *specification(PLAIN_MODEL, "--model-dir", b"bad\xff")], ["model_dir: ", r"bad\xff is not valid UTF-8"]),
+    "context for this machine": (["run", *with_plain("--cluster", "local"), "--context", "x"], ["--context: cannot be combined with --cluster local"]),
+    "interpreter for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--python", "/usr/bin/python3"], ["--python: applies only to local runs"]),
+    "folder for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--run-dir", "x"], ["--run-dir: applies only to local runs"]),
     "two outputs in one place": (["run", *specification(PLAIN, "--report", "same", "--metrics", "./same")], ["metrics and report: both name"]),
-    "input that is a stream": (["run", *with_plain("--train-dataset-dir", "/dev/stdin")], ["train_dataset_dir: /dev/stdin is a stream", "write what comes from it to a file"]),
+    "input that is a stream": (["run", *with_plain("--train-dataset-dir", "/dev/stdin")], ["train_dataset_dir: /dev/stdin is a stream", "write its contents to a file"]),
     "input that is a stream, for a cluster": (["run", *with_plain("--cluster", "kubernetes"), "--train-dataset-dir", "/proc/self/cwd"], ["train_dataset_dir: /proc/self/cwd"]),
     "input that is a device": (["run", *with_plain("--validation-dataset-dir", "/dev/zero")], ["validation_dataset_dir: /dev/zero is a device"]),
     "unknown version": (["render", *with_plain("--api-version", "v9")], ['"v9"', "batch/v1"]),
     "record that is not there": (["replay", "/nonexistent"], ["cannot read /nonexistent: No such file or directory"]),
-    "record that is a folder": (["replay", "/"], ["/ is a folder; a record is a file"]),
+    "record that is a folder": (["replay", "/"], ["/ is a folder; expected a file written by run --record"]),
     "record that is empty": (["replay", "/dev/null"], ["/dev/null is empty"]),
     "record without an end": (["replay", "/dev/zero"], ["/dev/zero, line 1: is longer than"]),
     "record that is none": (["replay", os.fspath(ROOT / "README.md")], ["README.md, line 1: "]),
-    "record that cannot be made": (["run", *with_plain("--record", "/none/run.jsonl")], ["--record: /none/run.jsonl cannot be written: No such file or directory"]),
+    "record that cannot be made": (["run", *with_plain("--record", "/none/run.jsonl")], ["--record: cannot write /none/run.jsonl: No such file or directory"]),
     "stop without a run": (["stop"], ["stop: RUN is missing; see trainstep --help"]),
     "replay without a record": (["replay"], ["replay: FILE is missing"]),
     "attach with two files in one place": (["attach", "run-1", "--metrics", "../file", "--exit-code-file", "../file"], ["metrics", "exit-code-file", "file"]),
-    "exit code file that cannot be made": (["list", "--exit-code-file", "/none/code"], ["--exit-code-file: /none/code cannot be written: No such file or directory"]),
-    "exit code file that is a folder": (["run", *with_plain("--exit_code_file", "/")], ["--exit-code-file: / cannot be written: Is a directory"]),
-    "exit code file that is a device": (["run", *with_plain("--exit-code-file", "/dev/null")], ["/dev/null cannot be written: not a regular file"]),
-    "no image for pods": (["render", *specification('{"image": "", "command": ["x"]}')], ["train_specification: has no image"]),
-    "patch of annotations": (["render", *options(patch={"metadata": {"annotations": "x"}})], ['job_options.patch: metadata.annotations must be an object, the patch makes it "x"']),
+    "exit code file that cannot be made": (["list", "--exit-code-file", "/none/code"], ["--exit-code-file: cannot write /none/code: No such file or directory"]),
+    "exit code file that is a folder": (["run", *with_plain("--exit_code_file", "/")], ["--exit-code-file: cannot write /: Is a directory"]),
+    "exit code file that is a device": (["run", *with_plain("--exit-code-file", "/dev/null")], ["cannot write /dev/null: not a regular file"]),
+    "no image for pods": (["render", *specification('{"image": "", "command": ["x"]}')], ["train_specification: no image"]),
+    "patch of annotations": (["render", *options(patch={"metadata": {"annotations": "x"}})], ['job_options.patch: metadata.annotations: expected an object, but the patch makes it "x"']),
     "manifest for etcd": (
         ["render", *with_plain("--job-options", lambda: json.dumps({"environment": {f"A{i}": "$" * 60_000 for i in range(12)}}).encode())],
         ["the job's manifest has", "from job_options.environment"],
@@ -327,8 +327,8 @@ NOT_HERE = {
         specification(COMPONENT, "--train-dataset-dir", "/none", "--train-parameters", '{"batch_size": 1, "data": "train_dataset_dir"}'),
         ["train_dataset_dir: /none does not exist"],
     ),
-    "program that is not here": (specification('{"image": "a", "command": ["no-such-program"]}'), ["no-such-program was not found", "--python"]),
-    "interpreter that is not here": (with_plain("--python", "/none"), ["--python: /none is no program"]),
+    "program that is not here": (specification('{"image": "a", "command": ["no-such-program"]}'), ["no-such-program not found", "--python"]),
+    "interpreter that is not here": (with_plain("--python", "/none"), ["--python: /none is not a program"]),
 }
 
 
@@ -370,7 +370,7 @@ def test_errors_are_lines_of_json_where_the_log_is(name, tmp_path):
 def test_record_that_cannot_be_written_is_said_and_ends_no_training(tmp_path):
     ended = call(PROGRAM, tmp_path, ["run", "--record", "/dev/full", *specification('{"image": "none", "command": ["echo", "loss=1"]}')])
     assert ended.code == 0, ended.err
-    assert ended.out.count("--record: /dev/full cannot be written: No space left on device; the record is not complete") == 1
+    assert ended.out.count("--record: cannot write /dev/full: No space left on device; the record is incomplete") == 1
 
 
 def test_what_holds_a_secret_or_names_a_file_is_not_sent_and_it_is_said(tmp_path):
@@ -381,9 +381,9 @@ def test_what_holds_a_secret_or_names_a_file_is_not_sent_and_it_is_said(tmp_path
     ended = call(PROGRAM, tmp_path, ["render", *options(environment={"HF_TOKEN": "hf-12345678"})], around)
     assert ended.code == 0
     assert "hunter22" not in ended.out + ended.err and "corp.pem" not in ended.out and "pypi.example.com" in ended.out
-    assert "trainstep: HTTPS_PROXY is not passed on: it holds a secret" in ended.err
-    assert "trainstep: REQUESTS_CA_BUNDLE is not passed on: it names a file of this machine" in ended.err
-    assert "trainstep: job_options.environment: the value of HF_TOKEN stands in the job" in ended.err and "hf-12345678" not in ended.err
+    assert "trainstep: HTTPS_PROXY is not passed on: it is a secret" in ended.err
+    assert "trainstep: REQUESTS_CA_BUNDLE is not passed on: it names a file on this machine" in ended.err
+    assert "trainstep: job_options.environment: the value of HF_TOKEN is part of the job" in ended.err and "hf-12345678" not in ended.err
 
 
 def test_report_and_record_show_no_secret_and_are_the_owners(tmp_path):
@@ -462,7 +462,7 @@ def test_an_exit_code_is_written_over_nothing_but_an_exit_code(tmp_path):
     (tmp_path / "data").write_text("1,2\n")
     words = ["run", *specification(json.dumps({"image": "none", "command": ["true"]})), "--exit-code-file"]
     refused = call(PROGRAM, tmp_path, [*words, str(tmp_path / "data")])
-    assert refused.code == 2 and "data holds something else; give a new file" in refused.err
+    assert refused.code == 2 and "data already has other contents; choose a new file" in refused.err
     assert (tmp_path / "data").read_text() == "1,2\n"
     (tmp_path / "code").write_text("143\n")
     (tmp_path / "again").mkdir()

@@ -61,7 +61,7 @@ def test_what_other_workers_have_written_to_an_output_is_told(run, tmp_path):
     code, said = run(f'LOOKS=0; [ "$RANK" -eq 1 ] || {{ {SHARDS}; }}', *words)
     assert code == 0, said
     left = tmp_path / "run/worker-1/outputs/model_dir"
-    assert f"model_dir: only what master-0 has written is delivered; worker-1 has written 1 file (2 bytes) to {left}\n" in said
+    assert f"model_dir: only the output of master-0 is delivered; worker-1 has written 1 file (2 bytes) to {left}\n" in said
     assert [entry.name for entry in (tmp_path / "model").iterdir()] == ["shard-0"] and (left / "shard-2").exists()
 
 
@@ -92,8 +92,8 @@ def data(tmp_path):
 def test_what_a_program_has_mounted_in_its_temporary_folder_stays_and_is_told(run, namespace, data, tmp_path):
     code, said = run(f"mkdir $TMPDIR/bucket $TMPDIR/other; mount --bind {data} $TMPDIR/bucket", beneath=namespace)
     assert code == 0, said
-    assert "temporary files of the run stay: cannot remove " in said
-    assert "/bucket: something is mounted there" in said
+    assert "temporary files of the run are kept: cannot remove " in said
+    assert "/bucket: a file system is mounted there" in said
     assert (data / "precious").read_text() == "1"
     (left,) = (tmp_path / "temporary").iterdir()
     assert [entry.name for entry in left.iterdir()] == ["bucket"]
@@ -102,7 +102,7 @@ def test_what_a_program_has_mounted_in_its_temporary_folder_stays_and_is_told(ru
 def test_a_killed_run_leaves_what_is_mounted_too(run, namespace, data):
     code, said = run(f"mkdir $TMPDIR/bucket; mount --bind {data} $TMPDIR/bucket; kill -9 $PPID", beneath=namespace)
     assert code == 3, said
-    assert "/bucket: something is mounted there" in said
+    assert "/bucket: a file system is mounted there" in said
     assert (data / "precious").read_text() == "1"
 
 
@@ -111,7 +111,7 @@ def test_a_mount_in_a_failed_runs_model_stays_and_the_next_run_is_refused_until_
     assert run(f"mkdir -p $0/bucket; mount --bind {data} $0/bucket; exit 1", *model, beneath=namespace)[0] == 1
     code, said = run("touch began", *model, "--run-dir", "run", beneath=namespace)
     assert code == 2, said
-    assert "new/model/bucket: something is mounted there; unmount or remove it" in said
+    assert "new/model/bucket: a file system is mounted there; unmount or remove them" in said
     assert not list(tmp_path.rglob("began"))
     assert (data / "precious").read_text() == "1"
     mounted = next(tmp_path.glob(".model.trainstep/new/model/bucket"))
@@ -158,14 +158,14 @@ def test_a_mounted_file_that_cannot_be_written_is_refused_before_the_training(ru
     words = {"model-dir": "model", name: "file"}
     code, said = run("touch $TMPDIR/../began; echo weights >$0", *(word for flag, place in words.items() for word in (f"--{flag}", place)), beneath=namespace)
     assert code == 2, said
-    assert f"nothing can be written to {tmp_path}/file: Read-only file system" in said and not (tmp_path / "temporary/began").exists()
+    assert f"cannot write to {tmp_path}/file: Read-only file system" in said and not (tmp_path / "temporary/began").exists()
 
 
 def test_a_folder_for_a_mounted_file_is_named_and_stays_beside_it(run, namespace, mounted, tmp_path):
     outside = mounted("model")
     code, said = run("mkdir $0; echo weights >$0/weights", "--model-dir", "model", beneath=namespace)
     assert code == 1, said
-    assert "model is a mounted file, but a folder was written" in said
+    assert "model is a mounted file, but the output is a folder" in said
     assert (tmp_path / ".model.trainstep/new/model/weights").exists() and (outside / "model").read_text().startswith("older")
 
 
@@ -216,7 +216,7 @@ def test_what_a_link_leads_to_stays_when_its_copy_does_not_fit(run, namespace, t
     assert code == 3, said
     (left,) = (tmp_path / "temporary").iterdir()
     assert (left / "weights").stat().st_size == 409600
-    assert f"what links in it lead to is in {left}" in said
+    assert f"the targets of its links are in {left}" in said
 
 
 @pytest.fixture
@@ -248,7 +248,7 @@ def test_that_a_failed_run_cannot_write_its_outputs_is_told(run, namespace, smal
     script = f"echo loss=1; dd if=/dev/zero of={small}/filled bs=4k count=100 2>&1; exit 7"
     code, said = run(script, "--metrics", small / "metrics.json", "--run-dir", "run", beneath=namespace)
     assert code == 1, said
-    assert re.search(r"cannot write .*metrics\.json: No space left on device; what lies at the outputs' paths is not of this run", said)
+    assert re.search(r"cannot write .*metrics\.json: No space left on device; the outputs' paths do not hold this run's outputs", said)
 
 
 @pytest.fixture
@@ -344,7 +344,7 @@ def test_a_place_that_only_another_user_may_replace_is_refused_before_the_traini
     words = {"model-dir": "model", flag: shared / "file"}
     code, said = run("touch $TMPDIR/../began; echo weights >$0", *(word for name, place in words.items() for word in (f"--{name}", place)), user=user)
     assert code == 2, said
-    assert "is another user's, and only its owner may replace it there" in said
+    assert "belongs to another user, and only its owner may replace it" in said
     assert not (tmp_path / "temporary/began").exists()
     assert (shared / "file").read_text() == "{}"
 
@@ -384,8 +384,8 @@ def test_a_folder_of_the_users_is_no_runs_folder(run, tmp_path):
     for folder in ("venv", ".", "venv/bin"):
         code, said = run("touch began", "--run-dir", folder, "--python", sys.executable, "--record", "record.json")
         assert code == 2
-        assert f"run-dir: {folder} holds " in said
-        assert "and was made by no run, which would write over what is there; give a new or an empty folder" in said
+        assert f"run-dir: {folder} contains " in said
+        assert "and was not created by a run, which would overwrite its contents; choose a new or empty folder" in said
         assert contents(tmp_path) == before
 
 
@@ -418,8 +418,8 @@ def test_a_folder_that_is_renamed_while_the_program_runs_gets_no_model_under_its
     code, said = run(script, "--run-dir", str(tmp_path / "run"), "--model-dir", model, beneath=("env", "-C", str(project)))
     if model == "model":
         assert (code, contents(renamed)) == (3, {pathlib.Path("model/old"): "older"}), said
-        assert "was moved while the output was written" in said
-        assert f"what the program had written is in {project}/.model.trainstep/new/model until the next run" in said
+        assert "while the output was being written" in said
+        assert f"the program's output is in {project}/.model.trainstep/new/model until the next run" in said
     else:
         assert code == 0 and f"model_dir: {older}\n" in said, said
         assert contents(older) == {pathlib.Path("new"): "1\n"}

@@ -24,8 +24,8 @@ RANKS = {"distribution_type": "MPI", "number_of_workers": 2}
 # program → (exit code, what is said)
 NOTHING = "the program wrote nothing to"
 HELD = "weights was still open for writing"
-CHANGED = "still changed after the program had ended with success"
-EITHER = "the program must wait for whatever writes its"  # what is found first: it changes, or it is open for writing
+CHANGED = "changed after the program had succeeded"
+EITHER = "the program must wait for everything that writes its"  # what is found first: it changes, or it is open for writing
 ENDS = {
     "good.sh": (0, ""),
     "one_file.sh": (0, ""),
@@ -33,7 +33,7 @@ ENDS = {
     "rotates.py": (0, ""),
     "floods.sh": (0, ""),
     "closes_streams.sh": (0, ""),
-    "daemon.py": (0, "what it had left running was killed: "),
+    "daemon.py": (0, "killed the processes it left running: "),
     "renames_on.py": (1, CHANGED),
     "writes_on.py": (1, EITHER),
     "writes_on_behind_a_link.sh": (1, EITHER),
@@ -240,7 +240,7 @@ def test_older_model_is_replaced_as_a_whole_and_what_nobody_knows_is_kept(step, 
     assert step("good.sh") == 0
     assert tree(tmp_path / "model") == {"weights": "weights\n", "config.json": "{}\n"}
     assert set(tree(tmp_path / "model.~1~")) == {f"shard-{number}" for number in range(4)}
-    assert f"what lay at {tmp_path}/model is kept as {tmp_path}/model.~1~" in gang.output()
+    assert f"the previous contents of {tmp_path}/model are kept as {tmp_path}/model.~1~" in gang.output()
     assert step("half_then_whole.sh", run_dir="second", options=RESTART) == 0
     assert set(tree(tmp_path / "model")) == {"shard-0", "shard-1"}
     assert not (tmp_path / "model.~2~").exists()  # it was a run's own
@@ -252,7 +252,7 @@ def test_failed_run_leaves_the_older_model_as_it_was(step, gang, tmp_path, progr
     before = tree(tmp_path / "model")
     assert step(program, run_dir="second") == 1
     assert tree(tmp_path / "model") == before
-    left = re.search(r"model_dir: what the program had written is in (\S+) until the next run", gang.output())
+    left = re.search(r"model_dir: the program's output is in (\S+) until the next run", gang.output())
     if program != "only_folders.sh":
         assert tree(left[1])["shard-0"]
     assert step("good.sh", run_dir="third") == 0
@@ -267,7 +267,7 @@ def hidden(folder):
 def test_what_is_saved_beside_the_model_is_said_and_stays_until_the_next_run(step, gang, tmp_path):
     assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; echo b >"$0.bin"')) == 0
     assert tree(tmp_path / "model") == {"weights": "w\n"}
-    left = re.search(r"model_dir: what the program has saved beside it is no part of it, and is in (\S+) until the next run", gang.output())
+    left = re.search(r"model_dir: files the program saved next to it are not part of it, and are in (\S+) until the next run", gang.output())
     assert tree(left[1]) == {"model.bin": "b\n"}
     assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; touch "$0.lock"; mkdir "$0.logs"'), run_dir="second") == 0
     assert "saved beside" not in gang.output()
@@ -276,7 +276,7 @@ def test_what_is_saved_beside_the_model_is_said_and_stays_until_the_next_run(ste
 
 def test_a_failed_run_says_where_it_has_saved_beside_the_model(step, gang, tmp_path):
     assert step(None, command=script('echo b >"$0.bin"; exit 3')) == 1
-    left = re.search(r"model_dir: what the program had written is in (\S+) until the next run", gang.output())
+    left = re.search(r"model_dir: the program's output is in (\S+) until the next run", gang.output())
     assert tree(left[1]) == {"model.bin": "b\n"}
 
 
@@ -293,7 +293,7 @@ def test_a_run_without_a_model_leaves_no_folders_that_it_made_for_one(step, tmp_
 
 def test_a_killed_run_says_where_the_model_is_left(step, gang, tmp_path):
     assert step(None, command=script('echo half >"$0"; kill -KILL $PPID; exec sleep 1000')) == 3
-    left = re.search(r"model_dir: what the program had written is in (\S+) until the next run", gang.output())
+    left = re.search(r"model_dir: the program's output is in (\S+) until the next run", gang.output())
     assert pathlib.Path(left[1]).read_text() == "half\n"
 
 
@@ -342,7 +342,7 @@ def test_a_stop_before_the_model_is_at_its_place_leaves_the_older_one(step, gang
     gang.assert_gone()
     assert code == (-9 if kill == signal.SIGKILL else 128 + kill), gang.output()
     heard = signal.SIGTERM if kill == signal.SIGKILL else kill
-    assert f"{heard.name} ({heard.value}) received: what the training has written is not delivered" in gang.output()
+    assert f"{heard.name} ({heard.value}) received: the training's outputs are not delivered" in gang.output()
     assert tree(tmp_path / "model") == before
     assert "Cancelled" in (tmp_path / "report.html").read_text()
 
@@ -363,7 +363,7 @@ def alive_or_writes(pid, stream):
 
 def test_model_dir_that_holds_what_is_not_a_model_is_refused(step, gang, tmp_path):
     assert step("good.sh", model=".") == 2
-    assert "and is replaced as a whole by the model; give it a folder of its own" in gang.output()
+    assert "and is replaced as a whole by the model; choose a separate folder" in gang.output()
     assert step("good.sh", model="home", run_dir="second") == 2
 
 
@@ -385,7 +385,7 @@ ORPHAN = "setsid env -i sh -c 'echo $$ >pid.new; mv pid.new pid; cd /; exec slee
 def test_orphan_without_variables_ends_before_the_next_attempt(step, gang):
     again = f'if test -e pid; then kill -0 "$(cat pid)" && exit 7; mkdir "$0"; echo w >"$0/weights"; exit 0; fi\n{ORPHAN}exit 1'
     assert step(None, command=script(again), options=RESTART) == 0, gang.output()
-    assert re.search(r"what it had left running was killed: \d+ \(\w+\)", gang.output())
+    assert re.search(r"killed the processes it left running: \d+ \(\w+\)", gang.output())
 
 
 def test_orphan_of_one_replica_is_told_from_that_of_another(step, gang):
@@ -434,7 +434,7 @@ def test_a_killed_run_has_a_last_word_too(step, gang, tmp_path):
     gang.until_said("] ready")
     os.kill(gang.child(), signal.SIGKILL)
     assert process.wait(timeout=60) == 3
-    assert word.read_text() == "trainstep was killed; whatever it ran has been stopped"
+    assert word.read_text() == "trainstep was killed; its processes have been stopped"
 
 
 # --- open files ---
@@ -453,5 +453,5 @@ def test_soft_limit_of_open_files_is_raised(step, gang):
 def test_hard_limit_of_open_files_is_told_before_anything_starts(step, gang, tmp_path):
     many = {"distribution_type": "PyTorch", "number_of_workers": 20}
     assert step(None, command=script("touch started"), distribution=many, limit=files(40, 40)) == 2
-    assert re.search(r"so many processes need \d+ open files, and 40 are allowed here", gang.output())
+    assert re.search(r"this many processes require \d+ open files, the limit is 40", gang.output())
     assert not list(tmp_path.rglob("started"))

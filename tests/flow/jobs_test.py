@@ -181,15 +181,15 @@ def event(reason, message):
 
 
 FAULTS = {
-    "pods may not be seen": (lambda api: api.forbidden.update({"* pods"}), "its pods may not be looked at"),
-    "pods may not be watched": (lambda api: api.forbidden.add("watch pods"), "its pods may not be looked at"),
+    "pods may not be seen": (lambda api: api.forbidden.update({"* pods"}), "no permission to list its pods"),
+    "pods may not be watched": (lambda api: api.forbidden.add("watch pods"), "no permission to list its pods"),
     "logs may not be read": (lambda api: api.forbidden.add("log pods"), "log of digits-1-x"),
-    "events may not be read": (lambda api: api.forbidden.update({"* events"}), "events may not be read"),
-    "the image's name is invalid": (
+    "no permission to read events": (lambda api: api.forbidden.update({"* events"}), "no permission to read events"),
+    "invalid image name": (
         lambda api: setattr(api, "pods", [pod(container("train", waiting={"reason": "InvalidImageName"}), phase="Pending")]),
-        "the image's name is invalid",
+        "invalid image name",
     ),
-    "the operator refuses it": (lambda api: vars(api).update(pods=[], events=[event("ValidationError", "no")]), "its operator refuses it"),
+    "rejected by its operator": (lambda api: vars(api).update(pods=[], events=[event("ValidationError", "no")]), "rejected by its operator"),
     "nothing": (lambda api: None, "I am train"),
 }
 
@@ -205,7 +205,7 @@ def test_attach_never_writes_and_waits_with_the_job(api, environment, fault, tmp
     assert attached.poll() is None, log.read_text()
     attached.send_signal(signal.SIGINT)
     assert attached.wait(timeout=60) == 75
-    assert "detached; the job runs on" in log.read_text()
+    assert "detached; the job keeps running" in log.read_text()
     assert log.read_text().count(words) == 1
     assert "I am aaa-proxy" not in log.read_text()
     assert api.written() == []
@@ -215,7 +215,7 @@ def test_attach_to_a_job_that_may_not_be_watched_leaves_it(api, environment):
     api.forbidden.add("watch jobs")
     done = trainstep(environment, "attach", "r")
     assert done.returncode == 3
-    assert "cannot be followed any more, it is left as it is" in done.stdout + done.stderr
+    assert "any more, leaving it unchanged" in done.stdout + done.stderr
     assert api.written() == []
 
 
@@ -296,7 +296,7 @@ def test_logs_are_those_of_the_program(api, environment):
 def test_what_cannot_be_a_run_chooses_no_job(api, environment, command, run):
     done = trainstep(environment, command, run)
     assert done.returncode == 2, done.stdout
-    assert "trainstep list shows them" in done.stderr
+    assert "see trainstep list" in done.stderr
     assert api.requests == []
 
 
@@ -305,9 +305,9 @@ def test_with_rights_on_one_kind_its_jobs_are_listed_and_stopped(api, environmen
     listed = trainstep(environment, "list")
     assert listed.returncode == 0
     assert listed.stdout.splitlines()[1].split()[:4] == ["r", "Job", "digits-1", "running"]
-    assert listed.stderr.count("not all job types could be listed") == 1
+    assert listed.stderr.count("cannot list all job types") == 1
     stopped = trainstep(environment, "stop", "r")
-    assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 is deleted; when its pods are gone may not be seen\n"), stopped.stderr
+    assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 is deleted; no permission to see whether its pods are gone\n"), stopped.stderr
     assert len(api.written()) == 1
 
 
@@ -318,7 +318,7 @@ def test_stop_says_where_the_data_of_a_job_stay_that_only_its_step_can_remove(ap
     api.jobs = [JOB | {"spec": {"template": {"spec": {"containers": [train]}}}}]
     stopped = trainstep(environment, "stop", "r")
     assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 and its pods are deleted\n"), stopped.stderr
-    assert "stays unless its step is still at work and removes it: s3://bkt/jobs/digits-1; remove it with a client of that store" in stopped.stderr
+    assert "are kept unless its step is still running and removes them: s3://bkt/jobs/digits-1; remove them with a client of that store" in stopped.stderr
 
 
 def test_a_job_that_is_served_twice_is_one(api, environment):
@@ -351,7 +351,7 @@ def test_stop_names_the_finalizer_that_it_waits_for(api, environment):
     api.finalizers = ["foregroundDeletion", "example.com/stuck"]
     stopping = subprocess.Popen([PROGRAM, "stop", "r"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = stopping.stderr.readline()
-    assert "jobs/digits-1 is being deleted; waiting for its finalizer example.com/stuck (Ctrl-C ends only the waiting)" in said
+    assert "jobs/digits-1 is being deleted; waiting for its finalizer example.com/stuck (Ctrl-C stops only the waiting)" in said
     api.jobs = []
     assert stopping.communicate(timeout=60)[0] == "jobs/digits-1 and its pods are deleted\n" and stopping.returncode == 0
 
@@ -363,7 +363,7 @@ def test_python_sends_no_name_that_is_none(api, environment, call, tmp_path):
     done = subprocess.run(words, env=environment | paths, cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     assert done.returncode == 1
     assert "InputError: " in done.stderr
-    assert "expected the name of one" in done.stderr
+    assert "expected a name" in done.stderr
     assert api.requests == []
 
 
@@ -379,5 +379,5 @@ def test_check_refuses_a_word_that_no_program_can_be_given(api, environment, tmp
     (tmp_path / "specification").write_text(json.dumps({"image": "a", "command": ["x", "y" * 200_000]}))
     ended = trainstep(environment, "check", "--context", "c", "--train-specification", f"@{tmp_path / 'specification'}")
     assert ended.returncode == 2
-    assert "train_specification: a word of the program's command line has 200000 bytes" in ended.stderr
+    assert "train_specification: an argument of the program's command line has 200000 bytes" in ended.stderr
     assert api.written() == []

@@ -54,7 +54,7 @@ def test_killed_trainstep_leaves_nobody(gang, distribution, ranks, script):
     gang.start(script, distribution).until_said("] ready", ranks)
     os.kill(gang.child(), signal.SIGKILL)
     assert gang.exit_code() == 3
-    assert "trainstep was ended by signal 9" in gang.output()
+    assert "trainstep was killed by signal 9" in gang.output()
     assert not gang.all()
 
 
@@ -249,7 +249,7 @@ def test_any_signal_that_would_end_a_program_ends_the_gang(gang, tmp_path, numbe
     gang.start(STUBBORN, PYTORCH, words=["--exit-code-file", path]).until_said("] ready", 3)
     gang.process.send_signal(number)
     assert gang.exit_code() == 3
-    assert f"trainstep was ended by signal {number.value} (" in gang.output()
+    assert f"trainstep was killed by signal {number.value} (" in gang.output()
     assert path.read_text() == "3\n"
     assert not gang.all()
 

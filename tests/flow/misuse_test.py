@@ -71,7 +71,7 @@ def test_what_is_open_already_takes_several_outputs_and_the_record(run, tmp_path
     assert [json.loads(found) for found in re.findall(r"^{$.*?^}$|^{}$", text, re.MULTILINE | re.DOTALL)] == [{"loss": 1}, {}]
     assert '"event":"end"' in text and "loss=1" in text
     refused = run(*program("echo loss=1"), "--exit-code-file", "/dev/stdout", wrapper='exec "$@" >>log')
-    assert refused.returncode == 2 and b"/dev/stdout takes the log" in refused.stderr
+    assert refused.returncode == 2 and b"/dev/stdout is the log" in refused.stderr
 
 
 def test_a_reader_that_leaves_does_not_end_the_training(run, tmp_path):
@@ -149,7 +149,7 @@ def test_file_names_that_are_not_utf8(run, tmp_path):
 def test_a_working_directory_that_is_gone(run, tmp_path):
     done = run(*program("true"), wrapper='mkdir gone; cd gone; rmdir ../gone; exec "$@"')
     assert done.returncode == 2
-    assert done.stderr == b"trainstep: the working directory does not exist any more; start in another one\n"
+    assert done.stderr == b"trainstep: the working directory no longer exists; change to another one\n"
 
 
 def test_two_runs_do_not_share_a_folder(run, tmp_path):
@@ -159,7 +159,7 @@ def test_two_runs_do_not_share_a_folder(run, tmp_path):
         until((tmp_path / "begun").exists, "the first run")
         second = run("--run-dir", "shared", "--run-id", "a", *program("touch ../../second"))
         assert second.returncode == 2
-        assert b"another run is at work in" in second.stdout
+        assert b"another run is using" in second.stdout
         assert not (tmp_path / "second").exists()
     finally:
         (tmp_path / "end").touch()
@@ -178,7 +178,7 @@ def test_two_runs_do_not_write_one_file(run, tmp_path, flag):
         before = (tmp_path / "file").read_bytes()
         second = run(flag, "link", *program(f"touch {tmp_path}/second"))
         assert second.returncode == 2
-        assert f"{flag}: another run is writing link; give another file".encode() in second.stdout + second.stderr
+        assert f"{flag}: another run is writing link; choose another file".encode() in second.stdout + second.stderr
         assert (tmp_path / "file").read_bytes().startswith(before) and not (tmp_path / "second").exists()
     finally:
         (tmp_path / "end").touch()
@@ -193,13 +193,13 @@ def test_two_runs_do_not_write_one_file(run, tmp_path, flag):
     [
         ("true", {"model_dir": "Model"}, "model_dir: the program wrote nothing to"),
         ("ln -s /nowhere $0", {"model_dir": "Model"}, "model_dir: the program wrote nothing to"),
-        ("true", {"accuracy": "Float"}, "output accuracy: the program ended well but wrote no value"),
-        ("echo high >$0", {"accuracy": "Float"}, 'output accuracy: wants a number, found "high'),
+        ("true", {"accuracy": "Float"}, "output accuracy: the program succeeded, but did not write its value"),
+        ("echo high >$0", {"accuracy": "Float"}, 'output accuracy: expected a number, got "high'),
         ("mkdir $0", {"accuracy": "Float"}, "output accuracy: "),
-        ("mkfifo $0", {"accuracy": "Float"}, "is a FIFO, a file is needed here"),
-        ("true", {"note": "String"}, "output note: the program ended well but wrote nothing for it"),
-        ("true", {"data": "Dataset"}, "output data: the program ended well but wrote nothing for it"),
-        ("mkdir $0", {"data": "Directory"}, "output data: the program ended well but wrote nothing for it"),
+        ("mkfifo $0", {"accuracy": "Float"}, "is a FIFO, expected a file"),
+        ("true", {"note": "String"}, "output note: the program succeeded, but did not write it"),
+        ("true", {"data": "Dataset"}, "output data: the program succeeded, but did not write it"),
+        ("mkdir $0", {"data": "Directory"}, "output data: the program succeeded, but did not write it"),
     ],
 )
 @pytest.mark.parametrize("before", ["nothing", "an older one"])
@@ -213,7 +213,7 @@ def test_an_output_that_is_not_there_is_no_success(run, tmp_path, script, output
     done = run(*component(script, **outputs), *where)
     assert done.returncode == 1, done.stdout
     assert said in done.stdout.decode()
-    assert "the training ended well, but its outputs are not complete" in done.stdout.decode()
+    assert "training succeeded, but its outputs are incomplete" in done.stdout.decode()
     report = html.unescape((tmp_path / "report.html").read_text())
     assert said in report and "Succeeded" not in report
     assert not (tmp_path / "results.json").exists()
@@ -225,7 +225,7 @@ def test_metrics_that_are_none_keep_nobody_waiting(run, tmp_path, write):
     done = run(*component(f"{write}; echo loss=0.5", metrics="Metrics"), "--metrics", "metrics.json")
     assert done.returncode == 0, done.stdout
     if "truncate" in write:
-        assert b"is larger than 16777216 bytes; no metrics are taken from it" in done.stdout
+        assert b"is larger than 16777216 bytes; ignoring its metrics" in done.stdout
     else:
         assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 0.5}
 
@@ -233,15 +233,15 @@ def test_metrics_that_are_none_keep_nobody_waiting(run, tmp_path, write):
 def test_a_fifo_that_the_program_put_in_the_way_of_a_file_keeps_nobody_waiting(run, tmp_path):
     done = run(*program(f"mkfifo {tmp_path}/metrics.json; echo loss=0.5"), "--metrics", "metrics.json")
     assert done.returncode == 3, done.stdout
-    assert b"metrics.json: nobody reads from it" in done.stdout
+    assert b"metrics.json: it has no reader" in done.stdout
 
 
 @pytest.mark.parametrize(
     "make, said",
     [
-        ("mkfifo", "--record: place is a FIFO that nobody reads; begin to read it first, or give a path of a file"),
-        ("mkdir", "record: place is a folder, a file is to be written there"),
-        ("python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])'", "record: place is a socket, a file is to be written there"),
+        ("mkfifo", "--record: place is a FIFO without a reader; start the reader first, or choose a regular file"),
+        ("mkdir", "record: place is a folder, but a file is written there"),
+        ("python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])'", "record: place is a socket, but a file is written there"),
     ],
     ids=["FIFO", "folder", "socket"],
 )
@@ -268,7 +268,7 @@ def test_a_record_arrives_whole_through_a_pipe(run, tmp_path):
     assert subprocess.run([PROGRAM, "replay", tmp_path / "record.jsonl"], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name, said", [("model_dir", "a file or folder is to be written there"), ("metrics", "and the program itself writes there")])
+@pytest.mark.parametrize("name, said", [("model_dir", "a file or folder is written there"), ("metrics", "but the program writes there")])
 def test_a_program_is_not_sent_to_a_fifo(run, name, said):
     flag = "--" + name.replace("_", "-")
     done = run(*component("echo 1 >$0", **{name: "Model"}), flag, "place", wrapper='mkfifo place && exec "$@"')
@@ -281,10 +281,10 @@ def test_a_place_that_becomes_a_folder_is_no_fault_of_the_program(run, tmp_path)
     words = [*component(script, model_dir="Model"), "--model-dir", "model", "--results", "results.json", "--report", "report.html"]
     done = run(*words)
     assert done.returncode == 3, done.stdout
-    assert "failed (system): the training ended well, but its outputs are not complete: cannot write results.json: it has become a folder" in done.stdout.decode()
-    assert f"model_dir: was not put to {tmp_path}/model\n" in done.stdout.decode()
+    assert "failed (system): training succeeded, but its outputs are incomplete: cannot write results.json: it is now a folder" in done.stdout.decode()
+    assert f"model_dir: was not written to {tmp_path}/model\n" in done.stdout.decode()
     assert not (tmp_path / "model").exists()
-    assert "was not put to" in (tmp_path / "report.html").read_text()
+    assert "was not written to" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize("call", ["signalfd", "eventfd"])
@@ -292,7 +292,7 @@ def test_a_sandbox_that_refuses_a_system_call_is_named_at_once(run, tmp_path, ca
     words = ["--exit-code-file", "code", *program("sleep 1000")]
     done = run(*words, wrapper=f'exec {sys.executable} {ROOT}/tests/support/refuses.py {call} timeout -k 1 20 "$@"', env={"TMPDIR": str(tmp_path)})
     assert done.returncode == 3, done.stdout
-    assert f"this system refuses {call}: Function not implemented" in done.stderr.decode()
+    assert f"this system does not allow {call}: Function not implemented" in done.stderr.decode()
     assert (tmp_path / "code").read_text() == "3\n"
     assert not list(tmp_path.glob("trainstep-*/"))
 
@@ -300,7 +300,7 @@ def test_a_sandbox_that_refuses_a_system_call_is_named_at_once(run, tmp_path, ca
 def test_a_tmpdir_that_is_none_is_named_before_the_training(run, tmp_path):
     done = run(*program("true"), env={"TMPDIR": str(tmp_path / "absent")})
     assert done.returncode == 2 and not done.stdout
-    assert f"TMPDIR: no temporary folder can be made in {tmp_path}/absent: No such file or directory; name a folder that" in done.stderr.decode()
+    assert f"TMPDIR: cannot create a temporary folder in {tmp_path}/absent: No such file or directory; set it to a writable folder" in done.stderr.decode()
 
 
 def test_pipes_of_the_shell_are_read_and_written(run, tmp_path):
@@ -325,7 +325,7 @@ def test_a_log_that_is_no_utf8_is_told_once_where_its_metrics_are_not_read(run, 
     done = run("--train-specification", json.dumps({"image": "none", "command": [sys.executable, "-c", "for i in range(3): print(f'loss={i}', flush=True)"]}),
                env={"PYTHONIOENCODING": codec})
     assert done.returncode == 0
-    assert done.stdout.count(b"the program's log holds NUL characters, as UTF-16 does: metrics are read from UTF-8 only\n") == 1
+    assert done.stdout.count(b"the program's log contains NUL characters, as UTF-16 does: metrics are read from UTF-8 only\n") == 1
 
 
 def test_an_empty_file_is_an_empty_text(run, tmp_path):
@@ -337,7 +337,7 @@ def test_an_empty_file_is_an_empty_text(run, tmp_path):
 def test_what_counts_in_a_cluster_only_is_said(run):
     done = run(*program("true"), "--job-options", '{"queue": "q", "environment": {"A": 1}}', "--node-selector", "disk: ssd")
     assert done.returncode == 0
-    assert b"without effect on this machine, as they count in a cluster only: job_options.queue, node_selector\n" in done.stdout
+    assert b"ignored on this machine, they apply only in a cluster: job_options.queue, node_selector\n" in done.stdout
 
 
 def test_numbers_arrive_as_they_were_written(run):
@@ -363,7 +363,7 @@ def test_the_log_of_a_run_holds_no_secret(run, tmp_path, level):
 def test_an_output_that_nobody_asked_for_may_be_missing_only_if_it_is_metrics(run):
     done = run(*component("true", picture="Image"))
     assert done.returncode == 1
-    assert "output picture: the program ended well but wrote nothing for it" in done.stdout.decode()
+    assert "output picture: the program succeeded, but did not write it" in done.stdout.decode()
     done = run(*component("true", scores="Metrics"))
     assert done.returncode == 0
     assert "scores: the program wrote nothing" in done.stdout.decode()
@@ -408,7 +408,7 @@ def test_numbers_that_are_none_stand_in_no_json(run, tmp_path):
     assert done.returncode == 0, done.stdout
 
     def refuse(word):
-        raise AssertionError(f"{word} is no JSON")
+        raise AssertionError(f"{word} is not a valid JSON")
 
     read = {name: json.loads((tmp_path / name).read_text(), parse_constant=refuse) for name in ("metrics.json", "results.json", "mlpipeline.json")}
     assert read["metrics.json"] == {"good": 0.5}

@@ -31,7 +31,7 @@ def test_step_that_shows_many_logs_has_files_left_for_a_cancel(tmp_path):
     words = [PROGRAM, "run", "--cluster", "kubernetes", "--train-specification", '{"image": "a", "command": ["true"]}', *MANY_LOGS]
     refused = subprocess.run(words, env=environment, preexec_fn=limit(100, 100), capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 2
-    assert "job_options.logs: so many logs need 364 open files, and 100 are allowed here" in refused.stderr
+    assert "job_options.logs: following these logs requires 364 open files, the limit is 100" in refused.stderr
     step = subprocess.Popen(words, env=environment, preexec_fn=limit(100, 4096), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         silent.settimeout(60)

@@ -116,7 +116,7 @@ def test_a_returned_value_is_no_model_whatever_its_name(step):
     assert task.parameters["results"] == step.returned
     assert task.artifacts["model_dir"]["metadata"] == {} and task.artifacts["model_dir"]["uri"] == f"minio://{step.place('model_dir')}"
     assert json.loads(step.stored("metrics")) == {"loss": 0.5}
-    assert "model_dir: the program returns a value of this name, which stands in results and is no model" in task.log
+    assert "model_dir: the program returns a value of this name, which goes to results and is not a model" in task.log
 
 
 def test_an_address_of_a_registered_model_is_handed_on(step):
@@ -127,7 +127,7 @@ def test_an_address_of_a_registered_model_is_handed_on(step):
 
 def test_an_address_that_is_not_complete_is_no_model(step):
     step.named = {"model_dir": ("hf://", False)}
-    assert "model_dir: the program says that its model is at hf://, which has no name behind hf://" in step.fails().log
+    assert "model_dir: the program reported its model at hf://, which has no name after hf://" in step.fails().log
 
 
 def test_a_metric_that_is_no_number_is_told_and_shown(step):
@@ -136,7 +136,7 @@ def test_a_metric_that_is_no_number_is_told_and_shown(step):
     task = step.run()
     assert json.loads(step.stored("metrics")) == {"accuracy": 0.9}
     assert task.artifacts["metrics"]["metadata"] == {"loss": "NaN", "accuracy": 0.9}
-    sentence = "metrics: loss=NaN is left out of the file, since JSON has no such number"
+    sentence = "metrics: loss=NaN is omitted from the file, as JSON has no such number"
     assert sentence in task.log and sentence in step.stored("report")
 
 
@@ -164,7 +164,7 @@ def test_what_may_not_be_read_is_not_overwritten(step):
     step.cluster.refused[f"GET /{step.place('metrics')}"] = 403
     task = step.run()
     assert step.stored("metrics") == '{"score": 0.75}' and task.artifacts["metrics"]["metadata"] == {"loss": 0.5}
-    assert "metrics: what the program wrote is not merged with its log's metrics" in task.log and "AccessDenied" in task.log
+    assert "metrics: the program's output is not merged with its log's metrics" in task.log and "AccessDenied" in task.log
 
 
 def test_entries_of_the_programs_own_stay_among_the_ui_metadata(step):
@@ -204,7 +204,7 @@ def test_a_failed_steps_report_is_at_its_address_and_the_log_says_so(step):
 def test_a_report_that_could_not_be_put_at_its_address_is_said_to_be_nowhere(step):
     step.cluster.refused["PUT /mlpipeline"] = 403
     failed = fail(step)
-    assert "the report could not be put at minio://" in failed.log and "AccessDenied" in failed.log and "  report: " not in failed.log
+    assert "cannot write the report to minio://" in failed.log and "AccessDenied" in failed.log and "  report: " not in failed.log
 
 
 def test_the_verdict_is_the_containers_termination_message(step):

@@ -24,8 +24,8 @@ def specification(script, output=None, **declared):
 NUMBER = {"outputs": [{"name": "n", "type": "Integer"}]}
 ENDS = {
     "it succeeded": (specification("echo loss=1"), 0, "succeeded"),
-    "no model": ([*specification("true", "model_dir"), "--model-dir", "model"], 1, "its outputs are not complete"),
-    "no value": (specification("true", "n", **NUMBER), 1, "its outputs are not complete"),
+    "no model": ([*specification("true", "model_dir"), "--model-dir", "model"], 1, "its outputs are incomplete"),
+    "no value": (specification("true", "n", **NUMBER), 1, "its outputs are incomplete"),
     "a value of another type": (specification("echo x >$0", "n", **NUMBER), 1, "failed (user)"),
     "a place that is gone": ([*specification("rm -r ../../../o; echo x >../../../o"), "--metrics", "o/metrics"], 3, "failed (system)"),
     "a program that fails": (specification("echo why; exit 4"), 1, "exited with code 4"),
@@ -68,7 +68,7 @@ def test_a_record_without_its_end_is_no_success(tmp_path):
     assert cut.returncode == 2 and b"the record ends before the run did" in cut.stderr
     (tmp_path / "record").write_text("".join([*lines, lines[-2]]))
     longer = call(tmp_path, "replay", "record")
-    assert longer.returncode == 2 and b"the record goes on behind its end" in longer.stderr
+    assert longer.returncode == 2 and b"the record continues after its end" in longer.stderr
 
 
 def test_the_end_in_a_record_holds_no_secrets(tmp_path):

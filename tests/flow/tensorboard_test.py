@@ -78,13 +78,13 @@ def test_what_an_earlier_run_has_left_does_not_count(run):
 def test_logs_that_a_program_brings_with_it_are_older_and_do_not_count(run):
     (run.folder / "given").write_bytes(event_file([(1, {"theirs": 1.0})], time.time() - 3600))
     assert run(f"mkdir $0; cp {run.folder}/given $0/tfevents.1; {WRITE} $0/tfevents.2 1 ours 2") == {"ours": 2}
-    assert "1 values of TensorBoard event files are older than the training" in run.said
+    assert "ignoring 1 values of TensorBoard event files that are older than the training" in run.said
 
 
 def test_no_log_makes_a_training_fail(run):
     script = f"mkdir $0; mkfifo $0/fifo.tfevents; ln -s . $0/loop; head -c 100 /dev/zero > $0/a.tfevents; {WRITE} $0/b.tfevents 1 loss 0.5; printf cut >> $0/b.tfevents; rm $0/fifo.tfevents"
     assert run(script) == {"loss": 0.5}
-    assert "model_dir: a.tfevents: damaged from byte 0 on" in run.said
+    assert "model_dir: a.tfevents: damaged at byte 0" in run.said
 
 
 def agents_message(tmp_path, script):

@@ -57,7 +57,7 @@ def test_an_output_of_the_run_before_that_is_an_input_now_stays(run, tmp_path):
     for given in ("rd/outputs/state", "rd/outputs/state/n", "rd/outputs", "rd", "link", "rd/outputs/state/out"):
         code, said = run(*count, given)
         assert (code, (state / "n").read_text()) == (2, "11\n"), said
-        assert f"{given} is, holds or lies in {state}, which this run empties as it begins" in said
+        assert f"{given} is, contains or is inside {state}, which this run empties at its start" in said
     assert run(*count[:-3], "--run-dir", "other", "--train-dataset-dir", "rd/outputs/state")[0] == 0
     assert (tmp_path / "other/outputs/state/n").read_text() == "12\n"
     assert run(*count, "start")[0] == 0
@@ -67,7 +67,7 @@ def test_an_output_of_the_run_before_that_is_an_input_now_stays(run, tmp_path):
 def test_nothing_of_the_users_is_put_where_a_run_empties_its_folder(run, tmp_path, flag):
     assert run(*words("mkdir ../bin/data"), "--run-dir", "rd")[0] == 0
     code, said = run(*words("true"), "--run-dir", "rd", flag, "rd/bin/data")
-    assert code == 2 and "which this run empties as it begins" in said
+    assert code == 2 and "which this run empties at its start" in said
     assert (tmp_path / "rd/bin/data").is_dir()
 
 
@@ -88,7 +88,7 @@ def test_a_runs_folder_that_was_removed_brings_no_results(start, tmp_path):
     shutil.rmtree(tmp_path / "rd")
     (tmp_path / "go").touch()
     said = process.communicate(timeout=60)[0].decode()
-    assert process.returncode == 3 and "rd was removed while the run worked in it" in said
+    assert process.returncode == 3 and "rd was removed during the run; its contents are incomplete" in said
     assert '"o"' not in ((tmp_path / "results").read_text() if (tmp_path / "results").exists() else "")
 
 
@@ -108,7 +108,7 @@ def test_a_runs_folder_that_was_renamed_brings_no_results_and_blames_no_program(
     (tmp_path / "go").touch()
     said = process.communicate(timeout=60)[0].decode()
     now = (tmp_path / folder).with_name("renamed") / pathlib.Path("above/rd").relative_to(folder)
-    assert process.returncode == 3 and f"{tmp_path}/above/rd was renamed or replaced while the run worked in it, and is {now} now" in said, said
+    assert process.returncode == 3 and f"{tmp_path}/above/rd was renamed or replaced during the run, and is {now} now" in said, said
     assert '"o"' not in ((tmp_path / "results").read_text() if (tmp_path / "results").exists() else "")
 
 
@@ -134,7 +134,7 @@ def test_a_run_is_refused_where_the_program_of_another_one_still_writes_to_thoug
     first = start("true", {"outputPath": "o"}, more=("--run-dir", "rd"))
     rename(tmp_path / "rd")
     code, said = run(*words('mkdir "$0"; echo 1 >"$0/first"', {"outputPath": "o"}), "--run-dir", "rd")
-    assert code != 0 and "run-dir: another run is at work in" in said, said
+    assert code != 0 and "run-dir: another run is using" in said, said
     (tmp_path / "go").touch()
     first.communicate(timeout=60)
     assert first.returncode == 3
@@ -163,7 +163,7 @@ def test_a_file_goes_to_the_folder_that_it_was_asked_for_in_and_to_no_other(star
     (tmp_path / "go").touch()
     said = process.communicate(timeout=60)[0].decode()
     assert process.returncode == 3, said
-    assert f"cannot write {file}: its folder was renamed or replaced since the step began, and is {tmp_path}/moved/b now" in said
+    assert f"cannot write {file}: its folder was renamed or replaced since the step began, and is now {tmp_path}/moved/b" in said
     assert (tmp_path / file).read_text() == "theirs" if replaced_by != "nothing" else not (tmp_path / "a").exists()
     assert list((tmp_path / "moved/b").iterdir()) == []
     if flag != "report":  # what can still be told stands where it was asked for
@@ -191,7 +191,7 @@ def test_a_link_in_a_runs_folder_in_the_place_of_one_of_its_own_is_refused(run, 
         (victim / name).write_text("theirs")
     (tmp_path / "rd" / place).symlink_to(victim)
     code, said = run(*again)
-    assert code == 2 and f"run-dir: {tmp_path}/rd/{place} is a link, which no run has made" in said, said
+    assert code == 2 and f"run-dir: {tmp_path}/rd/{place} is a symbolic link" in said, said
     assert {(victim / name).read_text() for name in ("o", "executor_output.json", "precious")} == {"theirs"}
     (tmp_path / "rd" / place).unlink()
     assert run(*again)[0] == 0
@@ -201,7 +201,7 @@ def test_a_link_that_the_program_puts_in_the_place_of_its_outputs_brings_nothing
     (tmp_path / "theirs").mkdir()
     script = 'mkdir "$0"; echo 1 >"$0/w"; cp -r "$0" {0}/theirs/; mv ../outputs ../gone; ln -s {0}/theirs ../outputs'.replace("{0}", str(tmp_path))
     code, said = run(*words(script, {"outputPath": "o"}), "--run-dir", "rd")
-    assert code == 3 and f"{tmp_path}/rd/outputs is a link" in said, said
+    assert code == 3 and f"{tmp_path}/rd/outputs is a symbolic link" in said, said
 
 
 LEAVES_A_THREAD = """
@@ -234,7 +234,7 @@ def test_a_file_in_an_input_is_refused_and_none_is_made(run, tmp_path, flag):
     (tmp_path / "data/label").write_text("7\n")
     for place in ("data/new", "data/label"):
         code, said = run(*words("true", READS), "--train-dataset-dir", "data", flag, place)
-        assert code == 2 and "lies in" in said and f" {place} " in said, said
+        assert code == 2 and ("is in train_dataset_dir" in said or "inside train-dataset-dir" in said or "inside train_dataset_dir" in said) and f" {place} " in said, said
         assert {path.name: path.read_text() for path in (tmp_path / "data").iterdir()} == {"label": "7\n"}
 
 
@@ -243,7 +243,7 @@ def test_no_file_is_written_over_one_that_a_flag_names_by_at(run, tmp_path, flag
     text = words("true")[-1]
     (tmp_path / "s.json").write_text(text)
     code, said = run(*words("true")[:-1], "@s.json", flag, "./s.json")
-    assert code == 2 and "./s.json is, or lies in, train" in said, said
+    assert code == 2 and "./s.json is the same as or inside train" in said, said
     assert (tmp_path / "s.json").read_text() == text
 
 

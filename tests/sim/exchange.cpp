@@ -130,7 +130,7 @@ void Network::Exchange::give(std::string_view bytes) {
   if (m_over || bytes.empty()) return;
   const bool streams = m_response.status / 100 == 2;
   if (m_handler.sink && streams) {
-    if (!m_handler.sink(m_response, bytes)) fail(ErrorKind::internal, "the rest of the answer was not wanted");
+    if (!m_handler.sink(m_response, bytes)) fail(ErrorKind::internal, "the rest of the answer was not needed");
   } else if (m_handler.data && streams) {
     m_handler.data(bytes);
   } else {

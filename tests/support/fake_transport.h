@@ -173,7 +173,7 @@ class FakeTransport : public http::Transport {
       const std::string_view piece(exact.data(), exact.size());
       if (exchange->handler.data) exchange->handler.data(piece);
       if (exchange->handler.sink && !exchange->handler.sink(exchange->response, piece))
-        return done(id, Error{ErrorKind::internal, "the rest of the answer was not wanted"});
+        return done(id, Error{ErrorKind::internal, "the rest of the answer was not needed"});
     } else {
       exchange->response.body += bytes;
     }

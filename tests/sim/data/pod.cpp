@@ -84,7 +84,8 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
       .tell =
           [&](const std::string& line) {
             m_truth.story.tell("agent", "{}", line);
-            m_truth.uploads_may_stay = m_truth.uploads_may_stay || line.find("has begun to upload may stay there") != std::string::npos;
+            m_truth.uploads_may_stay =
+                m_truth.uploads_may_stay || line.find("incomplete uploads of an earlier attempt may remain") != std::string::npos;
           },
       .index = !m_truth.scenario.indexed ? ""
                : primary                 ? "0"

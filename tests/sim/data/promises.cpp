@@ -236,7 +236,7 @@ void Promises::judge_failure(const Ended& ended) {
       if (well) judge_stopped(ended);
       return;
     case VerdictClass::input:
-      if (well) m_truth.violated("the training ended well, and what follows is told as an error of input: {}", ended.told->message);
+      if (well) m_truth.violated("training succeeded, and what follows is told as an error of input: {}", ended.told->message);
       return judge_input(ended);
     case VerdictClass::system:
       if (well && ended.at - ended.run->at < scenario.finishing)

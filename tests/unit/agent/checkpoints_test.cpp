@@ -130,7 +130,7 @@ TEST_CASE_METHOD(Checkpoints, "what has outlived its pod on a volume is newer th
   SECTION("it stays") {
     REQUIRE(restore());
     CHECK(read(checkpoints.path + "/last") == "epoch 4");
-    CHECK_THAT(told.back(), Contains("stays as it is"));
+    CHECK_THAT(told.back(), Contains("unchanged"));
   }
   SECTION("but what a pod has begun to fill is filled") {
     write(mark, "");
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(Checkpoints,
   fault = nullptr;
   running.advance(15s);
   CHECK(kept()["latest"] == "step-2");
-  CHECK(told.back() == "checkpoints: kept again");
+  CHECK(told.back() == "checkpoints: saving works again");
 }
 
 TEST_CASE_METHOD(Checkpoints, "what the program has removed goes, from the store too, once a later state is whole") {
@@ -301,7 +301,7 @@ TEST_CASE_METHOD(Checkpoints, "who runs on where nobody sees it removes nothing 
   }
   CHECK(kept()["best"] == "best");
   CHECK(kept()["last"] == "B2");
-  CHECK(told == Texts{"checkpoints: another pod has begun to save there, too: from now on nothing is removed"});
+  CHECK(told == Texts{"checkpoints: another pod saves there, too: from now on nothing is removed"});
   CHECK(told_next.empty());  // of who was there before nothing is to be feared
 }
 
@@ -365,10 +365,10 @@ TEST_CASE_METHOD(Checkpoints, "a file that changes whenever it is read holds up 
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(50s);
   CHECK(kept().empty());
-  CHECK_THAT(told.at(0), Contains("log changed or went while it was read"));
+  CHECK_THAT(told.at(0), Contains("log changed or disappeared while being read"));
   running.advance(60s);
   CHECK(kept() == Files{{"step-1", "one"}});
-  CHECK(std::ranges::any_of(told, [](const auto& line) { return line.find("log changes all the time") != std::string::npos; }));
+  CHECK(std::ranges::any_of(told, [](const auto& line) { return line.find("log keeps changing") != std::string::npos; }));
 }
 
 TEST_CASE_METHOD(Checkpoints, "a store that refuses a state is named with its answer, and the state is kept once it takes it") {
@@ -384,7 +384,7 @@ TEST_CASE_METHOD(Checkpoints, "a store that refuses a state is named with its an
   fault = nullptr;
   running.advance(20s);
   CHECK(kept() == Files{{"w", "one"}});
-  CHECK(told.back() == "checkpoints: kept again");
+  CHECK(told.back() == "checkpoints: saving works again");
 }
 
 TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what cannot travel is told once") {
@@ -394,7 +394,7 @@ TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what 
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(46s);
   CHECK(kept() == Files{{"step-1/weights", "one"}});
-  CHECK(told == Texts{"checkpoints: left out: dangling: a link that leads nowhere"});
+  CHECK(told == Texts{"checkpoints: skipped: dangling: a link that is broken"});
 }
 
 TEST_CASE_METHOD(Checkpoints, "a link to what lies in the folder comes back as a link, and what it leads to travels once") {
@@ -452,7 +452,7 @@ TEST_CASE_METHOD(Checkpoints, "a link takes the place of a link or of nothing, a
   CHECK(fs::read_symlink(in_pod("saved/latest")) == "step-2");
   CHECK_FALSE(fs::is_symlink(in_pod("saved/best")));
   REQUIRE(told.size() == 2);
-  CHECK(told[0] == "checkpoints: left out: best: a link to step-2 cannot be made there");
+  CHECK(told[0] == "checkpoints: skipped best: cannot create a link to step-2 there");
 }
 
 TEST_CASE_METHOD(Checkpoints, "a set whose links lead out of the folder makes none of them") {
@@ -533,7 +533,7 @@ TEST_CASE_METHOD(Checkpoints, "a state with a name that could not come back is n
   running.advance(60s);
   CHECK(kept() == Files{{"1", "one"}});
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains("checkpoints: the name of") && Contains("is no UTF-8"));
+  CHECK_THAT(told[0], Contains("checkpoints: the name of") && Contains("is not valid UTF-8"));
 }
 
 TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are given up at a later look, when the store was silent at the first") {
@@ -568,7 +568,7 @@ TEST_CASE_METHOD(Checkpoints, "a file in the folder's place is told, once, and n
   sync.finish(60s);
   CHECK(objects.size() == 1);
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains("saved/model.pt is a file; what is saved is kept only in a folder of this name"));
+  CHECK_THAT(told[0], Contains("saved/model.pt is a file; checkpoints are kept only in a folder of this name"));
 }
 
 TEST_CASE_METHOD(Checkpoints, "the last look does not wait for its time, and ends when all is there") {
@@ -601,7 +601,7 @@ TEST_CASE_METHOD(Checkpoints, "a store that is silent takes the limit of the las
   CHECK(running.now() - began >= 60s);
   CHECK(running.now() - began < 61s);
   REQUIRE_FALSE(told.empty());
-  CHECK_THAT(told.back(), Contains("has not answered within") && Contains("what was saved last may not be kept"));
+  CHECK_THAT(told.back(), Contains("did not answer within") && Contains("the last checkpoint may be lost"));
 }
 
 TEST_CASE_METHOD(Checkpoints, "with the sync its looking ends") {

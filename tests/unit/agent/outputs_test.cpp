@@ -174,7 +174,7 @@ TEST_CASE("on a claim links that lead nowhere are delivered as they are, and nam
   const auto told = commit_outputs(pod.pending, *outputs);
   REQUIRE(told);
   REQUIRE(told->size() == 1);
-  CHECK_THAT(told->front(), Catch::Contains("model: delivered as they are: ") && Catch::Contains("nowhere: a link that leads nowhere") &&
+  CHECK_THAT(told->front(), Catch::Contains("model: delivered as they are: ") && Catch::Contains("nowhere: a link that is broken") &&
                                 Catch::Contains("round: a link that ") && !Catch::Contains("copied"));
   CHECK(fs::is_symlink(pod.on_claim("run/final/nowhere")));
   CHECK(contents(pod.on_claim("run/final/copied/x")) == "x");
@@ -244,7 +244,7 @@ TEST_CASE("values of an earlier attempt in this pod are removed, artifacts stay 
   CHECK_FALSE(fs::exists(accuracy));
   CHECK_FALSE(fs::exists(pod.task.executor_output_file));
   CHECK(fs::exists(model + "/checkpoint"));
-  CHECK_THAT(pod.refusal(), Contains("output accuracy") && Contains("wrote no value") && Contains(accuracy));
+  CHECK_THAT(pod.refusal(), Contains("output accuracy") && Contains("did not write its value") && Contains(accuracy));
 }
 
 TEST_CASE("what lay on a claim before and was not written is no output") {
@@ -287,7 +287,7 @@ TEST_CASE("an artifact that the pod's user cannot look into is the program's mis
   Pod::write(model + "/weights", "x");
   fs::permissions(model, fs::perms::none);
   const WithoutRoot other_user;
-  CHECK(pod.refusal() == "output model: " + model + " cannot be read: Permission denied; a program must leave what it writes readable");
+  CHECK(pod.refusal() == "output model: cannot read " + model + ": Permission denied; the program must leave its output files readable");
 }
 
 TEST_CASE("a text that the program writes to a path comes back whole, unless it has a place of its own") {
@@ -450,7 +450,7 @@ TEST_CASE("curves are read from the logs of artifacts that are there, as this co
   CHECK((*outputs)[1].curves.empty());
   REQUIRE(told.size() == 2);
   CHECK_THAT(told[0], Contains("model: logs/tfevents.2: damaged"));
-  CHECK_THAT(told[1], Contains("model: 1 values of TensorBoard event files are older than the training"));
+  CHECK_THAT(told[1], Contains("model: ignoring 1 values of TensorBoard event files that are older than the training"));
 }
 
 TEST_CASE("of many curves an agent tells some points, and each one's last") {

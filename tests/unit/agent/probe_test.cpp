@@ -66,17 +66,17 @@ TEST_CASE_METHOD(Probed, "whether outputs can be delivered is tried before the t
 
 TEST_CASE_METHOD(Probed, "a right that the delivery needs and the keys have not is named before the training") {
   const auto [beginning, what, said] = GENERATE(table<std::string, std::string, std::string>({
-      {"PUT", "finished.json.probe", "could not be delivered: "},
-      {"GET", "outputs/metrics", "could not be delivered: metrics: "},
-      {"GET", "models/m", "could not be delivered: model: "},
-      {"POST", "models/m", "could not be delivered: model: "},
+      {"PUT", "finished.json.probe", "cannot deliver outputs: "},
+      {"GET", "outputs/metrics", "cannot deliver outputs: metrics: "},
+      {"GET", "models/m", "cannot deliver outputs: model: "},
+      {"POST", "models/m", "cannot deliver outputs: model: "},
   }));
   CAPTURE(beginning, what);
   deny(beginning, what);
   const auto probed = try_it();
   REQUIRE_FALSE(probed);
   CHECK(probed.error().kind == ErrorKind::denied);
-  CHECK_THAT(probed.error().message, Contains("outputs " + said) && Contains("AccessDenied"));
+  CHECK_THAT(probed.error().message, Contains(said) && Contains("AccessDenied"));
   CHECK(objects.empty());
 }
 
@@ -118,5 +118,5 @@ TEST_CASE_METHOD(Probed, "keys that may not remove are no hindrance, and what st
   deny("DELETE", ".probe");
   CHECK(try_it());
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains("finished.json.probe stays until the step removes it") && Contains("AccessDenied"));
+  CHECK_THAT(told[0], Contains("finished.json.probe remains until the step removes it") && Contains("AccessDenied"));
 }

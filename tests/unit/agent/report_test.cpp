@@ -124,7 +124,7 @@ TEST_CASE("a program that has failed by itself leaves the message to its log's l
   report.exit_code = 1;
   tell_kubelet(report, log.path);
   CHECK(log.text().empty());
-  report.message = "output accuracy: the program ended well but wrote no value for it";
+  report.message = "output accuracy: the program succeeded, but did not write its value";
   tell_kubelet(report, log.path);
   CHECK(log.report().message == report.message);
 }

@@ -41,7 +41,7 @@ TEST_CASE("what is no regular file is named, and nobody is waited for") {
   const auto at = folder.path() / "it";
   SECTION("a FIFO") {
     REQUIRE(::mkfifo(at.c_str(), 0600) == 0);
-    CHECK(problem(at) == at.string() + " is a FIFO, a file is needed here");
+    CHECK(problem(at) == at.string() + " is a FIFO, expected a file");
   }
   SECTION("a socket") {
     const Fd socket(::socket(AF_UNIX, SOCK_STREAM, 0));

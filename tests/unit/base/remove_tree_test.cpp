@@ -85,7 +85,7 @@ TEST_CASE("what is mounted in a tree stays, with the folders above it, and is to
     if (!bind(temp.path() / "data", temp.path() / "tree/a/bucket")) return std::string("no mount");
     return removed(temp.path() / "tree");
   });
-  CHECK(said == "cannot remove " + (temp.path() / "tree/a/bucket").string() + ": something is mounted there");
+  CHECK(said == "cannot remove " + (temp.path() / "tree/a/bucket").string() + ": a file system is mounted there");
   CHECK(fs::exists(temp.path() / "data/precious"));
   CHECK(fs::exists(temp.path() / "tree/a/bucket"));
   CHECK_FALSE(fs::exists(temp.path() / "tree/other"));
@@ -101,7 +101,7 @@ TEST_CASE("a tree that is itself a mount stays as it is, and so does a file that
       return std::string("no mount");
     return removed(temp.path() / "tree") + "\n" + removed(temp.path() / "files");
   });
-  CHECK_THAT(said, Contains("tree: something is mounted there\n") && Contains("files/file: something is mounted there"));
+  CHECK_THAT(said, Contains("tree: a file system is mounted there\n") && Contains("files/file: a file system is mounted there"));
   CHECK(fs::exists(temp.path() / "data/precious"));
 }
 

@@ -100,12 +100,12 @@ TEST_CASE("a message shows no secret that it quotes, and all of its own words") 
     const char *text, *shown;
   };
   for (const auto& row :
-       {Row{R"(memory: "token=hunter22" is no Kubernetes quantity)", R"(memory: "token=[redacted]" is no Kubernetes quantity)"},
-        Row{R"("HF_TOKEN=hunter22" belongs to no flag)", R"("HF_TOKEN=[redacted]" belongs to no flag)"},
-        Row{"the program has no parameter 'api_key=hunter22'; it has inputs none",
-            "the program has no parameter 'api_key=[redacted]'; it has inputs none"},
+       {Row{R"(memory: "token=hunter22" is not a valid quantity)", R"(memory: "token=[redacted]" is not a valid quantity)"},
+        Row{R"(unexpected argument "HF_TOKEN=hunter22")", R"(unexpected argument "HF_TOKEN=[redacted]")"},
+        Row{"the program has no parameter 'api_key=hunter22'; its parameters are inputs none",
+            "the program has no parameter 'api_key=[redacted]'; its parameters are inputs none"},
         Row{"/x/token=hunter22: no such file", "/x/token=[redacted] no such file"},
-        Row{R"(limits: "api_key: hunter22" is no duration)", R"(limits: "api_key: [redacted]" is no duration)"},
+        Row{R"(limits: "api_key: hunter22" is not a valid duration)", R"(limits: "api_key: [redacted]" is not a valid duration)"},
         Row{R"(name: "--token hunter22" is no name)", R"(name: "--token [redacted]" is no name)"},
         Row{R"(user "me": token: expected a string, got 3)", R"(user "me": token: expected a string, got 3)"},
         Row{R"(cluster_configuration_secret: "Store" cannot be a name)", R"(cluster_configuration_secret: "Store" cannot be a name)"},

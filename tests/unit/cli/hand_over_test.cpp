@@ -84,7 +84,7 @@ TEST_CASE_METHOD(End, "a report that could not be put at its address is nowhere,
   hand_over();
   answer(Error{ErrorKind::denied, "may not read Secret keys"});
   const auto text = said();
-  CHECK_THAT(text, Contains(std::string("the report could not be put at ") + address + ": may not read Secret keys"));
+  CHECK_THAT(text, Contains(std::string("cannot write the report to ") + address + ": may not read Secret keys"));
   CHECK_THAT(text, !Contains("  report: "));  // but "…/report: may not"
 }
 
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(End, "where the model is in its place when a file of the step c
   hand_over();
   const auto text = said();
   CHECK(outcome.verdict.verdict_class == result::VerdictClass::system);
-  CHECK((text.find("model: what the training has written lies at " + path("model")) != std::string::npos) == committed);
+  CHECK((text.find("model: the training's output is at " + path("model")) != std::string::npos) == committed);
 }
 
 TEST_CASE_METHOD(End, "a success has no last word") {

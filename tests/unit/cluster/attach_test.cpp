@@ -103,13 +103,13 @@ TEST_CASE_METHOD(Visit, "attach never writes and has no patience of its own, wha
   std::string word;
   SECTION("pods may not be listed") {
     pods = [](const FakeTransport::Asked&) { return forbidden("pods"); };
-    word = "its pods may not be looked at";
+    word = "no permission to list its pods";
   }
   SECTION("pods may not be watched") {
     pods = [](const FakeTransport::Asked& request) {
       return request.query("watch") == "true" ? forbidden("pods") : list_of({pod_object(trainstep::test::runs())});
     };
-    word = "its pods may not be looked at";
+    word = "no permission to list its pods";
   }
   SECTION("the image cannot be pulled") {
     pods = [](const FakeTransport::Asked& request) {
@@ -118,16 +118,16 @@ TEST_CASE_METHOD(Visit, "attach never writes and has no patience of its own, wha
                  ? Reply{.end = Reply::End::open}
                  : list_of({pod_object(trainstep::test::status("Pending", Json::array({trainstep::test::container(state)})))});
     };
-    word = "the image cannot be pulled";
+    word = "cannot pull the image";
   }
   SECTION("no operator") {
     job.erase("status");
     pods = events;
-    word = "nobody cares for jobs/digits-1 yet";
+    word = "no controller has picked up jobs/digits-1 yet";
   }
   SECTION("events may not be read") {
     events = [](const FakeTransport::Asked&) { return forbidden("events"); };
-    word = "events may not be read";
+    word = "no permission to read events";
   }
   SECTION("the operator refuses it") {
     pods = events;  // there are none
@@ -136,13 +136,13 @@ TEST_CASE_METHOD(Visit, "attach never writes and has no patience of its own, wha
                                          "involvedObject": {"kind": "Job", "name": "digits-1", "uid": "u"}})");
       return request.query("watch") == "true" ? Reply{.end = Reply::End::open} : list_of({event});
     };
-    word = "its operator refuses it";
+    word = "rejected by its operator";
   }
   SECTION("a log may not be read") {
     log = [](const FakeTransport::Asked&) { return forbidden("pods/log"); };
     word = "log of digits-1-x";
   }
-  SECTION("nothing goes wrong") { word = "found again"; }
+  SECTION("nothing goes wrong") { word = "adopted"; }
   begin();
   loop.run(24h);
   CAPTURE(word, said);
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(Visit, "where the job itself may not be watched attach ends, an
   loop.run(24h);
   REQUIRE(verdict);
   CHECK(result::exit_code(*verdict) == 3);
-  CHECK_THAT(verdict->message, Contains("cannot be followed any more, it is left as it is"));
+  CHECK_THAT(verdict->message, Contains("any more, leaving it unchanged"));
   CHECK(written() == Words{});
 }
 
@@ -301,6 +301,6 @@ TEST_CASE_METHOD(Visit, "attach waits for what the step of a Workflow's job tell
   run_to(at);
   REQUIRE(verdict);
   CHECK(result::exit_code(*verdict) == code);
-  CHECK(times("has told no end") == (at == 155s ? 1 : 0));
+  CHECK(times("has not reported an outcome") == (at == 155s ? 1 : 0));
   CHECK(written() == Words{});
 }

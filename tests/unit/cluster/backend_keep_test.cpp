@@ -161,7 +161,7 @@ TEST_CASE_METHOD(Kept, "for an attempt that surely follows a job is kept without
   REQUIRE(kept);
   CHECK(*kept - begun < 11s);
   CHECK_FALSE(sent_a("DELETE"));
-  CHECK(told.back() == "the job has no deadline: no answer in the time that is left");
+  CHECK(told.back() == "the job has no deadline: no answer in the remaining time");
 }
 
 TEST_CASE("a job whose create is under way may appear without a deadline after its step has left it, and that is told") {
@@ -194,7 +194,7 @@ TEST_CASE("a job whose create is under way may appear without a deadline after i
   h.loop.run(20s);
   CHECK(kept);
   REQUIRE_FALSE(told.empty());
-  CHECK(told.back() == "a create was not answered: a job of this run may still appear, without a deadline");
+  CHECK(told.back() == "a create request was not answered: a job of this run may still appear, without a deadline");
 }
 
 TEST_CASE_METHOD(Kept, "before SIGKILL all is done or given up") {
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(Kept, "the deadline of a job that is followed is taken away as 
   CHECK_THAT(told.back(), Contains("trying again every minute: patch jobs/x: no"));
   h.loop.run(10min);
   CHECK(tries == 3);
-  CHECK(told.back() == "the deadline that another attempt has left the job with is taken away");
+  CHECK(told.back() == "removed the deadline set by another attempt");
 }
 
 TEST_CASE_METHOD(Kept, "a job that another attempt has taken up meanwhile gets no deadline") {
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(Kept, "a job that another attempt has taken up meanwhile gets n
     keep_on();
     CHECK(bodies.empty());
   }
-  CHECK(told.back() == "another attempt of this step follows the job: it is left as it is");
+  CHECK(told.back() == "another attempt of this step follows the job; leaving it unchanged");
   CHECK_FALSE(sent_a("DELETE"));
 }
 
@@ -272,7 +272,7 @@ TEST_CASE_METHOD(Kept, "a deadline that another attempt leaves a job with while 
   CHECK(bodies[0]["metadata"]["annotations"] ==
         Json{{"trainstep.dev/kept-until", nullptr}, {"trainstep.dev/followed-by", "attempt"}, {"trainstep.dev/attempt-began", nullptr}});
   CHECK(bodies[0]["spec"] == Json{{"activeDeadlineSeconds", nullptr}});
-  CHECK(told.back() == "the deadline that another attempt has left the job with is taken away");
+  CHECK(told.back() == "removed the deadline set by another attempt");
   version = "7";
   annotations = listed["metadata"]["annotations"];
   for (int look = 0; look < 20; ++look) {

@@ -101,7 +101,7 @@ TEST_CASE_METHOD(Removal, "a job that has succeeded before the DELETE came is le
   answers = {conflict(), ok(job("u", "6", "Complete"))};
   remove(false);
   CHECK(asked == Words{at_version_5, "GET"});
-  CHECK(told.back() == "the job has succeeded meanwhile: it is left to its workflow");
+  CHECK(told.back() == "the job has succeeded in the meantime; leaving it to its workflow");
   CHECK(gone == 1);
 }
 
@@ -183,7 +183,7 @@ TEST_CASE_METHOD(Removal, "a job that another attempt has taken up is left to it
   CHECK(followed == 1);
   CHECK(gone == 0);
   CHECK_FALSE(failed);
-  CHECK(told.back() == "another attempt of this step follows the job: it is left as it is");
+  CHECK(told.back() == "another attempt of this step follows the job; leaving it unchanged");
   h.loop.run(5min);
   CHECK(asked.back() == "GET");
 }
@@ -287,8 +287,8 @@ TEST_CASE_METHOD(Removal, "a cancel before a job is known leaves alone what anot
   CHECK(asked == (is_ours ? Words{"GET", "DELETE"} : Words{"GET"}));
   CHECK(gone == 1);
   const auto* expected = is_ours     ? "the job is deleted"
-                         : is_served ? "jobs/digits-0123456789 exists for this run, but it is not known to be of these inputs: it is left alone"
-                                     : "there is no job of this run";
+                         : is_served ? "jobs/digits-0123456789 exists for this run, but may have other inputs; leaving it unchanged"
+                                     : "no job of this run";
   CHECK(told.back() == expected);
 }
 

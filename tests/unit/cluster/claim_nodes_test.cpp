@@ -95,7 +95,7 @@ TEST_CASE("pods go to the node where the step has the claim, or all to one") {
   const auto ours = nodes_for(pods, facts("data"), {{"data", one_node}, {"other", GENERATE(one_node, many_nodes)}});
   REQUIRE(ours);
   CHECK(ours->node == "node-1");
-  CHECK_THAT(describe(*ours), Contains("claim data (ReadWriteOnce): all pods go to node node-1, where this step has it"));
+  CHECK_THAT(describe(*ours), Contains("claim data (ReadWriteOnce): all pods go to node node-1, where this step uses it"));
   const auto other = nodes_for(pods, facts("data"), {{"other", one_node}});
   REQUIRE(other);
   CHECK(other->node.empty());
@@ -141,7 +141,7 @@ TEST_CASE("a claim that one pod can have is refused where there are more") {
     CHECK(nodes.error().kind == ErrorKind::input);
     return nodes.error().message;
   };
-  CHECK_THAT(refused(1, "data"), Contains("claim data is ReadWriteOncePod, and this step's own pod has it; use a claim that is ReadWriteMany"));
+  CHECK_THAT(refused(1, "data"), Contains("claim data is ReadWriteOncePod, and this step's own pod uses it; use a ReadWriteMany claim"));
   CHECK_THAT(refused(2, "other"), Contains("claim other is ReadWriteOncePod, and 2 pods mount it"));
 }
 

@@ -168,7 +168,7 @@ TEST_CASE("a link on a claim leads the pods where it leads the step, or nowhere"
   };
   CHECK(routed(claim / "current", claim / "model") == "/mnt/trainstep/0/v3");
   CHECK(routed(folder.path() / "data/current", claim / "model") == "/mnt/trainstep/0/v3");
-  CHECK_THAT(routed(claim / "v3", claim / "away/model"), Contains("lies on no PersistentVolumeClaim"));
+  CHECK_THAT(routed(claim / "v3", claim / "away/model"), Contains("is not on a PersistentVolumeClaim"));
   facts.mounts = {{"datasets", (folder.path() / "data").string(), ""}};
   CHECK(routed(claim / "current", folder.path() / "data/model") == "/mnt/trainstep/0/v3");
 }
@@ -196,7 +196,7 @@ TEST_CASE("an output that is a link to what is not there yet goes where the link
   CHECK(routed("relative") == "/mnt/trainstep/0/new ");
   CHECK(routed("twice") == "/mnt/trainstep/0/new ");
   CHECK(routed("absolute") == "/mnt/trainstep/0/deep/new deep");
-  CHECK_THAT(routed("away"), Contains("lies on no PersistentVolumeClaim"));
+  CHECK_THAT(routed("away"), Contains("is not on a PersistentVolumeClaim"));
   CHECK_FALSE(routed("round").empty());
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("a path on a claim that is no UTF-8 is refused: no manifest can hold i
   const auto routed = route_data(plan, facts);
   REQUIRE_FALSE(routed);
   CHECK(routed.error().kind == ErrorKind::input);
-  CHECK_THAT(routed.error().message, Contains("is no UTF-8") && !Contains("\xff"));
+  CHECK_THAT(routed.error().message, Contains("is not valid UTF-8") && !Contains("\xff"));
 }
 
 TEST_CASE("an output on a claim has the step's own path, one that the program put elsewhere has its address") {

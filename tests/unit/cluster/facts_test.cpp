@@ -344,7 +344,7 @@ TEST_CASE("a pod that may not be read, or is not there, is no error: what follow
     CHECK((**found).name_space == "team-a");
     CHECK((**found).pod.empty());
     REQUIRE((**found).notices.size() == 1);
-    CHECK_THAT((**found).notices.front(), Catch::Matchers::Contains("a retry cannot find this job again"));
+    CHECK_THAT((**found).notices.front(), Catch::Matchers::Contains("a retry cannot adopt this job"));
   }
 }
 

@@ -104,7 +104,7 @@ TEST_CASE_METHOD(Cluster, "with rights on jobs only, those are found, and what m
   const auto other = choose(*found, "other", "ns");
   REQUIRE_FALSE(other);
   CHECK(other.error().kind == ErrorKind::denied);  // it may be one of those
-  CHECK_THAT(other.error().message, Contains("no job of run \"other\" in namespace ns; not all job types could be listed"));
+  CHECK_THAT(other.error().message, Contains("no job of run \"other\" in namespace ns; cannot list all job types"));
 }
 
 TEST_CASE_METHOD(Cluster, "one kind whose versions cannot be converted does not hide the others") {
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(Cluster, "a gateway's 404 is asked again, and says of no job th
   const auto found = find();
   REQUIRE(found);
   CHECK(found->jobs.size() == (for_ever ? 0 : 1));
-  CHECK_THAT(found->what_is_hidden(), for_ever ? Contains("not all job types could be listed: list pytorchjobs: HTTP 404") : Contains(""));
+  CHECK_THAT(found->what_is_hidden(), for_ever ? Contains("cannot list all job types: list pytorchjobs: HTTP 404") : Contains(""));
   if (for_ever) CHECK(choose(*found, "r", "ns").error().kind != ErrorKind::not_found);
 }
 

@@ -58,8 +58,8 @@ TEST_CASE_METHOD(Search,
   CHECK(found.store.secret == "mlpipeline-minio-artifact");
   CHECK(found.store.access_key_key == "accesskey");
   CHECK(told ==
-        "data of this job go through the object store of Kubeflow Pipelines: minio://mlpipeline/jobs at http://minio-service.kubeflow:9000, keys of "
-        "Secret mlpipeline-minio-artifact");
+        "this job's data goes through the object store of Kubeflow Pipelines: minio://mlpipeline/jobs at http://minio-service.kubeflow:9000, "
+        "credentials from Secret mlpipeline-minio-artifact");
 }
 
 TEST_CASE_METHOD(Search, "the newer of two servers counts") {

@@ -126,7 +126,7 @@ TEST_CASE_METHOD(Making, "one of a job before that never goes is named") {
   h.server.serve([&](const FakeTransport::Asked&) { return owned_by("before"); });
   h.loop.run(10min);
   REQUIRE((result && !*result));
-  CHECK(result->error().message == "scratch for the job: one of a job that is gone is still there");
+  CHECK(result->error().message == "scratch for the job: one of a deleted job still exists");
 }
 
 namespace {
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(Making, "who may not change such a claim is told with whom it g
   make({claim("shared", "20Gi", "")}, shown(of_another_run()), made());
   REQUIRE((result && *result));
   REQUIRE(told.size() == 1);
-  CHECK(told[0].find("it goes with Job b-1") != std::string::npos);
+  CHECK(told[0].find("it is deleted with Job b-1") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Making, "a claim that somebody keeps, and that of nobody's making here, is never changed") {
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(Making, "a claim that is being deleted is waited for, and made 
   CHECK(patches.empty());
   REQUIRE(created.size() == 1);
   CHECK(created[0]["metadata"]["labels"]["trainstep.dev/run"] == "run-a");
-  CHECK(told == std::vector<std::string>{"shared is being deleted: waiting for its end, to make it anew"});
+  CHECK(told == std::vector<std::string>{"shared is being deleted: waiting to recreate it"});
 }
 
 TEST_CASE_METHOD(Making, "a claim is also its job's owner's, which outlives a job that is made anew") {

@@ -99,7 +99,7 @@ TEST_CASE("a pod that is tried has the labels, annotations and containers that t
 TEST_CASE_METHOD(Trial, "pods that are all taken are one good word") {
   run(sample("PyTorch", 2).pods);
   CHECK(tried.size() == 3);
-  CHECK(found == std::vector<std::string>{"ok: Pod Security takes the pods"});
+  CHECK(found == std::vector<std::string>{"ok: Pod Security admits the pods"});
   CHECK((done && *done));
 }
 
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(Trial, "the program's own container that is refused is a failur
   fits = [](const Json&) { return false; };
   run(sample("PyTorch", 2).pods);
   REQUIRE(found.size() == 2);
-  CHECK_THAT(found[0], Contains("error: pods of Master would be refused, as each violates PodSecurity") && Contains("job_options.security_context"));
+  CHECK_THAT(found[0], Contains("error: pods of Master would be rejected, as each violates PodSecurity") && Contains("job_options.security_context"));
   CHECK_THAT(found[1], Contains("error: pods of Worker"));
   CHECK(tried.size() == 2);
 }
@@ -124,17 +124,17 @@ TEST_CASE_METHOD(Trial, "a full quota is not Pod Security's matter; what else re
   fits = [](const Json&) { return false; };
   refusal_of_pods = refusal(403, "Forbidden", "exceeded quota: small");
   run(sample("Job", 1).pods);
-  CHECK(found == std::vector<std::string>{"ok: Pod Security takes the pods"});
+  CHECK(found == std::vector<std::string>{"ok: Pod Security admits the pods"});
   found.clear();
   refusal_of_pods = refusal(403, "Forbidden", "no such service account");
   run(sample("Job", 1).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("error: pods of Main would be refused: ") && Contains("no such service account"));
+  CHECK_THAT(found[0], Contains("error: pods of Main would be rejected: ") && Contains("no such service account"));
   refusal_of_pods = refusal(403, "Forbidden", "admission webhook \"policy\" denied the request: not for you");
   found.clear();
   run(sample("Job", 1).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("warning: pods of Main would be refused: ") && Contains("not for you"));
+  CHECK_THAT(found[0], Contains("warning: pods of Main would be rejected: ") && Contains("not for you"));
 }
 
 TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and what is not known is a warning") {
@@ -146,11 +146,11 @@ TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and w
     Reply answer;
     std::vector<std::string> begin;
   };
-  const auto row = GENERATE_COPY(Row{Reply::text(R"({"metadata": {"name": "ns"}})"), {"ok: the namespace asks for no level"}},
-                                 Row{level("privileged"), {"ok: the namespace asks for no level"}},
-                                 Row{level("baseline"), {"warning: the namespace enforces Pod Security's level baseline"}},
+  const auto row = GENERATE_COPY(Row{Reply::text(R"({"metadata": {"name": "ns"}})"), {"ok: the namespace enforces no"}},
+                                 Row{level("privileged"), {"ok: the namespace enforces no"}},
+                                 Row{level("baseline"), {"warning: the namespace enforces Pod Security level baseline"}},
                                  Row{level("restricted"), {"warning: the namespace enforces", "warning: the operator's own container init-pytorch"}},
-                                 Row{refusal(403, "Forbidden", "no"), {"warning: neither may pods be tried"}});
+                                 Row{refusal(403, "Forbidden", "no"), {"warning: no permission to dry-run pods or read"}});
   name_space = row.answer;
   run(sample("PyTorch", 2).pods);
   CHECK(tried.empty());

@@ -31,9 +31,9 @@ TEST_CASE("a quota lacks room for what all replicas need together") {
   };
   for (const auto& row : {
            Row{{{"pods", "4"}}, Json::object(), {}},
-           Row{{{"pods", "4"}}, {{"pods", "1"}}, {"quota team: pods: 4 are needed, 3 of 4 are left"}},
-           Row{{{"requests.cpu", "6500m"}, {"cpu", "6"}}, Json::object(), {"quota team: cpu: 6.5 are needed, 6 of 6 are left"}},
-           Row{{{"requests.nvidia.com/gpu", "2"}}, Json::object(), {"quota team: requests.nvidia.com/gpu: 3 are needed, 2 of 2 are left"}},
+           Row{{{"pods", "4"}}, {{"pods", "1"}}, {"quota team: pods: requested 4, 3 of 4 left"}},
+           Row{{{"requests.cpu", "6500m"}, {"cpu", "6"}}, Json::object(), {"quota team: cpu: requested 6.5, 6 of 6 left"}},
+           Row{{{"requests.nvidia.com/gpu", "2"}}, Json::object(), {"quota team: requests.nvidia.com/gpu: requested 3, 2 of 2 left"}},
            Row{{{"requests.memory", "1Gi"}}, Json::object(), {}},  // none is asked for
            Row{{{"pods", "many"}}, Json::object(), {}},
        })
@@ -43,7 +43,7 @@ TEST_CASE("a quota lacks room for what all replicas need together") {
 TEST_CASE("GPUs are counted under their own name") {
   const auto amd = quota({{"requests.amd.com/gpu", "2"}, {"requests.nvidia.com/gpu", "0"}}, Json::object());
   CHECK_THAT(quota_shortfalls(amd, {replicas("Worker", 3, "2", 1)}, "amd.com/gpu"),
-             Equals(std::vector<std::string>{"quota team: requests.amd.com/gpu: 3 are needed, 2 of 2 are left"}));
+             Equals(std::vector<std::string>{"quota team: requests.amd.com/gpu: requested 3, 2 of 2 left"}));
 }
 
 TEST_CASE("what is no list of quotas lacks nothing") {

@@ -82,7 +82,7 @@ TEST_CASE_METHOD(Failed, "a report for which there are no rights stays away, and
     secret = kube::test::refusal(403, "Forbidden", "secrets is forbidden");
     const auto done = put();
     REQUIRE_FALSE(done);
-    CHECK_THAT(done.error().message, Contains("keys of the object store") && Contains("forbidden"));
+    CHECK_THAT(done.error().message, Contains("credentials of the object store") && Contains("forbidden"));
   }
   SECTION("the store does not take them") {
     fault = [](const auto&) { return std::optional(refusal(403, "AccessDenied")); };

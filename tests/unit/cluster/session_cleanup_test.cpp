@@ -183,7 +183,7 @@ TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still puts where others 
       return asked.line() == "DELETE /bkt/run/model/weights" ? std::optional(refusal(403, "AccessDenied")) : others(asked);
     };
     live();
-    CHECK_THAT(*problem, Contains("the job's data could not be removed") && Contains("AccessDenied"));
+    CHECK_THAT(*problem, Contains("cannot remove the job's data") && Contains("AccessDenied"));
     CHECK(objects.contains("run/model/weights"));
     CHECK(objects.contains(prefix + "/outputs.json"));
   }
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(Cancelled, "whoever was cancelled ends within its grace, whoeve
   SECTION("the store") {
     store_away = true;
     live();
-    CHECK_THAT(*problem, Contains("no time is left to remove the data of the job") && Contains("s3://bkt/" + prefix));
+    CHECK_THAT(*problem, Contains("no time left to remove the data of the job") && Contains("s3://bkt/" + prefix));
   }
   CHECK(concluded - stopped < 20s);
 }
@@ -264,7 +264,7 @@ TEST_CASE_METHOD(Cancelled, "that a create without an answer may still make a jo
   loop.run(1h);
   REQUIRE(ended);
   CHECK(*ended - stopped < 10s);
-  CHECK_THAT(story.text, Contains("a create was not answered: a job of this run may still appear"));
+  CHECK_THAT(story.text, Contains("a create request was not answered: a job of this run may still appear"));
 }
 
 TEST_CASE_METHOD(Cancelled, "a job that its create has made late is deleted, and nothing else is said of it") {
@@ -291,7 +291,7 @@ TEST_CASE_METHOD(Cancelled, "a job that its create has made late is deleted, and
   CAPTURE(story.text);
   CHECK_FALSE(job);
   CHECK_THAT(story.text, Contains("the job is deleted"));
-  CHECK_THAT(story.text, !Contains("may still be there"));
+  CHECK_THAT(story.text, !Contains("may still exist"));
   // Of two creates the other one may come as well.
   CHECK((*ended - stopped < 20s) == once);
   CHECK((story.text.find("a job of this run may still appear") == std::string::npos) == once);

@@ -121,15 +121,15 @@ TEST_CASE_METHOD(Behind, "a token of another cluster that is renewed in its Secr
   CHECK(std::ranges::find(sent, "DELETE") != sent.end());
   INFO(told.text);
   CHECK(readings.size() == 2);
-  CHECK(told.count("https://remote does not accept the token of Secret other any more: its new one is used") == 1);
+  CHECK(told.count("https://remote does not accept the token of Secret other; using its new one") == 1);
 }
 
 TEST_CASE_METHOD(Behind, "a Secret whose token is refused is read again and again, but not often") {
-  const auto why = GENERATE("the Secret needs a new one", "cannot be read again: ", "names another server now: https://elsewhere");
+  const auto why = GENERATE("the Secret requires a new one", "cannot be reread: ", "now names another server: https://elsewhere");
   live();
   accepted = "Bearer new";
-  readable = std::string_view(why) != "cannot be read again: ";
-  if (std::string_view(why).starts_with("names")) host = "https://elsewhere", token = "new";
+  readable = std::string_view(why) != "cannot be reread: ";
+  if (std::string_view(why).starts_with("now names")) host = "https://elsewhere", token = "new";
   h.loop.run(11min);
   REQUIRE(readings.size() > 2);
   for (std::size_t i = 1; i < readings.size(); ++i) CHECK(readings[i] - readings[i - 1] >= 10s);

@@ -212,13 +212,13 @@ TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed 
   };
   lies("of run 1");
   REQUIRE(attempt() == well);
-  lies("still there");
+  lies("still exists");
   REQUIRE(attempt() == well);
   REQUIRE(made == 1);
   std::filesystem::remove(folder.path() / "model/weights");
   objects.erase("models/m/weights");
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(outcome->verdict.message, Contains("model: nothing lies at") && Contains("any more"));
+  CHECK_THAT(outcome->verdict.message, Contains("model: nothing is at") && Contains("any more"));
   lies("of run 2");
   CHECK(attempt() == well);
   CHECK(made == 2);
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not
   if (!on_claim && !gone) objects["models/m/weights"] = "of run 1";
   if (gone) {
     CHECK(attempt() == result::VerdictClass::system);
-    CHECK_THAT(outcome->verdict.message, Contains("model: nothing lies at") && Contains("any more"));
+    CHECK_THAT(outcome->verdict.message, Contains("model: nothing is at") && Contains("any more"));
   } else {
     CHECK(attempt() == well);
   }
@@ -259,7 +259,7 @@ TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not
   if (others == "somebody's") REQUIRE(write_file_atomically(folder.path() / "model/more", "1"));
   if (others == "cut") std::filesystem::resize_file(folder.path() / "model/weights", 3);
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(outcome->verdict.message, Contains("model: what lies at") && Contains("is not what this run has put there"));
+  CHECK_THAT(outcome->verdict.message, Contains("model: the contents of") && Contains("are not this run's"));
   CHECK(std::filesystem::exists(folder.path() / "model"));
 }
 
@@ -279,7 +279,7 @@ TEST_CASE_METHOD(Attempts, "a step does not succeed where its model has gone fro
   const bool there = meanwhile == "it stays" || meanwhile == "it is seen late";
   CHECK((attempt() == well) == there);
   CHECK(made == 1);
-  CHECK((story.text.find("is not seen here; looking again") != std::string::npos) == (meanwhile != "it stays"));
+  CHECK((story.text.find("is not visible here; checking again") != std::string::npos) == (meanwhile != "it stays"));
 }
 
 TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after the model came to the claim leaves there what was there before") {
@@ -306,8 +306,8 @@ TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after 
   CHECK(outcome->verdict.verdict_class != well);
   CHECK(model() == (older == "nothing" ? "(none)" : older));
   CHECK_FALSE(std::filesystem::exists(folder.path() / "model.~1~"));
-  CHECK_THAT(story.text, Contains("is taken back, and is in ") &&
-                             Contains(older == "nothing" ? "; nothing lies there now" : "; what lay there before is there again"));
+  CHECK_THAT(story.text,
+             Contains("was moved to ") && Contains(older == "nothing" ? "; nothing is there now" : "; the previous contents are restored"));
 }
 
 TEST_CASE_METHOD(Attempts,
@@ -333,9 +333,10 @@ TEST_CASE_METHOD(Attempts,
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::cancelled);
   CHECK(model() == (change == "a note is put beside them" ? "of run 1" : "edited 1"));
   CHECK(std::filesystem::exists(folder.path() / "model/note") == (change == "a note is put beside them"));
-  CHECK_THAT(story.text, Contains(fmt::format("model: what the training has put at {0}/model stays there, and what lay there before in "
-                                              "{0}/.model.trainstep/old: it was changed since",
-                                              folder.path().string())));
+  CHECK_THAT(story.text,
+             Contains(fmt::format(
+                 "model: the training's output stays at {0}/model, and the previous contents are in {0}/.model.trainstep/old: it has changed since",
+                 folder.path().string())));
 }
 
 TEST_CASE_METHOD(Attempts, "a step that cannot write its own files leaves the model on the claim to the next attempt, and says what lies where") {
@@ -344,7 +345,7 @@ TEST_CASE_METHOD(Attempts, "a step that cannot write its own files leaves the mo
   judged = result::lost_outputs({ErrorKind::internal, "cannot write /out/results.json: No space left on device"});
   REQUIRE(attempt() == well);
   CHECK(model() == "of run 1");
-  CHECK(problem == fmt::format("model: what the training has put at {0}/model stays there, and what lay there before in {0}/.model.trainstep/old",
+  CHECK(problem == fmt::format("model: the training's output stays at {0}/model, and the previous contents are in {0}/.model.trainstep/old",
                                folder.path().string()));
   judged.reset();
   CHECK(attempt() == well);
@@ -368,7 +369,7 @@ TEST_CASE_METHOD(Attempts, "a step that fails by its program's fault takes its m
   judged = result::lost_outputs({ErrorKind::input, "output accuracy: no value has this name"});
   REQUIRE(attempt() == well);
   CHECK(model() == "of an earlier run");
-  CHECK_THAT(story.text, Contains("is taken back, and is in "));
+  CHECK_THAT(story.text, Contains("was moved to "));
   judged.reset();
   CHECK(attempt() == well);
   CHECK(model() == "of run 2");
@@ -382,8 +383,8 @@ TEST_CASE_METHOD(Attempts, "what an earlier run has put on the claim goes once t
   CHECK_FALSE(std::filesystem::exists(folder.path() / ".model.trainstep/old"));
 }
 
-TEST_CASE_METHOD(
-    Attempts, "where the step has no keys, and no pod tells of the end, that cannot be known; it is said where the model may lie, without a wait") {
+TEST_CASE_METHOD(Attempts,
+                 "where the step has no keys, and no pod tells of the end, that is unknown; it is said where the model may lie, without a wait") {
   data_at_places(false);
   options.environment.clear();
   pods_gone = true;
@@ -391,8 +392,8 @@ TEST_CASE_METHOD(
   loop.run(40s);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
-  CHECK_THAT(outcome->verdict.message, Contains("no keys to the object store"));
-  CHECK_THAT(problem, Contains("what the training has delivered stays at minio://bkt/models/m"));
+  CHECK_THAT(outcome->verdict.message, Contains("no credentials for the object store"));
+  CHECK_THAT(problem, Contains("the delivered outputs are kept at minio://bkt/models/m"));
 }
 
 TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tells what it has delivered") {
@@ -418,7 +419,7 @@ TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tel
     return;
   }
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(outcome->verdict.message, Contains("no pod tells what the training returned"));
+  CHECK_THAT(outcome->verdict.message, Contains("no pod reports what the training returned"));
   held = pods_gone = false;
   CHECK(attempt() == well);
   CHECK(made == 2);
@@ -429,7 +430,7 @@ TEST_CASE_METHOD(Attempts, "a retry after one that could not say that it took th
   REQUIRE(attempt() == well);
   patch.reset();
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(problem, !Contains("stays at"));
+  CHECK_THAT(problem, !Contains("are kept at"));
   CHECK(objects.empty());
   CHECK(attempt() == well);
   CHECK(model() == "of run 2");
@@ -446,7 +447,7 @@ TEST_CASE_METHOD(Attempts, "of what was delivered and is not there whole, the re
   held = false;
   session.reset();
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(problem, Contains("what is left of what the training has delivered stays at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("what is left of the delivered outputs are kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/other"));
   CHECK(attempt() == well);
   CHECK(made == 2);
@@ -458,7 +459,7 @@ TEST_CASE_METHOD(Attempts, "the data of a program that has written no model go, 
   judged = result::Verdict{verdict_class, "model_dir: no file", std::nullopt, false, 0};
   REQUIRE(attempt() == well);
   CHECK(objects.empty() == (verdict_class == result::VerdictClass::user));
-  CHECK((problem.find("stays at") == std::string::npos) == objects.empty());
+  CHECK((problem.find("are kept at") == std::string::npos) == objects.empty());
 }
 
 TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as they are") {
@@ -475,7 +476,7 @@ TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as the
   loop.run(10s);
   CHECK(made == 1);
   CHECK(objects.at(input) == "first");
-  CHECK_THAT(story.text, !Contains("input brought") && Contains("found again"));
+  CHECK_THAT(story.text, !Contains("input brought") && Contains("adopted"));
 }
 
 TEST_CASE_METHOD(Attempts, "a job whose data go through another folder than the Secret names now is left alone") {
@@ -502,8 +503,12 @@ TEST_CASE_METHOD(Attempts, "a job whose data go through another folder than the 
 
 TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetched is waited for as long as the limits say") {
   const auto [limits, after, said] = GENERATE(table<Json, Duration, std::string>({
-      {{{"finishing", "40s"}}, 45s, "the limit of 40 s for finishing (job_options.limits.finishing) has passed while its outputs were fetched"},
-      {{{"total", "90s"}}, 95s, "the limit of 1 min 30 s for the whole step (job_options.limits.total) has passed while its outputs were fetched"},
+      {{{"finishing", "40s"}},
+       45s,
+       "the limit of 40 s for finishing (job_options.limits.finishing) was exceeded while its outputs were being fetched"},
+      {{{"total", "90s"}},
+       95s,
+       "the limit of 1 min 30 s for the whole step (job_options.limits.total) was exceeded while its outputs were being fetched"},
   }));
   job_options = {{"limits", limits}};
   shortened = GENERATE(false, true);
@@ -518,7 +523,7 @@ TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetc
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::timeout);
   CHECK_THAT(outcome->verdict.message, Contains("the training succeeded") && Contains(said));
   loop.run(1min);
-  CHECK_THAT(problem, Contains("what the training has delivered stays at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("the delivered outputs are kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(model() == "(none)");
 }
@@ -639,7 +644,7 @@ TEST_CASE_METHOD(Fetching, "a cancel while the model is fetched leaves nothing o
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::cancelled);
   CHECK(objects.empty());
-  CHECK_THAT(problem, !Contains("stays at"));
+  CHECK_THAT(problem, !Contains("are kept at"));
 }
 
 TEST_CASE_METHOD(Fetching, "what an eviction finds being fetched is left to the next attempt") {
@@ -648,7 +653,7 @@ TEST_CASE_METHOD(Fetching, "what an eviction finds being fetched is left to the 
   loop.run(1min);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::interrupted);
-  CHECK_THAT(outcome->verdict.message, Contains("the next attempt finds them at s3://"));
+  CHECK_THAT(outcome->verdict.message, Contains("the next attempt uses them at s3://"));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(job);
 }
@@ -658,7 +663,7 @@ TEST_CASE_METHOD(FetchingOnce, "of what an eviction finds being fetched it is sa
   session->request_stop(SIGTERM);
   loop.run(1min);
   REQUIRE(outcome);
-  CHECK_THAT(outcome->verdict.message, Contains("they stay at s3://"));
+  CHECK_THAT(outcome->verdict.message, Contains("they are kept at s3://"));
 }
 
 TEST_CASE_METHOD(Attempts, "a job in another namespace than its step's pod is found again by the next attempt, and has no owner there") {
@@ -726,7 +731,7 @@ TEST_CASE_METHOD(Attempts, "whatever comes while long curves are fetched, a trai
   REQUIRE(outcome->outputs.size() == 1);
   REQUIRE(outcome->outputs[0].curves.size() == 1);
   CHECK(outcome->outputs[0].curves[0].points.size() == (word == "whole" ? 2U : 1U));
-  CHECK(story.count("of the curves of TensorBoard logs only a part is known") == (word == "whole" ? 0U : 1U));
+  CHECK(story.count("the curves of TensorBoard logs are incomplete") == (word == "whole" ? 0U : 1U));
   loop.run(5min);
   CHECK(problem.empty());
   CHECK(objects.empty());

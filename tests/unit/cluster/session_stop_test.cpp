@@ -114,7 +114,7 @@ TEST_CASE_METHOD(Starting, "what cannot be known is said a second before the end
   REQUIRE(verdict);
   CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
   CHECK(verdict->signal == SIGTERM);
-  CHECK(verdict->message == "a job of an earlier attempt may still be there; of which run is not known: trainstep list shows them");
+  CHECK(verdict->message == "a job of an earlier attempt may still exist; its run is unknown, see trainstep list");
   CHECK(*ended - began == 35s);
 }
 
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(Starting, "of a job whose run is known and that could not be lo
   stop_at(6s, SIGTERM);
   loop.run(40s);
   REQUIRE(verdict);
-  CHECK(verdict->message == "a job of an earlier attempt may still be there: trainstep stop run-1");
+  CHECK(verdict->message == "a job of an earlier attempt may still exist: trainstep stop run-1");
   CHECK(*ended - began == 35s);
 }
 

@@ -106,7 +106,7 @@ struct Step : FakeStore {
 TEST_CASE_METHOD(Step, "data without a way of their own go through Kubeflow's store, where it is found, and the log says so") {
   run();
   CHECK(brought().starts_with("jobs/my-model-"));
-  CHECK_THAT(told.text, Contains("go through the object store of Kubeflow Pipelines: minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000"));
+  CHECK_THAT(told.text, Contains("goes through the object store of Kubeflow Pipelines: minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000"));
   REQUIRE(created);
   CHECK(variable("S3_ENDPOINT").is_null());
   CHECK(owned.size() == 1);
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(Step, "without such a store they are refused as before") {
   run();
   REQUIRE(verdict);
   CHECK(verdict->verdict_class == result::VerdictClass::input);
-  CHECK_THAT(verdict->message, Contains("the pods of the job cannot reach"));
+  CHECK_THAT(verdict->message, Contains("the job's pods cannot reach"));
   CHECK_FALSE(created);
 }
 
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(Step, "pods go to the node where the step has a claim that only
   run();
   REQUIRE(created);
   CHECK_THAT(to_text(*created), Contains(R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["node-1"]}]})"));
-  CHECK_THAT(told.text, Contains("claim disk (ReadWriteOnce): all pods go to node node-1, where this step has it"));
+  CHECK_THAT(told.text, Contains("claim disk (ReadWriteOnce): all pods go to node node-1, where this step uses it"));
 }
 
 TEST_CASE_METHOD(Step, "a claim of many nodes binds no pod, and one that may not be read is told") {
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(Step, "a claim of many nodes binds no pod, and one that may not
   run();
   REQUIRE(created);
   CHECK_THAT(to_text(*created), !Contains("affinity"));
-  CHECK(told.count("claim disk may not be read: where only one node can have it, pods on others wait") == (readable ? 0 : 1));
+  CHECK(told.count("no permission to read claim disk: if only one node can mount it, pods on others wait") == (readable ? 0 : 1));
 }
 
 TEST_CASE_METHOD(Step, "a claim that only the step's own pod can have is refused before there is a job") {
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(Step, "a claim that only the step's own pod can have is refused
   run();
   REQUIRE(verdict);
   CHECK(verdict->verdict_class == result::VerdictClass::input);
-  CHECK_THAT(verdict->message, Contains("claim disk is ReadWriteOncePod, and this step's own pod has it"));
+  CHECK_THAT(verdict->message, Contains("claim disk is ReadWriteOncePod, and this step's own pod uses it"));
   CHECK_FALSE(created);
 }
 
@@ -201,8 +201,8 @@ TEST_CASE_METHOD(Step, "what a half-filled Secret lacks is completed for its cal
   configured({{"minio-job-folder", "mine"}, {"access-mode", "ReadWriteOnce"}});
   run();
   CHECK(brought().starts_with("mine/my-model-"));
-  CHECK_THAT(told.text, Contains("go through the object store of Kubeflow Pipelines: s3://mlpipeline/mine at http://seaweedfs.kubeflow:9000, keys of "
-                                 "Secret mlpipeline-minio-artifact"));
+  CHECK_THAT(told.text, Contains("goes through the object store of Kubeflow Pipelines: s3://mlpipeline/mine at http://seaweedfs.kubeflow:9000, "
+                                 "credentials from Secret mlpipeline-minio-artifact"));
   CHECK(variable("S3_ENDPOINT") == "http://seaweedfs.kubeflow:9000");
   CHECK(owned.at(created->at("metadata").at("name").get<std::string>() + "-data").at("spec").at("accessModes") == Json{"ReadWriteOnce"});
 }
@@ -213,13 +213,13 @@ TEST_CASE_METHOD(Step, "the log names the keys of a Secret that has no more, and
     configured({{"minio-accesskey", "a"}, {"minio-secretkey", "s"}, {"minio-url", ""}, {"remote-host", ""}});
     run();
     CHECK(brought().starts_with("jobs/my-model-"));
-    CHECK_THAT(told.text, Contains("minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000, keys of Secret training"));
+    CHECK_THAT(told.text, Contains("minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000, credentials from Secret training"));
   }
   SECTION("one") {
     configured({{"minio-accesskey", "a"}});
     run();
     REQUIRE(verdict);
-    CHECK_THAT(verdict->message, Contains("minio-secretkey: it is missing, but minio-accesskey is there"));
+    CHECK_THAT(verdict->message, Contains("minio-secretkey: is missing, but minio-accesskey is set"));
   }
 }
 
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(Step, "a Secret that names neither a cluster nor a store says s
   configured({{"minio-bucket", "b"}});
   run();
   REQUIRE(verdict);
-  CHECK_THAT(verdict->message, Contains("Secret training: it has neither remote-host nor kubeconfig, which name another cluster, nor minio-url"));
+  CHECK_THAT(verdict->message, Contains("Secret training: has neither remote-host nor kubeconfig, which name another cluster, nor minio-url"));
 }
 
 TEST_CASE_METHOD(Step, "for another cluster by bucket, folder and keys of this one, which the job takes along") {
@@ -248,5 +248,5 @@ TEST_CASE_METHOD(Step, "a half-filled Secret of anybody else is an error, as bef
   configured({{"minio-url", "https://store.example"}});
   run();
   REQUIRE(verdict);
-  CHECK_THAT(verdict->message, Contains("minio-bucket: it is missing, but minio-url is there"));
+  CHECK_THAT(verdict->message, Contains("minio-bucket: is missing, but minio-url is set"));
 }

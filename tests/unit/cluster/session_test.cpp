@@ -114,7 +114,7 @@ TEST_CASE_METHOD(Refused, "the data of a job that an earlier attempt has left ru
 TEST_CASE_METHOD(Refused, "data of a job that could not be removed is told with the store's reason") {
   live();
   refuse("DELETE", 403, "AccessDenied");
-  CHECK_THAT(conclude(), Contains("the job's data could not be removed: ") && Contains("AccessDenied"));
+  CHECK_THAT(conclude(), Contains("cannot remove the job's data: ") && Contains("AccessDenied"));
   CHECK(objects.contains(data()));
 }
 

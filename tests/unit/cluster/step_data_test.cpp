@@ -139,7 +139,7 @@ TEST_CASE_METHOD(Step, "local inputs go below the job's prefix, by the keys of t
   CHECK(of_api() == Texts{"GET /api/v1/namespaces/team-a/secrets/team-keys"});
   CHECK(signed_by("key-of-team"));
   REQUIRE(said.size() == 1);
-  CHECK_THAT(said[0], Contains("2 inputs brought to s3://bkt/jobs/job: 2 files"));
+  CHECK_THAT(said[0], Contains("2 inputs copied to s3://bkt/jobs/job: 2 files"));
 }
 
 TEST_CASE_METHOD(Step, "an input that does not exist is told by name and path before anybody is asked anything") {
@@ -174,9 +174,9 @@ TEST_CASE_METHOD(Step, "keys that cannot be had are told with the Secret and the
   const auto row =
       GENERATE(Row{"a key is missing", {{"ak", encode_base64("key-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key sk"},
                Row{"a key is empty", {{"ak", ""}, {"sk", encode_base64("secret-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key ak"},
-               Row{"no base64", {{"ak", "%%"}, {"sk", encode_base64("secret-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key ak"},
-               Row{"not there", nullptr, {}, ErrorKind::not_found, "keys of the object store: "},
-               Row{"may not be read", nullptr, kube::test::refusal(403, "Forbidden", "no"), ErrorKind::denied, "keys of the object store: "});
+               Row{"not valid base64", {{"ak", "%%"}, {"sk", encode_base64("secret-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key ak"},
+               Row{"not there", nullptr, {}, ErrorKind::not_found, "credentials of the object store: "},
+               Row{"may not be read", nullptr, kube::test::refusal(403, "Forbidden", "no"), ErrorKind::denied, "credentials of the object store: "});
   CAPTURE(row.name);
   row.keys.is_null() ? static_cast<void>(secrets.clear()) : static_cast<void>(secrets["team-keys"] = row.keys);
   no_secret = row.answer;
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once f
 
 namespace {
 
-constexpr auto new_keys_said = "the object store does not take the keys of Secret team-keys any more: its new ones are used";
+constexpr auto new_keys_said = "the object store no longer accepts the credentials of Secret team-keys; using its new ones";
 
 // While the job trained the store's keys were replaced.
 struct Rotated : Step {
@@ -331,7 +331,7 @@ TEST_CASE_METHOD(Step, "a record that is not there, that nobody can read, or tha
     ErrorKind kind;
     std::string said;
   };
-  const auto row = GENERATE(Row{"", true, ErrorKind::not_found, "finished.json"}, Row{"{}", true, ErrorKind::unavailable, "cannot be read"},
+  const auto row = GENERATE(Row{"", true, ErrorKind::not_found, "finished.json"}, Row{"{}", true, ErrorKind::unavailable, "cannot read"},
                             Row{"", false, ErrorKind::unavailable, "write large values to an artifact"});
   if (!row.record.empty()) objects["jobs/job/finished.json"] = row.record;
   if (!row.has_place) plan.data.task.record = {};
@@ -436,5 +436,5 @@ TEST_CASE_METHOD(Delivered, "what cannot be read of it is said, and the rest is 
   objects["kfp/there"] = "{}";
   CHECK(read() == std::map<std::string, std::string>{{"s3://bkt/kfp/there", "{}"}});
   REQUIRE(said.size() == 1);
-  CHECK_THAT(said[0], Contains("metrics: what the program wrote is not merged") && Contains("s3://bkt/kfp/gone"));
+  CHECK_THAT(said[0], Contains("metrics: the program's output is not merged") && Contains("s3://bkt/kfp/gone"));
 }

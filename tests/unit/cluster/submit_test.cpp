@@ -245,7 +245,7 @@ TEST_CASE_METHOD(Server, "a quota that still counts the job that was deleted is 
   REQUIRE(result);
   CHECK(result->has_value() == (refusals == 3));
   if (!*result) CHECK(result->error().kind == ErrorKind::input);
-  CHECK(std::ranges::count(told, "a quota still counts the job that was deleted: waiting") == 1);
+  CHECK(std::ranges::count(told, "a quota still counts the deleted job: waiting") == 1);
 }
 
 TEST_CASE_METHOD(Server, "an attempt that was cut off before its create makes no job when its pod has gone meanwhile") {
@@ -323,7 +323,7 @@ TEST_CASE_METHOD(Server,
   REQUIRE(result);
   REQUIRE_FALSE(*result);
   CHECK(result->error().kind == ErrorKind::input);
-  CHECK_THAT(result->error().message, Contains("the name of the job is changed") && Contains("webhook"));
+  CHECK_THAT(result->error().message, Contains("the job's name is changed") && Contains("webhook"));
 }
 
 TEST_CASE_METHOD(Server, "one answer of a gateway, or of an API server that has just begun, is no refusal") {
@@ -399,7 +399,7 @@ TEST_CASE_METHOD(Server, "a login page in answer to each create is given up as o
   REQUIRE_FALSE(*result);
   CHECK(result->error().kind == ErrorKind::unavailable);
   REQUIRE(trouble.size() <= 2);
-  CHECK_THAT(trouble.front(), Contains("what answers is no API server (create jobs/"));
+  CHECK_THAT(trouble.front(), Contains("the server is not an API server (create jobs/"));
 }
 
 TEST_CASE_METHOD(Server, "a webhook's denial is a refusal at once, whatever its status") {
@@ -440,7 +440,7 @@ TEST_CASE_METHOD(Server, "where the dry run says nothing, a job that has lost wh
   CHECK(result->error().kind == ErrorKind::input);
   CHECK_THAT(result->error().message, Contains("annotation trainstep.dev/"));
   CHECK(job.is_null() == may);
-  CHECK((result->error().message.find("may still be there") == std::string::npos) == may);
+  CHECK((result->error().message.find("may still exist") == std::string::npos) == may);
   CHECK(std::ranges::count(asked, "POST") == 1);
 }
 
@@ -454,7 +454,7 @@ TEST_CASE_METHOD(Server, "of a job with another specification it is said which r
   REQUIRE(result);
   REQUIRE_FALSE(*result);
   CHECK(result->error().kind == ErrorKind::conflict);
-  CHECK((result->error().message.find("made by trainstep 0.0.1, this is ") != std::string::npos) == (std::string(version) == "0.0.1"));
+  CHECK((result->error().message.find("created by trainstep 0.0.1; this is ") != std::string::npos) == (std::string(version) == "0.0.1"));
 }
 
 TEST_CASE_METHOD(Server, "a job tells which release has made it") {
@@ -676,7 +676,7 @@ TEST_CASE_METHOD(Server, "a job that waited in vain for this attempt is deleted 
   REQUIRE(*result);
   CHECK_FALSE((**result).adopted);
   CHECK(asked == Words{"GET", "DELETE", "GET", "POST dry", "POST"});
-  CHECK_THAT(told.back(), Contains("its time has passed"));
+  CHECK_THAT(told.back(), Contains("its deadline has passed"));
 }
 
 TEST_CASE_METHOD(Server, "who is refused the DELETE of a job that is to be made anew says so, once") {
@@ -695,7 +695,7 @@ TEST_CASE_METHOD(Server, "who is refused the DELETE of a job that is to be made 
 
 TEST_CASE_METHOD(Server, "a name that is taken, by one answer, and by another is not, is asked for again after a moment") {
   job = of_an_earlier_attempt();
-  dry_run = refusal(409, "AlreadyExists", "jobs.batch exists already");
+  dry_run = refusal(409, "AlreadyExists", "jobs.batch already exists");
   SECTION("until it is seen") {
     behind = 5;
     submit(1min);
@@ -784,8 +784,7 @@ TEST_CASE_METHOD(Anew, "who may not keep a claim says that it goes, and goes on;
     refused_patch = refusal(403, "Forbidden", "cannot patch resource");
     submit();
     REQUIRE((result && *result));
-    CHECK(
-        std::ranges::any_of(told, [](const std::string& line) { return line.starts_with("claim ckpts goes with the job, and what lies there: "); }));
+    CHECK(std::ranges::any_of(told, [](const std::string& line) { return line.starts_with("claim ckpts and its data are deleted with the job: "); }));
   }
   SECTION("not answered") {
     refused_patch = refusal(503, "ServiceUnavailable", "etcd is away");

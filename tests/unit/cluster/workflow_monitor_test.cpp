@@ -254,16 +254,16 @@ TEST_CASE_METHOD(Life, "a Workflow that is being stopped or is past its deadline
   SECTION("terminated by Kubeflow Pipelines") {
     workflow["spec"]["activeDeadlineSeconds"] = 0;
     workflow["status"]["startedAt"] = began;
-    what = "the workflow's deadline has passed";
+    what = "the workflow's deadline was exceeded";
   }
   SECTION("it has run too long") {
     workflow["spec"]["activeDeadlineSeconds"] = 3600;
     workflow["status"]["startedAt"] = began;
-    what = "the workflow's deadline has passed";
+    what = "the workflow's deadline was exceeded";
   }
   SECTION("by its template's deadline") {
     workflow["status"] = {{"startedAt", began}, {"storedWorkflowTemplateSpec", {{"activeDeadlineSeconds", 60}}}};
-    what = "the workflow's deadline has passed";
+    what = "the workflow's deadline was exceeded";
   }
   SECTION("terminated, and not in the list") {
     workflow["spec"]["shutdown"] = "Terminate";

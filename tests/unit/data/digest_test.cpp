@@ -37,10 +37,10 @@ TEST_CASE("base64 is read with line breaks and without padding") {
 
 TEST_CASE("what is no base64 is an error with its position") {
   const std::pair<const char*, const char*> cases[] = {
-      {"Zm9-", "not base64: '-' at position 4"},     {"Z", "not base64: the text is cut off at position 1"},
-      {"Zg==Zg==", "not base64: 'Z' at position 5"}, {"=", "not base64: '=' at position 1"},
-      {"Zm9v=", "not base64: '=' at position 5"},    {"Zg===", "not base64: '=' at position 5"},
-      {"Zm é", "not base64: 'é' at position 4"}};
+      {"Zm9-", "not valid base64: '-' at position 4"},     {"Z", "not valid base64: truncated at position 1"},
+      {"Zg==Zg==", "not valid base64: 'Z' at position 5"}, {"=", "not valid base64: '=' at position 1"},
+      {"Zm9v=", "not valid base64: '=' at position 5"},    {"Zg===", "not valid base64: '=' at position 5"},
+      {"Zm é", "not valid base64: 'é' at position 4"}};
   for (const auto& [text, message] : cases) {
     const auto bytes = decode_base64(text);
     REQUIRE_FALSE(bytes);

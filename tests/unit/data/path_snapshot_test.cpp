@@ -98,7 +98,7 @@ TEST_CASE("what cannot be looked into is told from what is not there, unless it 
   CHECK_FALSE(before.written());
   const auto seen = before.check_seen();
   REQUIRE_FALSE(seen);
-  CHECK(seen.error().message == model.string() + " cannot be read: Permission denied; a program must leave what it writes readable");
+  CHECK(seen.error().message == "cannot read " + model.string() + ": Permission denied; the program must leave its output files readable");
   CHECK(of_older.check_seen());
 }
 

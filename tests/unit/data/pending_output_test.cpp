@@ -322,7 +322,7 @@ TEST_CASE("an output in whose place a program has put a link to a folder goes no
     const auto placed = output.commit();
     REQUIRE_FALSE(placed);
     CHECK(placed.error().kind == ErrorKind::conflict);
-    CHECK_THAT(placed.error().message, Catch::Contains("became a link"));
+    CHECK_THAT(placed.error().message, Catch::Contains("was replaced by a symbolic link"));
   }
   CHECK(contents(folder.path() / "somebodys/model/precious") == "1");
   CHECK_FALSE(fs::exists(model));
@@ -382,7 +382,7 @@ TEST_CASE("what an earlier run has left in folders without rights is not found b
       }
       auto next = PendingOutput::open(folder.path() / "model", "two");
       if (!next) return next.error().message;
-      if (fs::exists(next->path())) return "it is still there";
+      if (fs::exists(next->path())) return "it still exists";
     }
     return "nothing";
   });
@@ -402,7 +402,7 @@ TEST_CASE("a place that cannot be emptied is refused, and what is mounted there 
     auto next = PendingOutput::open(folder.path() / "model", "two");
     return next ? "opened" : next.error().kind == ErrorKind::input ? next.error().message : "another kind";
   });
-  CHECK_THAT(said, Catch::Matchers::Contains("model/bucket: something is mounted there; unmount or remove it"));
+  CHECK_THAT(said, Catch::Matchers::Contains("model/bucket: a file system is mounted there; unmount or remove them"));
   CHECK(contents(folder.path() / "data/precious") == "1");
 }
 
@@ -444,7 +444,7 @@ TEST_CASE("what is mounted in a model that is replaced stays, and is told") {
     }
     return left;
   });
-  CHECK_THAT(said, Catch::Matchers::Contains("new/model/bucket: something is mounted there"));
+  CHECK_THAT(said, Catch::Matchers::Contains("new/model/bucket: a file system is mounted there"));
   CHECK(contents(folder.path() / "data/precious") == "1");
 }
 

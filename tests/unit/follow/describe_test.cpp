@@ -40,5 +40,5 @@ TEST_CASE("a decision's reason holds no secrets and is no longer than a few line
   CHECK(text.find("hunter22") == std::string::npos);
   CHECK(text.find("abcdefghijkl") == std::string::npos);
   CHECK(text.size() < 800);
-  CHECK(text.ends_with(" …: look at the job and its pods"));
+  CHECK(text.ends_with(" …: list the job and its pods"));
 }

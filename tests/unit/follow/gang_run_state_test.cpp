@@ -422,7 +422,7 @@ TEST_CASE("definitions of metrics that have found nothing by the end of a succes
   CHECK(warnings[0].warning);
   CHECK(warnings[0].text == "no line matched job_options.metrics[1] (val_loss), job_options.metrics[3] (epoch)");
   CHECK(warnings[1].warning);
-  CHECK(warnings[1].text == "what job_options.metrics[2] (acc) matched was no number");
+  CHECK(warnings[1].text == "the value matched by job_options.metrics[2] (acc) is not a number");
 }
 
 TEST_CASE("a log that is no UTF-8 is told once, as its metrics are not read") {
@@ -437,7 +437,7 @@ TEST_CASE("a log that is no UTF-8 is told once, as its metrics are not read") {
   for (int i = 0; i < 2; ++i) story.event(MemberOutput{0, utf16});
   REQUIRE(story.all<Say>().size() == 2);
   CHECK(story.all<Say>().back().warning);
-  CHECK(story.all<Say>().back().text == "the program's log holds NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
+  CHECK(story.all<Say>().back().text == "the program's log contains NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
 }
 
 TEST_CASE("who fails after the success is told with the last lines, and the success stands") {

@@ -88,12 +88,12 @@ TEST_CASE("an init container that fails again and again is counted as well") {
   story.pod(0, pod(0));
   story.pod(0, pod(1));
   CHECK_FALSE(story.phase() == Phase::finishing);
-  CHECK(story.times_said("init container init-pytorch fails") == 1);
+  CHECK(story.times_said("init container init-pytorch failed") == 1);
   story.pod(0, pod(2));
   story.pass(15s);
   const auto verdict = story.verdict_after_removal();
   CHECK(exit_code(verdict) == 1);
-  CHECK_THAT(verdict.message, Contains("backoff_limit is 2") && Contains("main: init container init-pytorch fails (exit code 1)"));
+  CHECK_THAT(verdict.message, Contains("backoff_limit is 2") && Contains("main: init container init-pytorch failed (exit code 1)"));
 }
 
 TEST_CASE("what happens to pods from outside does not count against backoff_limit") {

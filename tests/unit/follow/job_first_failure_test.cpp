@@ -82,7 +82,7 @@ TEST_CASE("a job that fails because a pod was deleted had it taken away: capacit
   story.job(Judged::failed, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
   story.logs_complete();
   REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::capacity, 5, "taken away");
+  check(*story.verdict(), VerdictClass::capacity, 5, "was removed");
 }
 
 TEST_CASE("a failure that no pod shows: unknown, unless the job itself says that it was the program") {
@@ -95,7 +95,7 @@ TEST_CASE("a failure that no pod shows: unknown, unless the job itself says that
   using enum VerdictClass;
   for (const auto& row : {Row{"TFJob digits has failed because it has reached the specified backoff limit", user, 1, "backoff limit"},
                           Row{"Job has reached the specified backoff limit", system, 3,
-                              "no pod is left that shows why, so whether the training program failed cannot be known"},
+                              "no pod is left that shows why, so whether the training program failed is unknown"},
                           Row{"1 replica(s) failed.", system, 3, "1 replica(s) failed.; no pod is left that shows why"}}) {
     CAPTURE(row.words);
     Story story(single());
@@ -153,6 +153,6 @@ TEST_CASE("a thousand followers are not told one by one, and their logs are not 
   CHECK(story.verdict()->first_failure->replica == "worker-499");
   CHECK_THAT(story.verdict()->message, Contains("999 other replicas failed after it"));
   CHECK(story.times_said("exited with code 1") <= 5);
-  CHECK(story.said("more replicas fail"));
+  CHECK(story.said("more replicas failed"));
   CHECK(story.all<FollowLog>().size() == 2);  // the master's, and the first failure's
 }

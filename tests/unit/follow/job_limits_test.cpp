@@ -190,7 +190,7 @@ TEST_CASE("a grace is awaited no longer than it may take, and not by whoever is 
   }
   REQUIRE(story.verdict());
   CHECK(exit_code(*story.verdict()) == 4);
-  CHECK_FALSE(story.said("may still be there"));
+  CHECK_FALSE(story.said("may still exist"));
 }
 
 TEST_CASE("whoever cancels waits for no grace") {

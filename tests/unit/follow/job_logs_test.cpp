@@ -75,7 +75,7 @@ TEST_CASE("restarted in place: the rest of the old log is the previous container
   story.pod(0, runs(1, terminated(3)));
   CHECK(ended(story) == Lines{"main/0", "main/0 restarted"});
   CHECK(opened(story) == Lines{"digits-main main/0 train", "digits-main main/1 train"});
-  CHECK(story.said("main starts again (attempt 2)"));
+  CHECK(story.said("main restarted (attempt 2)"));
   CHECK(story.times_said("exited with code 3") == 1);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("restarted by a new pod: the old log ends, a new one is opened") {
   story.pod(0, creating(), "b");
   story.pod(0, runs(), "b");
   CHECK(opened(story).back() == "digits-master-0 b/0 train");
-  CHECK(story.said("master-0 starts again"));
+  CHECK(story.said("master-0 restarted"));
 }
 
 TEST_CASE("an older pod of the same replica is none of ours any more") {
@@ -320,7 +320,7 @@ TEST_CASE("where nobody has read the log of the pod that was lost after its deli
   }
   story.pod(0, runs(), "c");
   story.pod(0, repeats(), "c");
-  CHECK(story.said("main: the training finished in an attempt of which no metrics are known; they may be missing") == (missed != "nothing"));
+  CHECK(story.said("main: the training finished in an attempt whose metrics are unknown; they may be missing") == (missed != "nothing"));
   CHECK(story.follower.metrics().latest().empty());
 }
 
@@ -355,7 +355,7 @@ TEST_CASE("that no pod of a succeeded job is left, whose log has the metrics, is
   story.logs_complete();
   REQUIRE(story.verdict());
   CHECK(exit_code(*story.verdict()) == 0);
-  CHECK(story.said("no pod of it is left") == (!hidden && !seen));
+  CHECK(story.said("its pods are gone") == (!hidden && !seen));
 }
 
 TEST_CASE("a definition of a metric that no line has matched is told where the log of each attempt was read as a whole") {

@@ -28,15 +28,16 @@ TEST_CASE("whatever keeps a job from running, who looks on waits with it, and sa
     std::string what;
     std::function<void(Story&)> happens;
   };
-  for (const auto& row : {Row{"the image cannot be pulled", [](Story& story) { story.pod(0, waits("ErrImagePull", "not found")); }},
-                          Row{"the image's name is invalid", [](Story& story) { story.pod(0, waits("InvalidImageName", "bad")); }},
-                          Row{"its operator refuses it", [](Story& story) { story.warning("ValidationError", "no"); }},
-                          Row{"its pods are refused",
-                              [](Story& story) { story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request"); }},
-                          Row{"nobody cares for", [](Story&) {}}, Row{"finds no place", [](Story& story) { story.pod(0, unscheduled(), "", ""); }},
-                          Row{"", [](Story& story) { story.pod(0, runs()); }}, Row{"starts again", [](Story& story) {
-                                                                                     for (int i = 1; i < 20; ++i) story.pod(0, crash_loop(i, 1));
-                                                                                   }}}) {
+  for (const auto& row :
+       {Row{"cannot pull the image", [](Story& story) { story.pod(0, waits("ErrImagePull", "not found")); }},
+        Row{"invalid image name", [](Story& story) { story.pod(0, waits("InvalidImageName", "bad")); }},
+        Row{"rejected by its operator", [](Story& story) { story.warning("ValidationError", "no"); }},
+        Row{"its pods are rejected",
+            [](Story& story) { story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request"); }},
+        Row{"no controller has picked up", [](Story&) {}}, Row{"cannot be scheduled", [](Story& story) { story.pod(0, unscheduled(), "", ""); }},
+        Row{"", [](Story& story) { story.pod(0, runs()); }}, Row{"restarted", [](Story& story) {
+                                                                   for (int i = 1; i < 20; ++i) story.pod(0, crash_loop(i, 1));
+                                                                 }}}) {
     CAPTURE(row.what);
     Story story(limited(single()), onlooker());
     story.found(true);
@@ -72,7 +73,7 @@ TEST_CASE("pods that may not be seen are said once; the job's own word goes on c
   story.job(Judged::running);
   story.event(PodsHidden{"list pods: forbidden"});
   story.event(PodsHidden{"list pods: forbidden"});
-  CHECK(story.times_said("its pods may not be looked at (list pods: forbidden)") == 1);
+  CHECK(story.times_said("no permission to list its pods (list pods: forbidden)") == 1);
   CHECK(story.phase() == Phase::running);
   story.pass(24h);
   CHECK_FALSE(story.verdict());
@@ -84,7 +85,7 @@ TEST_CASE("pods that may not be seen are said once; the job's own word goes on c
   SECTION("it fails: whose fault that is cannot be known") {
     story.job(Judged::failed, "PyTorchJobFailed", "a replica failed");
     REQUIRE(story.verdict());
-    check(*story.verdict(), VerdictClass::system, 3, "its pods may not be looked at");
+    check(*story.verdict(), VerdictClass::system, 3, "no permission to list its pods");
   }
   CHECK_FALSE(story.removed());
 }

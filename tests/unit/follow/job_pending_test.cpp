@@ -12,8 +12,8 @@ TEST_CASE("what is final at once ends the job at once") {
     std::string words;
     std::function<void(Story&)> happens;
   };
-  for (const auto& row : {Row{"the image's name is invalid", [](Story& story) { story.pod(1, waits("InvalidImageName", "bad")); }},
-                          Row{"its operator refuses it", [](Story& story) { story.warning("ValidationError", "no"); }}}) {
+  for (const auto& row : {Row{"invalid image name", [](Story& story) { story.pod(1, waits("InvalidImageName", "bad")); }},
+                          Row{"rejected by its operator", [](Story& story) { story.warning("ValidationError", "no"); }}}) {
     CAPTURE(row.words);
     Story story(gang(1));
     story.found();
@@ -32,7 +32,7 @@ TEST_CASE("what may pass is waited for, told once, and then it is final") {
     Duration limit;
     std::string words, node;
   };
-  for (const auto& row : {Row{waits("ErrImagePull", "not found"), 5min, "the image cannot be pulled: not found", "node-1"},
+  for (const auto& row : {Row{waits("ErrImagePull", "not found"), 5min, "cannot pull the image: not found", "node-1"},
                           Row{waits("CreateContainerConfigError", "secret \"keys\" not found"), 2min, "secret \"keys\" not found", "node-1"},
                           Row{unscheduled("persistentvolumeclaim \"data\" not found"), 5min, "persistentvolumeclaim \"data\" not found", ""}}) {
     CAPTURE(row.words);
@@ -52,7 +52,7 @@ TEST_CASE("what may pass is waited for, told once, and then it is final") {
     story.pass(1s);
     const auto verdict = story.verdict_after_removal();
     CHECK(exit_code(verdict) == 2);
-    CHECK_THAT(verdict.message, Contains(row.words) && Contains("it has been so for " + describe(row.limit)));
+    CHECK_THAT(verdict.message, Contains(row.words) && Contains("this has lasted " + describe(row.limit)));
   }
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("a registry that answers each try in other words is no news") {
   Story story(single());
   story.found();
   for (const auto* words : {"i/o timeout", "429 Too Many Requests", "i/o timeout"}) story.pod(0, waits("ErrImagePull", words));
-  CHECK(story.times_said("cannot be pulled") == 1);
+  CHECK(story.times_said("cannot pull") == 1);
 }
 
 TEST_CASE("two troubles at once have a clock each") {
@@ -113,7 +113,7 @@ TEST_CASE("two troubles at once have a clock each") {
   story.pass(59s);
   CHECK_FALSE(story.removed());
   story.pass(1s);
-  CHECK_THAT(story.verdict_after_removal().message, Contains("master-0: the image cannot be pulled"));
+  CHECK_THAT(story.verdict_after_removal().message, Contains("master-0: cannot pull the image"));
 }
 
 TEST_CASE("no place, no quota: waited for as long as it takes, and told whenever it changes") {
@@ -126,11 +126,11 @@ TEST_CASE("no place, no quota: waited for as long as it takes, and told whenever
   CHECK(story.times_said("exceeded quota") == 2);
   story.pass(48h);
   for (MemberIndex i = 0; i < 3; ++i) story.pod(i, unscheduled(), "", "");
-  CHECK(story.times_said("finds no place") == 1);
+  CHECK(story.times_said("cannot be scheduled") == 1);
   story.pod(0, creating());  // the next one misses the same: no news
-  CHECK(story.times_said("finds no place") == 1);
+  CHECK(story.times_said("cannot be scheduled") == 1);
   story.pod(1, unscheduled("0/5 nodes are available: 5 Insufficient memory."), "", "");
-  CHECK(story.times_said("finds no place") == 2);
+  CHECK(story.times_said("cannot be scheduled") == 2);
   story.pass(48h);
   CHECK_FALSE(story.removed());
 }
@@ -192,7 +192,7 @@ TEST_CASE("operator absent: no status, no pods, no event for two minutes") {
     const auto verdict = story.verdict_after_removal();
     CHECK(exit_code(verdict) == 3);
     CHECK(verdict.retry_can_help);
-    CHECK_THAT(verdict.message, Contains("nobody cares for pytorchjobs/digits") && Contains("is the operator of this kind running?"));
+    CHECK_THAT(verdict.message, Contains("no controller has picked up pytorchjobs/digits") && Contains("is the operator of this kind running?"));
   }
 }
 
@@ -200,9 +200,9 @@ TEST_CASE("an operator may restart: its absence is told after two minutes, and f
   Story story(single(), {.job = "pytorchjobs/digits"});
   story.found();
   story.pass(119s);
-  CHECK_FALSE(story.said("nobody cares"));
+  CHECK_FALSE(story.said("no controller has picked up"));
   story.pass(1s);
-  CHECK(story.said("nobody cares for pytorchjobs/digits yet"));
+  CHECK(story.said("no controller has picked up pytorchjobs/digits yet"));
   story.pass(8min - 1s);
   CHECK_FALSE(story.removed());
   SECTION("it comes back") {
@@ -213,7 +213,7 @@ TEST_CASE("an operator may restart: its absence is told after two minutes, and f
   SECTION("it does not") {
     story.pass(1s);
     CHECK(exit_code(story.verdict_after_removal()) == 3);
-    CHECK(story.times_said("nobody cares for pytorchjobs/digits yet") == 1);
+    CHECK(story.times_said("no controller has picked up pytorchjobs/digits yet") == 1);
   }
 }
 
@@ -357,7 +357,7 @@ TEST_CASE("a limit of a phase that passes while something final is awaited to ch
   REQUIRE(story.removed());
   const auto verdict = story.verdict_after_removal();
   CHECK(exit_code(verdict) == 2);
-  CHECK_THAT(verdict.message, Contains("limits.starting") && Contains("the image cannot be pulled"));
+  CHECK_THAT(verdict.message, Contains("limits.starting") && Contains("cannot pull the image"));
 }
 
 TEST_CASE("what turns out to be past when the job is looked at again is forgotten") {
@@ -390,8 +390,8 @@ TEST_CASE("the user's limits count while the API server cannot be reached") {
 TEST_CASE("while the API server cannot be reached nothing is held against anybody, and afterwards everything gets its time again") {
   Story absent(single());
   absent.found();
-  absent.event(ServerTrouble{"the API server cannot be reached (connection refused)"});
-  CHECK(absent.said("the API server cannot be reached (connection refused); the job runs on, trying again"));
+  absent.event(ServerTrouble{"cannot reach the API server (connection refused)"});
+  CHECK(absent.said("cannot reach the API server (connection refused); the job keeps running, trying again"));
   absent.pass(24h);
   absent.event(ServerTrouble{""});
   CHECK(absent.said("the API server answers again"));

@@ -123,7 +123,7 @@ TEST_CASE("each phase has its own limit, that counts from its beginning; before 
     CHECK(exit_code(verdict) == row.code);
     CHECK(verdict.retry_can_help == (row.code == 5));
     CHECK_THAT(verdict.message, Contains("the limit of 10 min 00 s for " + std::string(name(row.phase)) + " (job_options.limits." +
-                                         std::string(name(row.phase)) + ") has passed"));
+                                         std::string(name(row.phase)) + ") was exceeded"));
   }
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("a limit that passes while something is missing says what") {
   story.found();
   story.pod(0, unscheduled(), "", "");
   story.pass(1min);
-  CHECK_THAT(story.verdict_after_removal().message, Contains("(job_options.limits.scheduling) has passed; main finds no place: 0/5 nodes"));
+  CHECK_THAT(story.verdict_after_removal().message, Contains("(job_options.limits.scheduling) was exceeded; main cannot be scheduled: 0/5 nodes"));
 }
 
 TEST_CASE("the limit for the whole step counts from its beginning, whatever the phase, and even before there is a job") {
@@ -146,7 +146,7 @@ TEST_CASE("the limit for the whole step counts from its beginning, whatever the 
     story.pass(1h);
     const auto verdict = story.verdict_after_removal();
     CHECK(exit_code(verdict) == 4);
-    CHECK_THAT(verdict.message, Contains("the limit of 1 h 00 min for the whole step (job_options.limits.total) has passed"));
+    CHECK_THAT(verdict.message, Contains("the limit of 1 h 00 min for the whole step (job_options.limits.total) was exceeded"));
   }
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("a deadline that we keep for the operator is told by its own name") {
   Story story(rules);
   story.all_run();
   story.pass(1h);
-  CHECK_THAT(story.verdict_after_removal().message, Contains("(job_options.run_policy.active_deadline) has passed"));
+  CHECK_THAT(story.verdict_after_removal().message, Contains("(job_options.run_policy.active_deadline) was exceeded"));
 }
 
 TEST_CASE("suspended is no end, whatever becomes of the pods, and eats no run time") {
@@ -300,7 +300,7 @@ TEST_CASE("of two pods of one second the newer one is followed, in whatever orde
     drained.deleting = true;
     see(drained);
     see(next);
-    CHECK(story.said("main starts again (attempt 2)"));
+    CHECK(story.said("main restarted (attempt 2)"));
     see(drained);
     if (GENERATE(true, false)) {  // it is taken away as well
       next.deleting = true;

@@ -90,7 +90,7 @@ TEST_CASE("a second SIGINT, and at a shell any second signal, ends the waiting f
     story.event(StopRequested{at_shell ? SIGTERM : SIGINT});
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == (at_shell ? 143 : 130));
-    CHECK(story.said("the job may still be there: trainstep stop run-7"));
+    CHECK(story.said("the job may still exist: trainstep stop run-7"));
     story.event(JobGone{});
     CHECK(story.all<Finish>().size() == 1);
   }
@@ -115,7 +115,7 @@ TEST_CASE("no second signal ends the keeping of a job, which would have no end w
     story.event(StopRequested{SIGINT});
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == 143);
-    CHECK(story.said("the job may still be there"));
+    CHECK(story.said("the job may still exist"));
   }
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("with cleanup: never a job is left by everything but a cancel") {
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == 4);
     CHECK_FALSE(story.removed());
-    CHECK(story.said("the job is left as it is (job_options.cleanup: never)"));
+    CHECK(story.said("the job is left unchanged (job_options.cleanup: never)"));
   }
   Story cancelled(rules, job);
   cancelled.all_run();
@@ -157,7 +157,7 @@ TEST_CASE("a removal that could not be done is told, and is an end as well") {
   story.event(BackendFailed{{ErrorKind::unavailable, "no answer for 25 s"}});
   REQUIRE(story.verdict());
   CHECK(exit_code(*story.verdict()) == 143);
-  CHECK(story.said("the job may still be there: no answer for 25 s"));
+  CHECK(story.said("the job may still exist: no answer for 25 s"));
 }
 
 TEST_CASE("a stop after the job's end only ends the waiting for logs: the verdict is the job's") {
@@ -213,7 +213,7 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == 75);
     CHECK(story.verdict()->retry_can_help);
-    CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is evicted; the job runs on for the next attempt"));
+    CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is evicted; the job keeps running for the next attempt"));
   }
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("a job that succeeds before it can be deleted has succeeded, whatever 
   CHECK(story.all<RemoveJob>().at(0).unless_succeeded);
   story.pod(0, succeeded());
   story.event(JobSpared{{Judged::succeeded, "", ""}});
-  CHECK(story.said("the job has succeeded all the same, so this does not count: the limit of 1 h 00 min for running"));
+  CHECK(story.said("the job succeeded anyway, ignoring this: the limit of 1 h 00 min for running"));
   CHECK_FALSE(story.verdict());  // its log is read to its end, as after any success
   story.output(0, "loss=0.1\n");
   story.logs_complete();
@@ -317,7 +317,7 @@ TEST_CASE("a job that cannot be left to the next attempt is deleted, and the ver
   SECTION("it is gone") { story.event(JobGone{}); }
   SECTION("nor can it be deleted") {
     story.event(BackendFailed{{ErrorKind::unavailable, "no answer again"}});
-    CHECK(story.said("the job may still be there: no answer again"));
+    CHECK(story.said("the job may still exist: no answer again"));
   }
   REQUIRE(story.verdict());
   CHECK(exit_code(*story.verdict()) == 143);
@@ -399,5 +399,5 @@ TEST_CASE("a job that somebody deletes is not left to the next attempt, but remo
   CHECK(story.removed());
   story.event(JobGone{});
   REQUIRE(story.verdict());  // at once
-  check(*story.verdict(), VerdictClass::interrupted, 75, "the job is being deleted by somebody else");
+  check(*story.verdict(), VerdictClass::interrupted, 75, "the job is being deleted by another client");
 }

@@ -48,18 +48,18 @@ TEST_CASE("data that could not be moved are no failure of the program: the agent
     bool retry;
   };
   const auto row = GENERATE(values<Row>({{VerdictClass::input, 2, false}, {VerdictClass::system, 3, true}, {VerdictClass::timeout, 4, false}}));
-  const auto verdict = verdict_of(failed_with(report(row.verdict_class, row.code, "input data: nothing lies at s3://b/data")));
-  check(verdict, row.verdict_class, row.code, "nothing lies at s3://b/data");
+  const auto verdict = verdict_of(failed_with(report(row.verdict_class, row.code, "input data: nothing is at s3://b/data")));
+  check(verdict, row.verdict_class, row.code, "nothing is at s3://b/data");
   CHECK(verdict.retry_can_help == row.retry);
   CHECK(verdict.message.find("data of a replica could not be moved") != std::string::npos);
   REQUIRE(verdict.first_failure);
   CHECK(verdict.first_failure->replica == "worker-0");
-  CHECK(verdict.first_failure->reason == "input data: nothing lies at s3://b/data");
+  CHECK(verdict.first_failure->reason == "input data: nothing is at s3://b/data");
 }
 
 TEST_CASE("what the agent blames on the program is the program's failure, with the agent's words") {
-  const auto verdict = verdict_of(failed_with(report(VerdictClass::user, 1, "output accuracy: the program ended well but wrote no value for it")));
-  check(verdict, VerdictClass::user, 1, "output accuracy: the program ended well but wrote no value for it");
+  const auto verdict = verdict_of(failed_with(report(VerdictClass::user, 1, "output accuracy: the program succeeded, but did not write its value")));
+  check(verdict, VerdictClass::user, 1, "output accuracy: the program succeeded, but did not write its value");
   CHECK(verdict.message.find("moved") == std::string::npos);
 }
 

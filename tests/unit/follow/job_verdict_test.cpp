@@ -33,8 +33,8 @@ TEST_CASE("a job that is told to have succeeded without any pod is no success") 
   story.pass(5s);
   CHECK(story.all<LookAgain>().size() == 2);
   REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::system, 3, "none of its primary replica was seen");
-  CHECK_FALSE(story.said("no pod of it is left"));
+  check(*story.verdict(), VerdictClass::system, 3, "of its primary replica was seen");
+  CHECK_FALSE(story.said("its pods are gone"));
 }
 
 TEST_CASE("a success is one if a pod of the primary was seen, or the status counts one that succeeded") {
@@ -64,7 +64,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
     story.pass(5s);
     REQUIRE(story.verdict());
     check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
-    CHECK(story.said("no pod of it is left"));
+    CHECK(story.said("its pods are gone"));
   }
   SECTION("a worker's pod is none of the primary") {
     Story story(gang(1));
@@ -73,7 +73,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
     story.job(Judged::succeeded, std::string(job_types::uncounted));
     story.pass(5s);
     REQUIRE(story.verdict());
-    check(*story.verdict(), VerdictClass::system, 3, "none of its primary replica was seen");
+    check(*story.verdict(), VerdictClass::system, 3, "of its primary replica was seen");
   }
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("kinds of failure") {
       {"evicted", evicted(), "PyTorchJobFailed", "", capacity, 5,
        "Evicted: The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi.", true},
       {"evicted before it began", evicted_early(), "BackoffLimitExceeded", "", capacity, 5, "main failed: Evicted: Pod was rejected", true},
-      {"preempted", preempted(), "PyTorchJobFailed", "", capacity, 5, "made room for a pod of higher priority (PreemptionByScheduler)", true},
+      {"preempted", preempted(), "PyTorchJobFailed", "", capacity, 5, "preempted by a pod of higher priority (PreemptionByScheduler)", true},
       {"no room on its node",
        {{"phase", "Failed"}, {"reason", "OutOfcpu"}, {"message", "Pod was rejected: Node didn't have enough resource: cpu"}},
        "BackoffLimitExceeded",
@@ -256,28 +256,28 @@ TEST_CASE("kinds of failure") {
        "OutOfcpu: Pod was rejected",
        true},
       {"an init container", init_failed(1), "PyTorchJobFailed", "", user, 1, "main exited with code 1: init container init-pytorch failed"},
-      {"nobody saw the end", unknown, "PyTorchJobFailed", "", system, 3,
-       "whether the training program failed cannot be known: nobody saw its end; first failure: main failed: ContainerStatusUnknown", true},
+      {"its end was not seen", unknown, "PyTorchJobFailed", "", system, 3,
+       "whether the training program failed is unknown: its end was not seen; first failure: main failed: ContainerStatusUnknown", true},
       {"nobody saw the end, but of the disruption", with_condition(unknown, condition("DisruptionTarget", "True", "DeletionByTaintManager")),
-       "PyTorchJobFailed", "", capacity, 5, "a replica was taken away from the job", true},
+       "PyTorchJobFailed", "", capacity, 5, "a replica was removed from the job", true},
       {"deadline", deadline_pod(), "DeadlineExceeded", "Job was active longer than specified deadline", timeout, 4, "run_policy.active_deadline"},
       {"deadline of the v1 operator", runs(), "PyTorchJobFailed", "Job digits has failed because it was active longer than specified deadline",
        timeout, 4, "run_policy.active_deadline"},
       {"kept for an attempt that did not come", runs(), std::string(kept_in_vain), "Job was active longer than specified deadline", capacity, 5,
-       "the job ended by the deadline that an attempt of this step had left it with", true},
+       "the job ended at the deadline set by an attempt of this step", true},
       {"only the job says why", runs(), "PodFailurePolicy",
        "Container train for pod ns/digits failed with exit code 3 matching FailJob rule at index 1", user, 1,
        "pytorchjobs/digits failed: PodFailurePolicy: Container train for pod"},
       {"only the job says it was evicted", runs(), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5, "MPIJobEvicted: 1/2 workers are evicted",
        true},
-      {"killed, and the job says that it was evicted", failed(137), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5,
-       "a replica was taken away", true},
+      {"killed, and the job says that it was evicted", failed(137), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5, "a replica was removed",
+       true},
       {"a container that somebody put beside the program",
        status("Failed", Json::array({container(terminated(0)), container(terminated(1), 0, Json::object(), "istio-proxy")})), "BackoffLimitExceeded",
        "Job has reached the specified backoff limit", system, 3,
-       "the program of main ended with 0, but the container istio-proxy beside it failed (exit code 1)", true},
+       "the program of main exited with code 0, but the container istio-proxy next to it failed (exit code 1)", true},
       {"nothing says why", runs(), "", "", system, 3,
-       "pytorchjobs/digits failed; none of its pods shows why, so whether the training program failed cannot be known", true},
+       "pytorchjobs/digits failed; none of its pods shows why, so whether the training program failed is unknown", true},
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);
@@ -329,7 +329,7 @@ TEST_CASE("a job that is gone before its end was seen: nobody knows") {
   story.event(JobGone{});
   REQUIRE(story.verdict());
   check(*story.verdict(), VerdictClass::system, 3,
-        "pytorchjobs/digits was deleted by somebody else before its end was seen; whether the training succeeded cannot be known");
+        "pytorchjobs/digits was deleted by another client before its outcome was seen; whether the training succeeded is unknown");
   CHECK_FALSE(story.removed());
 }
 
@@ -337,7 +337,7 @@ TEST_CASE("a job that somebody deletes is waited for, so long as its finalizers 
   Story story(gang(1));
   story.all_run();
   story.job(Judged::running, std::string(being_deleted), "foregroundDeletion, example.com/backup");
-  CHECK(story.said("is being deleted by somebody else; waiting for its finalizers (foregroundDeletion, example.com/backup)"));
+  CHECK(story.said("is being deleted by another client; waiting for its finalizers (foregroundDeletion, example.com/backup)"));
   story.gone(0);
   story.gone(1);
   CHECK_FALSE(story.said("queued (after"));
@@ -345,7 +345,7 @@ TEST_CASE("a job that somebody deletes is waited for, so long as its finalizers 
   CHECK(story.times_said("is being deleted") == 1);
   SECTION("gone") {
     story.event(JobGone{});
-    check(*story.verdict(), VerdictClass::system, 3, "was deleted by somebody else before its end was seen");
+    check(*story.verdict(), VerdictClass::system, 3, "was deleted by another client before its outcome was seen");
   }
   SECTION("it ends before it goes") {
     story.job(Judged::succeeded);
@@ -358,7 +358,7 @@ TEST_CASE("a job that somebody deletes is waited for, so long as its finalizers 
     CHECK_FALSE(story.verdict());
     story.pass(1min);
     REQUIRE(story.verdict());
-    check(*story.verdict(), VerdictClass::system, 3, "after 10 min 00 s it is still there, held by its finalizers (example.com/backup)");
+    check(*story.verdict(), VerdictClass::system, 3, "after 10 min 00 s it still exists, held by its finalizers (example.com/backup)");
     CHECK_FALSE(story.removed());
   }
 }
@@ -390,7 +390,7 @@ TEST_CASE("of a status that says both, the exit codes decide") {
   };
   SECTION("the primary failed") { check(ends(failed(1)), VerdictClass::user, 1, "master-0 exited with code 1"); }
   SECTION("the primary succeeded, whatever the others did") { check(ends(succeeded()), VerdictClass::succeeded, 0, "succeeded"); }
-  SECTION("nobody knows") { check(ends(runs()), VerdictClass::system, 3, "says that it has succeeded, and that it has failed"); }
+  SECTION("nobody knows") { check(ends(runs()), VerdictClass::system, 3, "says both that it has succeeded and that it has failed"); }
 }
 
 TEST_CASE("a job that is gone after its end was seen has ended as it said") {
@@ -429,7 +429,7 @@ TEST_CASE("of a job that failed because a pod is taken away that pod's grace is 
   story.event(PodSeen{1, pod});
   story.job(Judged::failed, "PodFailurePolicy", "x");
   story.pass(5s);
-  CHECK(story.said("worker-0 is taken away from the job (its node was drained (EvictionByEvictionAPI)); waiting up to 45 s for its end"));
+  CHECK(story.said("worker-0 is being removed from the job (its node was drained (EvictionByEvictionAPI)); waiting up to 45 s for it to end"));
   CHECK(ended(story).empty());
   SECTION("it ends in time") {
     story.pass(40s);
@@ -449,7 +449,7 @@ TEST_CASE("of a job that failed because a pod is taken away that pod's grace is 
   }
   story.logs_complete();
   REQUIRE(story.verdict());
-  check(*story.verdict(), VerdictClass::capacity, 5, "a replica was taken away from the job");
+  check(*story.verdict(), VerdictClass::capacity, 5, "a replica was removed from the job");
   CHECK(story.verdict()->first_failure->replica == "worker-0");
   CHECK_THAT(story.verdict()->first_failure->reason, Contains("its node was drained"));
 }
@@ -470,9 +470,9 @@ TEST_CASE("pods that their nodes refuse, that pass a deadline of their own, or u
   };
   const auto killed = Json::array({container(terminated(137, "Error"))});
   for (const auto& row : {Row{"refused", failed_pod("TopologyAffinityError", "no NUMA node fits", Json::array()), VerdictClass::capacity, 5,
-                              "refused by its node, before its program began"},
+                              "rejected by its node, before its program started"},
                           Row{"late", failed_pod("DeadlineExceeded", "Pod was active on the node longer than the specified deadline", killed),
-                              VerdictClass::timeout, 4, "the deadline of a pod (activeDeadlineSeconds) has passed"},
+                              VerdictClass::timeout, 4, "the deadline of a pod (activeDeadlineSeconds) was exceeded"},
                           Row{"disk", failed_pod("Evicted", "Usage of EmptyDir volume \"x\" exceeds the limit \"1Gi\". ", killed), VerdictClass::user,
                               1, "exceeds the limit"}}) {
     CAPTURE(row.what);

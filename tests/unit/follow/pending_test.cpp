@@ -40,22 +40,22 @@ TEST_CASE("pods that wait: why, and for how long that may last") {
                                  Json::array({container(waiting("CrashLoopBackOff"), 2, terminated(1), "init-pytorch")}));
   const Row rows[] = {
       {waits("InvalidImageName", "couldn't parse image name \"a b\": invalid reference format"), "node-1", Kind::image_name, 0s,
-       "worker-1: the image's name is invalid: couldn't parse image name \"a b\""},
+       "worker-1: invalid image name: couldn't parse image name \"a b\""},
       {waits("ErrImagePull", "rpc error: code = NotFound desc = not found"), "node-1", Kind::image, 5min,
-       "worker-1: the image cannot be pulled: rpc error"},
+       "worker-1: cannot pull the image: rpc error"},
       {waits("ImagePullBackOff"), "node-1", Kind::image, 5min, "image_pull_secrets"},
       {waits("ErrImageNeverPull", "Container image \"x\" is not present with pull policy of Never"), "node-1", Kind::image, 5min,
        "pull policy of Never"},
       {sidecar_pull, "node-1", Kind::image, 5min, "not found"},
       {init_pull, "node-1", Kind::image, 5min, "alpine:3.10"},
       {waits("CreateContainerConfigError", "secret \"keys\" not found"), "node-1", Kind::configuration, 2min,
-       "worker-1: the container cannot be made: secret \"keys\" not found"},
+       "worker-1: cannot create the container: secret \"keys\" not found"},
       {waits("CreateContainerError", "no command specified"), "node-1", Kind::configuration, 2min, "no command specified"},
       {unscheduled("0/3 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/3 nodes are available"), "", Kind::claim, 5min,
        "worker-1: 0/3 nodes are available: persistentvolumeclaim \"data\" not found"},
-      {unscheduled(), "", Kind::unschedulable, {}, "worker-1 finds no place: 0/5 nodes are available: 5 Insufficient cpu."},
+      {unscheduled(), "", Kind::unschedulable, {}, "worker-1 cannot be scheduled: 0/5 nodes are available: 5 Insufficient cpu."},
       {unscheduled("0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."), "", Kind::unschedulable, {}, "unbound immediate"},
-      {init_crash, "node-1", Kind::initializing, {}, "worker-1: init container init-pytorch fails (exit code 1), it is tried again"},
+      {init_crash, "node-1", Kind::initializing, {}, "worker-1: init container init-pytorch failed (exit code 1), it is being restarted"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);
@@ -96,8 +96,8 @@ TEST_CASE("warnings about pods that do not exist") {
   using enum VerdictClass;
   const Row rows[] = {
       {"ValidationError", "Found validation errors: spec.mpiReplicaSpecs[Worker].replicas: Required value", Kind::refused, 0s, input,
-       "PyTorchJob digits: its operator refuses it: Found validation errors"},
-      {"MPIJobFailedValidation", "MPIJob is not valid because of …", Kind::refused, 0s, input, "its operator refuses it"},
+       "PyTorchJob digits: rejected by its operator: Found validation errors"},
+      {"MPIJobFailedValidation", "MPIJob is not valid because of …", Kind::refused, 0s, input, "rejected by its operator"},
       {"FailedCreate",
        "Error creating: pods \"digits-x7k2p\" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0",
        Kind::quota,
@@ -111,14 +111,14 @@ TEST_CASE("warnings about pods that do not exist") {
        input,
        "exceeded quota: gpus"},
       {"FailedCreatePod", "Error creating: admission webhook \"policy.example\" denied the request: no latest tags", Kind::pods_refused, 2min, input,
-       "its pods are refused: admission webhook \"policy.example\" denied the request: no latest tags"},
+       "its pods are rejected: admission webhook \"policy.example\" denied the request: no latest tags"},
       {"FailedCreate",
        "Error creating: pods \"digits-x7k2p\" is forbidden: violates PodSecurity \"restricted:latest\": allowPrivilegeEscalation != false",
        Kind::pods_refused, 2min, input, "violates PodSecurity"},
       {"FailedCreate",
        "Error creating: Internal error occurred: failed calling webhook \"inject.example\": failed to call webhook: dial tcp 10.0.0.7:443: connect: "
        "connection refused",
-       Kind::webhook, 5min, system, "its pods cannot be made: Internal error occurred"},
+       Kind::webhook, 5min, system, "cannot create its pods: Internal error occurred"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.message);

@@ -39,27 +39,27 @@ TEST_CASE("what an event of a pod means for its start") {
   };
   // Messages as kubelets and the controller that attaches volumes write them (1.28 to 1.33).
   for (const auto& row : {
-           Row{"FailedMount", missing, Kind::configuration, 5min, VerdictClass::input, "worker-1: its volumes cannot be mounted: " + missing},
+           Row{"FailedMount", missing, Kind::configuration, 5min, VerdictClass::input, "worker-1: cannot mount its volumes: " + missing},
            Row{"FailedMount", "MountVolume.SetUp failed for volume \"settings\" : configmap \"settings\" not found", Kind::configuration, 5min,
-               VerdictClass::input, "its volumes cannot be mounted: "},
+               VerdictClass::input, "cannot mount its volumes: "},
            Row{"FailedMount", "MountVolume.SetUp failed for volume \"v\" : references non-existent secret key: token", Kind::configuration, 5min,
-               VerdictClass::input, "its volumes cannot be mounted: "},
+               VerdictClass::input, "cannot mount its volumes: "},
            Row{"FailedMount", "MountVolume.SetUp failed for volume \"v\" : hostPath type check failed: /data is not a directory", Kind::configuration,
                5min, VerdictClass::input, "hostPath type check"},
            Row{"FailedMount", "MountVolume.SetUp failed for volume \"kube-api-access-x\" : object \"ns\"/\"kube-root-ca.crt\" not registered",
-               Kind::container, 30min, VerdictClass::system, "its volumes cannot be mounted at present: "},
+               Kind::container, 30min, VerdictClass::system, "cannot mount its volumes at present: "},
            Row{"FailedMount", "MountVolume.SetUp failed for volume \"nfs\" : mount failed: exit status 32", Kind::container, 30min,
                VerdictClass::system, "at present"},
            Row{"FailedMount", summary, Kind::container, 30min, VerdictClass::system, "at present"},
            Row{"FailedAttachVolume",
                "Multi-Attach error for volume \"pvc-1\" Volume is already exclusively attached to one node and can't be attached to another",
-               Kind::container, 30min, VerdictClass::system, "another pod may use it there"},
+               Kind::container, 30min, VerdictClass::system, "another node may use it"},
            Row{"FailedAttachVolume", "AttachVolume.Attach failed for volume \"pvc-1\" : rpc error: code = NotFound desc = volume not found",
                Kind::container, 30min, VerdictClass::system, "at present"},
            Row{"FailedCreatePodSandBox", "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network", Kind::container,
-               30min, VerdictClass::system, "its node cannot set it up at present: "},
+               30min, VerdictClass::system, "cannot be set up on its node at present: "},
            Row{"NetworkNotReady", "network is not ready: container runtime network not ready", Kind::container, 30min, VerdictClass::system,
-               "its node cannot set it up at present: "},
+               "cannot be set up on its node at present: "},
        }) {
     CAPTURE(row.message);
     const auto pending = heard(row.reason, row.message);
@@ -152,9 +152,9 @@ TEST_CASE("a volume that is missing is told, and final after its limit, as long 
   story.pass(20s);
   const auto tell = [&](const std::string& uid = "worker-0") { story.event(PodWarningSeen{1, uid, "FailedMount", missing}); };
   tell("of an earlier pod");
-  CHECK_FALSE(story.said("cannot be mounted"));
+  CHECK_FALSE(story.said("cannot mount"));
   tell();
-  CHECK(story.said("worker-0: its volumes cannot be mounted: " + missing + "; waiting up to " + describe(Duration(5min)) + " for it to change"));
+  CHECK(story.said("worker-0: cannot mount its volumes: " + missing + "; waiting up to " + describe(Duration(5min)) + " for it to change"));
   SECTION("it lasts") {
     for (int i = 0; i < 149; ++i) {
       story.pass(2s);
@@ -164,7 +164,7 @@ TEST_CASE("a volume that is missing is told, and final after its limit, as long 
     story.pass(2s);
     const auto verdict = story.verdict_after_removal();
     CHECK(exit_code(verdict) == 2);
-    CHECK_THAT(verdict.message, Contains("secret \"keys\" not found") && Contains("it has been so for " + describe(Duration(5min))));
+    CHECK_THAT(verdict.message, Contains("secret \"keys\" not found") && Contains("this has lasted " + describe(Duration(5min))));
   }
   SECTION("somebody makes it, and then a long pull begins") {
     story.pass(100s);
@@ -200,22 +200,22 @@ TEST_CASE("what was told once before the events were watched counts as of then")
   const auto tell = [&](Duration ago) { story.event(PodWarningSeen{1, "worker-0", "FailedAttachVolume", attached, story.now - ago}); };
   SECTION("a moment ago: it is told, and final with what sums it up") {
     tell(19s);
-    CHECK(story.said("worker-0: its volumes cannot be mounted at present: " + attached));
+    CHECK(story.said("worker-0: cannot mount its volumes at present: " + attached));
     for (int i = 0; i < 15; ++i) {
       story.pass(2min);
       story.event(PodWarningSeen{1, "worker-0", "FailedMount", summary});
     }
     const auto verdict = story.verdict_after_removal();
     CHECK(exit_code(verdict) == 3);
-    CHECK_THAT(verdict.message, Contains("another pod may use it there"));
+    CHECK_THAT(verdict.message, Contains("another node may use it"));
   }
   SECTION("long ago: it is over") {
     tell(7min);
-    CHECK_FALSE(story.said("cannot be mounted"));
+    CHECK_FALSE(story.said("cannot mount"));
   }
   SECTION("by a clock that is ahead") {
     tell(Duration(-1h));
-    CHECK(story.said("cannot be mounted"));
+    CHECK(story.said("cannot mount"));
     story.pass(7min);
     tell(Duration(7min));
     CHECK_FALSE(story.removed());
@@ -233,18 +233,18 @@ TEST_CASE("that no scheduler looks at a pod is told after two minutes, and waite
     story.pass(119s);
     CHECK_FALSE(story.said("scheduler"));
     story.pass(1s);
-    CHECK(story.said("worker-0 finds no place: no scheduler has looked at it; is \"volcano\" running?"));
+    CHECK(story.said("worker-0 cannot be scheduled: no scheduler has picked it up; is \"volcano\" running?"));
     story.pass(24h);
     CHECK(story.times_said("no scheduler") == 1);
     CHECK_FALSE(story.removed());
     story.pod(1, unscheduled(), "", "");
-    CHECK(story.said("worker-0 finds no place: 0/5 nodes are available"));
+    CHECK(story.said("worker-0 cannot be scheduled: 0/5 nodes are available"));
   }
   SECTION("of none") {
     pod.scheduler.clear();
     story.event(PodSeen{1, pod});
     story.pass(2min);
-    CHECK(story.said("no scheduler has looked at it; is one running?"));
+    CHECK(story.said("no scheduler has picked it up; is one running?"));
   }
   SECTION("it was only slow") {
     story.event(PodSeen{1, pod});
@@ -266,7 +266,7 @@ TEST_CASE("a pod that is deleted and does not end is told after a minute, once")
   CHECK_FALSE(story.said("is being deleted"));
   SECTION("it stays") {
     story.pass(1s);
-    CHECK(story.said("worker-0 is being deleted (its node was lost or tainted (DeletionByTaintManager)) and has not ended; nothing takes its place"));
+    CHECK(story.said("worker-0 is being deleted (its node was lost or tainted (DeletionByTaintManager)) but has not ended, and is not replaced"));
     story.event(PodSeen{1, pod});
     story.pass(1h);
     CHECK(story.times_said("is being deleted") == 1);

@@ -93,7 +93,7 @@ TEST_CASE("every event comes back from its line as it was") {
 }
 
 TEST_CASE("the end of the step comes back from its line as it was, and no other line is one") {
-  result::Verdict verdict{result::VerdictClass::user, "its outputs are not complete", std::nullopt, true, 2};
+  result::Verdict verdict{result::VerdictClass::user, "its outputs are incomplete", std::nullopt, true, 2};
   verdict.first_failure = result::FirstFailure{"worker-1", 3, std::nullopt, "OOMKilled", {"a", "b"}};
   const auto text = to_text(record_of(verdict, t0));
   const auto line = parse_json(text, "line");

@@ -90,9 +90,9 @@ TEST_CASE("TLS streams come as they are sent, and a request on an open connectio
 TEST_CASE("a server that the given authority has not signed is denied, with what to do") {
   World world;
   ScriptedServer server(world.net.loop, answer_hello, &world.tls);
-  check_denied(world.ask(server, trusting(Authority("another").pem())), server, {"certificate is refused", "Give the server's own"});
-  check_denied(world.ask(server, {}), server, {"certificate is refused", "SSL_CERT_FILE", "certificate-authority-data"});
-  check_denied(world.ask(server, trusting("no certificate")), server, {"cannot be read", "PEM"});
+  check_denied(world.ask(server, trusting(Authority("another").pem())), server, {"certificate was rejected", "Configure the server's own"});
+  check_denied(world.ask(server, {}), server, {"certificate was rejected", "SSL_CERT_FILE", "certificate-authority-data"});
+  check_denied(world.ask(server, trusting("it is signed by an unknown certificate")), server, {"cannot read the trusted", "PEM"});
   Endpoint careless;
   careless.verify = false;
   REQUIRE(world.ask(server, careless));
@@ -161,12 +161,12 @@ TEST_CASE("a server that asks who we are gets the client certificate; without on
     endpoint.key_pem = key;
     return endpoint;
   };
-  check_denied(world.ask(server, with(known.certificate_pem, unknown.key_pem)), server, {"client certificate or its key cannot be used"});
+  check_denied(world.ask(server, with(known.certificate_pem, unknown.key_pem)), server, {"cannot use the client certificate or its key"});
   REQUIRE(world.ask(server, with(known.certificate_pem, known.key_pem)));
   CHECK(server.connections.back()->peer_name() == "alice");
-  check_denied(world.ask(server, anonymous), server, {"wants a client certificate, and none is configured"});
-  check_denied(world.ask(server, with(unknown.certificate_pem, unknown.key_pem)), server, {"refuses our client certificate"});
-  check_denied(world.ask(server, with("hidden", "hidden")), server, {"client certificate or its key cannot be used"});
+  check_denied(world.ask(server, anonymous), server, {"requires a client certificate, and none is configured"});
+  check_denied(world.ask(server, with(unknown.certificate_pem, unknown.key_pem)), server, {"rejected the client certificate"});
+  check_denied(world.ask(server, with("hidden", "hidden")), server, {"cannot use the client certificate or its key"});
   REQUIRE(world.ask(server, with(known.certificate_pem, known.key_pem)));
 }
 
@@ -196,5 +196,5 @@ TEST_CASE("a server that speaks no TLS is unavailable, and said to be so") {
   world.net.run_until([&] { return got.has_value(); });
   REQUIRE_FALSE(*got);
   CHECK(got->error().kind == ErrorKind::unavailable);
-  CHECK_THAT(got->error().message, Contains("no TLS connection"));
+  CHECK_THAT(got->error().message, Contains("cannot establish a TLS connection"));
 }

@@ -55,7 +55,7 @@ std::vector<std::string> keys_of(const plan::Request& with_unknown_key) {
   const auto plan = plan::make_plan(with_unknown_key, job_types::names());
   REQUIRE_FALSE(plan);
   const auto& message = plan.error().message;
-  const auto at = message.find("known are ");
+  const auto at = message.find("expected one of ");
   REQUIRE(at != std::string::npos);
   std::vector<std::string> keys;
   for (const auto part : split(std::string_view(message).substr(at + 10), ',')) keys.emplace_back(trim(part));

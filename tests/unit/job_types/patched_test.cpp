@@ -19,34 +19,35 @@ TEST_CASE("a patch that takes a manifest its form is refused by the place") {
     const char* said;  // empty: it is taken
   };
   for (const auto& row : std::vector<Row>{
-           {"Job", R"({"metadata": {"annotations": "x"}})", "job_options.patch: metadata.annotations must be an object, the patch makes it \"x\""},
-           {"Job", R"({"metadata": {"labels": ["x"]}})", "metadata.labels must be an object"},
-           {"Job", R"({"metadata": {"labels": {"a": 3}}})", "metadata.labels.a must be a text, the patch makes it 3"},
-           {"Job", R"({"metadata": "x"})", "metadata must be an object"},
-           {"Job", R"({"spec": [1]})", "spec must be an object"},
-           {"Job", R"({"spec": {"template": 3}})", "spec.template must be an object"},
-           {"Job", R"({"spec": {"template": {"metadata": 3}}})", "spec.template.metadata must be an object"},
-           {"Job", R"({"spec": {"template": {"metadata": {"labels": "x"}}}})", "spec.template.metadata.labels must be an object"},
-           {"Job", R"({"spec": {"template": {"spec": {"containers": {}}}}})", "spec.template.spec.containers must be a list"},
-           {"Job", R"({"spec": {"template": {"spec": {"initContainers": ["x"]}}}})", "spec.template.spec.initContainers[0] must be an object"},
-           {"Job", R"([{"op": "replace", "path": "", "value": 3}])", "the manifest must be an object"},
-           {"Job", R"([{"op": "replace", "path": "", "value": []}])", "the manifest must be an object"},
-           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": false}])", "metadata.annotations must be an object"},
-           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": "x"}})", "spec.pytorchReplicaSpecs must be an object"},
-           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": 1}}})", "spec.pytorchReplicaSpecs.Worker must be an object"},
+           {"Job", R"({"metadata": {"annotations": "x"}})",
+            "job_options.patch: metadata.annotations: expected an object, but the patch makes it \"x\""},
+           {"Job", R"({"metadata": {"labels": ["x"]}})", "metadata.labels: expected an object"},
+           {"Job", R"({"metadata": {"labels": {"a": 3}}})", "metadata.labels.a: expected a string, but the patch makes it 3"},
+           {"Job", R"({"metadata": "x"})", "metadata: expected an object"},
+           {"Job", R"({"spec": [1]})", "spec: expected an object"},
+           {"Job", R"({"spec": {"template": 3}})", "spec.template: expected an object"},
+           {"Job", R"({"spec": {"template": {"metadata": 3}}})", "spec.template.metadata: expected an object"},
+           {"Job", R"({"spec": {"template": {"metadata": {"labels": "x"}}}})", "spec.template.metadata.labels: expected an object"},
+           {"Job", R"({"spec": {"template": {"spec": {"containers": {}}}}})", "spec.template.spec.containers: expected a list"},
+           {"Job", R"({"spec": {"template": {"spec": {"initContainers": ["x"]}}}})", "spec.template.spec.initContainers[0]: expected an object"},
+           {"Job", R"([{"op": "replace", "path": "", "value": 3}])", "the manifest: expected an object"},
+           {"Job", R"([{"op": "replace", "path": "", "value": []}])", "the manifest: expected an object"},
+           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": false}])", "metadata.annotations: expected an object"},
+           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": "x"}})", "spec.pytorchReplicaSpecs: expected an object"},
+           {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": 1}}})", "spec.pytorchReplicaSpecs.Worker: expected an object"},
            {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": {"template": []}}}})",
-            "spec.pytorchReplicaSpecs.Worker.template must be an object"},
-           {"Job", R"([{"op": "remove", "path": "/metadata/annotations"}])", "may not be changed, the job is found by it"},
-           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": null}])", "may not be changed, the job is found by it"},
-           {"Job", R"({"spec": {"template": {"metadata": {"labels": null}}}})", "may not be changed, the job is found by it"},
+            "spec.pytorchReplicaSpecs.Worker.template: expected an object"},
+           {"Job", R"([{"op": "remove", "path": "/metadata/annotations"}])", "the job is found by it"},
+           {"Job", R"([{"op": "add", "path": "/metadata/annotations", "value": null}])", "the job is found by it"},
+           {"Job", R"({"spec": {"template": {"metadata": {"labels": null}}}})", "the job is found by it"},
            {"Job", R"({"metadata": {"annotations": {"note": "x"}}, "spec": {"template": {"metadata": {"labels": {"team": "x"}}}}})", ""},
-           {"Job", R"({"spec": {"completions": 0}})", "job_options.patch: spec.completions must be at least 1, the patch makes it 0"},
-           {"Job", R"({"spec": {"parallelism": 0}})", "spec.parallelism must be at least 1"},
+           {"Job", R"({"spec": {"completions": 0}})", "job_options.patch: spec.completions: expected at least 1, but the patch makes it 0"},
+           {"Job", R"({"spec": {"parallelism": 0}})", "spec.parallelism: expected at least 1"},
            {"PyTorch", R"({"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 0}}}})",
-            "spec.pytorchReplicaSpecs.Worker.replicas must be at least 1"},
-           {"MPI", R"({"spec": {"mpiReplicaSpecs": {"Launcher": {"replicas": 0}}}})", "spec.mpiReplicaSpecs.Launcher.replicas must be at least 1"},
+            "spec.pytorchReplicaSpecs.Worker.replicas: expected at least 1"},
+           {"MPI", R"({"spec": {"mpiReplicaSpecs": {"Launcher": {"replicas": 0}}}})", "spec.mpiReplicaSpecs.Launcher.replicas: expected at least 1"},
            {"TF", R"([{"op": "replace", "path": "/spec/tfReplicaSpecs/Chief/replicas", "value": 0}])",
-            "spec.tfReplicaSpecs.Chief.replicas must be at least 1"},
+            "spec.tfReplicaSpecs.Chief.replicas: expected at least 1"},
            {"Job", R"({"spec": {"completions": 1, "parallelism": null}})", ""},
        }) {
     CAPTURE(row.kind, row.patch);
@@ -65,7 +66,7 @@ TEST_CASE("a manifest that etcd would not take is refused, with the input that m
   for (int i = 0; i < 12; ++i) plan.environment.push_back({"A" + std::to_string(i), std::string(120'000, 'x'), "job_options.environment"});
   const auto manifest = render(plan, "");
   REQUIRE_FALSE(manifest);
-  CHECK_THAT(manifest.error().message, Contains("Kubernetes takes 1400000 (1440000 of them from job_options.environment)"));
+  CHECK_THAT(manifest.error().message, Contains("the Kubernetes limit is 1400000 (1440000 of them from job_options.environment)"));
 }
 
 TEST_CASE("what the kernel gives to no program is refused in every container, a patch's too") {
@@ -80,11 +81,11 @@ TEST_CASE("what the kernel gives to no program is refused in every container, a 
   const std::string word = R"([{"op": "add", "path": "/spec/pytorchReplicaSpecs/Worker/template/spec/containers/0/args", "value": ["a", "LONG"]}])";
   CHECK(said("PyTorch", word, 131'071).empty());
   CHECK_THAT(said("PyTorch", word, 131'072),
-             Contains("job_options.patch: a word of a container's command line has 131072 bytes, Linux takes 131071"));
+             Contains("job_options.patch: an argument of a container's command line has 131072 bytes, the Linux limit is 131071"));
   const std::string variable =
       R"({"spec": {"template": {"spec": {"initContainers": [{"name": "first", "image": "a", "env": [{"name": "A", "value": "LONG"}]}]}}}})";
   CHECK(said("Job", variable, 131'069).empty());
-  CHECK_THAT(said("Job", variable, 131'070), Contains("job_options.patch: the variable A has 131072 bytes, Linux takes 131071"));
+  CHECK_THAT(said("Job", variable, 131'070), Contains("job_options.patch: the variable A has 131072 bytes, the Linux limit is 131071"));
   auto plan = example("Job", 1);
   plan.environment = {{"DOLLARS", std::string(100'000, '$'), "job_options.environment"}};  // twice as many in the manifest
   CHECK(render(plan, ""));
@@ -93,7 +94,7 @@ TEST_CASE("what the kernel gives to no program is refused in every container, a 
 TEST_CASE("pods need an image, of the specification or of their own type") {
   auto plan = example("PyTorch", 2);
   plan.image.value = "";
-  CHECK_THAT(render(plan, "").error().message, Contains("train_specification: has no image"));
+  CHECK_THAT(render(plan, "").error().message, Contains("train_specification: no image"));
   plan.options.replicas["Master"].image = "a:1";
   CHECK_FALSE(render(plan, ""));
   plan.options.replicas["Worker"].image = "a:1";

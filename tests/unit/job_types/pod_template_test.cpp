@@ -117,7 +117,7 @@ TEST_CASE("/dev/shm is as large as the pod's memory when several processes train
                         {"two processes in a worker", 1, 2, true, {}, R"({"medium":"Memory","sizeLimit":"4Gi"})"},
                         {"memory not known", 2, 1, false, {}, R"({"medium":"Memory"})"},
                         {"asked for", 1, 1, true, quantity("1Gi", 1 << 30), R"({"medium":"Memory","sizeLimit":"1Gi"})"},
-                        {"not wanted", 2, 1, true, quantity("0", 0), "null"}};
+                        {"not needed", 2, 1, true, quantity("0", 0), "null"}};
   for (const auto& row : cases) {
     CAPTURE(row.what);
     auto plan = example("PyTorch", row.workers);

@@ -322,7 +322,8 @@ TEST_CASE("logs may be asked of replicas only, those that the job has, or of ano
     INFO(bad);
     const auto checked = check_options(plan);
     REQUIRE_FALSE(checked);
-    CHECK(checked.error().message == fmt::format("job_options.logs: \"{}\" is no replica; write all, primary, none or names such as worker-0", bad));
+    CHECK(checked.error().message ==
+          fmt::format("job_options.logs: \"{}\" is not a replica; write all, primary, none or names such as worker-0", bad));
   }
   for (const auto* absent : {"worker-2", "worker-9", "worker-01", "worker", "worker-2.0", "master-1"}) {
     plan.options.logs = {"worker-0", absent};
@@ -330,7 +331,7 @@ TEST_CASE("logs may be asked of replicas only, those that the job has, or of ano
     const auto checked = check_options(plan);
     REQUIRE_FALSE(checked);
     CHECK(checked.error().kind == ErrorKind::input);
-    CHECK(checked.error().message == fmt::format("job_options.logs: there is no {}; the replicas are master-0, worker-0 to worker-1", absent));
+    CHECK(checked.error().message == fmt::format("job_options.logs: unknown replica {}; expected one of master-0, worker-0 to worker-1", absent));
   }
 }
 
@@ -370,7 +371,7 @@ TEST_CASE("by a patch nothing is changed by which jobs and pods are found, or to
     CAPTURE(row.patch);
     auto plan = example(row.kind, row.kind == std::string("Job") ? 1 : 2);
     plan.options.patch = Json::parse(row.patch);
-    CHECK(refusal(plan) == fmt::format("job_options.patch: {} may not be changed, the job is found by it", row.place));
+    CHECK(refusal(plan) == fmt::format("job_options.patch: cannot change {}, the job is found by it", row.place));
   }
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("what is too large, and an address that leads elsewhere, are told with
   const auto large = told(413, kube::test::status_text(413, "RequestEntityTooLarge", "limit is 3145728", {}));
   CHECK_THAT(large, Catch::StartsWith("create x: limit is 3145728; ") && Catch::Contains("train_parameters"));
   CHECK_THAT(told(413, "<html>"), Catch::Contains("HTTP 413: <html>; ") && Catch::Contains("train_parameters"));
-  for (const int status : {301, 302, 307, 308}) CHECK_THAT(told(status, ""), Catch::Contains("a redirect is not followed"));
+  for (const int status : {301, 302, 307, 308}) CHECK_THAT(told(status, ""), Catch::Contains("redirects are not followed"));
   CHECK(told(415, "") == "create x: HTTP 415");
 }
 

@@ -147,7 +147,7 @@ TEST_CASE("a 2xx that does not speak of the object is no answer: it is asked aga
   h.client->get(train, {}, {Duration(0)}, given_up.done(h.loop));
   h.loop.run(1min);
   CHECK(given_up.error().status == 502);
-  CHECK(given_up.error().error.message == "get pytorchjobs/train-1: the answer does not speak of it");
+  CHECK(given_up.error().error.message == "get pytorchjobs/train-1: the answer does not mention it");
 }
 
 TEST_CASE("while a token is made others go on, and what waits for it is sent when it is there") {
@@ -241,7 +241,7 @@ TEST_CASE("pauses grow, and end at the caller's limit with the last reason") {
   for (std::size_t i = 3; i + 1 < asked.size(); ++i) CHECK(asked[i].at - asked[i - 1].at <= 2 * (asked[i - 1].at - asked[i - 2].at) * 2);
   CHECK(asked.back().at - begin == 20s);  // the last moment is used
   CHECK(caller.at - begin <= 20s + 36s);
-  CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 503: busy (the last of " + std::to_string(asked.size()) + " tries)");
+  CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 503: busy (after " + std::to_string(asked.size()) + " attempts)");
 }
 
 TEST_CASE("who has little time left has what is only read asked for anew: now, and soon again") {
@@ -363,7 +363,7 @@ TEST_CASE("a refused token is read anew, once") {
     h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
     CHECK(caller.error().error.kind == ErrorKind::denied);
-    CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 401: Unauthorized (the API server does not accept who we are: in-cluster)");
+    CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 401: Unauthorized (the API server rejected the credentials: in-cluster)");
     CHECK(h.server.asked().size() == 2);
   }
   SECTION("again after it was good for a while") {
@@ -484,7 +484,7 @@ TEST_CASE("trouble tells whether the server answers") {
     h.client->get(train, {}, {}, [](const Answer&) {});
     h.loop.run(1min);
   }
-  CHECK(told == std::vector<std::string>{"the API server cannot be reached", "", "the API server answers 500", ""});
+  CHECK(told == std::vector<std::string>{"cannot reach the API server", "", "the API server answers 500", ""});
 }
 
 TEST_CASE("lists of nothing, and answers that are no lists") {
@@ -537,7 +537,7 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
     h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : there(); });
     for (int i = 0; i < 5; ++i) h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
-    CHECK(told == std::vector<std::string>{"the API server cannot be reached (get pytorchjobs/train-1: the connection was cut)", ""});
+    CHECK(told == std::vector<std::string>{"cannot reach the API server (get pytorchjobs/train-1: the connection was cut)", ""});
   }
   SECTION("an answer to someone else ends it when the server was not there, not when it answered with an error") {
     const auto silent = GENERATE(true, false);
@@ -561,7 +561,7 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
     h.server.serve([&](const auto&) { return Reply::text("", 404); });
     h.client->get(train, {}, {}, caller.done(h.loop));
     h.loop.run();
-    CHECK(told == std::vector<std::string>{"the API server cannot be reached (get pytorchjobs/train-1: the connection was cut)", ""});
+    CHECK(told == std::vector<std::string>{"cannot reach the API server (get pytorchjobs/train-1: the connection was cut)", ""});
   }
 }
 

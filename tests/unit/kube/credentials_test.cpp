@@ -260,7 +260,7 @@ TEST_CASE("the files of KUBECONFIG are merged: what the first one says counts, w
   CHECK(two->server.origin() == "https://first");
   CHECK(two->name_space == "n");
   CHECK(from_kubeconfig(path("b/config"), "")->server.origin() == "https://second");
-  check_refused(from_kubeconfig("", "three"), {"context 'three'", "there are: 'one', 'two'"});
+  check_refused(from_kubeconfig("", "three"), {"context 'three'", "expected one of 'one', 'two'"});
   check_refused(from_kubeconfig(path("nowhere"), ""), {path("nowhere"), "No such file"});
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("an empty file in KUBECONFIG's list says nothing") {
   auto merged = from_kubeconfig("", "");
   REQUIRE(merged);
   CHECK(token_of(*merged) == "t");
-  check_refused(from_kubeconfig(empty.string(), ""), {"there is no current-context"});
+  check_refused(from_kubeconfig(empty.string(), ""), {"current-context is not set"});
 }
 
 TEST_CASE("a token of a kubeconfig that is refused is read again, for the same context and server only") {
@@ -325,33 +325,33 @@ TEST_CASE("what a kubeconfig lacks or has wrong is named by file, entry and key,
   const std::string good = "server: 'https://api.example'";
   const std::vector<Row> rows = {
       {"token: {" + secret, {what + "line 1"}},
-      {"- " + secret, {what + "a kubeconfig is an object, found: list"}},
-      {"", {what + "a kubeconfig is an object, found: null"}},
-      {"{}", {what + "there is no current-context", "there are: none"}},
-      {"current-context: x\ncontexts: {x: " + secret + "}", {what + "contexts must be a list, found: object"}},
+      {"- " + secret, {what + "expected an object, got a list"}},
+      {"", {what + "expected an object, got null"}},
+      {"{}", {what + "current-context is not set", "expected one of none"}},
+      {"current-context: x\ncontexts: {x: " + secret + "}", {what + "contexts: expected a list, got an object"}},
       {"current-context: x\ncontexts: [" + secret + "]", {what + "an item of contexts has no name"}},
-      {"current-context: x\ncontexts: [{name: x, context: " + secret + "}]", {what + "context 'x' must be an object, found: string"}},
-      {"current-context: x\ncontexts: [{name: x}]", {what + "context 'x' names no cluster"}},
-      {"current-context: x\ncontexts: [{name: x, context: {cluster: c}}]", {"names the cluster 'c': it does not exist"}},
+      {"current-context: x\ncontexts: [{name: x, context: " + secret + "}]", {what + "context 'x': expected an object, got a string"}},
+      {"current-context: x\ncontexts: [{name: x}]", {what + "context 'x' does not name a cluster"}},
+      {"current-context: x\ncontexts: [{name: x, context: {cluster: c}}]", {"names the cluster 'c': does not exist"}},
       {"current-context: x\nclusters: [{name: c, cluster: {" + good + "}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]",
-       {"names the user 'u': it does not exist"}},
+       {"names the user 'u': does not exist"}},
       {config_text("", "{}"), {what}},
       {config_text("", "server: 'https://a', proxy-url: 'ftp://p'"), {"cluster 'c': proxy-url must begin with http://, https:// or socks5://"}},
       {config_text("", "proxy-url: x"), {"cluster 'c': server is missing"}},
       {config_text("", "server: 'api.example'"), {"cluster 'c': server: the address must begin with https://"}},
-      {config_text("", "server: 'https://u:" + secret + "@api.example'"), {"cluster 'c': server: there is a user name or password"}},
-      {config_text("", good + ", insecure-skip-tls-verify: " + secret), {"insecure-skip-tls-verify must be true or false, found: string"}},
+      {config_text("", "server: 'https://u:" + secret + "@api.example'"), {"cluster 'c': server: the address contains a user name or password"}},
+      {config_text("", good + ", insecure-skip-tls-verify: " + secret), {"insecure-skip-tls-verify: expected true or false, got a string"}},
       {config_text("", good + ", insecure-skip-tls-verify: true, certificate-authority-data: " + encode_base64(pem)),
-       {"insecure-skip-tls-verify stands beside"}},
+       {"insecure-skip-tls-verify and certificate-authority are mutually exclusive"}},
       {config_text("", good + ", certificate-authority-data: '*" + secret + "'"), {"certificate-authority-data is not base64"}},
-      {config_text("", good + ", certificate-authority-data: " + encode_base64(secret)), {"certificate-authority-data is not PEM"}},
+      {config_text("", good + ", certificate-authority-data: " + encode_base64(secret)), {"certificate-authority-data is not valid PEM"}},
       {config_text("", good + ", certificate-authority: ca.crt"), {"certificate-authority names a file", "certificate-authority-data"}},
       {config_text("client-key: key"), {"user 'alice': client-key names a file"}},
-      {config_text("client-key-data: " + encode_base64(key_pem)), {"user 'alice': there is only one of client-certificate and client-key"}},
+      {config_text("client-key-data: " + encode_base64(key_pem)), {"user 'alice': client-certificate and client-key are both required"}},
       {config_text("tokenFile: " + secret), {"user 'alice': tokenFile names a file"}},
       {config_text("exec: {command: " + secret + "}"), {"user 'alice': exec names a program"}},
-      {config_text("token: {a: " + secret + "}"), {"user 'alice': token must be text in quotes, found: object"}},
-      {config_text("token: '" + secret + " x'"), {"user 'alice': token is no token"}},
+      {config_text("token: {a: " + secret + "}"), {"user 'alice': token: expected a quoted string, got an object"}},
+      {config_text("token: '" + secret + " x'"), {"user 'alice': token is not a valid token"}},
       {config_text("username: u, password: " + secret), {"user 'alice': username is not supported", "use a token"}},
       {config_text("password: " + secret), {"user 'alice': password is not supported"}},
       {config_text("auth-provider: {name: gcp, config: {access-token: " + secret + "}}"),
@@ -371,7 +371,7 @@ TEST_CASE("files that a kubeconfig names and that cannot be read are named with 
   write(folder.path() / "config", config_text("client-certificate: nowhere.crt, client-key: nowhere.key"));
   check_refused(from_kubeconfig(folder.path() / "config", ""), {"user 'alice': client-certificate: ", "nowhere.crt: No such file"});
   write(folder.path() / "nowhere.crt", secret);
-  check_refused(from_kubeconfig(folder.path() / "config", ""), {"user 'alice': client-certificate is not PEM"});
+  check_refused(from_kubeconfig(folder.path() / "config", ""), {"user 'alice': client-certificate is not valid PEM"});
 }
 
 namespace {
@@ -481,18 +481,18 @@ TEST_CASE("a plug-in that cannot do its work is told by name, with its hint, and
     ErrorKind kind;
   };
   const std::vector<Row> rows = {
-      {echo(secret) + "exit 3\n", "ended with exit code 3; what it says stands above. Ask the admin", ErrorKind::denied},
+      {echo(secret) + "exit 3\n", "ended with exit code 3; see its output above. Ask the admin", ErrorKind::denied},
       {"kill -9 $$\n", "ended by signal 9", ErrorKind::denied},
-      {echo(secret), "is no JSON object", ErrorKind::input},
-      {echo("{\"a\": \"" + secret + "\", }"), "is no JSON object", ErrorKind::input},
+      {echo(secret), "is not a JSON object", ErrorKind::input},
+      {echo("{\"a\": \"" + secret + "\", }"), "is not a JSON object", ErrorKind::input},
       {echo(answer(R"({"token":")" + secret + R"("})", "v1beta1")), "has the apiVersion 'client.authentication.k8s.io/v1beta1'", ErrorKind::input},
       {echo(R"({"apiVersion":"client.authentication.k8s.io/v1"})"), "has no status", ErrorKind::input},
       {echo(answer("{}")), "has neither a token nor a client certificate", ErrorKind::input},
-      {echo(answer(R"({"token":{"a":")" + secret + R"("}})")), "token must be text, found: object", ErrorKind::input},
-      {echo(answer(R"({"token":")" + secret + R"(\n x"})")), "is no token", ErrorKind::input},
+      {echo(answer(R"({"token":{"a":")" + secret + R"("}})")), "token: expected a string, got an object", ErrorKind::input},
+      {echo(answer(R"({"token":")" + secret + R"(\n x"})")), "is not a valid token", ErrorKind::input},
       {echo(answer(R"({"clientKeyData":")" + secret + R"("})")), "only one of clientCertificateData and clientKeyData", ErrorKind::input},
-      {echo(answer(R"({"token":"t","expirationTimestamp":")" + secret + R"("})")), "expirationTimestamp that is no time", ErrorKind::input},
-      {"yes\n", "prints without end", ErrorKind::input},
+      {echo(answer(R"({"token":"t","expirationTimestamp":")" + secret + R"("})")), "expirationTimestamp that is not a valid time", ErrorKind::input},
+      {"yes\n", "prints endless output", ErrorKind::input},
   };
   for (const auto& row : rows) {
     CAPTURE(row.script);
@@ -513,12 +513,12 @@ TEST_CASE("a plug-in that is not there, or not one for us, is refused with what 
     return from_kubeconfig(folder.path() / "config", "");
   };
   const std::string v1 = "apiVersion: client.authentication.k8s.io/v1, ";
-  check_refused(config("command: x"), {"exec.apiVersion is ''"});
+  check_refused(config("command: x"), {"exec.apiVersion: unsupported version ''"});
   check_refused(config("apiVersion: client.authentication.k8s.io/v1alpha1, command: x"), {"v1alpha1", "update the plug-in"});
   check_refused(config("apiVersion: client.authentication.k8s.io/v1"), {"exec.command is missing"});
-  check_refused(config(v1 + "command: x, interactiveMode: Always"), {"interactiveMode is Always", "'x'", "nobody"});
-  check_refused(config(v1 + "command: x, args: {" + secret + ": 1}"), {"exec.args must be a list, found: object"});
-  check_refused(config(v1 + "command: x, args: [1]"), {"exec.args must hold texts only, found: number"});
+  check_refused(config(v1 + "command: x, interactiveMode: Always"), {"interactiveMode is Always", "'x'", "requires a terminal"});
+  check_refused(config(v1 + "command: x, args: {" + secret + ": 1}"), {"exec.args: expected a list, got an object"});
+  check_refused(config(v1 + "command: x, args: [1]"), {"exec.args: expected strings, got a number"});
   check_refused(config(v1 + "command: x, env: [{name: 'A=', value: " + secret + "}]"), {"exec.env"});
   auto missing = config(v1 + "command: no-such-plug-in, installHint: Run the installer");
   REQUIRE(missing);

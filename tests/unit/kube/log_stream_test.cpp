@@ -154,7 +154,7 @@ TEST_CASE("a container that has not started is waited for; that it is said never
     r.stream->ended();
     r.h.loop.run();
     REQUIRE(r.told.size() == 2);
-    CHECK_THAT(r.told[0], Contains("lost: no line could be read") && Contains("waiting to start"));
+    CHECK_THAT(r.told[0], Contains("lost: cannot read any line: read") && Contains("waiting to start"));
     CHECK(r.told[1] == "complete");
     CHECK(r.h.server.asked().size() < 20);
   }
@@ -184,7 +184,7 @@ TEST_CASE("a log that cannot be had is told, and that is the end") {
       if (before)
         CHECK(r.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: " + row.why, "complete"});
       else
-        CHECK(r.told == Words{"lost: no line could be read: " + row.why, "complete"});
+        CHECK(r.told == Words{"lost: cannot read any line: " + row.why, "complete"});
       CHECK(r.h.server.open() == 0);
     }
   }
@@ -243,7 +243,7 @@ TEST_CASE("a server that has too many requests is asked for the rest of a log fo
     r.begin();
     r.stream->ended();
     r.h.loop.run(5min);
-    CHECK(r.told == Words{"lost: no line could be read: read the log of pods/p: Too many requests, please try again later.", "complete"});
+    CHECK(r.told == Words{"lost: cannot read any line: read the log of pods/p: Too many requests, please try again later.", "complete"});
   }
 }
 
@@ -308,7 +308,7 @@ TEST_CASE("after the end, what never gets better is given up, and an API server 
     r.stream->ended();
     r.h.loop.run();
     CHECK(r.told == Words{"a\n", "b\n", "complete"});
-    CHECK(trouble == Words{"the API server cannot be reached (read the log of pods/p: the connection was cut)", ""});
+    CHECK(trouble == Words{"cannot reach the API server (read the log of pods/p: the connection was cut)", ""});
   }
 }
 
@@ -379,7 +379,7 @@ TEST_CASE("the log of the attempt before is read to its end without being asked 
     r.begin(true);
     r.h.loop.run();
     CHECK(r.told ==
-          Words{"lost: no line could be read: read the log of pods/p: previous terminated container \"c\" in pod \"p\" not found", "complete"});
+          Words{"lost: cannot read any line: read the log of pods/p: previous terminated container \"c\" in pod \"p\" not found", "complete"});
   }
   CHECK(r.asked() == Words{"read previous"});
 }
@@ -528,12 +528,12 @@ TEST_CASE("a log that cannot be read is told with its cause after some seconds, 
   CHECK(r.told.empty());
   r.h.loop.run(10min);
   REQUIRE(r.told.size() == 1);
-  CHECK_THAT(r.told.front(), Contains("waits: it cannot be read at present") && Contains("tls: internal error"));
+  CHECK_THAT(r.told.front(), Contains("waits: cannot be read at present") && Contains("tls: internal error"));
   SECTION("after the end its rest is given up soon, with the cause") {
     r.stream->ended();
     r.h.loop.run(10s);
     REQUIRE(r.told.size() == 3);
-    CHECK_THAT(r.told[1], Contains("lost: no line could be read: ") && Contains("tls: internal error"));
+    CHECK_THAT(r.told[1], Contains("lost: cannot read any line: ") && Contains("tls: internal error"));
     CHECK(r.told[2] == "complete");
   }
   SECTION("it can be read, and then cannot again") {

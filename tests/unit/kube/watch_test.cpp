@@ -486,5 +486,5 @@ TEST_CASE("a watch that cannot be opened again is told as trouble") {
   w.h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : open(); });
   w.begin();
   w.h.loop.run(200s);
-  CHECK(trouble == Words{"the API server cannot be reached (watch pods: the connection was cut)", ""});
+  CHECK(trouble == Words{"cannot reach the API server (watch pods: the connection was cut)", ""});
 }

@@ -113,7 +113,7 @@ TEST_CASE("numbers that are none are values too") {
 TEST_CASE("a value that was not written, or is not of its type, is an error that names it") {
   const auto plan = v1_plan("accuracy Float");
   Run run(plan);
-  CHECK_THAT(run.error(), Catch::Contains("output accuracy") && Catch::Contains("wrote no value") && Catch::Contains("outputs/accuracy"));
+  CHECK_THAT(run.error(), Catch::Contains("output accuracy") && Catch::Contains("did not write its value") && Catch::Contains("outputs/accuracy"));
   run.write("accuracy", "very good");
   CHECK_THAT(run.error(), Catch::Contains("output accuracy") && Catch::Contains("very good"));
 }
@@ -140,9 +140,9 @@ TEST_CASE("None is a text where a text is optional, and nothing where nothing is
   CHECK(run.only().value == Json("None"));
   const auto number = v1_plan("best Float, annotations: {optional: 'no'}");
   Run other(number);
-  CHECK_THAT(other.error(), Catch::Contains("wrote no value"));
+  CHECK_THAT(other.error(), Catch::Contains("did not write its value"));
   other.write("best", "None");
-  CHECK_THAT(other.error(), Catch::Contains("found \"None\""));
+  CHECK_THAT(other.error(), Catch::Contains("got \"None\""));
 }
 
 TEST_CASE("a value from before the run is no result of it") {
@@ -153,7 +153,7 @@ TEST_CASE("a value from before the run is no result of it") {
   Run run(plan);
   run.remove_stale();
   CHECK(fs::exists(folder.path() / "metrics"));
-  CHECK_THAT(run.error(), Catch::Contains("wrote no value"));
+  CHECK_THAT(run.error(), Catch::Contains("did not write its value"));
   run.write("accuracy", "0.5");
   CHECK(run.only().value->get<double>() == 0.5);
   CHECK(run.only().step_path == "metrics");
@@ -193,7 +193,7 @@ TEST_CASE("an artifact that nobody but root can look into is an error, not an ab
   std::ofstream(path + "/weights") << "x";
   fs::permissions(path, fs::perms::none);
   const WithoutRoot other_user;
-  CHECK(run.error() == "output model: " + path + " cannot be read: Permission denied; a program must leave what it writes readable");
+  CHECK(run.error() == "output model: cannot read " + path + ": Permission denied; the program must leave its output files readable");
 }
 
 TEST_CASE("a text that the program writes to a path is its value, whole; other bytes are a file") {
@@ -329,7 +329,7 @@ TEST_CASE("an executor output that cannot be read is an error, not a success") {
   run.write_executor_output("{\"artifacts\": ");
   CHECK_THAT(run.error(), Catch::Contains("executor output"));
   run.write_executor_output("[]");
-  CHECK_THAT(run.error(), Catch::Contains("is no object"));
+  CHECK_THAT(run.error(), Catch::Contains("is not an object"));
 }
 
 TEST_CASE("files are counted for people with all that lies below, but not what is empty") {

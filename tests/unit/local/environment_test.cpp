@@ -95,7 +95,7 @@ TEST_CASE("what only a cluster has is taken from here or left out, and said once
   CHECK(value(of(plan, 0, host), "OTHER") == "-");
   const auto warnings = environment_warnings(plan, host.own);
   REQUIRE(warnings.size() == 2);
-  CHECK_THAT(warnings[0], Catch::Contains("TOKEN") && Catch::Contains("the value of this environment is used"));
+  CHECK_THAT(warnings[0], Catch::Contains("TOKEN") && Catch::Contains("using the value of this environment"));
   CHECK_THAT(warnings[1], Catch::Contains("OTHER") && Catch::Contains("not set"));
 }
 

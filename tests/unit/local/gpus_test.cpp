@@ -59,7 +59,7 @@ TEST_CASE("GPUs that nobody asked for stay unseen, and that is said") {
   const auto division = divide_gpus(with_gpus("PyTorch", 1, 0), {"0"});
   REQUIRE(division.has_value());
   CHECK(devices(*division) == std::vector<std::string>{""});
-  CHECK_THAT(division->warning, Catch::Contains("has 1 GPU, but none is asked for"));
+  CHECK_THAT(division->warning, Catch::Contains("has 1 GPU, but none is requested"));
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES limits the machine's GPUs as CUDA reads it") {

@@ -57,9 +57,9 @@ TEST_CASE("a path that is no UTF-8 is refused: the JSON that names it for the pr
     return checked ? std::string() : checked.error().message;
   };
   CHECK(refusal("/out/m\u00f6del", "/run/\u00fc").empty());
-  CHECK(refusal("/out/m\xff", "/run") == "model_dir: /out/m\\xff is no UTF-8, which a path that results name must be; give another one");
-  CHECK_THAT(refusal("/out/model", "/run\xff"), Catch::Contains("run-dir: /run\\xff is no UTF-8"));
-  CHECK_THAT(refusal("/out/model", "/run", "/data\xff"), Catch::Contains("train_dataset_dir: /data\\xff is no UTF-8"));
+  CHECK(refusal("/out/m\xff", "/run") == "model_dir: /out/m\\xff is not valid UTF-8, which a path named in results must be; choose another one");
+  CHECK_THAT(refusal("/out/model", "/run\xff"), Catch::Contains("run-dir: /run\\xff is not valid UTF-8"));
+  CHECK_THAT(refusal("/out/model", "/run", "/data\xff"), Catch::Contains("train_dataset_dir: /data\\xff is not valid UTF-8"));
 }
 
 TEST_CASE("a run's folder that is no UTF-8 is no obstacle for a program that is not told of it") {
@@ -133,7 +133,7 @@ TEST_CASE("a link in the place of a folder of the run's own is refused, and noth
     CHECK(made.has_value() != refused);
     if (refused) {
       CHECK(made.error().kind == ErrorKind::input);
-      CHECK_THAT(made.error().message, Catch::Matchers::StartsWith("run-dir: " + path.string() + " is a link, which no run has made"));
+      CHECK_THAT(made.error().message, Catch::Matchers::StartsWith("run-dir: " + path.string() + " is a symbolic link"));
       CHECK_FALSE(emptied_places(plan, folder.path() / "run").has_value());
       CHECK(fs::is_empty(folder.path() / "theirs"));
     }

@@ -70,7 +70,7 @@ TEST_CASE("the name of a run's folder is the run's as long as it lives, also thr
       fs::create_directory(path);
       const auto second = RunFolder::claim(name);
       REQUIRE_FALSE(second.has_value());
-      CHECK_THAT(second.error().message, Catch::Matchers::Contains("another run is at work in " + name.string()));
+      CHECK_THAT(second.error().message, Catch::Matchers::Contains("another run is using " + name.string()));
       CHECK(fs::is_empty(path));
       fs::remove(path);
     }
@@ -141,7 +141,8 @@ TEST_CASE("a folder that holds what no run has made is refused, also behind a li
     const auto checked = RunFolder::check(temp.path() / name);
     REQUIRE_FALSE(checked.has_value());
     CHECK(checked.error().kind == ErrorKind::input);
-    CHECK_THAT(checked.error().message, Catch::Matchers::StartsWith("run-dir: ") && Catch::Matchers::Contains("holds bin and was made by no run"));
+    CHECK_THAT(checked.error().message,
+               Catch::Matchers::StartsWith("run-dir: ") && Catch::Matchers::Contains("contains bin and was not created by a run"));
   }
   fs::create_directory_symlink(temp.path() / "venv", temp.path() / "venv/.trainstep-run");
   CHECK_FALSE(RunFolder::check(temp.path() / "venv").has_value());

@@ -47,7 +47,7 @@ TEST_CASE("a TMPDIR that takes no folder is named") {
   const auto made = make_scratch({{"TMPDIR", absent}}, scratch_path({{"TMPDIR", absent}}));
   REQUIRE_FALSE(made.has_value());
   CHECK(made.error().kind == ErrorKind::input);
-  CHECK(made.error().message.starts_with("TMPDIR: no temporary folder can be made in " + absent + ": No such file or directory"));
+  CHECK(made.error().message.starts_with("TMPDIR: cannot create a temporary folder in " + absent + ": No such file or directory"));
 }
 
 TEST_CASE("where no temporary folder can be made the environment stays as it is, and nothing lies in it") {

@@ -128,7 +128,7 @@ TEST_CASE("a full disk ends nothing, and is said once") {
   ::dup2(stderr_before.get(), STDERR_FILENO);
   errors.write.close();
   const auto said = read_all(errors.read.get(), 1);
-  CHECK(said == "trainstep: the log cannot be written: No space left on device; the run goes on, lines of its log are lost\n");
+  CHECK(said == "trainstep: cannot write the log: No space left on device; the run continues, log lines are lost\n");
 }
 
 TEST_CASE("the bell rings when enough has been read, once for each wish") {

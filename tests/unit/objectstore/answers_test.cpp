@@ -73,12 +73,12 @@ TEST_CASE("a refusal tells what was tried, the store's words, and what to do") {
   };
   const Row rows[] = {
       {404, "NoSuchKey", ErrorKind::not_found, false, ""},
-      {404, "NoSuchBucket", ErrorKind::not_found, false, "; make the bucket, or correct its name"},
-      {403, "AccessDenied", ErrorKind::denied, false, "; these keys may not do this there"},
-      {403, "SignatureDoesNotMatch", ErrorKind::denied, false, "; the secret key does not fit the access key"},
-      {400, "ExpiredToken", ErrorKind::input, false, "; the temporary keys are no longer valid"},
+      {404, "NoSuchBucket", ErrorKind::not_found, false, "; create the bucket, or correct its name"},
+      {403, "AccessDenied", ErrorKind::denied, false, "; these credentials do not permit this"},
+      {403, "SignatureDoesNotMatch", ErrorKind::denied, false, "; the secret key does not match the access key"},
+      {400, "ExpiredToken", ErrorKind::input, false, "; the temporary credentials have expired"},
       {400, "RequestTimeout", ErrorKind::unavailable, true, ""},
-      {301, "PermanentRedirect", ErrorKind::input, false, "; the bucket lies in another region: correct region or endpoint"},
+      {301, "PermanentRedirect", ErrorKind::input, false, "; the bucket is in another region: correct region or endpoint"},
       {409, "OperationAborted", ErrorKind::unavailable, true, ""},
       {412, "PreconditionFailed", ErrorKind::conflict, false, ""},
       {429, "TooManyRequests", ErrorKind::unavailable, true, ""},

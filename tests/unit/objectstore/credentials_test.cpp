@@ -131,21 +131,21 @@ TEST_CASE_METHOD(Pod, "a container's credentials are asked for with its token") 
   CHECK(service.asked()[0].request.endpoint->direct);  // no proxy gets to see it
   begin({{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/x"}});
   service.reply(Reply::text("{}"));
-  CHECK(ask() == "keys for this container: an answer without keys");
+  CHECK(ask() == "credentials for this container: an answer without keys");
   CHECK(service.asked()[1].request.url.text() == "http://169.254.170.2/v2/credentials/x");
 }
 
 TEST_CASE_METHOD(Pod, "a service that refuses is told, and asked again by the next question") {
   begin(web_identity());
   service.reply(Reply::text("<Error/>", 403));
-  CHECK(ask() == "keys for AWS_ROLE_ARN: the service answered 403");
+  CHECK(ask() == "credentials for AWS_ROLE_ARN: the service answered 403");
   service.reply(Reply::text("<html>"));
-  CHECK(ask().starts_with("keys for AWS_ROLE_ARN: byte "));
+  CHECK(ask().starts_with("credentials for AWS_ROLE_ARN: byte "));
   service.reply(Reply::text(role("now", std::chrono::minutes(60))));
   CHECK(ask() == "now s t");
 }
 
 TEST_CASE_METHOD(Pod, "without any keys the message tells where they could be") {
   begin({});
-  CHECK(ask().starts_with("no keys to the object store: neither AWS_ACCESS_KEY_ID"));
+  CHECK(ask().starts_with("no credentials for the object store: the environment has neither AWS_ACCESS_KEY_ID"));
 }

@@ -159,7 +159,7 @@ TEST_CASE_METHOD(OddStore, "pages that come again and again under new names have
   });
   const auto found = list();
   REQUIRE_FALSE(found);
-  CHECK_THAT(found.error().error.message, Contains("have no end"));
+  CHECK_THAT(found.error().error.message, Contains("does not end"));
   CHECK(pages < 1'100);
 }
 
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(OddStore, "a store with another clock is spoken to in its time,
   loop.run();
   REQUIRE((head && *head));
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains(ahead > 0h ? "http://store:9000 is 3 h 00 min ahead of" : "behind") && Contains("signed with its time"));
+  CHECK_THAT(told[0], Contains(ahead > 0h ? "http://store:9000 is 3 h 00 min ahead of" : "behind") && Contains("signing requests with its time"));
 }
 
 TEST_CASE_METHOD(OddStore, "a look is refused without a word: the clock may be why") {
@@ -241,7 +241,7 @@ TEST_CASE_METHOD(OddStore, "a clock that a store finds wrong whatever is signed 
   loop.run();
   REQUIRE(put);
   REQUIRE_FALSE(*put);
-  CHECK_THAT(put->error().error.message, Contains("the clocks of this machine and the store differ by too much"));
+  CHECK_THAT(put->error().error.message, Contains("the clocks of this machine and the store differ too much"));
   CHECK(transport.asked().size() <= 3);
 }
 

@@ -72,18 +72,18 @@ TEST_CASE("a key that leaves its folder, or is no path, is left out, and no othe
     INFO(key);
     const auto plan = plan_download({{key, 1, "e"}, {"good", 1, "e"}}, {}, {});
     CHECK(travelling(plan) == Words{"good"});
-    CHECK(plan.left_out == Words{"\"" + std::string(key) + "\": no path below a folder"});
+    CHECK(plan.left_out == Words{"\"" + std::string(key) + "\": not a path below a folder"});
   }
   const std::string long_name(300, 'x');
-  CHECK(plan_download({{long_name, 1, "e"}}, {}, {}).left_out == Words{"\"" + long_name + "\": a name that is too long for a file"});
+  CHECK(plan_download({{long_name, 1, "e"}}, {}, {}).left_out == Words{"\"" + long_name + "\": a name too long for a file"});
 }
 
 TEST_CASE("an object that others lie below cannot be a file; what tools leave for a folder is no file either") {
   const auto both = plan_download({{"a", 1, "e"}, {"a/b", 1, "e"}}, {}, {});
   CHECK(travelling(both) == Words{"a/b"});
-  CHECK(both.left_out == Words{"\"a\": a file, and others lie below it"});
+  CHECK(both.left_out == Words{"\"a\": a file with others below it"});
   const auto folder = plan_download({{"a/", 3, "e"}, {"b/", 0, "e"}, {"/", 0, "e"}}, {}, {});
-  CHECK(folder.left_out == Words{"\"a/\": a folder's name, but it has content"});
+  CHECK(folder.left_out == Words{"\"a/\": a folder's name, but with content"});
   CHECK(folder.folders == Words{"a", "b"});
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("what has changed in a tree is said of the first file, in words") {
   CHECK(describe_change(before, {{"b", 2, 20}}) == "a was removed");
   CHECK(describe_change(before, {}) == "a was removed");
   CHECK(describe_change(before, {{"a", 1, 10}, {"b", 3, 20}}) == "b had 2 bytes and has 3");
-  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 21}}) == "b was written again");
+  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 21}}) == "b was rewritten");
   CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 20}, {"c", 1, 1}}) == "c was added");
   CHECK(describe_change({{"", 1, 10}}, {}) == "the file was removed");
 }

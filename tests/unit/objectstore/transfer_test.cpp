@@ -248,7 +248,7 @@ TEST_CASE_METHOD(Trees, "a store that calls an upload complete is not believed b
   const auto sent = up();
   REQUIRE_FALSE(sent);
   CHECK(sent.error().kind == ErrorKind::unavailable);
-  CHECK(sent.error().message.find("but the object is not there") != std::string::npos);
+  CHECK(sent.error().message.find("but the object does not exist") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Trees, "a bucket alone is no place for a file") {
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(Trees, "a bucket alone is no place for a file") {
   at.key.clear();
   const auto sent = up();
   REQUIRE_FALSE(sent);
-  CHECK(sent.error().message == "put s3://b: a bucket alone is no object: a key is needed");
+  CHECK(sent.error().message == "put s3://b: a bucket is not an object: a key is required");
   CHECK(transport.asked().empty());
 }
 
@@ -283,7 +283,7 @@ TEST_CASE_METHOD(Trees, "a file that changes while it is uploaded is an error") 
   };
   const auto sent = up();
   REQUIRE_FALSE(sent);
-  CHECK(sent.error().message == (source / "large").string() + " changed while it was uploaded");
+  CHECK(sent.error().message == (source / "large").string() + " changed while it was being uploaded");
   CHECK(objects.empty());
   CHECK(uploads.empty());
 }
@@ -299,7 +299,7 @@ TEST_CASE_METHOD(Trees, "a file that is written anew in place while it is upload
   };
   const auto sent = up();
   REQUIRE_FALSE(sent);
-  CHECK(sent.error().message == (source / "large").string() + " changed while it was uploaded");
+  CHECK(sent.error().message == (source / "large").string() + " changed while it was being uploaded");
   CHECK(objects.empty());
 }
 
@@ -326,7 +326,7 @@ TEST_CASE_METHOD(Trees, "an object of another length than it was listed with is 
   auto plan = plan_download(there, {}, {});
   const auto got = outcome([&](auto sink) { return download(client, std::move(plan), target, at, std::move(sink), limits); });
   REQUIRE_FALSE(got);
-  CHECK(got.error().message == "s3://b/model/small has changed while it was fetched");
+  CHECK(got.error().message == "s3://b/model/small changed while it was being fetched");
   CHECK(read("small") == "(none)");
 }
 
@@ -363,7 +363,7 @@ TEST_CASE_METHOD(Trees, "a tree is removed with what uploads have left in it, an
     at.key.clear();
     remove();
     REQUIRE_FALSE(*removed);
-    CHECK(removed->error().error.message == "remove s3://b: a whole bucket is not removed");
+    CHECK(removed->error().error.message == "remove s3://b: refusing to remove a whole bucket");
     CHECK(objects.size() == 51);
   }
 }
@@ -544,7 +544,7 @@ TEST_CASE("where links are kept, those into the tree are told with what they say
   CHECK(tree->links == links);
   REQUIRE(tree->files.size() == 2);
   CHECK(tree->files[1].path == "out");
-  CHECK(tree->left_out == std::vector<std::string>{"dangling: a link that leads nowhere", "elsewhere: a link to a folder elsewhere"});
+  CHECK(tree->left_out == std::vector<std::string>{"dangling: a link that is broken", "elsewhere: a link to a folder elsewhere"});
   std::vector<std::string> folders;
   for (const auto& [path, changed] : tree->folders) folders.push_back(path);
   CHECK(folders == std::vector<std::string>{"a", "a/b", "refs"});
@@ -569,9 +569,8 @@ TEST_CASE("what cannot travel is left out of a tree by its name, and holds up no
   const auto tree = read_tree(root);
   REQUIRE(tree);
   REQUIRE(tree->files.size() == 1);
-  CHECK(tree->left_out == std::vector<std::string>{"a/up: a link that goes round in a circle", "dangling: a link that leads nowhere",
-                                                   "itself: a link that leads nowhere", "null: a device", "pipe: a FIFO",
-                                                   "root: a link to a folder elsewhere"});
+  CHECK(tree->left_out == std::vector<std::string>{"a/up: a link that loops", "dangling: a link that is broken", "itself: a link that is broken",
+                                                   "null: a device", "pipe: a FIFO", "root: a link to a folder elsewhere"});
   CHECK(describe_left_out(tree->left_out).ends_with("; null: a device; pipe: a FIFO; and 1 more"));
   CHECK(read_tree(root / "pipe").error().kind == ErrorKind::input);
 }

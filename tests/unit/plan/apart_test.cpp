@@ -15,7 +15,7 @@ TEST_CASE("an output that equals, contains or lies in another place is refused, 
   };
   const Row rows[] = {
       {"/b/run", "/b/run/data", false, "contains"},
-      {"/b/run/model", "/b/run", false, "lies in"},
+      {"/b/run/model", "/b/run", false, "is in"},
       {"/b/run", "/b/run", false, "is also"},
       {"/b/run", "/b/run2", false, nullptr},
       {"/b/run", "/b/run/other", true, "contains"},

@@ -121,27 +121,26 @@ TEST_CASE("parameters that do not fit are refused with the remedy") {
     const char* message;
   };
   for (const auto& row : std::vector<Row>{
-           {"3", "train_parameters: wants an object that maps the program's parameters to values, found a number"},
+           {"3", "train_parameters: expected an object that maps the program's parameters to values, got a number"},
            {R"({"name": "x", "epoch": 3})",
-            "train_parameters: the program has no parameter 'epoch' (did you mean 'epochs'?); it has inputs train_dataset_dir (path, required), "
-            "validation (path, optional), epochs (Integer, optional), name (String, required)"},
-           {R"({"name": "x", "qqqqqqqqqqq": 3})", "the program has no parameter 'qqqqqqqqqqq'; it has inputs"},
-           {"{}", "train_parameters.name: is missing; the program needs it: inputs train_dataset_dir"},
-           {R"({"name": "x", "epochs": "many"})", "train_parameters.epochs: wants a whole number, found \"many\""},
-           {R"({"name": "x", "epochs": 2.5})", "train_parameters.epochs: wants a whole number, found 2.5"},
+            "train_parameters: the program has no parameter 'epoch' (did you mean 'epochs'?); its parameters are inputs train_dataset_dir (path, "
+            "required), validation (path, optional), epochs (Integer, optional), name (String, required)"},
+           {R"({"name": "x", "qqqqqqqqqqq": 3})", "the program has no parameter 'qqqqqqqqqqq'; its parameters are inputs"},
+           {"{}", "train_parameters.name: is missing; the program requires it: inputs train_dataset_dir"},
+           {R"({"name": "x", "epochs": "many"})", "train_parameters.epochs: expected an integer, got \"many\""},
+           {R"({"name": "x", "epochs": 2.5})", "train_parameters.epochs: expected an integer, got 2.5"},
            {R"({"name": "x", "train_dataset_dir": "/data"})",
-            "train_parameters.train_dataset_dir: wants the name of one of the step's input paths or an address (s3://…), found '/data'; this step "
-            "has: train_dataset_dir, "
-            "validation_dataset_dir"},
-           {R"({"name": "x", "train_dataset_dir": 3})", "found a number; this step has"},
-           {R"({"name": "x", "train_dataset_dir": "model_dir"})", "wants the name of one of the step's input paths"},
+            "train_parameters.train_dataset_dir: expected the name of one of the step's input paths or an address (s3://…), got '/data'; this step "
+            "has: train_dataset_dir, validation_dataset_dir"},
+           {R"({"name": "x", "train_dataset_dir": 3})", "got a number; this step has"},
+           {R"({"name": "x", "train_dataset_dir": "model_dir"})", "expected the name of one of the step's input paths"},
            {R"({"name": "x", "model_dir": "train_dataset_dir"})",
-            "train_parameters.model_dir: wants the name of one of the step's output paths, found 'train_dataset_dir'; this step has: model_dir, "
+            "train_parameters.model_dir: expected the name of one of the step's output paths, got 'train_dataset_dir'; this step has: model_dir, "
             "metrics"},
            {R"({"name": "x", "model_dir": "metrics", "accuracy": "metrics"})",
-            "train_parameters.accuracy: output \"model_dir\" goes to metrics already"},
+            "train_parameters.accuracy: output \"model_dir\" already goes to metrics"},
            {R"({"name": "x", "accuracy": "model_dir"})",
-            "train_parameters.accuracy: model_dir takes a file or folder; accuracy is a value that the program returns (Float), and stands in "
+            "train_parameters.accuracy: model_dir takes a file or folder; accuracy is a value that the program returns (Float), which goes to "
             "results"},
        }) {
     INFO(row.parameters);
@@ -158,8 +157,8 @@ TEST_CASE("a required path that the step does not have is missing") {
   const auto bound = bind(program(v1), empty);
   REQUIRE_FALSE(bound);
   CHECK(bound.error().message ==
-        "train_parameters.train_dataset_dir: is missing; it is a path: name one of the step's input paths (this step has: none) (give "
-        "train_dataset_dir or validation_dataset_dir)");
+        "train_parameters.train_dataset_dir: is missing; name one of the step's input paths (this step has: none) (give train_dataset_dir or "
+        "validation_dataset_dir)");
 }
 
 TEST_CASE("v2: whole numbers are integers at any depth, except where a double is declared; only allowed values are taken") {
@@ -179,5 +178,5 @@ TEST_CASE("v2: whole numbers are integers at any depth, except where a double is
   given.train_parameters = Json::parse(R"({"a": 3})");
   const auto refused = bind(some, given);
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message == "train_parameters.a: 3 is not allowed; it is one of [1,2]");
+  CHECK(refused.error().message == "train_parameters.a: 3 is not allowed; expected one of [1,2]");
 }

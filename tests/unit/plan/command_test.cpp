@@ -151,12 +151,12 @@ TEST_CASE("a command line that cannot be made is refused") {
   for (const auto& row : std::vector<Row>{
            {R"({"image": "i", "command": ["run", {"if": {"cond": {"isPresent": "a"}, "then": ["x"]}}, {"inputValue": "a"}]})",
             "train_parameters.a: is missing; the program's command line uses it even when it is not given"},
-           {R"({"image": "i", "command": ["run", "a\u0000b"]})", "'a' in the program's command holds a NUL character"},
+           {R"({"image": "i", "command": ["run", "a\u0000b"]})", "'a' in the program's command contains a NUL character"},
            {R"({"image": "i", "command": ["", "x"]})", "the first word of the program's command is empty"},
            {"inputs: [{name: a, optional: true}]\nimplementation: {container: {command: [{inputValue: a}]}}",
             "the first word of the program's command is empty"},
            {"inputs: [{name: a, default: maybe}]\nimplementation: {container: {command: [x, {if: {cond: {inputValue: a}, then: y}}]}}",
-            "the condition of an `if`: wants true or false, found \"maybe\""},
+            "the condition of an `if`: expected true or false, got \"maybe\""},
        }) {
     INFO(row.text);
     const auto made = make(row.text, Json::object());
@@ -172,5 +172,5 @@ TEST_CASE("a command line that cannot be made is refused") {
 TEST_CASE("a NUL character is told of the input that holds it") {
   const auto given = make(R"({"image": "i", "command": ["run", {"inputValue": "a"}]})", Json{{"a", std::string("x\0y", 3)}});
   CHECK(command_line(given.program, given.binding, given.placement).error().message ==
-        "train_parameters.a: it holds a NUL character (\\u0000), which no command line can");
+        "train_parameters.a: contains a NUL character (\\u0000), which a command line cannot hold");
 }

@@ -167,7 +167,7 @@ TEST_CASE("what the step may only read is read there, and nothing is written to 
   given.known.mounts.front().read_only = true;
   CHECK(given.routed().data.claims.front().read_only);
   given.output("model", path("model_dir", "/in/model"));
-  CHECK_THAT(given.refusal(), Contains("model_dir") && Contains("lies on no PersistentVolumeClaim that the step may write to"));
+  CHECK_THAT(given.refusal(), Contains("model_dir") && Contains("is not on a PersistentVolumeClaim that the step may write to"));
 }
 
 TEST_CASE("a claim counts more than an address") {
@@ -504,11 +504,11 @@ TEST_CASE("checkpoints lie apart from inputs and outputs in the pods and from th
   CHECK_THAT(refused("/"), Contains("holds"));
   CHECK_THAT(refused("/work/./inputs/", "/work/"), Contains("holds train_dataset_dir"));
   CHECK_THAT(refused("/train/inputs/data"), Contains("is also train_dataset_dir"));
-  CHECK_THAT(refused("/train/inputs/data/saved"), Contains("lies in train_dataset_dir"));
-  CHECK_THAT(refused("/trainstep/outputs/model/m/saved"), Contains("lies in model_dir (/trainstep/outputs/model/m)"));
+  CHECK_THAT(refused("/train/inputs/data/saved"), Contains("is in train_dataset_dir"));
+  CHECK_THAT(refused("/trainstep/outputs/model/m/saved"), Contains("is in model_dir (/trainstep/outputs/model/m)"));
   CHECK_THAT(refused("/trainstep/outputs/accuracy"), Contains("holds accuracy (/trainstep/outputs/accuracy/data)"));
   CHECK_THAT(refused("/mnt/trainstep/0/run"), Contains("holds model_dir (/mnt/trainstep/0/run/m)"));
-  CHECK_THAT(refused("/trainstep/saved"), Contains("lies in this program's own folder (/trainstep)"));
+  CHECK_THAT(refused("/trainstep/saved"), Contains("is in trainstep's own folder (/trainstep)"));
   CHECK(refused("/train/saved").empty());
   CHECK(refused("/train", "/work").empty());
   CHECK(refused("/train/inputs/data2").empty());
@@ -525,7 +525,7 @@ TEST_CASE("an address of an output lies apart from those of inputs and from the 
   };
   CHECK_THAT(refused("s3://b/run/data", "s3://b/run"), Contains("model_dir: s3://b/run contains train_dataset_dir (s3://b/run/data)"));
   CHECK_THAT(refused("s3://b/run/data", "minio://b/run/data/"), Contains("is also"));
-  CHECK_THAT(refused("s3://b", "s3://b/run"), Contains("lies in"));
+  CHECK_THAT(refused("s3://b", "s3://b/run"), Contains("is in"));
   CHECK(refused("s3://b/run/data", "s3://b/run/model").empty());
   CHECK(refused("s3://b/run/data", "s3://b/run", aws).empty());  // another store
 }
@@ -544,7 +544,7 @@ TEST_CASE("an output on a claim lies apart from inputs of the same claim that is
   CHECK_THAT(refused("/ws/proj"), Contains("model_dir: /ws/proj contains train_dataset_dir (/in)"));
   CHECK_THAT(refused("/ws/proj", "team", true), Contains("contains"));
   CHECK_THAT(refused("/ws/proj/data"), Contains("is also"));
-  CHECK_THAT(refused("/ws/proj/data/out"), Contains("lies in"));
+  CHECK_THAT(refused("/ws/proj/data/out"), Contains("is in"));
   CHECK(refused("/ws/proj/model").empty());
   CHECK(refused("/ws/proj", "other").empty());
 }

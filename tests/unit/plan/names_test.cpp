@@ -17,7 +17,7 @@ TEST_CASE("a model name that cannot be part of a Kubernetes name is refused with
     INFO(row.name);
     const auto checked = check_model_name(row.name);
     REQUIRE_FALSE(checked);
-    CHECK(checked.error().message.find("\"" + row.better + "\" would do") != std::string::npos);
+    CHECK(checked.error().message.find("did you mean \"" + row.better + "\"?") != std::string::npos);
     CHECK(check_model_name(row.better));
   }
 }

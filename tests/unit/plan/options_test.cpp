@@ -60,41 +60,41 @@ TEST_CASE("mistakes in options are refused with their place") {
   for (const auto& row : std::vector<Row>{
            {R"({"enviroment": {}})", "did you mean \"environment\"?"},
            {R"({"limits": {"run": 1}})", "job_options.limits"},
-           {R"({"limits": {"running": "soon"}})", "job_options.limits.running: \"soon\" is no duration"},
-           {R"({"limits": {"running": "1h30"}})", "job_options.limits.running: \"1h30\" is no duration"},
-           {R"({"limits": {"running": "1h 30"}})", "is no duration"},
+           {R"({"limits": {"running": "soon"}})", "job_options.limits.running: \"soon\" is not a valid duration"},
+           {R"({"limits": {"running": "1h30"}})", "job_options.limits.running: \"1h30\" is not a valid duration"},
+           {R"({"limits": {"running": "1h 30"}})", "is not a valid duration"},
            {R"({"volumes": [{"claim": "c"}]})", "job_options.volumes[0].mount_path"},
            {R"({"volumes": [{"mount_path": "/d", "claim": "c", "secret": "s"}]})", "exactly one of"},
-           {R"({"environment": {"A B": "1"}})", "\"A B\" is no name of a variable"},
+           {R"({"environment": {"A B": "1"}})", "\"A B\" is not a valid variable name"},
            {R"({"environment": {"A": {"secret": "s"}}})", "job_options.environment.A"},
            {R"({"environment": {"A": {"secret": "s", "kee": "k"}}})", "did you mean \"key\"?"},
            {R"({"run_policy": {"backoff_limit": -1}})", "job_options.run_policy.backoff_limit"},
            {R"({"replicas": {"Worker": {"imag": "x"}}})", "job_options.replicas.Worker"},
            {R"({"patch": "x"})", "job_options.patch"},
-           {R"({"labels": {"trainstep.dev/run": "x"}})", "job_options.labels: \"trainstep.dev/run\" may not be set: jobs and pods are found by it"},
+           {R"({"labels": {"trainstep.dev/run": "x"}})", "job_options.labels: \"trainstep.dev/run\" is reserved: jobs and pods are found by it"},
            {R"({"labels": {"app.kubernetes.io/managed-by": "x"}})", "job_options.labels: \"app.kubernetes.io/managed-by\""},
            {R"({"annotations": {"trainstep.dev/created-by": "x"}})", "job_options.annotations: \"trainstep.dev/created-by\""},
            {R"({"replicas": {"Worker": {"labels": {"training.kubeflow.org/replica-index": "7"}}}})", "job_options.replicas.Worker.labels"},
            {R"({"replicas": {"Worker": {"annotations": {"trainstep.dev/x": "7"}}}})", "job_options.replicas.Worker.annotations"},
            {R"({"labels": {"job-name": "x"}})", "job_options.labels: \"job-name\""},
            {R"({"labels": {"batch.kubernetes.io/controller-uid": "x"}})", "job_options.labels"},
-           {R"({"tolerations": {}})", "wants a list"},
-           {R"({"metrics": {"loss": "x"}})", "job_options.metrics: wants a list, found "},
-           {R"({"metrics": ["loss"]})", "job_options.metrics[0]: wants an object, found "},
+           {R"({"tolerations": {}})", "expected a list"},
+           {R"({"metrics": {"loss": "x"}})", "job_options.metrics: expected a list, got "},
+           {R"({"metrics": ["loss"]})", "job_options.metrics[0]: expected an object, got "},
            {R"({"metrics": [null]})", "job_options.metrics[0].name: is missing"},
            {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"regex": "(x)"}]})j", "job_options.metrics[1].name: is missing"},
            {R"({"metrics": [{"name": "a"}]})", "job_options.metrics[0].regex: is missing"},
            {R"({"metrics": [{"name": "a", "regex": ""}]})", "job_options.metrics[0].regex: is missing"},
-           {R"({"metrics": [{"name": "a", "regex": 3}]})", "job_options.metrics[0].regex: wants a text, found 3"},
-           {R"j({"metrics": [{"name": "a", "pattern": "(x)"}]})j", "job_options.metrics[0]: there is no \"pattern\"; known are name, regex"},
-           {R"j({"metrics": [{"Name": "a", "name": "a", "regex": "(x)"}]})j", "job_options.metrics[0]: there is no \"Name\"; did you mean \"name\"?"},
-           {R"j({"metrics": [{"Name": 3, "Regex": "(x)"}]})j", "job_options.metrics[0].Name: wants a text, found 3"},
+           {R"({"metrics": [{"name": "a", "regex": 3}]})", "job_options.metrics[0].regex: expected a string, got 3"},
+           {R"j({"metrics": [{"name": "a", "pattern": "(x)"}]})j", "job_options.metrics[0]: unknown key \"pattern\"; expected one of name, regex"},
+           {R"j({"metrics": [{"Name": "a", "name": "a", "regex": "(x)"}]})j", "job_options.metrics[0]: unknown key \"Name\"; did you mean \"name\"?"},
+           {R"j({"metrics": [{"Name": 3, "Regex": "(x)"}]})j", "job_options.metrics[0].Name: expected a string, got 3"},
            {R"j({"metrics": [{"Name": "a"}]})j", "job_options.metrics[0].regex: is missing"},
-           {R"j({"metrics": [{"name": "my loss", "regex": "(x)"}]})j", "job_options.metrics[0].name: \"my loss\" is no name of a metric"},
-           {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"name": "a", "regex": "(y)"}]})j", "metrics[1].name: [0] defines \"a\", too"},
+           {R"j({"metrics": [{"name": "my loss", "regex": "(x)"}]})j", "job_options.metrics[0].name: \"my loss\" is not a valid metric name"},
+           {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"name": "a", "regex": "(y)"}]})j", "metrics[1].name: [0] also defines \"a\""},
            {R"j({"metrics": [{"name": "a", "regex": "(x)"}, {"name": "b", "regex": "(y"}]})j", "job_options.metrics[1].regex: missing ): \"(y\""},
            {R"j({"metrics": [{"name": "a", "regex": "x"}]})j", "job_options.metrics[0].regex: the pattern has no group"},
-           {R"("text")", "wants an object"},
+           {R"("text")", "expected an object"},
        }) {
     INFO(row.text);
     const auto options = parse_options(Json::parse(row.text));
@@ -128,7 +128,7 @@ TEST_CASE("more metrics than are taken are refused") {
   for (int i = 0; i < 41; ++i) list.push_back({{"name", "m" + std::to_string(i)}, {"regex", "(x)"}});
   const auto options = parse_options({{"metrics", list}});
   REQUIRE_FALSE(options);
-  CHECK(options.error().message == "job_options.metrics: there are 41; at most 40 are taken");
+  CHECK(options.error().message == "job_options.metrics: 41 items, the limit is 40");
   list.erase(0);
   CHECK(parse_options({{"metrics", list}}));
 }

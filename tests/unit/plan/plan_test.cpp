@@ -109,7 +109,8 @@ TEST_CASE("what a request cannot mean is refused with its place") {
            {"train_mount: \"train\" is not an absolute path", [](auto& r) { r.train_mount = "train"; }},
            {"namespace: \"My Team\"", [](auto& r) { r.name_space = "My Team"; }},
            {"pvc_name: \"data_\"", [](auto& r) { r.pvc_name = "data_"; }},
-           {"job_options.environment: the value of A holds a NUL", [](auto& r) { r.job_options = {{"environment", {{"A", std::string(1, '\0')}}}}; }},
+           {"job_options.environment: the value of A contains a NUL",
+            [](auto& r) { r.job_options = {{"environment", {{"A", std::string(1, '\0')}}}}; }},
            {"memory: \"1GB\"", [](auto& r) { r.memory = "1GB"; }},
            {"gpus: \"1.5\"", [](auto& r) { r.gpus = "1.5"; }},
            {"pvc_size: \"big\"", [](auto& r) { r.pvc_size = "big"; }},
@@ -154,16 +155,16 @@ TEST_CASE("volumes that cannot stand in one pod are refused by their place") {
     const char* said;  // empty: they can
   };
   for (const auto& row : std::vector<Row>{
-           {R"([{"name": "train", "mount_path": "/x", "claim": "c"}])", "volumes[0].name: \"train\" is the name of a volume of this program"},
-           {R"([{"name": "shm", "mount_path": "/x", "empty_dir": {}}])", "volumes[0].name: \"shm\" is the name of a volume of this program"},
-           {R"([{"name": "trainstep-keys-0", "mount_path": "/x", "empty_dir": {}}])", "is the name of a volume of this program"},
+           {R"([{"name": "train", "mount_path": "/x", "claim": "c"}])", "volumes[0].name: \"train\" is reserved for a volume of trainstep"},
+           {R"([{"name": "shm", "mount_path": "/x", "empty_dir": {}}])", "volumes[0].name: \"shm\" is reserved for a volume of trainstep"},
+           {R"([{"name": "trainstep-keys-0", "mount_path": "/x", "empty_dir": {}}])", "is reserved for a volume of trainstep"},
            {R"([{"name": "a", "mount_path": "/x", "claim": "c"}, {"name": "a", "mount_path": "/y", "claim": "d"}])",
-            "volumes[1].name: \"a\" is the name of another volume"},
+            "volumes[1].name: \"a\" is already the name of another volume"},
            {R"([{"mount_path": "/x/", "claim": "c"}, {"mount_path": "/x", "claim": "d"}])",
-            "volumes[1].mount_path: /x is taken by job_options.volumes[0]"},
-           {R"([{"mount_path": "/trainstep/bin", "claim": "c"}])", "volumes[0].mount_path: /trainstep/bin belongs to this program"},
+            "volumes[1].mount_path: /x is already used by job_options.volumes[0]"},
+           {R"([{"mount_path": "/trainstep/bin", "claim": "c"}])", "volumes[0].mount_path: /trainstep/bin is reserved for trainstep"},
            {R"([{"name": "A_b", "mount_path": "/x", "claim": "c"}])", "volumes[0].name"},
-           {R"([{"name": "a.b", "mount_path": "/x", "claim": "c"}])", "volumes[0].name: \"a.b\" cannot be the name of a volume"},
+           {R"([{"name": "a.b", "mount_path": "/x", "claim": "c"}])", "volumes[0].name: \"a.b\" is not a valid volume name"},
            {R"([{"name": "train", "mount_path": "/train/", "claim": "c"}, {"name": "train", "mount_path": "/y", "claim": "c"}])", ""},
            {R"([{"name": "shm", "mount_path": "/dev/shm", "empty_dir": {"medium": "Memory"}}])", ""},
            {R"([{"name": "a", "mount_path": "/x", "claim": "c", "read_only": true}, {"name": "a", "mount_path": "/y", "claim": "c"}])", ""},
@@ -195,15 +196,15 @@ TEST_CASE("what no program can be given on its command line or in a variable is 
   r.train_parameters = {{"text", std::string(131071, 'x')}, {"small", "y"}};
   CHECK(said(r).empty());
   r.train_parameters["text"] = std::string(131072, 'x');
-  CHECK(said(r).find("train_parameters.text: makes a word of 131072 bytes") == 0);
+  CHECK(said(r).find("train_parameters.text: makes an argument of 131072 bytes") == 0);
   r = request();
   r.train_specification = to_text(Json{{"image", "a"}, {"command", {"python3", "-c", std::string(200'000, 'x')}}});
-  CHECK(said(r).find("train_specification: a word of the program's command line has 200000 bytes") == 0);
+  CHECK(said(r).find("train_specification: an argument of the program's command line has 200000 bytes") == 0);
   r = distributed(R"({"distribution_type": "MPI", "number_of_workers": 2})");
   r.distribution_specification["mpirun_arguments"] = {std::string(131'071, 'x')};
   CHECK(said(r).empty());
   r.distribution_specification["mpirun_arguments"] = {std::string(131'072, 'x')};
-  CHECK(said(r).find("distribution_specification.mpirun_arguments: a word has 131072 bytes") == 0);
+  CHECK(said(r).find("distribution_specification.mpirun_arguments: an argument has 131072 bytes") == 0);
   r = request();
   r.job_options = {{"environment", {{"A", std::string(131069, 'x')}}}};
   CHECK(said(r).empty());
@@ -222,11 +223,11 @@ TEST_CASE("names of variables and images that cannot be are refused wherever the
     const char* said;
   };
   for (const auto& row : std::vector<Row>{
-           {R"({"image": "a", "command": ["x"], "env": {"A=B": "1"}})", "train_specification: \"A=B\" is no name of a variable"},
+           {R"({"image": "a", "command": ["x"], "env": {"A=B": "1"}})", "train_specification: \"A=B\" is not a valid variable name"},
            {R"({"image": "a", "command": ["x"], "env": [{"name": "A\nB", "value": "1"}]})",
-            "train_specification: \"A\\nB\" is no name of a variable"},
-           {R"({"image": "a b", "command": ["x"]})", "train_specification.image: \"a b\" is no name of an image"},
-           {R"({"image": "a\n", "command": ["x"]})", "train_specification.image: \"a\\n\" is no name of an image"},
+            "train_specification: \"A\\nB\" is not a valid variable name"},
+           {R"({"image": "a b", "command": ["x"]})", "train_specification.image: \"a b\" is not a valid image name"},
+           {R"({"image": "a\n", "command": ["x"]})", "train_specification.image: \"a\\n\" is not a valid image name"},
        }) {
     INFO(row.specification);
     auto r = request();
@@ -237,7 +238,7 @@ TEST_CASE("names of variables and images that cannot be are refused wherever the
   }
   auto r = request();
   r.environment = {{"A B", "1"}};
-  CHECK(make_plan(r, kinds).error().message.find("environment of the step: \"A B\" is no name of a variable") == 0);
+  CHECK(make_plan(r, kinds).error().message.find("environment of the step: \"A B\" is not a valid variable name") == 0);
 }
 
 TEST_CASE("an empty text is not given, for what is no text") {
@@ -252,7 +253,7 @@ TEST_CASE("an empty text is not given, for what is no text") {
   auto d = distributed(R"({"distribution_type": "PyTorch", "number_of_workers": "", "worker_cpus": "", "launcher_cpus": "", "elastic": ""})");
   CHECK(make_plan(d, kinds)->distribution.workers == 1);
   d.distribution_specification = Json::parse(R"({"distribution_type": "MPI", "mpirun_arguments": ["-x", ""]})");
-  CHECK(make_plan(d, kinds).error().message == "distribution_specification.mpirun_arguments[1]: is empty; leave it out");
+  CHECK(make_plan(d, kinds).error().message == "distribution_specification.mpirun_arguments[1]: is empty; omit it");
 }
 
 TEST_CASE("a default that is infinite or no number reaches the program as its SDK's own launcher would write it") {

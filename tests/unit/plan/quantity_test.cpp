@@ -49,7 +49,7 @@ TEST_CASE("an exponent and a unit exclude each other, as for Kubernetes") {
     INFO(text);
     const auto quantity = parse_quantity(text, "memory");
     REQUIRE_FALSE(quantity);
-    CHECK(quantity.error().message.find("exclude each other") != std::string::npos);
+    CHECK(quantity.error().message.find("are mutually exclusive") != std::string::npos);
   }
 }
 

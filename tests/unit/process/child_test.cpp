@@ -85,7 +85,7 @@ TEST_CASE("what cannot be run is said with its remedy") {
   CHECK_THAT(spawn_message({{"no-such-program"}, plain, "/"}), Catch::Contains("cannot run no-such-program") && Catch::Contains("does not exist"));
   CHECK_THAT(spawn_message({{script.string()}, plain, "/"}), Catch::Contains("not executable (chmod +x)"));
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  CHECK_THAT(spawn_message({{script.string()}, plain, "/"}), Catch::Contains("the interpreter that its first line names, does not exist"));
+  CHECK_THAT(spawn_message({{script.string()}, plain, "/"}), Catch::Contains("the interpreter named in its first line, does not exist"));
   CHECK_THAT(spawn_message({{"true"}, plain, "/no/such/folder"}), Catch::Contains("in /no/such/folder"));
   CHECK_THAT(spawn_message({{"true", std::string(200'000, 'x')}, plain, "/"}), Catch::Contains("128 KiB"));
 }

@@ -180,17 +180,17 @@ TEST_CASE("a pattern that cannot be used is refused with its reason") {
       {"*(x)", "[0].regex: no argument for repetition operator: \"*\""},
       {"loss is [0-9.]+", "[0].regex: the pattern has no group; put the value in parentheses"},
       {"(?:loss) is [0-9.]+", "the pattern has no group"},
-      {"(?<=loss )([0-9.]+)", "there is no look-around: write what stands around the value, and only the value in parentheses"},
-      {"([0-9.]+)(?=ms)", "invalid perl operator: \"(?=\"; there is no look-around"},
-      {"([0-9.]+)(?!ms)", "there is no look-around"},
-      {"(?<value>[0-9.]+)", "; a named group is (?P<name>…)"},
-      {"([0-9.]+) \\1", "invalid escape sequence: \"\\\\1\"; nothing can refer to a group"},
+      {"(?<=loss )([0-9.]+)", "look-around is not supported: match the text around the value, with only the value in parentheses"},
+      {"([0-9.]+)(?=ms)", "invalid perl operator: \"(?=\"; look-around is not supported"},
+      {"([0-9.]+)(?!ms)", "look-around is not supported"},
+      {"(?<value>[0-9.]+)", "; write a named group as (?P<name>…)"},
+      {"([0-9.]+) \\1", "invalid escape sequence: \"\\\\1\"; back-references are not supported"},
       {"(.{1000})", "[0].regex: the pattern is too large"},
       {"((?:x{100}){100})", "[0].regex: invalid repetition size: \"{100}\""},
       {"(\\pL{50})", "the pattern is too large"},
-      {"(x)" + std::string(1000, 'x'), "[0].regex: the pattern has 1003 bytes; it may have 1000"},
+      {"(x)" + std::string(1000, 'x'), "[0].regex: the pattern has 1003 bytes, the limit is 1000"},
       {"(\xFF)", "[0].regex: invalid UTF-8"},
-      {"password=hunter2-9xQ (", "[0].regex: missing ): a string that is not shown here"},
+      {"password=hunter2-9xQ (", "[0].regex: missing ): a string (not shown)"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.regex, refused(row.regex));
@@ -206,10 +206,10 @@ TEST_CASE("definitions that cannot be told apart, or are too many, are refused")
   };
   CHECK(message({{"a", "(x)"}, {"b", "(x)"}}).empty());
   CHECK(message({{"validation:accuracy", "(x)"}, {"train:error", "(x)"}, {"eval/f1-score_2.0", "(x)"}}).empty());
-  CHECK(message({{":a", "(x)"}}).starts_with("[0].name: \":a\" is no name of a metric"));
-  CHECK(message({{"a", "(x)"}, {"a", "(y)"}}) == "[1].name: [0] defines \"a\", too");
-  CHECK(
-      message({{"my loss", "(x)"}}).starts_with("[0].name: \"my loss\" is no name of a metric; write letters, digits and _ . - / :, a letter first"));
+  CHECK(message({{":a", "(x)"}}).starts_with("[0].name: \":a\" is not a valid metric name"));
+  CHECK(message({{"a", "(x)"}, {"a", "(y)"}}) == "[1].name: [0] also defines \"a\"");
+  CHECK(message({{"my loss", "(x)"}})
+            .starts_with("[0].name: \"my loss\" is not a valid metric name; use letters, digits and _ . - / :, a letter first"));
   CHECK(message({{"0a", "(x)"}}).starts_with("[0].name"));
   CHECK(message({{std::string(100, 'a'), "(x)"}}).empty());
   CHECK(message({{std::string(101, 'a'), "(x)"}}).starts_with("[0].name"));
@@ -217,7 +217,7 @@ TEST_CASE("definitions that cannot be told apart, or are too many, are refused")
   for (std::size_t i = 0; i < most_definitions; ++i) many.push_back({fmt::format("m{}", i), "(x)"});
   CHECK(message(many).empty());
   many.push_back({"more", "(x)"});
-  CHECK(message(many) == ": there are 41; at most 40 are taken");
+  CHECK(message(many) == ": 41 items, the limit is 40");
 }
 
 TEST_CASE("what a check would refuse finds nothing") {

@@ -247,10 +247,10 @@ TEST_CASE("metrics that cannot be read are an error that names the place") {
     const char* message;
   };
   const Case cases[] = {
-      {"[1]", "it: a JSON object of names and numbers is expected, this is a list"},
+      {"[1]", "it: expected a JSON object of names and numbers, got a list"},
       {R"({"metrics": [{"numberValue": 1}]})", "it: metrics[0] has no name"},
-      {R"({"metrics": [{"name": "a", "numberValue": 1}, {"name": "b", "numberValue": "1"}]})", "it: metrics[1] (b) has no number as its numberValue"},
-      {"{\"a\": 1,}", "it: line 1, column 9: a comma stands before the closing }; take it away"},
+      {R"({"metrics": [{"name": "a", "numberValue": 1}, {"name": "b", "numberValue": "1"}]})", "it: metrics[1] (b): numberValue is not a number"},
+      {"{\"a\": 1,}", "it: line 1, column 9: trailing comma before }; remove it"},
   };
   for (const auto& c : cases) {
     const auto metrics = read_metrics(c.text, "it");

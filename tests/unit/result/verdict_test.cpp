@@ -46,7 +46,7 @@ TEST_CASE("what a program did not write is its own failure, what could not be wr
   CHECK(exit_code(lost_outputs({ErrorKind::input, "output x: no value"})) == 1);
   CHECK(exit_code(lost_outputs({ErrorKind::denied, "cannot write x"})) == 3);
   CHECK(describe(lost_outputs({ErrorKind::input, "output x: no value"})) ==
-        "failed (user): the training ended well, but its outputs are not complete: output x: no value");
+        "failed (user): training succeeded, but its outputs are incomplete: output x: no value");
 }
 
 TEST_CASE("a verdict is told in one line") {
@@ -61,7 +61,7 @@ TEST_CASE("a verdict is told in one line") {
   verdict.verdict_class = VerdictClass::capacity;
   verdict.message.clear();
   verdict.retry_can_help = true;
-  CHECK(describe(verdict) == "failed (capacity); first failure: ps-0 failed: Evicted; trying again may help");
+  CHECK(describe(verdict) == "failed (capacity); first failure: ps-0 failed: Evicted; retrying may help");
   CHECK(describe(from_error({ErrorKind::cancelled, ""})) == "cancelled by SIGTERM (15)");
   Verdict good;
   good.verdict_class = VerdictClass::succeeded;

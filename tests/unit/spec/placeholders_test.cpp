@@ -47,13 +47,13 @@ TEST_CASE("v2 keys that nobody can fill in are refused") {
     const char* message;
   };
   for (const auto& row : std::vector<Row>{
-           {"{{$.inputs.artifacts['d'].metadata['x']}}", "args[0]: {{$.inputs.artifacts['d'].metadata['x']}} cannot be filled in"},
-           {"{{$.inputs.artifacts['d']}}", "cannot be filled in"},
-           {"{{$.inputs.parameters['x}}", "cannot be filled in"},
-           {"x {{$.pipeline_job_name}}", "args[0]: {{$.pipeline_job_name}} cannot be filled in"},
-           {"{\"Concat\": \"x\"}", "args[0]: wants a text, {\"Concat\": [...]}"},
-           {"{\"Concat\": [3]}", "args[0].Concat[0]: wants a text"},
-           {"{\"IfPresent\": {\"Then\": \"x\"}}", "args[0]: wants a text"},
+           {"{{$.inputs.artifacts['d'].metadata['x']}}", "args[0]: {{$.inputs.artifacts['d'].metadata['x']}} is not supported; expected one of"},
+           {"{{$.inputs.artifacts['d']}}", "is not supported; expected one of"},
+           {"{{$.inputs.parameters['x}}", "is not supported; expected one of"},
+           {"x {{$.pipeline_job_name}}", "args[0]: {{$.pipeline_job_name}} is not supported; expected one of"},
+           {"{\"Concat\": \"x\"}", "args[0]: expected a string, {\"Concat\": [...]}"},
+           {"{\"Concat\": [3]}", "args[0].Concat[0]: expected a string"},
+           {"{\"IfPresent\": {\"Then\": \"x\"}}", "args[0]: expected a string"},
            {"{\"IfPresent\": {}, }", "args[0]: line 1"},
        }) {
     INFO(row.text);

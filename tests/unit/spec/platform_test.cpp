@@ -70,28 +70,28 @@ TEST_CASE("what cannot be translated names the key and what to use instead") {
     const char* message;
   };
   for (const auto& row : std::vector<Row>{
-           {R"({"genericEphemeralVolume": [{}]})",
-            "p.genericEphemeralVolume: cannot be translated; use job_options.volumes with a claim or empty_dir"},
-           {R"({"podAffinity": [{}]})", "p.podAffinity: cannot be translated; use job_options.affinity"},
-           {R"({"initContainers": []})", "p.initContainers: is not known; leave it out"},
+           {R"({"genericEphemeralVolume": [{}]})", "p.genericEphemeralVolume: not supported; use job_options.volumes with a claim or empty_dir"},
+           {R"({"podAffinity": [{}]})", "p.podAffinity: not supported; use job_options.affinity"},
+           {R"({"initContainers": []})", "p.initContainers: not supported; omit it"},
            {R"({"secretAsEnv": [{"secretNameParameter": {"componentInputParameter": "sec"}, "keyToEnv": []}]})",
-            "p.secretAsEnv[0].secretNameParameter: comes from a pipeline's parameter or another task and is not known here; use "
+            "p.secretAsEnv[0].secretNameParameter: depends on a pipeline parameter or another task and is not known here; use "
             "job_options.environment"},
            {R"({"pvcMount": [{"taskOutputParameter": {"producerTask": "createpvc"}, "mountPath": "/d"}]})",
-            "p.pvcMount[0].taskOutputParameter: comes from a pipeline's parameter or another task and is not known here; use job_options.volumes"},
-           {R"({"secretAsVolume": [{"secretName": "s", "mountPath": "/d", "optional": "x"}]})", "p.secretAsVolume[0].optional: wants true or false"},
+            "p.pvcMount[0].taskOutputParameter: depends on a pipeline parameter or another task and is not known here; use job_options.volumes"},
+           {R"({"secretAsVolume": [{"secretName": "s", "mountPath": "/d", "optional": "x"}]})",
+            "p.secretAsVolume[0].optional: expected true or false"},
            {R"({"pvcMount": [{"constant": "c", "mountPath": "/d", "readOnly": true}]})",
-            "p.pvcMount[0].readOnly: cannot be translated; use job_options.volumes"},
-           {R"({"secretAsEnv": [{"secretName": "s", "prefix": "X_", "keyToEnv": []}]})", "p.secretAsEnv[0].prefix: cannot be translated"},
+            "p.pvcMount[0].readOnly: not supported; use job_options.volumes"},
+           {R"({"secretAsEnv": [{"secretName": "s", "prefix": "X_", "keyToEnv": []}]})", "p.secretAsEnv[0].prefix: not supported"},
            {R"({"secretAsVolume": [{"secretName": "{{$.inputs.parameters['x']}}", "mountPath": "/d"}]})",
-            "secretName: comes from a pipeline's parameter"},
+            "secretName: depends on a pipeline parameter"},
            {R"({"secretAsVolume": [{"secretName": "s"}]})", "p.secretAsVolume[0].mountPath: is missing"},
-           {R"({"secretAsVolume": {}})", "p.secretAsVolume: wants a list"},
-           {R"({"secretAsVolume": [3]})", "p.secretAsVolume[0]: wants an object"},
-           {R"({"nodeSelector": {"nodeSelectorJson": {"componentInputParameter": "sel"}}})", "nodeSelectorJson: comes from a pipeline's parameter"},
-           {R"({"nodeSelector": {"labels": {"a": "{{$.inputs.parameters['x']}}"}}})", "p.nodeSelector.labels: comes from a pipeline's parameter"},
-           {R"({"activeDeadlineSeconds": "soon"})", "p.activeDeadlineSeconds: wants a number of seconds"},
-           {R"([])", "p: wants an object"},
+           {R"({"secretAsVolume": {}})", "p.secretAsVolume: expected a list"},
+           {R"({"secretAsVolume": [3]})", "p.secretAsVolume[0]: expected an object"},
+           {R"({"nodeSelector": {"nodeSelectorJson": {"componentInputParameter": "sel"}}})", "nodeSelectorJson: depends on a pipeline parameter"},
+           {R"({"nodeSelector": {"labels": {"a": "{{$.inputs.parameters['x']}}"}}})", "p.nodeSelector.labels: depends on a pipeline parameter"},
+           {R"({"activeDeadlineSeconds": "soon"})", "p.activeDeadlineSeconds: expected a number of seconds"},
+           {R"([])", "p: expected an object"},
        }) {
     INFO(row.setting);
     const auto options = read_platform(Json::parse(row.setting), "p");
@@ -100,5 +100,5 @@ TEST_CASE("what cannot be translated names the key and what to use instead") {
     CHECK_THAT(options.error().message, Contains(row.message));
   }
   CHECK_THAT(error_of(data("v2_runtime_platform.yaml")),
-             Contains("train_specification.platforms.kubernetes.deploymentSpec.executors.exec-fit.nodeSelector.nodeSelectorJson: comes from"));
+             Contains("train_specification.platforms.kubernetes.deploymentSpec.executors.exec-fit.nodeSelector.nodeSelectorJson: depends on"));
 }

@@ -34,32 +34,32 @@ TEST_CASE("what is no training program is named") {
     const char* message;
   };
   for (const auto& row : std::vector<Row>{
-           {"", "train_specification: is empty; it is one of: the text of a KFP v1 component"},
+           {"", "train_specification: is empty; expected a KFP v1 component"},
            {" \n", "train_specification: is empty"},
            {"component.yaml", "'component.yaml' is a file name, not its content; write @component.yaml on the command line"},
            {"./specs/train.json", "is a file name"},
            {"/tmp/train", "is a file name"},
            {"train.py", "is a Python file, not a specification"},
-           {"<function train at 0x7f0c1>", "is the print of a Python object"},
-           {"<kfp.dsl.python_component.PythonComponent object at 0x7f>", "is the print of a Python object"},
-           {"{{inputs.parameters.spec}}", "is a placeholder that nobody filled in"},
-           {"hello", "'hello' is no training program; it is one of"},
-           {"3", "is no training program"},
-           {"- a\n- b", "train_specification: is a list"},
-           {"apiVersion: argoproj.io/v1alpha1\nkind: Workflow\n", "is a Kubernetes manifest (kind 'Workflow')"},
+           {"<function train at 0x7f0c1>", "got the repr of a Python object"},
+           {"<kfp.dsl.python_component.PythonComponent object at 0x7f>", "got the repr of a Python object"},
+           {"{{inputs.parameters.spec}}", "is a placeholder that was not filled in"},
+           {"hello", "'hello' is not a training program; expected"},
+           {"3", "is not a training program"},
+           {"- a\n- b", "train_specification: got a list"},
+           {"apiVersion: argoproj.io/v1alpha1\nkind: Workflow\n", "got a Kubernetes manifest (kind 'Workflow')"},
            {"{\"command\": [\"x\"]}", "train_specification.image: is missing"},
-           {"implmentation: {}", "there is no key 'implmentation'; did you mean \"implementation\"?"},
-           {"{\"a\": 1, \"b\": 2}", "none of the known formats (its keys: 'a', 'b'); it is one of"},
-           {"{}", "none of the known formats (its keys: none)"},
-           {"{\"image\": \"i\", \"args\": [\"x\"]}", "train_specification.command: is missing; the image's own entry point cannot be known"},
-           {"{\"image\": \"i\", \"command\": [\"x\"], \"arg\": []}", "there is no \"arg\"; did you mean \"args\"?"},
-           {"{\"image\": \"i\", \"command\": [\"x\"], \"env\": 3}", "train_specification.env: wants an object"},
+           {"implmentation: {}", "unknown key 'implmentation'; did you mean \"implementation\"?"},
+           {"{\"a\": 1, \"b\": 2}", "unknown format (keys: 'a', 'b'); expected"},
+           {"{}", "unknown format (keys: none)"},
+           {"{\"image\": \"i\", \"args\": [\"x\"]}", "train_specification.command: is missing; the image's entry point is not known here"},
+           {"{\"image\": \"i\", \"command\": [\"x\"], \"arg\": []}", "unknown key \"arg\"; did you mean \"args\"?"},
+           {"{\"image\": \"i\", \"command\": [\"x\"], \"env\": 3}", "train_specification.env: expected an object"},
            {"{\"image\": \"i\", \"command\": [\"x\"], \"env\": [{}]}", "train_specification.env[0].name: is missing"},
            {"{\"image\": \"i\" \"command\": 3}", "train_specification: line 1"},
            {"{\"image\": \"i\", \"image\": \"j\"}", "train_specification: line 1"},
            {"image: [", "train_specification: line 1"},
-           {"image: i\ncommand: [x]\n---\nimage: j\n", "train_specification: has 2 documents"},
-           {"a: 1\n---\nb: 1\n---\nc: 1\n", "train_specification: has 3 documents"},
+           {"image: i\ncommand: [x]\n---\nimage: j\n", "train_specification: expected one component, got 2 documents"},
+           {"a: 1\n---\nb: 1\n---\nc: 1\n", "train_specification: expected one component, got 3 documents"},
            {"name: \xff", "train_specification: line 1"},
        })
     CHECK_THAT(error_of(row.text), Contains(row.message));
@@ -119,7 +119,7 @@ TEST_CASE("values fit a type when nothing is lost") {
     const auto fitted = fit(Json::parse(row.value), row.type);
     CHECK((fitted ? to_text(*fitted) : "") == row.fitted);
   }
-  CHECK(fit("abc", Type::integer).error().message == "wants a whole number, found \"abc\"");
+  CHECK(fit("abc", Type::integer).error().message == "expected an integer, got \"abc\"");
 }
 
 TEST_CASE("type names of v1 are understood in any spelling") {

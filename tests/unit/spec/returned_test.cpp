@@ -48,7 +48,7 @@ TEST_CASE("NaN and infinity, as Python's json writes them, are values of a numbe
   CHECK(returned(output(Type::number), R"({"parameterValues": {"o": -Infinity}})") == "-Infinity");
   CHECK(returned(output(Type::number), R"({"parameterValues": {"o": -1.5}})") == "-1.5");
   CHECK(returned(output(Type::string), R"({"parameterValues": {"o": "NaN"}})") == R"("NaN")");
-  CHECK_THAT(returned(output(Type::integer), R"({"parameterValues": {"o": NaN}})"), Contains("whole number"));
+  CHECK_THAT(returned(output(Type::integer), R"({"parameterValues": {"o": NaN}})"), Contains("an integer"));
 }
 
 TEST_CASE("inside lists, objects and texts NaN stays what it was, as text") {
@@ -58,7 +58,7 @@ TEST_CASE("inside lists, objects and texts NaN stays what it was, as text") {
 }
 
 TEST_CASE("a value of another type is an error") {
-  CHECK_THAT(returned(output(Type::integer), R"({"parameterValues": {"o": "three"}})"), Contains("whole number") && Contains("three"));
+  CHECK_THAT(returned(output(Type::integer), R"({"parameterValues": {"o": "three"}})"), Contains("an integer") && Contains("three"));
 }
 
 TEST_CASE("an executor output that is no JSON, or no object, is an error that names its place") {
@@ -118,13 +118,13 @@ TEST_CASE("an artifact that the executor output does not mention, or mentions od
 }
 
 TEST_CASE("bytes that are no text are no value") {
-  CHECK(returned(output(Type::string), R"({"parameterValues": {"o": "a\u0000b"}})").starts_with("what the program wrote is no text"));
+  CHECK(returned(output(Type::string), R"({"parameterValues": {"o": "a\u0000b"}})").starts_with("the program did not write text"));
   const Output text{"note", Type::string, "STRING"};
   CHECK(value_from_file(text, std::string(100'000, 'x') + "\u00e4\n").value() == Json(std::string(100'000, 'x') + "\u00e4\n"));
   for (const auto& bytes : {std::string("a\xff"), std::string("a\0b", 3)}) {
     const auto value = value_from_file(text, bytes);
     REQUIRE_FALSE(value);
     CHECK(value.error().kind == ErrorKind::input);
-    CHECK(value.error().message.find("is no text") != std::string::npos);
+    CHECK(value.error().message.find("did not write text") != std::string::npos);
   }
 }

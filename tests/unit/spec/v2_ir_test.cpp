@@ -85,10 +85,10 @@ TEST_CASE("one step of several is chosen by task, component or executor") {
 }
 
 TEST_CASE("without a choice, several steps are listed; importers and nested pipelines are no programs") {
-  CHECK_THAT(error_of(data("v2_two_steps.yaml")), Contains("several steps; say which one trains with job_options.component: fit, prepare"));
+  CHECK_THAT(error_of(data("v2_two_steps.yaml")), Contains("several steps; name the one that trains in job_options.component: fit, prepare"));
   CHECK_THAT(error_of(data("v2_two_steps.yaml"), "trian"), Contains("has no step \"trian\"; it has fit, prepare"));
-  CHECK_THAT(error_of(data("v2_nested.yaml")), Contains("is a nested pipeline (a loop, condition or group), not a program; compile the component"));
-  CHECK_THAT(error_of(data("v2_importer.yaml"), "importer"), Contains("comp-importer: is no container (an importer?)"));
+  CHECK_THAT(error_of(data("v2_nested.yaml")), Contains("got a nested pipeline (loop, condition or group), not a program; compile the component"));
+  CHECK_THAT(error_of(data("v2_importer.yaml"), "importer"), Contains("comp-importer: got a component without a container (an importer?)"));
 }
 
 TEST_CASE("a task and its pipeline decide default and need of an input") {
@@ -171,24 +171,25 @@ TEST_CASE("mistakes in an IR are refused with their place") {
            {[](Json& j) { j["root"]["dag"] = nullptr; }, "train_specification.root.dag.tasks: is missing or empty"},
            {[](Json& j) { j.erase("root"); }, "train_specification.root.dag.tasks: is missing or empty"},
            {[](Json& j) { j["components"] = Json::object(); }, "component \"comp-x\" is not in components"},
-           {[](Json& j) { container(j)["command"] = "x"; }, "exec-x.container.command: wants a list of texts"},
-           {[](Json& j) { container(j)["args"] = {"x", 3}; }, "exec-x.container.args[1]: wants a text, found a number"},
-           {[](Json& j) { container(j) = Json{{"image", "i"}}; }, "container.command: is missing; the image's own entry point"},
+           {[](Json& j) { container(j)["command"] = "x"; }, "exec-x.container.command: expected a list of strings"},
+           {[](Json& j) { container(j)["args"] = {"x", 3}; }, "exec-x.container.args[1]: expected a string, got a number"},
+           {[](Json& j) { container(j) = Json{{"image", "i"}}; }, "container.command: is missing; the image's entry point"},
            {[](Json& j) { container(j)["image"] = "{{$.inputs.parameters['i']}}"; }, "container.image: comes from the pipeline"},
            {[](Json& j) { container(j)["env"] = {{{"value", "x"}}}; }, "container.env[0].name: is missing"},
            {[](Json& j) { container(j)["env"] = {{{"name", "A"}, {"value", "{{$.inputs.parameters['a']}}"}}}; },
             "env[0].value: comes from the pipeline"},
            {[](Json& j) { container(j)["resources"]["resourceCpuLimit"] = "{{$.inputs.parameters['c']}}"; },
             "resourceCpuLimit: comes from the pipeline"},
-           {[](Json& j) { container(j)["resources"]["cpuLimit"] = -1; }, "resources.cpuLimit: wants a quantity, found -1"},
-           {[](Json& j) { container(j)["resources"]["accelerator"] = {{"count", "1"}, {"type", "NVIDIA_TESLA_K80"}}; }, "is no Kubernetes resource"},
+           {[](Json& j) { container(j)["resources"]["cpuLimit"] = -1; }, "resources.cpuLimit: expected a quantity, got -1"},
+           {[](Json& j) { container(j)["resources"]["accelerator"] = {{"count", "1"}, {"type", "NVIDIA_TESLA_K80"}}; },
+            "is not a Kubernetes resource"},
            {[](Json& j) { parameter(j)["parameterType"] = "TASK_FINAL_STATUS"; },
-            "parameters.a: TASK_FINAL_STATUS is only known to the exit handler"},
-           {[](Json& j) { parameter(j)["parameterType"] = "NUMBER"; }, "parameters.a.parameterType: \"NUMBER\" is not known"},
-           {[](Json& j) { fed(j) = Json::parse(R"({"runtimeValue": {"constant": {}}})"); }, "parameters.a.defaultValue: wants a text, found {}"},
+            "parameters.a: TASK_FINAL_STATUS is available only in a pipeline's exit handler, not in"},
+           {[](Json& j) { parameter(j)["parameterType"] = "NUMBER"; }, "parameters.a.parameterType: unknown value \"NUMBER\""},
+           {[](Json& j) { fed(j) = Json::parse(R"({"runtimeValue": {"constant": {}}})"); }, "parameters.a.defaultValue: expected a string, got {}"},
            {[](Json& j) { container(j)["args"] = {"{{$.inputs.parameters['b']}}"}; }, "name an input \"b\", which is not declared"},
-           {[](Json& j) { container(j)["args"] = {"{{$.inputs.artifacts['a'].path}}"}; }, "input \"a\" is a value (STRING) and has no path"},
-           {[](Json& j) { container(j)["args"] = {"x"}; }, "no argument tells the program where to write output \"m\""},
+           {[](Json& j) { container(j)["args"] = {"{{$.inputs.artifacts['a'].path}}"}; }, "input \"a\" is a value (STRING), not a path"},
+           {[](Json& j) { container(j)["args"] = {"x"}; }, "no argument passes the program the path of output \"m\""},
        }) {
     auto json = ir();
     row.spoil(json);

@@ -28,12 +28,13 @@ TEST_CASE("whole numbers arrive as they were written, or are refused") {
     CHECK(fitted(*parse_json(digits, "it"), Type::string) == "\"" + std::string(digits) + "\"");
   }
   for (const auto* digits : {"18446744073709551616", "100000000000000000000"})
-    CHECK_THAT(fitted(digits, Type::integer), Catch::Contains("wants a whole number, found") && Catch::Contains("64 bits"));
+    CHECK_THAT(fitted(digits, Type::integer), Catch::Contains("expected an integer, got") && Catch::Contains("64 bits"));
   CHECK_THAT(fitted(*read_doubles("100000000000000000000", "it"), Type::integer),
-             Catch::Contains("wants a whole number") && Catch::Contains("64 bits"));
+             Catch::Contains("expected an integer") && Catch::Contains("64 bits"));
   CHECK(fitted("100000000000000000000", Type::number) == "1e+20");
-  CHECK_THAT(fitted("18446744073709551617", Type::number), Catch::Contains("wants a number, found") && Catch::Contains("not all its digits"));
-  CHECK_THAT(fitted("[18446744073709551617]", Type::list), Catch::Contains("wants a list, found") && Catch::Contains("beyond 64 bits"));
+  CHECK_THAT(fitted("18446744073709551617", Type::number),
+             Catch::Contains("expected a number, got") && Catch::Contains("double cannot represent it exactly: declare the parameter"));
+  CHECK_THAT(fitted("[18446744073709551617]", Type::list), Catch::Contains("expected a list, got") && Catch::Contains("exceeds 64 bits"));
 }
 
 TEST_CASE("a double is exact, or refused") {
@@ -53,7 +54,7 @@ TEST_CASE("a negative zero stays one") {
 }
 
 TEST_CASE("a value that does not fit is not quoted where its name says secret") {
-  CHECK(fitted("hunter2", Type::integer, "api_key") == "wants a whole number, found a string that is not shown here");
-  CHECK(fitted("{hunter2", Type::object, "credentials") == "wants an object, found a string that is not shown here");
-  CHECK(fitted("https://me:hunter2@host", Type::boolean, "flag") == "wants true or false, found a string that is not shown here");
+  CHECK(fitted("hunter2", Type::integer, "api_key") == "expected an integer, got a string (not shown)");
+  CHECK(fitted("{hunter2", Type::object, "credentials") == "expected an object, got a string (not shown)");
+  CHECK(fitted("https://me:hunter2@host", Type::boolean, "flag") == "expected true or false, got a string (not shown)");
 }

@@ -60,7 +60,7 @@ TEST_CASE_METHOD(Delivering, "an output that somebody changes while it is delive
       {"large was removed", [](const std::string& file) { fs::remove(file); }},
       {"large had 20971520 bytes and has 1000000", [](const std::string& file) { fs::resize_file(file, 1'000'000); }},
       {"large had 20971520 bytes and has 20971521", [](const std::string& file) { fs::resize_file(file, (20 << 20) + 1); }},
-      {"large was written again", [](const std::string& file) { StoreOfPod::write(file, std::string(20 << 20, 'y')); }},
+      {"large was rewritten", [](const std::string& file) { StoreOfPod::write(file, std::string(20 << 20, 'y')); }},
       {"new was added", [](const std::string& file) { StoreOfPod::write(fs::path(file).parent_path() / "new", "n"); }},
   }));
   const auto when = GENERATE(as<std::string>(), "PUT /bkt/run/model/large partNumber=2", "GET /bkt encoding-type");
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(Delivering, "what another job has put where a killed attempt ha
   REQUIRE(deliver());
   CHECK(others_see() == std::map<std::string, std::string>{{"run/model/only", "o"}, {"run/model/shard-1", "B1"}, {"run/model/shard-2", "B2"}});
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains("output model: 2 objects, such as \"shard-1\", at s3://bkt/run/model are not what this job has put there"));
+  CHECK_THAT(told[0], Contains("output model: 2 objects, such as \"shard-1\", at s3://bkt/run/model are apparently not written by this job"));
 }
 
 TEST_CASE_METHOD(Delivering, "what a killed attempt has put in parts goes as what it has put in one") {
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(Delivering, "a store that cannot list uploads in parts holds up
   CHECK(ended - began < (limit == 8s ? Duration(30s) : Duration(4min)));
   REQUIRE(told.size() >= 2);
   CHECK_THAT(told.front(), Contains("waiting for http://store:9000: list the uploads of"));
-  CHECK_THAT(told.back(), Contains("what an earlier attempt has begun to upload may stay there"));
+  CHECK_THAT(told.back(), Contains("incomplete uploads of an earlier attempt may remain there"));
 }
 
 TEST_CASE_METHOD(Delivering, "a storm of errors lasts no longer than the limit of the delivery") {
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(Delivering, "a file whose name no object can have fails the del
   const auto staged = deliver();
   REQUIRE_FALSE(staged);
   CHECK(staged.error().kind == ErrorKind::input);
-  CHECK_THAT(staged.error().message, Contains("output model") && Contains("is no UTF-8"));
+  CHECK_THAT(staged.error().message, Contains("output model") && Contains("is not valid UTF-8"));
   CHECK(count("PUT") == 0);
   CHECK(told.empty());  // of further tries
 }

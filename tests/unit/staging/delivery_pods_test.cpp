@@ -94,7 +94,7 @@ TEST_CASE_METHOD(Pods, "what is replaced again and again is no delivery") {
   const auto done = deliver(10min);
   REQUIRE_FALSE(done);
   CHECK(done.error().kind == ErrorKind::unavailable);
-  CHECK_THAT(done.error().message, Contains("common") && Contains("somebody else writes there"));
+  CHECK_THAT(done.error().message, Contains("common") && Contains("written: another client is writing there"));
 }
 
 TEST_CASE_METHOD(Pods, "a store that lists other tags than it answers, or none, is believed by the marks, or where there are none") {

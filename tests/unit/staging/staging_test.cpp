@@ -96,7 +96,7 @@ TEST_CASE_METHOD(Staging, "an input that is fetched again holds what the store h
   CHECK(read((data / "old/changed").string()) == "by the program");
   CHECK(read((data / "added").string()) == "by the program");
   REQUIRE(told.size() == 1);
-  CHECK(told[0] == "input data: removed: both/gone: it is gone from the store; old/b: it is gone from the store");
+  CHECK(told[0] == "input data: removed: both/gone: it no longer exists in the store; old/b: it no longer exists in the store");
 }
 
 TEST_CASE_METHOD(Staging, "a folder of which nothing is left in the store goes, and a file may become a folder") {
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(Staging, "an object beside a folder of its name is left out of 
   const auto staged = fetch();
   REQUIRE(staged);
   CHECK(staged->files == 1);
-  CHECK(std::ranges::find(told, "input data: left out: the object s3://bkt/data: a file, and others lie below it") != told.end());
+  CHECK(std::ranges::find(told, "input data: skipped: the object s3://bkt/data: a file with others below it") != told.end());
 }
 
 TEST_CASE_METHOD(Staging, "nothing to fetch is fetched at once") {
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(Staging, "an address where nothing lies is an error of input th
   const auto staged = fetch();
   REQUIRE_FALSE(staged);
   CHECK(staged.error().kind == ErrorKind::input);
-  CHECK_THAT(staged.error().message, Contains("input data") && Contains("nothing lies at s3://bkt/data"));
+  CHECK_THAT(staged.error().message, Contains("input data") && Contains("nothing is at s3://bkt/data"));
 }
 
 TEST_CASE_METHOD(Staging, "the first input that cannot be fetched ends it, with its name") {
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(Staging, "an object that changes between listing and fetching i
   const auto staged = fetch();
   REQUIRE_FALSE(staged);
   CHECK(staged.error().kind == ErrorKind::unavailable);
-  CHECK_THAT(staged.error().message, Contains("input data: ") && Contains("s3://bkt/data/b") && Contains("changed while they were fetched"));
+  CHECK_THAT(staged.error().message, Contains("input data: ") && Contains("s3://bkt/data/b") && Contains("changed while it was being fetched"));
   CHECK_FALSE(fs::exists(in_pod("inputs/data/b")));
 }
 
@@ -290,7 +290,7 @@ TEST_CASE_METHOD(Staging,
     refuse("DELETE /bkt/run/model/old", 503, "SlowDown");
     REQUIRE(deliver());
     REQUIRE_FALSE(told.empty());
-    CHECK_THAT(told.back(), Contains("SlowDown") && Contains("what an earlier attempt has begun to upload may stay there"));
+    CHECK_THAT(told.back(), Contains("SlowDown") && Contains("incomplete uploads of an earlier attempt may remain there"));
   }
 }
 
@@ -325,7 +325,7 @@ TEST_CASE_METHOD(Staging, "what the job has not put at an output's address stays
   CHECK(objects["run/model/graph"] == "new");
   CHECK(uploads.size() == 1);
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains("output model: 2 objects, such as \"data/train.csv\", at s3://bkt/run/model were not put there by this job"));
+  CHECK_THAT(told[0], Contains("output model: 2 objects, such as \"data/train.csv\", at s3://bkt/run/model were not written by this job"));
 }
 
 TEST_CASE_METHOD(Staging, "what an earlier attempt of the job has put there goes when the new is there") {
@@ -421,7 +421,7 @@ TEST_CASE_METHOD(Staging, "a key that can be no file holds up no other, and is t
   REQUIRE(fetch());
   CHECK(read(in_pod("inputs/data/a")) == "1");
   REQUIRE(told.size() == 1);
-  CHECK(told[0] == "input data: left out: \"b//c\": no path below a folder");
+  CHECK(told[0] == "input data: skipped: \"b//c\": not a path below a folder");
   inputs.clear();
   input("only", "s3://bkt/only");
   const auto staged = fetch();
@@ -434,7 +434,7 @@ TEST_CASE_METHOD(Staging, "what cannot travel is left out of an output, and told
   write(path + "/graph", "g");
   fs::create_symlink("nowhere", path + "/dangling");
   REQUIRE(deliver());
-  CHECK(told == std::vector<std::string>{"output model: left out: dangling: a link that leads nowhere"});
+  CHECK(told == std::vector<std::string>{"output model: skipped: dangling: a link that is broken"});
   fs::remove(path + "/graph");
   const auto staged = deliver();
   REQUIRE_FALSE(staged);
@@ -449,8 +449,8 @@ TEST_CASE_METHOD(Staging, "a refused delivery is tried again, with growing pause
   if (!staged) FAIL(staged.error().message);
   CHECK(objects.at("run/model/graph") == "g");
   CHECK(told.size() == 3);
-  CHECK_THAT(told.front(), Contains("output model: ") && Contains("AccessDenied") && Contains("tried again in 1.0 s"));
-  CHECK_THAT(told.back(), Contains("tried again in 4.0 s"));
+  CHECK_THAT(told.front(), Contains("output model: ") && Contains("AccessDenied") && Contains("trying again in 1.0 s"));
+  CHECK_THAT(told.back(), Contains("trying again in 4.0 s"));
   CHECK(loop.now() - began >= 7s);
   CHECK(staged->took >= 7s);
 }
@@ -659,8 +659,8 @@ TEST_CASE_METHOD(Staging, "from the job's own folder exactly what was brought th
     const auto staged = fetch();
     REQUIRE_FALSE(staged);
     CHECK(staged.error().kind == ErrorKind::unavailable);
-    CHECK_THAT(staged.error().message, Contains("job/outputs/model/b") && Contains("not there as it was brought"));
-    CHECK_THAT(told.back(), Contains("tried again"));
+    CHECK_THAT(staged.error().message, Contains("job/outputs/model/b") && Contains("not as it was fetched"));
+    CHECK_THAT(told.back(), Contains("trying again"));
   }
   SECTION("without the list nobody knows what was brought") {
     const auto list = objects.extract("job/outputs/model.objects.json");
@@ -738,7 +738,7 @@ TEST_CASE_METHOD(Staging, "folders without a file that no object can stand for a
   write(model + "/a", "1");
   fs::create_directories(model + "/" + empty);
   REQUIRE(deliver());
-  CHECK(told == std::vector<std::string>{"output model: left out: " + empty + ": an empty folder"});
+  CHECK(told == std::vector<std::string>{"output model: skipped: " + empty + ": an empty folder"});
 }
 
 TEST_CASE_METHOD(Staging, "an address that others use gets no list of what was put there") {
@@ -780,7 +780,7 @@ TEST_CASE("amounts are told the way people read them") {
   CHECK(describe({1, 1, 1ms}) == "1 file, 1 B in " + trainstep::describe(Duration(1)));
   CHECK_THAT(describe({999, 2, 1s}), Catch::StartsWith("2 files, 999 B in"));
   CHECK_THAT(describe({1'500'000'000, 12, 1s}), Catch::StartsWith("12 files, 1.5 GB in"));
-  CHECK_THAT(describe({5, 1, 1s, 11}), Catch::EndsWith(", 11 were there already"));
+  CHECK_THAT(describe({5, 1, 1s, 11}), Catch::EndsWith(", 11 were already there"));
   CHECK_THAT(describe({std::int64_t{5'000} << 40, 2, 1s}), Contains(" TB in"));
 }
 

@@ -110,7 +110,7 @@ TEST_CASE("Values that are not finite stand in no file that machines read") {
   const auto rendered = render_outputs(a.story(), files({}), "");
   CHECK(json(rendered, "m") == Json{{"fine", 2.0}});
   CHECK(json(rendered, "v1")["metrics"].size() == 1);
-  CHECK(left_out_metrics(a.story()) == "metrics: loss=NaN, peak=∞ are left out of the file, since JSON has no such numbers");
+  CHECK(left_out_metrics(a.story()) == "metrics: loss=NaN, peak=∞ are omitted from the file, as JSON has no such numbers");
 }
 
 TEST_CASE("A metric that JSON cannot say is told where a file leaves it out, in the report too") {
@@ -119,7 +119,7 @@ TEST_CASE("A metric that JSON cannot say is told where a file leaves it out, in 
   a.target("metrics", "m");
   CHECK_FALSE(left_out_metrics(a.story()));
   a.curve("loss", {1, not_a_number});
-  const std::string sentence = "metrics: loss=NaN is left out of the file, since JSON has no such number";
+  const std::string sentence = "metrics: loss=NaN is omitted from the file, as JSON has no such number";
   CHECK(left_out_metrics(a.story()) == sentence);
   CHECK_THAT(render_report(a.story()), Contains(sentence));
   a.inputs.python_json = true;
@@ -132,7 +132,7 @@ TEST_CASE("A metric that JSON cannot say is told where a file leaves it out, in 
   a.target("metrics", "m");
   a.inputs.python_json = false;
   for (int i = 0; i < 13; ++i) a.curve("x" + std::to_string(i), {infinite});
-  CHECK_THAT(left_out_metrics(a.story()).value(), Contains("x10=∞ and 2 more are left out"));
+  CHECK_THAT(left_out_metrics(a.story()).value(), Contains("x10=∞ and 2 more are omitted"));
 }
 
 TEST_CASE("A parameter that bears the name of a metric which is no number gets it as a text, as a returned one") {
@@ -416,10 +416,10 @@ TEST_CASE("A KFP v2 parameter without a value is an error that tells what there 
   a.value("accuracy", 0.5);
   const auto written = write_outputs(a.story(), from_disk);
   REQUIRE_FALSE(written.has_value());
-  CHECK_THAT(written.error().message, Contains("output f1: ") && Contains("it returned accuracy"));
+  CHECK_THAT(written.error().message, Contains("output f1: ") && Contains("the program returned accuracy"));
   CHECK(folder.names() == std::vector<std::string>{"report"});
   const auto report = *read_file(folder / "report", 1U << 20U);
-  CHECK_THAT(report, Contains("its outputs are not complete") && Contains("output f1: ") && !Contains("Succeeded"));
+  CHECK_THAT(report, Contains("its outputs are incomplete") && Contains("output f1: ") && !Contains("Succeeded"));
 }
 
 TEST_CASE("All outputs are written, with their folders and nothing else") {
@@ -459,8 +459,8 @@ TEST_CASE("A declared text that the program did not write is no success") {
   const auto written = write_outputs(a.story(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(written.error().kind == ErrorKind::input);
-  CHECK_THAT(written.error().message, Contains("output note: the program ended well but wrote nothing for it"));
-  CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("wrote nothing for it") && !Contains("Succeeded"));
+  CHECK_THAT(written.error().message, Contains("output note: the program succeeded, but did not write it"));
+  CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("did not write it") && !Contains("Succeeded"));
   a.outcome.outputs.back().step_path = "metrics";  // which the step writes itself, when the program does not
   CHECK(write_outputs(a.story(), from_disk).has_value());
 }
@@ -586,7 +586,7 @@ TEST_CASE("A model whose address the program names is handed on where KFP regist
   REQUIRE(written.has_value() == registered);
   if (!registered) {
     CHECK(written.error().kind == ErrorKind::input);
-    CHECK_THAT(written.error().message, Contains("its model is at " + named));
+    CHECK_THAT(written.error().message, Contains("its model at " + named));
     CHECK(folder.names().empty());
     return;
   }
@@ -603,11 +603,11 @@ TEST_CASE("An address that can be none is no model, and what it lacks is told") 
   const auto written = write_outputs(a.story(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(written.error().kind == ErrorKind::input);
-  CHECK(written.error().message == "model_dir: the program says that its model is at hf://, which has no name behind hf://");
+  CHECK(written.error().message == "model_dir: the program reported its model at hf://, which has no name after hf://");
   a.plan.program.outputs = {{"data", spec::Type::artifact, "Dataset"}};
   a.outcome.outputs.back().name = "data";
   a.outcome.outputs.back().step_path.clear();
-  CHECK(write_outputs(a.story(), from_disk).error().message == "output data: the program says that it lies at hf://, which has no name behind hf://");
+  CHECK(write_outputs(a.story(), from_disk).error().message == "output data: the program reported it at hf://, which has no name after hf://");
 }
 
 TEST_CASE("Outside of KFP the program may name any address for its model") {
@@ -698,7 +698,7 @@ TEST_CASE("A place that has become a folder is no fault of the program, and the 
   const auto written = write_outputs(a.story(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(result::lost_outputs(written.error()).verdict_class == result::VerdictClass::system);
-  CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("it has become a folder"));
+  CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("it is now a folder"));
 }
 
 TEST_CASE("A folder above a file's place that has become a file is no fault of the program, whatever was to be written there") {
@@ -766,7 +766,7 @@ TEST_CASE("When one file cannot be written none appears") {
   std::filesystem::create_directory(folder / "folder");
   const auto written = write_together({{folder / "a", "1"}, {folder / "folder", "2"}});
   REQUIRE_FALSE(written.has_value());
-  CHECK_THAT(written.error().message, Contains("it has become a folder"));
+  CHECK_THAT(written.error().message, Contains("it is now a folder"));
   CHECK(folder.names() == std::vector<std::string>{"folder"});
   CHECK_FALSE(write_together({{folder / "a", "1"}, {"/proc/none/x", "2"}}).has_value());
   CHECK(folder.names() == std::vector<std::string>{"folder"});

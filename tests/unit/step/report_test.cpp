@@ -160,13 +160,13 @@ TEST_CASE("A report can be made of nothing but a verdict") {
   AStory a;
   a.planned = false;
   a.outcome.verdict = {.verdict_class = result::VerdictClass::input,
-                       .message = "train_parameters: there is no \"epoch\"",
+                       .message = "train_parameters: unknown key \"epoch\"",
                        .first_failure = {},
                        .retry_can_help = false,
                        .signal = 15};
   a.inputs.request.train_parameters = {{"epoch", 3}};
   const auto page = render_report(a.story());
-  CHECK_THAT(page, Contains("Wrong input") && Contains("there is no &quot;epoch&quot;") && Contains("<td class=\"name\">epoch</td>"));
+  CHECK_THAT(page, Contains("Invalid input") && Contains("unknown key &quot;epoch&quot;") && Contains("<td class=\"name\">epoch</td>"));
 }
 
 TEST_CASE("Of a large gang the first replicas and the failed ones are shown") {
@@ -246,8 +246,8 @@ TEST_CASE("The log ends with the verdict, the failure's lines, metrics and place
   held_back.artifact("model_dir", "/out/model", "model_dir");
   CHECK_THAT(join(summary(held_back.story()), "\n"), Contains("model_dir: /out/model"));
   held_back.outcome.outputs.back().pending = "/out/.model.trainstep/new/model";
-  CHECK_THAT(join(summary(held_back.story()), "\n"), Contains("model_dir: was not put to /out/model"));
-  CHECK_THAT(render_report(held_back.story()), Contains("was not put to</span>"));
+  CHECK_THAT(join(summary(held_back.story()), "\n"), Contains("model_dir: was not written to /out/model"));
+  CHECK_THAT(render_report(held_back.story()), Contains("was not written to</span>"));
   const auto bad = join(summary(failure().story()), "\n");
   CHECK_THAT(bad, Contains("worker-0 exited with code 1") && Contains("the last lines of worker-0:") && Contains("  | Traceback") &&
                       !Contains("may succeed"));

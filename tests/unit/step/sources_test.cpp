@@ -47,7 +47,7 @@ TEST_CASE("What is this process's own is no input") {
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().kind == ErrorKind::input);
     CHECK_THAT(refused.error().message, Contains("train_dataset_dir: " + path.string() + " is a stream or folder of this process") &&
-                                            Contains("write what comes from it to a file"));
+                                            Contains("write its contents to a file"));
   }
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("What is neither file nor folder is no input") {
     const auto refused = checked(path);
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().kind == ErrorKind::input);
-    CHECK_THAT(refused.error().message, Contains(path.string() + " is " + sort + "; a file or folder is needed here"));
+    CHECK_THAT(refused.error().message, Contains(path.string() + " is " + sort + ", expected a file or folder"));
   }
 }
 

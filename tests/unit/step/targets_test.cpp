@@ -69,18 +69,20 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
   };
   const std::vector<Row> rows{
       {{file("report", folder / "old")}, "report: " + (folder / "old").string() + " is a folder", ErrorKind::input},
-      {{file("report", folder / "note/report.html")}, "report: " + (folder / "note").string() + " is no folder", ErrorKind::input},
-      {{file("model_dir", folder / "note/model")}, "model_dir: " + (folder / "note").string() + " is no folder", ErrorKind::input},
-      {{file("report", folder / "nowhere/report.html")}, (folder / "nowhere").string() + " is a link that leads to nothing", ErrorKind::input},
-      {{file("model_dir", folder / "nowhere/model")}, "is a link that leads to nothing", ErrorKind::input},
-      {{file("report", folder / std::string(250, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
-      {{file("model_dir", folder / std::string(250, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
-      {{file("model_dir", folder / std::string(256, 'a'))}, "a name may have 255 bytes here", ErrorKind::input},
-      {{file("metrics", folder / std::string(256, 'a') / "m")}, "a name may have 255 bytes here", ErrorKind::input},
+      {{file("report", folder / "note/report.html")}, "report: " + (folder / "note").string() + " is not a folder", ErrorKind::input},
+      {{file("model_dir", folder / "note/model")}, "model_dir: " + (folder / "note").string() + " is not a folder", ErrorKind::input},
+      {{file("report", folder / "nowhere/report.html")}, (folder / "nowhere").string() + " is a broken symbolic link", ErrorKind::input},
+      {{file("model_dir", folder / "nowhere/model")}, "is a broken symbolic link", ErrorKind::input},
+      {{file("report", folder / std::string(250, 'a'))}, "a name can have 255 bytes here", ErrorKind::input},
+      {{file("model_dir", folder / std::string(250, 'a'))}, "a name can have 255 bytes here", ErrorKind::input},
+      {{file("model_dir", folder / std::string(256, 'a'))}, "a name can have 255 bytes here", ErrorKind::input},
+      {{file("metrics", folder / std::string(256, 'a') / "m")}, "a name can have 255 bytes here", ErrorKind::input},
       {{file("metrics", folder / deep_path())}, "the path is too long", ErrorKind::input},
-      {{file("metrics", folder / "socket")}, "metrics: " + (folder / "socket").string() + " is a socket, a file is to be", ErrorKind::input},
-      {{file("model_dir", folder / "fifo")}, "model_dir: " + (folder / "fifo").string() + " is a FIFO, a file or folder is to be", ErrorKind::input},
-      {{file("model_dir", "/dev/null")}, "model_dir: /dev/null is a device, a file or folder is to be", ErrorKind::input},
+      {{file("metrics", folder / "socket")}, "metrics: " + (folder / "socket").string() + " is a socket, but a file is written", ErrorKind::input},
+      {{file("model_dir", folder / "fifo")},
+       "model_dir: " + (folder / "fifo").string() + " is a FIFO, but a file or folder is written",
+       ErrorKind::input},
+      {{file("model_dir", "/dev/null")}, "model_dir: /dev/null is a device, but a file or folder is written", ErrorKind::input},
       {{file("metrics", "/proc/metrics")}, "/proc", ErrorKind::input},
       {{file("model_dir", "/proc/model")}, "/proc", ErrorKind::input},
       {{file("report", "s3://bucket/report.html")}, "report: s3://bucket/report.html is an address", ErrorKind::usage},
@@ -95,7 +97,7 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
   }
   const auto checked = check_folder("run-dir", folder / "note");
   REQUIRE_FALSE(checked.has_value());
-  CHECK_THAT(checked.error().message, Contains("run-dir: ") && Contains("is no folder"));
+  CHECK_THAT(checked.error().message, Contains("run-dir: ") && Contains("is not a folder"));
 }
 
 TEST_CASE("A model replaces neither the working directory, nor an input, nor what holds one of them") {
@@ -111,7 +113,7 @@ TEST_CASE("A model replaces neither the working directory, nor an input, nor wha
        {folder, folder / "old", folder / "old/data", folder / "runs", std::filesystem::current_path(), std::filesystem::path("/")}) {
     const auto checked = with_model(taken);
     REQUIRE_FALSE(checked.has_value());
-    CHECK_THAT(checked.error().message, Contains("model_dir: ") && Contains("is, or holds, "));
+    CHECK_THAT(checked.error().message, Contains("model_dir: ") && Contains("is or contains "));
   }
   CHECK(with_model(folder / "old/data/model").has_value());
   CHECK(with_model(folder / "runs/1/model").has_value());
@@ -124,7 +126,7 @@ TEST_CASE("A model that no output of the program is bound to is told before the 
   plan::Plan plan;
   CHECK_FALSE(unbound_model(inputs, plan));
   inputs.targets = {file("model_dir", "model")};
-  CHECK_THAT(unbound_model(inputs, plan).value(), Contains("model_dir: the program has no outputs, so the step brings no model"));
+  CHECK_THAT(unbound_model(inputs, plan).value(), Contains("model_dir: the program has no outputs, so the step has no model"));
   plan.program.outputs = {{"weights", spec::Type::artifact, ""}, {"loss", spec::Type::number, "Float"}};
   plan.binding.outputs = {{"weights", std::nullopt}, {"loss", std::nullopt}};
   CHECK_THAT(unbound_model(inputs, plan).value(), Contains("model_dir: the program has no output of this name (it has weights)"));
@@ -132,12 +134,11 @@ TEST_CASE("A model that no output of the program is bound to is told before the 
   CHECK_FALSE(unbound_model(inputs, plan));
   plan.program.outputs = {{"loss", spec::Type::number, "Float"}};
   plan.binding.outputs = {{"loss", std::nullopt}};
-  CHECK(unbound_model(inputs, plan) ==
-        "model_dir: the program has no output that is a file or folder, so the step brings no model; give it one of this name");
+  CHECK(unbound_model(inputs, plan) == "model_dir: the program has no file or folder output, so the step has no model; add an output of this name");
   plan.program.outputs = {{"model_dir", spec::Type::string, "String"}};
   plan.binding.outputs = {{"model_dir", std::nullopt}};
   CHECK_THAT(unbound_model(inputs, plan).value(),
-             Contains("model_dir: the program returns a value of this name, which stands in results and is no model, so the step brings no model"));
+             Contains("model_dir: the program returns a value of this name, which goes to results and is not a model, so the step has no model"));
 }
 
 TEST_CASE("A value that may be None is refused as a parameter of a pipeline, which always has one") {
@@ -169,8 +170,8 @@ TEST_CASE("Neither a record nor an exit code is written over an input or where a
     CHECK_THAT(refusal(folder / "old"), Contains(name + ": ") && Contains("train_dataset_dir"));
     CHECK_THAT(refusal(folder / "old/a"), Contains("train_dataset_dir"));
     CHECK_THAT(refusal(folder / "metrics.json"), Contains("metrics and " + name + ": both"));
-    CHECK_THAT(refusal(folder / "metrics.json/a"), Contains("lies below"));
-    CHECK_THAT(refusal(folder / "link"), Contains("both lead to"));
+    CHECK_THAT(refusal(folder / "metrics.json/a"), Contains("is below"));
+    CHECK_THAT(refusal(folder / "link"), Contains("both resolve to"));
     CHECK(refusal(folder / "other").empty());
     CHECK(refusal("").empty());
   }
@@ -205,7 +206,7 @@ TEST_CASE("No file of ours is written over an input, whatever it is called and w
       inputs.targets = {file(name, folder / path)};
       const auto checked = check_outputs(inputs, "", "");
       REQUIRE_FALSE(checked);
-      CHECK_THAT(checked.error().message, Contains(std::string(name) + ": ") && Contains("is, or lies in, train_dataset_dir"));
+      CHECK_THAT(checked.error().message, Contains(std::string(name) + ": ") && Contains("is the same as or inside train_dataset_dir"));
     }
   inputs.targets = {file("report", folder / "old/b")};
   CHECK(check_outputs(inputs, "", ""));

@@ -90,24 +90,24 @@ TEST_CASE("What a task configuration cannot say in job_options is refused") {
     std::string text, part;
   };
   const auto row = GENERATE(
-      Row{"[]", "wants an object"},
-      Row{R"({"volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "task_config.volumeMounts[0]: there is no volume \"x\""},
-      Row{R"({"volumes": [{"name": "x"}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "task_config.volumes[0]: wants one source"},
+      Row{"[]", "expected an object"},
+      Row{R"({"volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "task_config.volumeMounts[0]: unknown volume \"x\""},
+      Row{R"({"volumes": [{"name": "x"}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})", "task_config.volumes[0]: expected one source"},
       Row{R"({"volumes": [{"name": "x", "persistentVolumeClaim": {"claimName": ""}}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})",
           "task_config.volumes[0].persistentVolumeClaim.claimName: is empty"},
       Row{R"({"volumes": [{"name": "y", "nfs": {}}, {"name": "x", "secret": {"optional": true}}], "volumeMounts": [{"name": "x", "mountPath": "/x"}]})",
           "task_config.volumes[1].secret.secretName: is empty"},
       Row{R"({"volumes": [{"name": "x", "emptyDir": {}}], "volumeMounts": [{"name": "x", "mountPath": "/x", "mountPropagation": "None"}]})",
-          "task_config.volumeMounts[0].mountPropagation: is not supported"},
-      Row{R"({"env": [{"name": "x", "valueFrom": {}}]})", "task_config.env[0].valueFrom: wants an object that names a source"},
-      Row{R"({"env": [{"value": "1"}]})", "task_config.env[0].name: is missing"}, Row{R"({"env": ["x"]})", "task_config.env[0]: wants an object"},
-      Row{R"({"env": {"A": "1"}})", "task_config.env: wants a list, found a object"},
-      Row{R"({"tolerations": {"key": "a"}})", "task_config.tolerations: wants a list"},
-      Row{R"({"affinity": [1]})", "task_config.affinity: wants an object, found a list"},
-      Row{R"({"volumeMounts": [3]})", "task_config.volumeMounts[0]: wants an object"},
-      Row{R"({"resources": {"claims": [{"name": "gpu"}]}})", "task_config.resources.claims: is not supported"},
-      Row{R"({"resources": {"limits": [1]}})", "task_config.resources.limits: wants an object"},
-      Row{R"({"hostAliases": [{"ip": "1.2.3.4"}]})", "task_config.hostAliases: is not supported"});
+          "task_config.volumeMounts[0].mountPropagation: not supported"},
+      Row{R"({"env": [{"name": "x", "valueFrom": {}}]})", "task_config.env[0].valueFrom: expected an object that names a source"},
+      Row{R"({"env": [{"value": "1"}]})", "task_config.env[0].name: is missing"}, Row{R"({"env": ["x"]})", "task_config.env[0]: expected an object"},
+      Row{R"({"env": {"A": "1"}})", "task_config.env: expected a list, got an object"},
+      Row{R"({"tolerations": {"key": "a"}})", "task_config.tolerations: expected a list"},
+      Row{R"({"affinity": [1]})", "task_config.affinity: expected an object, got a list"},
+      Row{R"({"volumeMounts": [3]})", "task_config.volumeMounts[0]: expected an object"},
+      Row{R"({"resources": {"claims": [{"name": "gpu"}]}})", "task_config.resources.claims: not supported"},
+      Row{R"({"resources": {"limits": [1]}})", "task_config.resources.limits: expected an object"},
+      Row{R"({"hostAliases": [{"ip": "1.2.3.4"}]})", "task_config.hostAliases: not supported"});
   const auto applied = apply_task_config(json(row.text), request);
   REQUIRE_FALSE(applied.has_value());
   CHECK_THAT(applied.error().message, Contains(row.part));

@@ -53,5 +53,5 @@ TEST_CASE("the defaults of a component count where its file says so") {
 TEST_CASE("the defaults of a component that is not known are refused") {
   const auto refused = read("launch-tfjob", "{}");
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message == "defaults-of: \"launch-tfjob\" is not known; write train-model-job");
+  CHECK(refused.error().message == "defaults-of: unknown value \"launch-tfjob\"; expected train-model-job");
 }

@@ -29,7 +29,7 @@ const std::string code = "def train():\n    import os, tensorflow as tf\n    fro
 TEST_CASE("an image that nobody has chosen and that lacks what the program imports is named, with the remedy") {
   const auto told = notice(code);
   REQUIRE(told);
-  CHECK_THAT(*told, Contains("its image is python:3.7, which the SDK 1.8 writes where none is chosen, and which has no tensorflow, horovod;"));
+  CHECK_THAT(*told, Contains("its image is python:3.7, the SDK 1.8's default, which has no tensorflow, horovod;"));
   CHECK_THAT(*told, Contains("base_image"));
 }
 

@@ -134,8 +134,7 @@ TEST_CASE("a record whose sum does not fit is left out, and said") {
   auto damaged = loss(2);
   damaged[damaged.size() - 5] ^= 1;  // of the value
   folder.write("run/tfevents", loss(1) + damaged + loss(3));
-  CHECK(said(folder.read()) ==
-        fmt::format("loss: 1=1 3=3\ntold run/tfevents: the record at byte {} is damaged, and left out\n", loss(1).size() + 12));
+  CHECK(said(folder.read()) == fmt::format("loss: 1=1 3=3\ntold run/tfevents: ignoring the damaged record at byte {}\n", loss(1).size() + 12));
 }
 
 TEST_CASE("a record whose damage hides that it had a scalar is said as well") {
@@ -145,7 +144,7 @@ TEST_CASE("a record whose damage hides that it had a scalar is said as well") {
     CAPTURE(at);
     damaged[at] ^= 2;
     folder.write("tfevents", loss(1) + damaged + loss(3));
-    CHECK(said(folder.read()) == fmt::format("loss: 1=1 3=3\ntold tfevents: the record at byte {} is damaged, and left out\n", loss(1).size() + 12));
+    CHECK(said(folder.read()) == fmt::format("loss: 1=1 3=3\ntold tfevents: ignoring the damaged record at byte {}\n", loss(1).size() + 12));
     damaged[at] ^= 2;
   }
 }
@@ -159,7 +158,7 @@ TEST_CASE("files that writers have counted are read as they count") {
 TEST_CASE("behind a damaged length nothing is read, and that is said") {
   const Folder folder;
   folder.write("tfevents", loss(1) + std::string(20, '\0') + loss(3));
-  CHECK(said(folder.read()) == fmt::format("loss: 1=1\ntold tfevents: damaged from byte {} on; what comes there is not read\n", loss(1).size()));
+  CHECK(said(folder.read()) == fmt::format("loss: 1=1\ntold tfevents: damaged at byte {}; ignoring the rest\n", loss(1).size()));
 }
 
 TEST_CASE("many damaged files are few sentences") {
@@ -167,7 +166,7 @@ TEST_CASE("many damaged files are few sentences") {
   for (int i = 0; i < 50; ++i) folder.write(fmt::format("{}.tfevents", i), std::string(20, 'x'));
   const auto told = folder.read().told;
   CHECK(told.size() == 6);
-  CHECK(told.back() == "45 more of the TensorBoard event files, or of their records, are damaged");
+  CHECK(told.back() == "45 more TensorBoard event files or records are damaged");
 }
 
 TEST_CASE("what is no scalar is passed over, however large") {
@@ -214,14 +213,14 @@ TEST_CASE("only what this training has written is taken") {
   folder.write("b/tfevents", loss(2));
   CHECK(said(folder.read({.file = [](const std::string& path, const struct stat&) { return path == "/b/tfevents"; }})) == "loss: 2=2\n");
   CHECK(said(folder.read({.since = Time(Duration(1'800'000'000'000))})) ==
-        "told 2 values of TensorBoard event files are older than the training and are not taken\n");
+        "told ignoring 2 values of TensorBoard event files that are older than the training\n");
 }
 
 TEST_CASE("of more than can be read nothing is taken, and that is said") {
   const Folder folder;
   for (int i = 0; i < 3; ++i) folder.write(fmt::format("{}.tfevents", i), loss(i));
   CHECK(said(folder.read({}, {.files = 3})) == "loss: 0=0 1=1 2=2\n");
-  CHECK(said(folder.read({}, {.files = 2})) == "told there are more than 2 TensorBoard event files; none of them is taken\n");
+  CHECK(said(folder.read({}, {.files = 2})) == "told more than 2 TensorBoard event files; ignoring all of them\n");
   CHECK(said(folder.read({}, {.time = std::chrono::milliseconds(-1)})) ==
-        "told there are more TensorBoard logs than can be read within 0 s; none of them is taken\n");
+        "told reading the TensorBoard logs would take more than 0 s; ignoring all of them\n");
 }
