@@ -27,7 +27,8 @@ class KubeflowStore {
     // Puts in what counts more than what was found; empty: nothing does.
     std::function<Result<plan::JobFolder>(plan::JobFolder)> complete{};
   };
-  // `done`: once, from the loop; none: no such server answers within 10 seconds. Errors: input (the ConfigMap), those of `complete`, unavailable (the API server).
+  // `done`: once, from the loop; none: no such server answers within 10 seconds. Errors: input (the ConfigMap), those of `complete`, unavailable (the
+  // API server).
   KubeflowStore(Context context, Done done);
   KubeflowStore(const KubeflowStore&) = delete;
   KubeflowStore& operator=(const KubeflowStore&) = delete;

@@ -650,10 +650,12 @@ TEST_CASE("a server's words are told without the token and without the values of
   Harness h;
   Caller caller;
   const Path secrets{"v1", "secrets", "ns", "", ""};
-  const Json object{{"metadata", {{"name", "keys"}}}, {"stringData", {{"minio-secretkey", "SKEY-98765432"}}}, {"data", {{"other", "b3RoZXItMTIzNDU2"}}}};
+  const Json object{
+      {"metadata", {{"name", "keys"}}}, {"stringData", {{"minio-secretkey", "SKEY-98765432"}}}, {"data", {{"other", "b3RoZXItMTIzNDU2"}}}};
   SECTION("in a Status") {
-    h.server.reply(refusal(422, "Invalid", R"(Secret "keys" is invalid: stringData[minio-secretkey]: "SKEY-98765432" (U0tFWS05ODc2NTQzMg==), token-1, )"
-                                           R"(other-123456, b3RoZXItMTIzNDU2)"));
+    h.server.reply(refusal(422, "Invalid",
+                           R"(Secret "keys" is invalid: stringData[minio-secretkey]: "SKEY-98765432" (U0tFWS05ODc2NTQzMg==), token-1, )"
+                           R"(other-123456, b3RoZXItMTIzNDU2)"));
   }
   SECTION("in a gateway's page, also where it is cut") {
     h.server.reply(Reply::text("<html>" + std::string(180, 'x') + " token-1 SKEY-98765432</html>", 400));
