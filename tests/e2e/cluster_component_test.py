@@ -114,7 +114,7 @@ def check_in_pod(cluster, workflows, program, tmp_path):
 def test_the_role_gives_a_step_all_that_the_program_asks_for(cluster, built, check_in_pod, kind):
     with cluster.namespace([*rules_of(built("standalone")), QUOTAS, LABELS]) as space:
         done = check_in_pod(space, kind)
-        assert done.returncode == 0 and "rights in namespace" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "permissions in namespace" in done.stdout, done.stdout + done.stderr
         assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok"}, done.stdout
 
 

@@ -270,7 +270,7 @@ def test_what_is_saved_beside_the_model_is_said_and_stays_until_the_next_run(ste
     left = re.search(r"model_dir: files the program saved next to it are not part of it, and are in (\S+) until the next run", gang.output())
     assert tree(left[1]) == {"model.bin": "b\n"}
     assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; touch "$0.lock"; mkdir "$0.logs"'), run_dir="second") == 0
-    assert "saved beside" not in gang.output()
+    assert "saved next to" not in gang.output()
     assert not hidden(tmp_path)
 
 
