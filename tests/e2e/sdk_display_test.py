@@ -99,7 +99,7 @@ def test_standard_error_says_once_why_nothing_is_shown(script, tmp_path):
         sys.stdout = said
         print(result.exit_code, result.folder)
     """)
-    (line,) = [line for line in output.split("\n") if line.startswith("trainstep: cannot be shown here (OSError")]
+    (line,) = [line for line in output.split("\n") if line.startswith("trainstep: cannot be displayed here (OSError")]
     assert "No space left on device" in line and f"; the training continues, its log is {tmp_path}/trainstep-runs/" in line
 
 
@@ -201,7 +201,7 @@ def test_run_is_no_business_of_a_forked_process(script, tmp_path):
         print("done", step.done)
         step.stop()
     """)
-    assert output.count("refused: process ") == 4 and ": of process " in output and output.endswith("done False\n"), output
+    assert output.count("refused: this run was started by process ") == 4 and ": of process " in output and output.endswith("done False\n"), output
 
 
 def test_folder_is_free_again_though_a_copy_of_the_interpreter_lives(script):

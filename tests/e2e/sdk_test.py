@@ -105,7 +105,7 @@ def test_a_path_that_results_cannot_name_is_refused_before_the_training(script, 
     try:
         trainstep.run(train, model_dir=os.fsdecode(b"caf\\xe9"))
     except trainstep.errors.InputError as refusal:
-        assert "model_dir: " in str(refusal) and r"caf\\xe9 is no UTF-8" in str(refusal), refusal
+        assert "model_dir: " in str(refusal) and r"caf\\xe9 is not valid UTF-8" in str(refusal), refusal
     else:
         raise AssertionError("no refusal")
     """)
