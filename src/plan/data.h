@@ -1,4 +1,4 @@
-// The ways of the data (docs/data.md, The ways): for every input and output that is a file or folder, how it gets into pods and out of them. Pure.
+// How each input and output that is a file or folder gets into pods and out of them (docs/data.md, How files get in and out). Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
