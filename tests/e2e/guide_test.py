@@ -90,7 +90,7 @@ def sources():
 def test_messages_that_the_pages_explain_are_the_programs():
     said, explained = sources(), 0
     for page, text in PAGES.items():
-        for table in re.findall(r"^\| it says \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE):
+        for table in re.findall(r"^\| message \| cause \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE):
             for row in table.splitlines():
                 message = row.split("|")[1].partition(", with Kubernetes'")[0]
                 for part in re.findall(r"`([^`]+)`", message):
