@@ -64,14 +64,21 @@ Result<Json> configuration_of(Connection& connection, const std::string& name) {
   });
 }
 
-// Where the data of a job would go that have no other way.
-Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan, const cluster::Facts& facts, Connection& connection) {
+// Where the data of a job would go that have no other way. `secret`: what its call completes such a store by; null: nothing.
+Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan, const cluster::Facts& facts, const Json& secret,
+                                                          Connection& connection) {
   const auto known = cluster::data_facts(plan, facts);
   if (!known || !(plan.as_train_model_job || plan::lacks_folder(plan, *known))) return std::optional<plan::JobFolder>();
   std::optional<cluster::KubeflowStore> store;
   return await<std::optional<plan::JobFolder>>(connection, [&](auto done) {
     const auto say = [](const std::string& line) { show({cluster::Finding::Severity::warning, line}); };
-    store.emplace(cluster::KubeflowStore::Context{connection.client, connection.transport, connection.name_space, say}, std::move(done));
+    cluster::KubeflowStore::Context context{connection.client, connection.transport, connection.name_space, say};
+    if (plan.as_train_model_job && !secret.is_null())
+      context.complete = [&secret](const plan::JobFolder& found) -> Result<plan::JobFolder> {
+        ASSIGN(const auto completed, in_context("cluster_configuration_secret", cluster::job_store(secret, found)));
+        return completed ? completed->folder : found;
+      };
+    store.emplace(std::move(context), std::move(done));
   });
 }
 
@@ -111,27 +118,27 @@ Result<int> check(const StepCommand& command) {
   Connection connection(std::move(place), Access::write);  // dry runs, and questions about rights
   ASSIGN(auto facts, facts_of(connection));
   std::string access_mode;
+  Json secret;
   const cluster::DataContext data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
   if (data.has_addresses) {
     ASSIGN(facts.stores,
            await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, std::move(done)); }));
   }
   if (!data.configuration_secret.empty()) {
-    ASSIGN(const auto secret, configuration_of(connection, data.configuration_secret));
+    ASSIGN(secret, configuration_of(connection, data.configuration_secret));
     if (secret.is_null()) return without_configuration(connection, data.configuration_secret);
-    if (cluster::names_a_cluster(secret))
+    ASSIGN(auto configuration, in_context("cluster_configuration_secret", cluster::read_configuration(secret, inputs.request.as_train_model_job)));
+    if (configuration.other_cluster)
       return input_error(
           "cluster_configuration_secret: check examines a single cluster; select the one that the Secret names with --context, and omit this input");
-    const bool completed = inputs.request.as_train_model_job && cluster::names_a_store(secret);
-    ASSIGN(const auto store, cluster::job_store(secret, completed ? std::optional(cluster::usual_folder()) : std::nullopt));
-    if (store) facts.folder = store->folder;
-    ASSIGN(access_mode, cluster::access_mode(secret));
+    if (configuration.store) facts.folder = configuration.store->folder;
+    access_mode = std::move(configuration.access_mode);
   }
   for (const auto& notice : facts.notices) show({cluster::Finding::Severity::warning, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
   conceal_all(inputs, plan);
   if (!facts.folder && !connection.pod.name.empty()) {
-    ASSIGN(facts.folder, kubeflow_store_for(plan, facts, connection));
+    ASSIGN(facts.folder, kubeflow_store_for(plan, facts, secret, connection));
   }
   TRY(cluster::route_data(plan, facts));
   TRY(place_pods(plan, facts, access_mode, connection));

@@ -128,8 +128,6 @@ bool names_a_cluster(const Json& secret) {
   return values.has("kubeconfig") || values.has("remote-host");
 }
 
-bool names_a_store(const Json& secret) { return Values(secret).has("minio-url"); }
-
 plan::JobFolder usual_folder() {
   const auto& keys = objectstore::own_keys;
   return {"s3://mlpipeline/jobs", {"", "us-east-1", true, keys.secret, keys.access_key_key, keys.secret_key_key}};
@@ -148,5 +146,15 @@ Result<std::optional<JobStore>> job_store(const Json& secret, const std::optiona
 }
 
 Result<std::string> access_mode(const Json& secret) { return Values(secret).get("access-mode"); }
+
+Result<Configuration> read_configuration(const Json& secret, bool as_train_model_job) {
+  Configuration configuration;
+  const bool completed = as_train_model_job && Values(secret).has("minio-url");
+  ASSIGN(configuration.store, job_store(secret, completed ? std::optional(usual_folder()) : std::nullopt));
+  ASSIGN(configuration.access_mode, access_mode(secret));
+  configuration.other_cluster = names_a_cluster(secret);
+  if (!configuration.other_cluster && !configuration.store && !as_train_model_job) return remote_credentials(secret).error();  // says what is missing
+  return configuration;
+}
 
 }  // namespace trainstep::cluster

@@ -29,9 +29,16 @@ Result<std::optional<JobStore>> job_store(const Json& secret, const std::optiona
 // What counts of a store that is named by its address alone, as "Train model job" has it: bucket, folder, and the keys of Kubeflow Pipelines' own
 // store.
 plan::JobFolder usual_folder();
-bool names_a_store(const Json& secret);
-
 // `access-mode` of claims that are made for jobs ("ReadWriteOnce", …); empty: not given.
 Result<std::string> access_mode(const Json& secret);
+
+struct Configuration {
+  std::optional<JobStore> store;
+  std::string access_mode;
+  bool other_cluster = false;  // remote_credentials() are those of the cluster to train in
+};
+// All of the Secret. For calls of "Train model job" what a store lacks is completed by usual_folder(), and the Secret need not name anything; any
+// other must name a cluster or a store. Errors as above.
+Result<Configuration> read_configuration(const Json& secret, bool as_train_model_job);
 
 }  // namespace trainstep::cluster

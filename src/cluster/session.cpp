@@ -129,11 +129,11 @@ void Session::find_remote_keys() {
 kube::Path Session::configuration_secret() const { return {"v1", "secrets", m_options.name_space, m_options.configuration_secret, ""}; }
 
 Result<void> Session::connect(const Json& secret) {
-  const bool completed = m_options.as_train_model_job && names_a_store(secret);
-  ASSIGN(m_job_store, job_store(secret, completed ? std::optional(usual_folder()) : std::nullopt));
-  ASSIGN(m_access_mode, access_mode(secret));
+  ASSIGN(auto configuration, read_configuration(secret, m_options.as_train_model_job));
+  m_job_store = std::move(configuration.store);
+  m_access_mode = std::move(configuration.access_mode);
   if (m_job_store) m_job_facts.folder = m_job_store->folder;
-  if ((m_job_store || m_options.as_train_model_job) && !names_a_cluster(secret)) return {};
+  if (!configuration.other_cluster) return {};
   ASSIGN(auto credentials, remote_credentials(secret));
   credentials.token = std::make_unique<SecretToken>(m_home, configuration_secret(), credentials, [this](const std::string& line) { say(line); });
   // Of our own cluster nothing is known there.

@@ -54,7 +54,7 @@ class Api:
     """Answers by the kind of what is asked for; what is not served is 404. A watch is held open and tells nothing."""
 
     def __init__(self):
-        self.jobs, self.pods, self.events = [JOB], [RUNS], []
+        self.jobs, self.pods, self.events, self.secrets = [JOB], [RUNS], [], []
         self.forbidden = set()  # "list pods", "watch pods", "log pods"
         self.odd, self.finalizers = [], []  # the first answers to DELETEs; what holds a deleted job
         self.also_v1 = None  # plural that is served with the same objects
@@ -127,7 +127,7 @@ class Api:
         if log:
             container = re.search(r"container=([^&]*)", query).group(1)
             return 200, f"2026-11-21T08:00:06Z I am {container}{self.says}\n".encode(), False
-        items = {"pods": self.pods if self.jobs else [], "events": self.events, "jobs" if "/batch/" in path else self.also_v1: self.jobs}.get(plural)
+        items = {"pods": self.pods if self.jobs else [], "events": self.events, "secrets": self.secrets, "jobs" if "/batch/" in path else self.also_v1: self.jobs}.get(plural)
         if items is None:
             return self.not_served()
         if name:
@@ -380,4 +380,15 @@ def test_check_refuses_a_word_that_no_program_can_be_given(api, environment, tmp
     ended = trainstep(environment, "check", "--context", "c", "--train-specification", f"@{tmp_path / 'specification'}")
     assert ended.returncode == 2
     assert "train_specification: an argument of the program's command line has 200000 bytes" in ended.stderr
+    assert api.written() == []
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_secret_that_names_neither_a_cluster_nor_a_store_is_refused(api, environment, command):
+    api.secrets = [{"metadata": {"name": "training", "namespace": "lab"}, "data": {"minio-bucket": "Yg=="}}]
+    specification = json.dumps({"image": "a", "command": ["train"]})
+    words = [command, "--context", "c", "--cluster-configuration-secret", "training", "--train-specification", specification]
+    ended = trainstep(environment, *words)
+    assert ended.returncode == 2, ended.stdout + ended.stderr
+    assert "cluster_configuration_secret: Secret training: has neither remote-host nor kubeconfig" in ended.stdout + ended.stderr
     assert api.written() == []

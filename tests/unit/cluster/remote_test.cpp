@@ -114,3 +114,20 @@ TEST_CASE("a Secret without an address is completed by a store that was found, a
   CHECK((*job_store(secret(Json::object()), found))->folder.uri == "minio://artifacts/team/jobs");
   CHECK_FALSE(*job_store(secret({{"minio-job-folder", "mine"}}), usual_folder()));
 }
+
+TEST_CASE("a Secret must name a cluster or a store, but for calls that complete it") {
+  const auto bucket = secret({{"minio-bucket", "b"}, {"access-mode", "ReadWriteOnce"}});
+  const auto refused = read_configuration(bucket, false);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("Secret training: has neither remote-host nor kubeconfig") == 0);
+  const auto completed = read_configuration(bucket, true);
+  REQUIRE(completed);
+  CHECK_FALSE(completed->store);  // until one is found
+  CHECK(completed->access_mode == "ReadWriteOnce");
+  CHECK_FALSE(completed->other_cluster);
+  const auto usual = read_configuration(secret({{"minio-url", "minio.example.com:9000"}}), true);
+  REQUIRE((usual && usual->store));
+  CHECK(usual->store->folder.uri == usual_folder().uri);
+  CHECK_FALSE(read_configuration(secret({{"minio-url", "minio.example.com:9000"}}), false));
+  CHECK(read_configuration(secret({{"remote-host", "x"}, {"remote-token", "t"}}), false)->other_cluster);
+}
