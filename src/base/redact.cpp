@@ -12,7 +12,6 @@ namespace trainstep {
 namespace {
 
 constexpr std::string_view mark = "[redacted]";
-constexpr std::size_t shortest_secret = 6;
 constexpr std::size_t longest_authority = 512;  // a text of megabytes may have one address behind the other
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }

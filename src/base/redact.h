@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,9 @@ bool sounds_secret(std::string_view name);
 // Whether the value of a variable or parameter is one: by its name, or because an address in it carries a user, a password or a signature.
 bool holds_secret(std::string_view name, std::string_view value);
 
-// Every value in `secrets` that is at least six characters long and no ordinary word ("default", "required"), in all forms of secret_forms.h, bearer
+inline constexpr std::size_t shortest_secret = 6;  // bytes; what is shorter is an ordinary word, too
+
+// Every value in `secrets` that is at least that long and no ordinary word ("default", "required"), in all forms of secret_forms.h, bearer
 // tokens, JSON web tokens, whoever stands before a host ("https://user:password@host", "https://token@host", "user:password@proxy:3128") and secret
 // members of its query become "[redacted]".
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);

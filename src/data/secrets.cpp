@@ -103,10 +103,9 @@ std::vector<std::string> values_of_secret(const Json& secret) {
 }
 
 void add_base64(std::vector<std::string>& secrets) {
-  constexpr std::size_t shortest = 6;  // as redacted() has it
   const auto count = secrets.size();
   for (std::size_t i = 0; i < count; ++i)
-    if (secrets[i].size() >= shortest) secrets.push_back(encode_base64(secrets[i]));
+    if (secrets[i].size() >= shortest_secret) secrets.push_back(encode_base64(secrets[i]));
 }
 
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {

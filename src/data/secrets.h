@@ -18,10 +18,10 @@ void collect_secrets(std::string_view name, const Json& value, std::vector<std::
 // The same of a manifest or a part of one, a patch: of what its containers run and of their variables. It names Secrets, which are none.
 void collect_secrets_of_containers(const Json& part, std::vector<std::string>& secrets);
 
-// The values of a Secret.
+// The values of a Secret (core/v1), of `data` and `stringData`: as they are, and in base64.
 std::vector<std::string> values_of_secret(const Json& secret);
 
-// Adds the base64 of each, as Secrets hold them and those quote them who speak of one.
+// Adds the base64 of each that is long enough for redacted(): an API server quotes the values of a Secret in this form.
 void add_base64(std::vector<std::string>& secrets);
 
 // The value without them: a member whose name sounds secret is "[redacted]" as a whole, other texts are redacted().

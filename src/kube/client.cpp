@@ -108,21 +108,12 @@ void Client::send(CallId id) {
   call.exchange = m_transport.start(std::move(sent), {.head = {}, .data = {}, .done = [this, id](const auto& response) { answered(id, response); }});
 }
 
-ApiError Client::error_of(const std::string& what, const Result<http::Response>& response) const {
-  Call call;
-  call.what = what;
-  return error_of(call, response);
-}
-
-// Servers and what stands before them quote what they were sent.
-ApiError Client::error_of(const Call& call, const Result<http::Response>& response) const {
-  const auto& what = call.what;
+ApiError Client::error_of(const std::string& what, const Result<http::Response>& response, std::vector<std::string> secrets) const {
   if (!response) {
     auto error = in_context(what, response.error());
     if (error.kind == ErrorKind::timeout) error.kind = ErrorKind::unavailable;  // the limit of a try is ours, no user's
     return {std::move(error), 0, {}, {}, {}};
   }
-  auto secrets = call.secrets;
   secrets.push_back(m_token);
   auto error = api_error(what, response->status, redacted(response->body, secrets), http::retry_after(*response, m_loop.now()));
   if (error.status == 401) error.error.message += fmt::format(" (the API server rejected the credentials: {})", m_credentials->description);
@@ -130,7 +121,7 @@ ApiError Client::error_of(const Call& call, const Result<http::Response>& respon
 }
 
 Answer Client::read(const Call& call, const Result<http::Response>& response) const {
-  if (!response || !is_success(response->status)) return tl::unexpected(error_of(call, response));
+  if (!response || !is_success(response->status)) return tl::unexpected(error_of(call.what, response, call.secrets));
   auto value = response->body.empty() ? Result<Json>(Json()) : read_answer(response->body, "the answer", {.bytes = body_limit, .nodes = 10'000'000});
   if (value && speaks_of(*value, call.names)) return std::move(*value);
   return tl::unexpected(not_the_servers(call.what + ": " + (value ? "the answer does not mention it" : value.error().message)));

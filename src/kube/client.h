@@ -102,7 +102,8 @@ class Client {
   // The pause after `tries` tries in vain (from 1): doubling, with jitter, at least `floor`, of which no more than 30 s count.
   Duration pause(int tries, std::optional<Duration> floor = {});
   // A stream's end that was no 2xx, as an error without the token that was sent; a 401 names how we authenticate.
-  [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response) const;
+  // `secrets`: what else the request carried, which servers quote as well.
+  [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response, std::vector<std::string> secrets = {}) const;
   [[nodiscard]] Loop& loop() { return m_loop; }
   // How much the API server's clock is ahead of ours, by its last answers; unset: it does not tell.
   [[nodiscard]] std::optional<Duration> clock() const { return m_clock.ahead(m_loop.now()); }
@@ -120,7 +121,6 @@ class Client {
   void too_late(CallId id);
   void succeeded(CallId id, Json value);
   Answer next_page(Call& call, Json page);
-  [[nodiscard]] ApiError error_of(const Call& call, const Result<http::Response>& response) const;
   void finish(CallId id, Answer answer);
   [[nodiscard]] Answer read(const Call& call, const Result<http::Response>& response) const;
 

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <string>
 
+#include "result/metric_phrase.h"
 #include "result/metric_text.h"
 #include "result/metric_words.h"
 
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_words = 4;               // of a name
 constexpr std::size_t most_values = 100;            // of a line
 constexpr std::size_t longest_abbreviation = 6;     // "Avg." and "Valid." do not end a sentence
 constexpr std::size_t widest_gap = 60;              // between a word and its value, as in a table
@@ -28,8 +28,6 @@ bool begins_shown(std::string_view text) {
   constexpr std::array<std::string_view, 4> shown{"tensor(", "np.", "numpy.", "Array("};
   return std::ranges::any_of(shown, [&](std::string_view begin) { return text.starts_with(begin); });
 }
-
-std::string_view without_dot(std::string_view word) { return word.ends_with('.') ? word.substr(0, word.size() - 1) : word; }
 
 bool is_level(std::string_view word) {
   constexpr std::array<std::string_view, 6> levels{"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL"};
@@ -50,57 +48,6 @@ bool belongs_to_sentence(std::string_view word) {
   constexpr std::array<std::string_view, 14> words{"a", "am", "and", "are", "but", "got", "has", "have", "i", "or", "that", "this", "was", "we"};
   return makes_sentence(word) || std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });
 }
-
-bool joins(std::string_view word) { return word == "of" || word == "on" || word == "for"; }
-
-// The words since the last sign that divides.
-class Phrase {
- public:
-  void add(std::string_view word) {
-    if (m_joined && m_data.empty() && names_data(word)) m_data = word;
-    m_joined = m_joined || (m_count > 0 && joins(word));
-    if (m_count < m_words.size()) m_words[m_count] = word;
-    ++m_count;
-    m_size += word.size() + 1;
-  }
-  void clear() { *this = Phrase(); }
-  void add_number() { m_has_number = true; }
-  [[nodiscard]] std::size_t count() const { return m_count; }
-  [[nodiscard]] bool fits() const { return m_count > 0 && m_count <= most_words; }
-  [[nodiscard]] std::size_t size() const { return m_size; }
-  [[nodiscard]] std::string_view first() const { return m_count == 0 ? std::string_view() : m_words[0]; }
-  [[nodiscard]] std::string_view word(std::size_t at) const { return m_words[at]; }
-  [[nodiscard]] std::string_view last() const { return fits() ? m_words[m_count - 1] : std::string_view(); }
-  [[nodiscard]] std::string_view before_last() const { return fits() && m_count > 1 ? m_words[m_count - 2] : std::string_view(); }
-  // Of "Accuracy of the network on the 10000 test images", "Test accuracy of the model": how many words the name has; 0: it is no such phrase.
-  [[nodiscard]] std::size_t name_before_of() const {
-    for (std::size_t i = 1; i < std::min(m_count, most_words); ++i)
-      if (joins(m_words[i])) return metric_kind(m_words[i - 1]) != MetricKind::none && (i == 1 || names_data(m_words[0])) ? i : 0;
-    return 0;
-  }
-  // Of "Accuracy on the test set": "test". What PyTorch's tutorial says of "the 10000 test images" is said of nothing else.
-  [[nodiscard]] std::string_view data_behind() const {
-    return names_data(first()) || (m_has_number && same_ignoring_case(m_data, "test")) ? std::string_view() : m_data;
-  }
-  template <class Is>
-  [[nodiscard]] bool any(const Is& is) const {
-    return std::ranges::any_of(m_words.begin(), m_words.begin() + static_cast<std::ptrdiff_t>(std::min(m_count, m_words.size())), is);
-  }
-  [[nodiscard]] std::string name(std::size_t words) const {
-    std::string name;
-    for (std::size_t i = m_words[0] == "the" || m_words[0] == "The" ? 1 : 0; i < words; ++i)
-      name.append(name.empty() ? "" : "_").append(plain_name(without_dot(m_words[i])));
-    return name;
-  }
-
- private:
-  std::string_view m_data;  // behind "of", "on" or "for"
-  bool m_joined = false;
-  bool m_has_number = false;
-  std::array<std::string_view, most_words> m_words;
-  std::size_t m_count = 0;
-  std::size_t m_size = 0;
-};
 
 struct Value {
   Metric metric;

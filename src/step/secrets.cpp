@@ -16,8 +16,6 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t shortest_number = 6;  // 42 is no secret
-
 // Variables by name. Those that refer to a Secret hold none.
 void collect_variables(const Json& variables, std::vector<std::string>& secrets) {
   if (!variables.is_object()) return;
@@ -54,7 +52,7 @@ bool sounds_secret(const result::MetricSeries& series) {
 
 bool is_secret(double value, const std::vector<std::string>& secrets) {
   return std::ranges::any_of(secrets, [&](std::string_view secret) {
-    if (secret.size() < shortest_number) return false;
+    if (secret.size() < shortest_secret) return false;
     const auto number = result::take_number(secret);
     return number && secret.empty() && *number == value;
   });
