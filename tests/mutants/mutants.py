@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -103,14 +104,51 @@ def read(name):
     return Mutant(name, patch, Test(lines["found-by"]), lines["bug"])
 
 
-def check(mutant):
+def why_not_applied(mutant):
+    """git's last line; nothing where the patch applies."""
     applied = subprocess.run(["git", "apply", "--check", mutant.patch], cwd=ROOT, capture_output=True, text=True, check=False)
-    if applied.returncode != 0:
-        raise Wrong(f"{mutant.name}: does not apply: make it anew ({applied.stderr.strip().splitlines()[-1]})")
+    return applied.stderr.strip().splitlines()[-1] if applied.returncode != 0 else ""
+
+
+def check(mutant):
+    if why := why_not_applied(mutant):
+        raise Wrong(f"{mutant.name}: does not apply: make it anew ({why})")
     try:
         mutant.test.check()
     except Wrong as wrong:
         raise Wrong(f"{mutant.name}: {wrong}") from None
+
+
+def rebase(mutant, commit):
+    """Makes a patch that applied to the sources of `commit` apply to those of now, where what changed since then leaves the bug's own lines alone."""
+    head = re.split(r"^(?=diff --git|--- )", mutant.patch.read_text(), maxsplit=1, flags=re.M)[0]
+    changes = []
+    with tempfile.TemporaryDirectory() as folder:
+        mine, base, planted = (pathlib.Path(folder, name) for name in ("mine", "base", "planted"))
+        for side in (base, planted, mine / "a", mine / "b"):
+            side.mkdir(parents=True)
+        files = re.findall(r"^--- a/(\S+)", mutant.patch.read_text(), re.M)
+        for file in files:
+            then = subprocess.run(["git", "show", f"{commit}:{file}"], cwd=ROOT, capture_output=True, check=False)
+            if then.returncode != 0:
+                raise Wrong(f"{mutant.name}: {file} is not in {commit}")
+            for side, content in ((base, then.stdout), (planted, then.stdout), (mine / "a", (ROOT / file).read_bytes())):
+                (side / file).parent.mkdir(parents=True, exist_ok=True)
+                (side / file).write_bytes(content)
+        environment = {**os.environ, "GIT_CEILING_DIRECTORIES": folder}
+        if subprocess.run(["git", "apply", mutant.patch], cwd=planted, env=environment, capture_output=True, check=False).returncode != 0:
+            raise Wrong(f"{mutant.name}: does not apply to {commit} either")
+        for file in files:
+            merged = subprocess.run(["git", "merge-file", "-p", mine / "a" / file, base / file, planted / file], capture_output=True, check=False)
+            if merged.returncode != 0:
+                raise Wrong(f"{mutant.name}: {file} has changed where the bug is: make it anew")
+            (mine / "b" / file).parent.mkdir(parents=True, exist_ok=True)
+            (mine / "b" / file).write_bytes(merged.stdout)
+            changes.append(f"diff --git a/{file} b/{file}\n")
+            command = ["git", "diff", "--no-index", "--no-prefix", f"a/{file}", f"b/{file}"]
+            lines = subprocess.run(command, cwd=mine, env=environment, capture_output=True, text=True, check=False).stdout.splitlines(keepends=True)
+            changes += [line for line in lines if not line.startswith(("diff --git", "index "))]
+    mutant.patch.write_text(head + "".join(changes))
 
 
 class Copy:
@@ -290,6 +328,7 @@ def work_all(first, queues):
 def main():
     parser = argparse.ArgumentParser(prog="tests/mutants/run")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--rebase", metavar="COMMIT")
     parser.add_argument("-j", type=int, default=2, help="bugs at a time: one for a simulator, one for another test, then both for what is left")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -297,11 +336,13 @@ def main():
     for name in options.names or sorted(patch.stem for patch in FOLDER.glob("*.patch")):
         try:
             mutants.append(read(name))
+            if options.rebase and why_not_applied(mutants[-1]):
+                rebase(mutants[-1], options.rebase)
             check(mutants[-1])
         except Wrong as problem:
             print(problem, file=sys.stderr)
             wrong += 1
-    if options.check or wrong:
+    if options.check or options.rebase or wrong:
         return 1 if wrong else 0
     LOGS.mkdir(parents=True, exist_ok=True)
     if any(PYTEST.fullmatch(mutant.test.text) for mutant in mutants) and not (ROOT / "build/venv/e2e/bin/python").exists():

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -73,6 +74,48 @@ class Check(Case):
     def test_a_name_that_is_none_is_refused(self):
         code, said = self.run_it("--check", "nothing")
         self.assertEqual((code, said), (1, "nothing: no such patch\n"))
+
+
+class Rebase(Case):
+    """In a repository of its own, with one file of five lines."""
+
+    def setUp(self):
+        super().setUp()
+        self.git("init", "-q")
+        self.write("one", "two", "three", "four", "five")
+        self.git("add", ".")
+        self.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "x")
+        self.write("one", "two", "3", "four", "five")
+        change = self.git("diff", "--", "file")
+        self.write("one", "two", "three", "four", "five")
+        (self.folder / "bug.patch").write_text(f"found-by: sim\nbug: three is a digit\n\n{change}")
+        patching = mock.patch.object(mutants, "ROOT", self.folder)
+        patching.start()
+        self.addCleanup(patching.stop)
+
+    def git(self, *words):
+        return subprocess.run(["git", *words], cwd=self.folder, check=True, capture_output=True, text=True).stdout
+
+    def write(self, *lines):
+        (self.folder / "file").write_text("".join(f"{line}\n" for line in lines))
+
+    def test_a_patch_whose_surroundings_have_changed_is_made_anew(self):
+        self.write("zero", "One", "two", "three", "four", "Five")
+        self.assertEqual(self.run_it("--check")[0], 1)
+        self.assertEqual(self.run_it("--rebase", "HEAD"), (0, ""))
+        self.assertEqual(self.run_it("--check"), (0, ""))
+        text = (self.folder / "bug.patch").read_text()
+        self.assertTrue(text.startswith("found-by: sim\nbug: three is a digit\n\ndiff --git a/file b/file\n--- a/file\n+++ b/file\n"), text)
+        self.assertIn("\n-three\n+3\n", text)
+
+    def test_a_patch_whose_own_lines_have_changed_is_refused(self):
+        self.write("one", "two", "THREE", "four", "five")
+        self.assertEqual(self.run_it("--rebase", "HEAD"), (1, "bug: file has changed where the bug is: make it anew\n"))
+
+    def test_a_patch_that_never_applied_is_refused(self):
+        patch = self.folder / "bug.patch"
+        patch.write_text(patch.read_text().replace("-three", "-tree"))
+        self.assertEqual(self.run_it("--rebase", "HEAD"), (1, "bug: does not apply to HEAD either\n"))
 
 
 class Run(Case):
