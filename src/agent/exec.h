@@ -23,7 +23,7 @@ struct ExecOptions {
 // → the exit code: the program's; or, when it is not the program that failed, that of the class (README.md, Exit codes).
 int exec(const plan::Task& task, const ExecOptions& options);
 
-// Prints the report that a rank has left in `scratch`; 1: there is none.
+// Prints the report that a rank has left in `scratch`, or nothing where none has; 1: it cannot be read.
 int print_report(const std::string& scratch);
 
 // Puts this very program to `target`, for the pod's other containers. Errors: denied, internal.

@@ -7,10 +7,10 @@
 #include <array>
 
 #include "agent/program.h"
+#include "agent/rank_report.h"
 #include "agent/report.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "process/signals.h"
 
 namespace trainstep::agent {
 namespace {
@@ -20,35 +20,19 @@ using result::VerdictClass;
 
 constexpr auto hostfile = "/etc/mpi/hostfile";  // of the operators
 constexpr std::size_t largest_hostfile = std::size_t{4} << 20U;
-constexpr std::size_t largest_report = std::size_t{32} << 20U;
 
-std::vector<std::string> remote(const process::Variables& environment, const std::string& host) {
-  const auto* const agent = process::find_variable(environment, "OMPI_MCA_plm_rsh_agent");
-  if (agent != nullptr && !agent->empty()) return {*agent, host};
-  return {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host};
-}
-
-std::optional<PodReport> report_of_rank_0(PollLoop& loop, const process::Variables& environment, const ExecOptions& options,
-                                          const std::string& attempt) {
+RankReport report_of_rank_0(PollLoop& loop, const process::Variables& environment, const ExecOptions& options, const std::string& attempt,
+                            bool retries) {
   const auto hosts = read_file(hostfile, largest_hostfile);
-  if (!hosts) return std::nullopt;
+  if (!hosts) return {.report = {}, .unreachable = hosts.error().message};
   std::error_code unknown;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
-  bool stopped = false;
-  const process::Signals signals(loop, [&](int) {
-    stopped = true;
-    loop.stop();
-  });
-  for (const auto& host : hosts_in(*hosts)) {
-    if (stopped) return std::nullopt;
-    auto command = remote(environment, host);
-    for (const auto& word : {self, std::string("exec"), std::string("--report"), std::string("--scratch"), options.scratch}) command.push_back(word);
-    auto text = output_of(loop, command, environment, largest_report);
-    if (text) std::erase(*text, '\n');  // a report is one line; a long one has been cut into several
-    auto report = text ? result::read_pod_report(trim(*text)) : std::nullopt;
-    if (report && report->attempt == attempt) return report;
-  }
-  return std::nullopt;
+  RankReportQuery query{.hosts = hosts_in(*hosts),
+                        .environment = environment,
+                        .program = std::filesystem::read_symlink("/proc/self/exe", unknown).string(),
+                        .scratch = options.scratch,
+                        .attempt = attempt};
+  if (!retries) query.retry_for = Duration(0);
+  return fetch_rank_report(loop, query);
 }
 
 PodReport failed(VerdictClass verdict_class, int exit_code, std::string message) {
@@ -107,14 +91,16 @@ PodReport launch(const plan::Task& task, const ExecOptions& options) {
     const auto verdict = result::from_error({ErrorKind::internal, ""});
     return failed(verdict.verdict_class, result::exit_code(verdict), fmt::format("cannot stop processes left running by mpirun: {}", end->survivors));
   }
-  auto report = report_of_rank_0(loop, environment, options, task.attempt);
-  const bool agents_failure = report && report->verdict_class != VerdictClass::succeeded;
-  if (!end->succeeded()) return agents_failure ? *report : failed(VerdictClass::user, end->code, "");
-  if (report) return *report;
+  // Where mpirun has failed a host may be gone, and its exit code says enough.
+  const auto found = report_of_rank_0(loop, environment, options, task.attempt, end->succeeded() && !task.outputs.empty());
+  const bool agents_failure = found.report && found.report->verdict_class != VerdictClass::succeeded;
+  if (!end->succeeded()) return agents_failure ? *found.report : failed(VerdictClass::user, end->code, "");
+  if (found.report) return *found.report;
   if (task.outputs.empty()) return failed(VerdictClass::succeeded, 0, "");
   const auto verdict = result::from_error({ErrorKind::unavailable, ""});
   return failed(verdict.verdict_class, result::exit_code(verdict),
-                fmt::format("mpirun succeeded, but none of the workers in {} has the report of rank 0", hostfile));
+                found.unreachable.empty() ? fmt::format("mpirun succeeded, but none of the workers in {} has the report of rank 0", hostfile)
+                                          : fmt::format("mpirun succeeded, but the report of rank 0 cannot be fetched: {}", found.unreachable));
 }
 
 }  // namespace trainstep::agent

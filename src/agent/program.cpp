@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/program.h"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/text.h"
 #include "process/descendants.h"
 #include "process/held_files.h"
 #include "process/output.h"
@@ -18,8 +20,8 @@ namespace trainstep::agent {
 namespace {
 
 constexpr int signal_base = 128;
-constexpr Duration limit_of_time{60'000};  // of a command of ours
-constexpr Duration rest_limit{2'000};      // how long others may outlive the program
+constexpr Duration time_limit{60'000};  // for a command of ours
+constexpr Duration rest_limit{2'000};   // how long others may outlive the program
 constexpr Duration rest_pause{20};
 constexpr Duration kill_limit{5'000};
 
@@ -41,6 +43,13 @@ std::string working_folder() {
   std::error_code gone;
   const auto folder = std::filesystem::current_path(gone);
   return gone ? "/" : folder.string();
+}
+
+// The last line that is not empty.
+std::optional<std::string> last_line(std::string_view lines) {
+  for (auto all = split(lines, '\n'); !all.empty(); all.pop_back())
+    if (const auto line = trim(all.back()); !line.empty()) return std::string(line);
+  return std::nullopt;
 }
 
 // Those that live of what the program has left.
@@ -109,29 +118,37 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
   return end;
 }
 
-std::optional<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit) {
+Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit) {
   process::Reaper reaper(loop);
-  auto child = process::spawn({argv, environment, working_folder()});
-  if (!child) return std::nullopt;
+  ASSIGN(auto child, process::spawn({argv, environment, working_folder()}));
   std::string text;
+  std::string last_error;
+  bool too_slow = false;
   int left = 3;  // its end, and that of both its streams
   int code = 0;
   const auto one_less = [&] {
     if (--left == 0) loop.stop();
   };
   const process::OutputReader out(
-      loop, std::move(child->out), [&](std::string_view lines) { text.append(lines.substr(0, limit + 1 - std::min(limit + 1, text.size()))); },
+      loop, std::move(child.out), [&](std::string_view lines) { text.append(lines.substr(0, limit + 1 - std::min(limit + 1, text.size()))); },
       one_less);
-  const process::OutputReader err(loop, std::move(child->err), [](std::string_view) {}, one_less);
-  reaper.watch(child->pid, [&](int wait_status) {
+  const process::OutputReader err(
+      loop, std::move(child.err), [&](std::string_view lines) { last_error = last_line(lines).value_or(std::move(last_error)); }, one_less);
+  reaper.watch(child.pid, [&](int wait_status) {
     code = code_of(wait_status);
     one_less();
   });
-  const auto too_long = loop.after(limit_of_time, [&] { ::kill(-child->pid, SIGKILL); });
+  const auto timer = loop.after(time_limit, [&] {
+    too_slow = true;
+    ::kill(-child.pid, SIGKILL);
+  });
   loop.run();
-  loop.cancel(too_long);
-  if (left > 0) ::kill(-child->pid, SIGKILL);  // somebody has stopped the loop
-  if (left > 0 || code != 0 || text.size() > limit) return std::nullopt;
+  loop.cancel(timer);
+  if (left > 0) ::kill(-child.pid, SIGKILL);  // somebody has stopped the loop
+  if (left > 0) return Error{ErrorKind::cancelled, "stopped by a signal"};
+  if (too_slow) return Error{ErrorKind::unavailable, fmt::format("no answer from {} within {}", argv.front(), describe(time_limit))};
+  if (code != 0) return Error{ErrorKind::unavailable, last_error.empty() ? fmt::format("{} exited with code {}", argv.front(), code) : last_error};
+  if (text.size() > limit) return Error{ErrorKind::unavailable, fmt::format("{} printed more than {} bytes", argv.front(), limit)};
   return text;
 }
 

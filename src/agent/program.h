@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +34,8 @@ void end_with_guard(PollLoop& loop, int guard);
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
                                const Outlived& outlived = {});
 
-// The same of a short command of ours, whose output is wanted; nothing when it fails, says more than `limit` bytes, takes more than a minute, or the
-// loop is stopped meanwhile.
-std::optional<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit);
+// Runs a short command of ours and returns what it prints. Errors: as process::spawn(); cancelled: the loop was stopped meanwhile; unavailable: it
+// failed (with the last line of its stderr), took longer than a minute, or printed more than `limit` bytes.
+Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit);
 
 }  // namespace trainstep::agent

@@ -112,7 +112,12 @@ void leave_report(const result::PodReport& report, const std::string& scratch) {
 
 int print_report(const std::string& scratch) {
   const auto text = read_regular_file(report_file(scratch), largest_report);
-  if (!text) return 1;
+  if (!text && text.error().kind == ErrorKind::not_found) return 0;
+  if (!text) {
+    tell(text.error().message);
+    await_told();
+    return 1;
+  }
   return write_all(STDOUT_FILENO, *text) == 0 ? 0 : 1;
 }
 

@@ -206,7 +206,9 @@ TEST_CASE("without a program only what is to be staged is staged") {
   CHECK(pod.report().verdict_class == VerdictClass::succeeded);
 }
 
-TEST_CASE("a report that nobody has left cannot be printed") {
+TEST_CASE("where no rank has left a report none is printed; one that cannot be read is an error") {
   const TempDir scratch;
+  CHECK(print_report(scratch.path()) == 0);
+  fs::create_directory(scratch.path() / "report.json");
   CHECK(print_report(scratch.path()) == 1);
 }

@@ -46,7 +46,7 @@ TEST_CASE("signals that come to the agent go on to the program, which may mind t
   }
 }
 
-TEST_CASE("what a command of ours says comes back; nothing, when it fails or says too much") {
+TEST_CASE("what a command prints is returned; why not, when it fails or prints too much") {
   PollLoop loop;
   const auto said = [&](const std::vector<std::string>& argv, std::size_t limit = 1'000) {
     return output_of(loop, argv, process::own_environment(), limit);
@@ -58,4 +58,7 @@ TEST_CASE("what a command of ours says comes back; nothing, when it fails or say
   CHECK(said(shell("echo 1234"), 5) == "1234\n");
   CHECK_FALSE(said(shell("echo 12345"), 5));
   CHECK_FALSE(said(shell("yes | head -c 300000"), 5));
+  CHECK(said(shell("exit 4")).error().message == "sh exited with code 4");
+  CHECK(said(shell("echo first >&2; echo 'the reason' >&2; echo >&2; exit 4")).error().message == "the reason");
+  CHECK_THAT(said({"/no/such/program"}).error().message, Catch::Contains("/no/such/program"));
 }
