@@ -10,6 +10,9 @@
 
 namespace trainstep::job_types {
 
+// A resource of kubeflow.org/v1. Its controller counts restarts in place only against backoffLimit (docs/design/operators.md, Limits).
+Resource v1_resource(std::string_view kind, std::string_view plural);
+
 // spec.runPolicy, without backoffLimit.
 Manifest run_policy(const plan::Plan& plan);
 
