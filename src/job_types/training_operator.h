@@ -1,4 +1,4 @@
-// What the kinds of the training operator (kubeflow.org/v1) share, and mpi-operator with them: replica specs, run policy, labels, conditions.
+// What the job types of the training operator (kubeflow.org/v1) share, and mpi-operator with them: replica specs, run policy, labels, conditions.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
