@@ -3,7 +3,7 @@
 """Holds the #includes of src/ against the module() lines of src/CMakeLists.txt: check_modules.py [ROOT].
 
 Refused: a module that uses what its lines do not allow, modules in a circle, a folder that is not a module, an include that says no module or no file,
-a third-party header outside its one place, input and output in a pure module.
+a third-party header outside its one place, input and output in a pure module, the name of a job type or of its replicas outside src/job_types/.
 """
 import pathlib
 import re
@@ -20,6 +20,9 @@ THIRD_PARTY = {
     "spdlog/": ("src/log/", "one file"),
     "CLI/": ("src/cli/", "any file"),
 }
+# All that is true of a job type stands in its file there; examples.h has texts for users.
+JOB_TYPE_FILES = ("src/job_types/", "src/cli/examples.h")
+JOB_TYPE_NAME = re.compile(r'"(?:PyTorch|MPI|TF|(?:PyTorch|MPI|TF)Job|Main|Master|Launcher|Worker|Chief|PS)"|\w*ReplicaSpecs|"kubeflow\.org/|type [!=]= "Job"')
 PURE = {"result", "spec", "plan", "job_types", "follow"}
 INPUT_OUTPUT = re.compile(r"fstream|iostream|unistd\.h|fcntl\.h|poll\.h|thread|sys/.*|netinet/.*")
 
@@ -104,6 +107,9 @@ def check(root):
             problems.append(f"{name}: {module} is not a module of src/CMakeLists.txt")
             continue
         for number, line in enumerate(source.read_text().splitlines(), 1):
+            written = re.sub(r"(^|\s)//.*", "", line)
+            if not name.startswith(JOB_TYPE_FILES) and (named := JOB_TYPE_NAME.search(written)):
+                problems.append(f"{name}:{number}: {named[0]} is known to src/job_types/ alone: make it a field of JobType")
             found = re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line)
             if found:
                 own, foreign = found.groups()

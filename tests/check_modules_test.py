@@ -42,6 +42,9 @@ class CheckRooms(unittest.TestCase):
                 "is in src/data/x.cpp already",
             ),
             "CLI11 below": ({"src/plan/p.cpp": "#include <CLI/CLI.hpp>\n"}, "belongs into src/cli/"),
+            "name of a job type": ({"src/plan/p.cpp": 'bool own = type == "MPI";\n'}, '"MPI" is known to src/job_types/ alone'),
+            "field of a job type": ({"src/plan/p.cpp": 'auto s = spec["tfReplicaSpecs"];\n'}, "tfReplicaSpecs is known to src/job_types/ alone"),
+            "comparison with Job": ({"src/plan/p.cpp": 'if (type == "Job") return;\n'}, 'type == "Job" is known to src/job_types/ alone'),
             "files in a pure module": ({"src/plan/p.cpp": "#include <fstream>\n"}, "plan/ is pure"),
         }
         for name, (files, message) in cases.items():

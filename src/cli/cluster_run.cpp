@@ -148,7 +148,7 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
   const auto& place = request.identity.empty() && facts.workflow ? facts.workflow->uid : request.identity;
   request.identity = step::identity(place, facts.node_name);
   request.name_space = name_space;
-  ASSIGN(auto plan, plan::make_plan(request, job_types::names()));
+  ASSIGN(auto plan, plan::make_plan(request, job_types::traits()));
   TRY(job_types::check_options(plan));
   return plan;
 }

@@ -3,16 +3,27 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string_view>
 
 #include "base/text.h"
 #include "cli/completion.h"
 #include "cli/examples.h"
 #include "cli/print.h"
+#include "job_types/job_type.h"
 #include "result/verdict.h"
 
 namespace trainstep::cli {
 namespace {
+
+// Those between which --api-version chooses.
+std::vector<std::string> api_versions() {
+  std::set<std::string> versions;
+  for (const auto& job_type : job_types::all())
+    if (job_type.resources.size() > 1)
+      for (const auto& resource : job_type.resources) versions.emplace(resource.group_version);
+  return {versions.begin(), versions.end()};
+}
 
 constexpr std::size_t help_column = 38;  // behind --cluster-configuration-secret TEXT
 
@@ -137,7 +148,7 @@ Commands::Commands() {
   render->add_flag("--explain", command.explain, "add to each value the input that set it")->group("Render");
   render->add_option("--api-version", command.api_version, "API version, for a kind served in several")
       ->group("Render")
-      ->type_name("kubeflow.org/v1|kubeflow.org/v2beta1");
+      ->type_name(join(api_versions(), "|"));
   render->footer(std::string(render_examples));
   check_flags.add_to(*check);
   check->add_option("--context", command.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")

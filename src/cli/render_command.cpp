@@ -15,7 +15,7 @@ namespace {
 
 Result<std::string> rendered(const StepCommand& command) {
   ASSIGN(auto inputs, read_inputs(command));
-  ASSIGN(const auto plan, plan::make_plan(inputs.request, job_types::names()));
+  ASSIGN(const auto plan, plan::make_plan(inputs.request, job_types::traits()));
   conceal_all(inputs, plan);
   ASSIGN(const auto manifest, job_types::render(plan, command.api_version));
   for (const auto& notice : notices_of(inputs, plan)) complain(notice);

@@ -55,7 +55,7 @@ int run_run(const StepCommand& given) {
   if (!place) return fail(command, place.error());
   if (auto checked = check_flags(command, *place); !checked) return fail(command, checked.error());
   // What can be known to be wrong without a server is said at once.
-  const auto plan = plan::make_plan(inputs->request, job_types::names());
+  const auto plan = plan::make_plan(inputs->request, job_types::traits());
   if (!plan) return fail(command, plan.error());
   conceal_all(*inputs, *plan);
   command.log_options.secrets = inputs->secrets;

@@ -97,8 +97,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   if (m_taken_over && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "adopted" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
-  // The v1 operator does not keep backoffLimit (docs/design/operators.md, Limits).
-  emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.group_version != "kubeflow.org/v1", from_rfc3339(m_created), clusters_clock()});
+  emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.keeps_backoff_limit, from_rfc3339(m_created), clusters_clock()});
   if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
   if (!m_wanted.empty())
     m_owned_objects = std::make_unique<OwnedObjects>(

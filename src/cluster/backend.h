@@ -150,8 +150,8 @@ class ClusterBackend : public run::Backend {
   void tell_warning(const Json& event);
   void tell_pod_warning(const Json& event, std::optional<Time> last);
   [[nodiscard]] bool is_younger(const Json& event) const;
-  [[nodiscard]] bool has_launcher_job() const { return m_resource.group_version == "kubeflow.org/v2beta1"; }
-  [[nodiscard]] std::string launcher_name() const { return m_plan.job_name + "-launcher"; }
+  [[nodiscard]] bool has_launcher_job() const { return m_resource.has_launcher_job; }
+  [[nodiscard]] std::string launcher_name() const { return job_types::launcher_job(m_resource, m_plan.job_name); }
   void pods_hidden(const kube::ApiError& problem);
   [[nodiscard]] Duration removal_pause(int tries, const kube::ApiError& problem);
   void try_to_remove();

@@ -73,23 +73,6 @@ bool is_of(const Json& object, const std::string& run) {
   return text(metadata, "name") == run || text(at(metadata, "labels"), run_label) == run;
 }
 
-void read_replicas(const Json& spec, plan::Distribution& distribution) {
-  if (!spec.is_object()) return;
-  for (const auto& [key, types] : spec.items()) {
-    if (!key.ends_with("ReplicaSpecs")) continue;
-    const auto count = [&replica_types = types](const char* type) {
-      const auto* replicas = at(&replica_types, type);
-      return replicas == nullptr ? 0 : number(replicas, "replicas", 1);
-    };
-    distribution.workers = count("Worker");
-    if (distribution.type == "PyTorch") {
-      if (count("Master") == 0) distribution.elastic = plan::Elastic{distribution.workers, distribution.workers, std::nullopt};
-      distribution.workers += count("Master");
-    }
-    if (distribution.type == "TF") distribution.parameter_servers = count("Chief") == 0 ? 0 : count("PS");
-  }
-}
-
 }  // namespace
 
 void find_jobs(kube::Client& client, const std::string& name_space, std::function<void(Result<Found>)> done) {
@@ -135,17 +118,15 @@ Result<plan::Plan> plan_of(const Submitted& job) {
   const auto job_type = std::ranges::find_if(job_types::all(), is_its);
   if (job_type == job_types::all().end()) return input_error(fmt::format("{} is not a known job type", job.resource.plural));
   const auto* metadata = at(&job.object, "metadata");
-  const auto* spec = at(&job.object, "spec");
   plan::Plan plan;
-  plan.job_type = job_type->name;
+  plan.job_type = job_type->traits.name;
+  plan.launches_ranks = job_type->traits.launches_ranks;
   plan.job_name = text(metadata, "name");
   plan.name_space = text(metadata, "namespace");
   plan.run_id = text(at(metadata, "labels"), run_label);
   plan.spec_hash = text(at(metadata, "annotations"), job_types::spec_hash_annotation);
   plan.distribution.type = plan.job_type;
-  plan.distribution.indexed = text(spec, "completionMode") == "Indexed";
-  if (plan.distribution.indexed) plan.distribution.workers = number(spec, "completions", 1);
-  if (spec != nullptr) read_replicas(*spec, plan.distribution);
+  job_type->read_distribution(job.object, plan.distribution);
   return plan;
 }
 

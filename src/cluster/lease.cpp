@@ -43,7 +43,7 @@ std::optional<std::int64_t> replaced_deadline(const Json& job) {
 // A Job has it in its spec, the operators' resources in their runPolicy.
 Json spec_with(const job_types::Resource& resource, const Json& seconds) {
   const Json deadline = {{"activeDeadlineSeconds", seconds}};
-  return resource.group_version == "batch/v1" ? deadline : Json{{"runPolicy", deadline}};
+  return resource.run_policy.empty() ? deadline : Json{{resource.run_policy, deadline}};
 }
 
 bool is_owned_by(const Json& object, const std::string& uid) {
@@ -123,7 +123,7 @@ void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
     m_call = 0;
     if (!answer) return done(answer.error());
     // Whoever took the deadline from the job may not have come to its launcher.
-    if (m_job.resource.group_version == "kubeflow.org/v2beta1") return patch_launcher(own_seconds(), retry, done);
+    if (m_job.resource.has_launcher_job) return patch_launcher(own_seconds(), retry, done);
     done(std::nullopt);
   });
 }
@@ -135,7 +135,7 @@ void Lease::patch(Json metadata, const Json& seconds, kube::Retry retry, Done do
     m_call = 0;
     if (!answer) return done(answer.error());
     if (sets && uid_of(*answer) == m_job.uid && !(is_leased(*answer) && ends_by(*answer, seconds))) return take_back(done);
-    if (m_job.resource.group_version == "kubeflow.org/v2beta1") return patch_launcher(seconds, retry, done);
+    if (m_job.resource.has_launcher_job) return patch_launcher(seconds, retry, done);
     done(std::nullopt);
   });
 }
@@ -156,7 +156,7 @@ void Lease::take_back(Done done) {
 
 // mpi-operator gives it to the launcher's Job when it makes that one, and never again (docs/design/operators.md, Limits).
 void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
-  const kube::Path path{"batch/v1", "jobs", m_job.name_space, m_job.name + "-launcher", ""};
+  const kube::Path path{"batch/v1", "jobs", m_job.name_space, job_types::launcher_job(m_job.resource, m_job.name), ""};
   m_call = m_client.get(path, {}, retry, [this, path, seconds, retry, done = std::move(done)](const kube::Answer& launcher) {
     m_call = 0;
     if (!launcher && kube::tells_absent(launcher.error(), path.name)) return done(std::nullopt);  // it will be made with it

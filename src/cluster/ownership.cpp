@@ -9,6 +9,7 @@
 #include "cluster/marks.h"
 #include "job_types/conditions.h"
 #include "job_types/object.h"
+#include "job_types/templates.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -27,16 +28,11 @@ std::string label_value(std::string text) {
   return text;
 }
 
-// The job and its pods: kinds/ renders the plan's labels into the same places.
+// The job and its pods: job_types/ renders the plan's labels into the same places.
 template <typename Take>
 void for_each_metadata(Json& object, Take take) {
   take(object["metadata"]);
-  auto& spec = object["spec"];
-  if (!spec.is_object()) return;
-  if (spec.contains("template")) take(spec["template"]["metadata"]);
-  for (auto& [key, types] : spec.items())
-    if (key.ends_with("ReplicaSpecs") && types.is_object())
-      for (auto& type : types) take(type["template"]["metadata"]);
+  for (const auto& one : job_types::pod_templates(object)) take(object[Json::json_pointer(one.pointer)]["metadata"]);
 }
 
 // A step takes no success from a status that counts none, if it has seen no pod.

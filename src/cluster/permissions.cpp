@@ -27,7 +27,7 @@ std::vector<Permission> permissions_of(const job_types::Resource& resource, cons
   rights.push_back({"", "pods/log", "get"});
   for (const auto* verb : {"list", "watch"}) rights.push_back({"", "events", verb, false});
   // mpi-operator's launcher is a Job: its uid tells its events from those of an earlier one of that name.
-  if (resource.group_version == "kubeflow.org/v2beta1") rights.push_back({"batch", "jobs", "get", false});
+  if (resource.has_launcher_job) rights.push_back({"batch", "jobs", "get", false});
   if (facts.workflow)
     for (const auto* verb : {"get", "list", "watch"}) rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false});
   return rights;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cluster/objects.h"
 #include "cluster/permissions.h"
+#include "job_types/templates.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -16,13 +17,10 @@ constexpr kube::Retry patience{Duration{30'000}};
 constexpr std::string_view label = "pod-security.kubernetes.io/enforce";
 using enum Finding::Severity;
 
-// spec.template, or that of the type in spec.pytorchReplicaSpecs and its kin; null: it has none.
+// Null: it has none.
 const Json* template_of(const Json& object, const std::string& type) {
-  const auto* spec = at(&object, "spec");
-  if (const auto* only = at(spec, "template")) return only;
-  if (spec == nullptr || !spec->is_object()) return nullptr;
-  for (const auto& [name, value] : spec->items())
-    if (name.ends_with("ReplicaSpecs")) return at(at(&value, type), "template");
+  for (const auto& one : job_types::pod_templates(object))
+    if (one.type.empty() || one.type == type) return one.json;
   return nullptr;
 }
 

@@ -40,7 +40,7 @@ bool is_older(const Json& metadata, const std::string& job_created) {
 
 PodIndex::PodIndex(const job_types::JobType& job_type, const job_types::Resource& resource, const std::string& job_name,
                    const std::vector<job_types::Replicas>& replicas)
-    : m_launcher(resource.group_version == "kubeflow.org/v2beta1" ? job_name + "-launcher" : "") {
+    : m_launcher(job_types::launcher_job(resource, job_name)) {
   follow::MemberIndex member = 0;
   for (const auto& type : replicas) {
     for (int index = 0; index < type.count; ++index, ++member) {

@@ -23,9 +23,9 @@ follow::Rules rules_of(const plan::Plan& plan) { return rules_of(plan, object_of
 
 follow::Rules rules_of(const plan::Plan& plan, const Json& job) {
   follow::Rules rules;
-  const auto& kind = job_types::find(plan.job_type);
-  for (const auto& replicas : kind.replicas(plan)) {
-    const auto container = job_types::program_container(kind, job, replicas.type);
+  const auto& job_type = job_types::find(plan.job_type);
+  for (const auto& replicas : job_type.replicas(plan)) {
+    const auto container = job_types::program_container(job_type, job, replicas.type);
     for (int index = 0; index < replicas.count; ++index)
       rules.members.push_back({.name = job_types::replica_name(plan, replicas.type, index),
                                .primary = replicas.primary && index == 0,
@@ -43,8 +43,8 @@ follow::JobRules job_rules_of(const plan::Plan& plan) {
   const auto& resources = job_types::find(plan.job_type).resources;
   rules.job = fmt::format("{}/{}", resources.front().plural, plan.job_name);
   // Which of them is served here is not known yet: the backend says so when the job is found.
-  const bool v1 = std::ranges::find(resources, "kubeflow.org/v1", &job_types::Resource::group_version) != resources.end();
-  rules.restarts_are_ours = v1 && plan.options.run_policy.restart_policy != "Never";
+  const bool kept_by_all = std::ranges::all_of(resources, &job_types::Resource::keeps_backoff_limit);
+  rules.restarts_are_ours = !kept_by_all && plan.options.run_policy.restart_policy != "Never";
   if (const auto& queued = plan.options.limits.queued; queued && *queued < rules.operator_absent) rules.operator_absent = *queued;
   if (plan.distribution.elastic) rules.needed = static_cast<std::size_t>(plan.distribution.elastic->min);
   rules.on_eviction = plan.options.on_eviction;

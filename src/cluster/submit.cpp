@@ -167,8 +167,8 @@ void Submission::not_served() {
     m_timer = m_client.loop().after(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
     return;
   }
-  fail(input_error(fmt::format("distribution_type {}: this cluster does not serve {}; is its operator installed? \"Job\" requires none",
-                               m_plan.job_type, candidates(m_job_type))));
+  fail(input_error(fmt::format("distribution_type {}: this cluster does not serve {}; is its operator installed? \"{}\" requires none",
+                               m_plan.job_type, candidates(m_job_type), job_types::all().front().traits.name)));
 }
 
 void Submission::discover(std::size_t candidate) {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "follow/runtime_words.h"
+#include "job_types/job_type.h"
 
 namespace trainstep::follow {
 namespace {
@@ -145,8 +146,8 @@ std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
 }
 
 std::optional<Pending> pending_of(const WarningSeen& warning) {
-  constexpr std::array<std::string_view, 3> refusals{"ValidationError", "MPIJobFailedValidation", "InvalidSpec"};
-  if (any_of(refusals, warning.reason)) return Pending{Kind::refused, warning.object, with(": rejected by its operator", warning.message), at_once};
+  if (job_types::is_refusal(warning.reason))
+    return Pending{Kind::refused, warning.object, with(": rejected by its operator", warning.message), at_once};
   // mpi-operator tells it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and tries again.
   if (!warning.reason.starts_with("FailedCreate") && !says(warning.message, "pod created failed")) return std::nullopt;
   const auto message = told_by(warning.message);

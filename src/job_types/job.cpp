@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "job_types/agent.h"
 #include "job_types/conditions.h"
 #include "job_types/object.h"
@@ -14,8 +16,9 @@ namespace {
 constexpr auto container_name = "train";
 
 std::vector<Replicas> replicas(const plan::Plan& plan) {
-  if (plan.distribution.indexed) return {{"Worker", plan.distribution.workers, plan.worker, true, plan.distribution.workers}};
-  return {{"Main", 1, plan.worker, true, 1}};
+  const int workers = plan.distribution.workers;
+  if (plan.distribution.indexed) return {{.type = "Worker", .count = workers, .resources = plan.worker, .primary = true, .awaited = workers}};
+  return {{.type = "Main", .resources = plan.worker, .primary = true, .awaited = 1, .only = true, .numbered = false}};
 }
 
 Result<void> check(const plan::Plan& plan) {
@@ -108,8 +111,26 @@ Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, 
   return {{"JOB_COMPLETION_INDEX", std::to_string(index)}};
 }
 
+void read_distribution(const Json& object, plan::Distribution& distribution) {
+  const auto* spec = object.is_object() ? trainstep::find(object, "spec") : nullptr;
+  const auto* mode = spec != nullptr && spec->is_object() ? trainstep::find(*spec, "completionMode") : nullptr;
+  distribution.indexed = mode != nullptr && *mode == "Indexed";
+  if (distribution.indexed) distribution.workers = std::max(1, count(*spec, "completions"));
+}
+
 }  // namespace
 
-JobType job() { return {"Job", {{"batch/v1", "Job", "jobs"}}, replicas, render, judge, pods, environment}; }
+JobType job() {
+  return {.traits = {.name = "Job", .keys = {"indexed"}, .one_pod = true},
+          .replica_types = {"Main", "Worker"},
+          .resources = {{.group_version = "batch/v1", .kind = "Job", .plural = "jobs"}},
+          .replicas = replicas,
+          .render = render,
+          .judge = judge,
+          .pods = pods,
+          .environment = environment,
+          .read_distribution = read_distribution,
+          .container = container_name};
+}
 
 }  // namespace trainstep::job_types

@@ -10,31 +10,47 @@
 namespace trainstep::job_types {
 
 const std::vector<JobType>& all() {
-  static const std::vector<JobType> kinds{job(), pytorch(), mpi(), tf()};
-  return kinds;
+  static const std::vector<JobType> types{job(), pytorch(), mpi(), tf()};
+  return types;
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> result;
-  for (const auto& job_type : all()) result.emplace_back(job_type.name);
+std::vector<plan::JobTypeTraits> traits() {
+  std::vector<plan::JobTypeTraits> result;
+  for (const auto& job_type : all()) result.push_back(job_type.traits);
   return result;
 }
 
 const JobType& find(std::string_view name) {
-  const auto found = std::find_if(all().begin(), all().end(), [&](const JobType& job_type) { return job_type.name == name; });
+  const auto found = std::find_if(all().begin(), all().end(), [&](const JobType& job_type) { return job_type.traits.name == name; });
   if (found == all().end()) std::abort();
   return *found;
 }
 
+bool is_refusal(std::string_view reason) {
+  return std::ranges::any_of(all(), [&](const JobType& job_type) { return std::ranges::find(job_type.refusals, reason) != job_type.refusals.end(); });
+}
+
+std::string launcher_job(const Resource& resource, const std::string& job_name) { return resource.has_launcher_job ? job_name + "-launcher" : ""; }
+
 namespace {
 
-const std::vector<std::string> known_types{"Main", "Master", "Worker", "Launcher", "Chief", "PS"};
+// Of all job types.
+const std::vector<std::string>& known_types() {
+  static const std::vector<std::string> types = [] {
+    std::vector<std::string> all_types;
+    for (const auto& job_type : all())
+      for (const auto& type : job_type.replica_types)
+        if (std::ranges::find(all_types, type) == all_types.end()) all_types.emplace_back(type);
+    return all_types;
+  }();
+  return types;
+}
 
 // "worker-3", or "worker-3.1" where one replica has several processes.
 bool names_replica(const std::string& name) {
   const auto dash = name.find('-');
   const auto type = name.substr(0, dash);
-  const bool known = std::any_of(known_types.begin(), known_types.end(), [&](const std::string& other) { return lower(other) == type; });
+  const bool known = std::ranges::any_of(known_types(), [&](const std::string& other) { return lower(other) == type; });
   return known && (dash == std::string::npos || (dash + 1 < name.size() && name.find_first_not_of("0123456789.", dash + 1) == std::string::npos));
 }
 
@@ -73,7 +89,7 @@ Result<void> check_logs(const plan::Plan& plan) {
 }  // namespace
 
 Result<void> check_options(const plan::Plan& plan) {
-  const auto& known = known_types;
+  const auto& known = known_types();
   for (const auto& [type, options] : plan.options.replicas) {
     if (std::find(known.begin(), known.end(), type) != known.end()) continue;
     std::vector<std::string> possible;
@@ -86,8 +102,10 @@ Result<void> check_options(const plan::Plan& plan) {
 }
 
 std::string replica_name(const plan::Plan& plan, const std::string& type, int index) {
-  const bool only_one = (plan.job_type == "MPI" && type == "Launcher") || (plan.job_type == "Job" && type == "Main");
-  return only_one ? lower(type) : fmt::format("{}-{}", lower(type), index);
+  const auto all_replicas = find(plan.job_type).replicas(plan);
+  const auto of_type = std::ranges::find(all_replicas, type, &Replicas::type);
+  const bool numbered = of_type == all_replicas.end() || of_type->numbered;
+  return numbered ? fmt::format("{}-{}", lower(type), index) : lower(type);
 }
 
 }  // namespace trainstep::job_types

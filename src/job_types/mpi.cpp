@@ -6,6 +6,7 @@
 #include "job_types/conditions.h"
 #include "job_types/mpi_manifest.h"
 #include "job_types/table.h"
+#include "job_types/templates.h"
 #include "job_types/training_operator.h"
 
 namespace trainstep::job_types {
@@ -14,7 +15,9 @@ namespace {
 std::vector<Replicas> replicas(const plan::Plan& plan) {
   auto launcher = plan.launcher;
   launcher.gpus = {0, "default: a launcher has no GPU"};
-  return {{"Launcher", 1, launcher, true, 1}, {"Worker", plan.distribution.workers, plan.worker, false, 0}};
+  return {
+      {.type = "Launcher", .resources = launcher, .primary = true, .awaited = 1, .only = true, .numbered = false, .trains = false, .launches = true},
+      {.type = "Worker", .count = plan.distribution.workers, .resources = plan.worker}};
 }
 
 Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
@@ -85,10 +88,28 @@ std::optional<Injected> injected(const plan::Plan& plan, const Resource& resourc
                   "the training-operator has no setting for it; mpi-operator (MPIJob of kubeflow.org/v2beta1) adds no container"};
 }
 
+void read_distribution(const Json& object, plan::Distribution& distribution) { distribution.workers = replica_count(object, "Worker"); }
+
 }  // namespace
 
 JobType mpi() {
-  return {"MPI", {{mpi_v2beta1, "MPIJob", "mpijobs"}, {mpi_v1, "MPIJob", "mpijobs"}}, replicas, render, judge, pods, environment, injected, "mpi"};
+  Resource v2beta1{.group_version = mpi_v2beta1, .kind = "MPIJob", .plural = "mpijobs", .run_policy = "runPolicy", .has_launcher_job = true};
+  return {.traits = {.name = "MPI",
+                     .keys = {"launcher_cpus", "launcher_memory", "slots_per_worker", "mpi_implementation", "mpirun_arguments", "ssh_auth_mount_path",
+                              "processes_per_worker"},
+                     .process_per_gpu = true,
+                     .launches_ranks = true},
+          .replica_types = {"Launcher", "Worker"},
+          .resources = {v2beta1, v1_resource("MPIJob", "mpijobs")},
+          .replicas = replicas,
+          .render = render,
+          .judge = judge,
+          .pods = pods,
+          .environment = environment,
+          .read_distribution = read_distribution,
+          .injected = injected,
+          .container = "mpi",
+          .refusals = {"ValidationError", "MPIJobFailedValidation"}};
 }
 
 }  // namespace trainstep::job_types

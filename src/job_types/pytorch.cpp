@@ -6,6 +6,7 @@
 #include "job_types/launch.h"
 #include "job_types/object.h"
 #include "job_types/table.h"
+#include "job_types/templates.h"
 #include "job_types/training_operator.h"
 
 namespace trainstep::job_types {
@@ -14,9 +15,9 @@ namespace {
 std::vector<Replicas> replicas(const plan::Plan& plan) {
   const int nodes = plan.distribution.workers;
   // The operator takes any worker's success for that of an elastic job; ours waits for worker-0, whose outputs count.
-  if (plan.distribution.elastic) return {{"Worker", nodes, plan.worker, true, 1}};
-  std::vector<Replicas> result{{"Master", 1, plan.worker, true, 1}};
-  if (nodes > 1) result.push_back({"Worker", nodes - 1, plan.worker, false, 0});
+  if (plan.distribution.elastic) return {{.type = "Worker", .count = nodes, .resources = plan.worker, .primary = true, .awaited = 1}};
+  std::vector<Replicas> result{{.type = "Master", .resources = plan.worker, .primary = true, .awaited = 1, .only = true}};
+  if (nodes > 1) result.push_back({.type = "Worker", .count = nodes - 1, .resources = plan.worker});
   return result;
 }
 
@@ -94,10 +95,41 @@ std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resou
                   "(/etc/config/initContainer.yaml); docs/data.md has one that fits"};
 }
 
+void read_distribution(const Json& object, plan::Distribution& distribution) {
+  const int masters = replica_count(object, "Master");
+  distribution.workers = replica_count(object, "Worker");
+  if (masters == 0) distribution.elastic = plan::Elastic{distribution.workers, distribution.workers, std::nullopt};
+  distribution.workers += masters;
+}
+
+// Each is a rank, unless the program or torchrun starts the ranks.
+int local_processes(const plan::Plan& plan) {
+  return plan.distribution.elastic || plan::starts_own_ranks(plan.program) ? 1 : plan.processes_per_worker;
+}
+
+Words local_words(const plan::Plan& plan, Words program) { return plan.distribution.elastic ? torch_words(plan, std::move(program)) : program; }
+
+// torchrun of torch 1.13 with Python 3.11 fails on its defaults, "0": an enum's members without the one of value 0 are looked through
+// (Std.from_str in torch/distributed/elastic/multiprocessing/api.py). These mean the same: nothing but the output of rank 9 is redirected.
+Variables local_environment() { return {{"GLOO_SOCKET_IFNAME", "lo"}, {"PET_REDIRECTS", "9:1"}, {"PET_TEE", "9:1"}}; }
+
 }  // namespace
 
 JobType pytorch() {
-  return {"PyTorch", {{"kubeflow.org/v1", "PyTorchJob", "pytorchjobs"}}, replicas, render, judge_v1, pods, environment, injected, "pytorch"};
+  return {.traits = {.name = "PyTorch", .keys = {"processes_per_worker", "elastic"}, .process_per_gpu = true},
+          .replica_types = {"Master", "Worker"},
+          .resources = {v1_resource("PyTorchJob", "pytorchjobs")},
+          .replicas = replicas,
+          .render = render,
+          .judge = judge_v1,
+          .pods = pods,
+          .environment = environment,
+          .read_distribution = read_distribution,
+          .injected = injected,
+          .container = "pytorch",
+          .local_environment = local_environment(),
+          .local_processes = local_processes,
+          .local_words = local_words};
 }
 
 }  // namespace trainstep::job_types

@@ -74,7 +74,8 @@ Result<Resource> choose_resource(const JobType& job_type, std::string_view group
     if (resource.group_version == group_version) return resource;
     candidates.emplace_back(resource.group_version);
   }
-  return input_error(fmt::format("{}: \"{}\" does not have this job; expected one of {}", job_type.name, group_version, join(candidates, ", ")));
+  return input_error(
+      fmt::format("{}: \"{}\" does not have this job; expected one of {}", job_type.traits.name, group_version, join(candidates, ", ")));
 }
 
 Result<Manifest> render(const plan::Plan& plan, std::string_view group_version) {

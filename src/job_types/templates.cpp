@@ -39,6 +39,18 @@ std::vector<PodTemplate> pod_templates(const Json& job) {
   return templates;
 }
 
+int replica_count(const Json& job, const std::string& type) {
+  const auto* spec = at(&job, "spec");
+  if (spec == nullptr || !spec->is_object()) return 0;
+  for (const auto& [key, types] : spec->items()) {
+    if (!key.ends_with("ReplicaSpecs")) continue;
+    const auto* replicas = at(&types, type);
+    const auto* count = at(replicas, "replicas");
+    if (replicas != nullptr) return count != nullptr && count->is_number_integer() ? count->get<int>() : 1;
+  }
+  return 0;
+}
+
 std::string program_container(const JobType& job_type, const Json& job, const std::string& type) {
   for (const auto& [pointer, of_type, json] : pod_templates(job)) {
     if (!of_type.empty() && of_type != type) continue;

@@ -16,6 +16,9 @@ struct PodTemplate {
 };
 std::vector<PodTemplate> pod_templates(const Json& job);
 
+// The `replicas` of a type in an operator's resource; 1 where it does not say, 0 where it has none of that type.
+int replica_count(const Json& job, const std::string& type);
+
 // The container in which the program runs, by the job's own template for this type; what webhooks add to pods has no part in it. A patch may have put
 // others before the job type's own; where it has given that one another name, it is the first. Empty: the job has no such template.
 std::string program_container(const JobType& job_type, const Json& job, const std::string& type);

@@ -8,6 +8,7 @@
 #include "job_types/agent.h"
 #include "job_types/object.h"
 #include "job_types/table.h"
+#include "job_types/templates.h"
 #include "job_types/training_operator.h"
 
 namespace trainstep::job_types {
@@ -17,9 +18,15 @@ std::vector<Replicas> replicas(const plan::Plan& plan) {
   const int workers = plan.distribution.workers;
   const int servers = plan.distribution.parameter_servers.value_or(workers);
   // Without a chief all workers are awaited (successPolicy below), not only worker-0 as is the operator's default.
-  if (servers == 0) return {{"Worker", workers, plan.worker, true, workers}};
-  return {
-      {"Chief", 1, plan.chief, true, 1}, {"Worker", workers, plan.worker, false, 0, true}, {"PS", servers, plan.parameter_server, false, 0, true}};
+  if (servers == 0) return {{.type = "Worker", .count = workers, .resources = plan.worker, .primary = true, .awaited = workers}};
+  return {{.type = "Chief", .resources = plan.chief, .primary = true, .awaited = 1, .only = true},
+          {.type = "Worker", .count = workers, .resources = plan.worker, .serves = true},
+          {.type = "PS",
+           .count = servers,
+           .resources = plan.parameter_server,
+           .serves = true,
+           .trains = false,
+           .source = plan.distribution.parameter_servers ? "distribution_specification.number_of_parameter_servers" : ""}};
 }
 
 Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
@@ -60,8 +67,25 @@ Variables environment(const plan::Plan& plan, const AddressBook& addresses, cons
   return {{"TF_CONFIG", to_text(config)}};
 }
 
+void read_distribution(const Json& object, plan::Distribution& distribution) {
+  distribution.workers = replica_count(object, "Worker");
+  distribution.parameter_servers = replica_count(object, "Chief") == 0 ? 0 : replica_count(object, "PS");
+}
+
 }  // namespace
 
-JobType tf() { return {"TF", {{"kubeflow.org/v1", "TFJob", "tfjobs"}}, replicas, render, judge_v1, pods, environment, nullptr, "tensorflow"}; }
+JobType tf() {
+  return {.traits = {.name = "TF",
+                     .keys = {"number_of_parameter_servers", "parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"}},
+          .replica_types = {"Chief", "Worker", "PS"},
+          .resources = {v1_resource("TFJob", "tfjobs")},
+          .replicas = replicas,
+          .render = render,
+          .judge = judge_v1,
+          .pods = pods,
+          .environment = environment,
+          .read_distribution = read_distribution,
+          .container = "tensorflow"};
+}
 
 }  // namespace trainstep::job_types

@@ -9,6 +9,10 @@
 
 namespace trainstep::job_types {
 
+Resource v1_resource(std::string_view kind, std::string_view plural) {
+  return {.group_version = "kubeflow.org/v1", .kind = kind, .plural = plural, .run_policy = "runPolicy", .keeps_backoff_limit = false};
+}
+
 Manifest run_policy(const plan::Plan& plan) {
   const auto& policy = plan.options.run_policy;
   Manifest result;
@@ -31,12 +35,10 @@ Manifest v1_run_policy(const plan::Plan& plan) {
 
 Manifest replica_spec(const plan::Plan& plan, const Replicas& replicas, const std::string& restart_policy, const PodShape& shape) {
   Manifest result;
-  const bool fixed = replicas.type == "Master" || replicas.type == "Chief" || replicas.type == "Launcher";
-  const bool servers = replicas.type == "PS" && plan.distribution.parameter_servers;
   result.set("/replicas", replicas.count,
-             fixed     ? fmt::format("default: there is one {}", replicas.type)
-             : servers ? "distribution_specification.number_of_parameter_servers"
-                       : workers_source(plan));
+             replicas.only             ? fmt::format("default: there is one {}", replicas.type)
+             : replicas.source.empty() ? workers_source(plan)
+                                       : replicas.source);
   result.set("/restartPolicy", restart_policy, restart_policy == "Never" ? "default" : "job_options.run_policy.restart_policy");
   result.merge("/template", pod_template(plan, shape));
   return result;

@@ -1,4 +1,4 @@
-// What the kinds of the training operator (kubeflow.org/v1) share, and mpi-operator with them: replica specs, run policy, labels, conditions.
+// What the job types of the training operator (kubeflow.org/v1) share, and mpi-operator with them: replica specs, run policy, labels, conditions.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,6 +9,9 @@
 #include "job_types/pod_template.h"
 
 namespace trainstep::job_types {
+
+// A resource of kubeflow.org/v1. Its controller counts restarts in place only against backoffLimit (docs/design/operators.md, Limits).
+Resource v1_resource(std::string_view kind, std::string_view plural);
 
 // spec.runPolicy, without backoffLimit.
 Manifest run_policy(const plan::Plan& plan);

@@ -82,7 +82,7 @@ class LocalBackend::Impl {
         m_scratch(m_options.scratch, m_options.environment),
         m_outputs(plan, m_scratch) {
     for (auto& info : gang(plan)) m_members.push_back({std::move(info), {}, {}, {}, nullptr, {}});
-    m_wrapped_mpi = plan.job_type == "MPI" && !plan::starts_own_ranks(plan.program);
+    m_wrapped_mpi = ranks_are_launched(plan);
     process::become_subreaper();
   }
   ~Impl() {
@@ -258,7 +258,7 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
   if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's own words are known when mpirun is
   ASSIGN(auto words, job_types::program_words(m_plan, member.place.placement));
-  if (m_plan.job_type == "PyTorch" && m_plan.distribution.elastic) words = job_types::torch_words(m_plan, std::move(words));
+  if (const auto* own = job_types::find(m_plan.job_type).local_words) words = own(m_plan, std::move(words));
   member.argv = job_types::texts(words);
   return {};
 }

@@ -21,13 +21,7 @@ void set_default(Variables& variables, std::string_view name, const std::string&
   if (find_variable(variables, name) == nullptr) variables.emplace_back(name, value);
 }
 
-int training_processes(const plan::Plan& plan) {
-  const auto members = gang(plan);
-  const bool by_mpirun = std::any_of(members.begin(), members.end(), [](const auto& member) { return member.output_only && !member.type.empty(); });
-  return static_cast<int>(std::count_if(members.begin(), members.end(), [&](const auto& member) {
-    return !member.type.empty() && member.type != "PS" && member.output_only == by_mpirun;
-  }));
-}
+int training_processes(const plan::Plan& plan) { return static_cast<int>(std::ranges::count_if(gang(plan), &GangMember::trains)); }
 
 // What torchrun would tell each of them (torch.distributed.run): RANK counts processes, not pods.
 void add_own_ranks(Variables& variables, const plan::Plan& plan, const GangMember& member) {
@@ -38,15 +32,6 @@ void add_own_ranks(Variables& variables, const plan::Plan& plan, const GangMembe
   set_variable(variables, "RANK", std::to_string(rank));
   set_variable(variables, "LOCAL_RANK", std::to_string(member.local_rank));
   set_variable(variables, "LOCAL_WORLD_SIZE", std::to_string(processes));
-}
-
-void add_framework_defaults(Variables& variables, const plan::Plan& plan) {
-  if (plan.job_type != "PyTorch") return;
-  set_default(variables, "GLOO_SOCKET_IFNAME", "lo");
-  // torchrun of torch 1.13 with Python 3.11 fails on its defaults, "0": an enum's members without the one of value 0 are looked through
-  // (Std.from_str in torch/distributed/elastic/multiprocessing/api.py). These mean the same: nothing but the output of rank 9 is redirected.
-  set_default(variables, "PET_REDIRECTS", "9:1");
-  set_default(variables, "PET_TEE", "9:1");
 }
 
 void add_path(Variables& variables, const HostEnvironment& host) {
@@ -74,10 +59,10 @@ Variables member_environment(const plan::Plan& plan, const GangMember& member, c
     if (!belongs_to_step(variable.first)) variables.push_back(variable);
   for (const auto& variable : job_types::environment_of(plan, member.type))
     if (!variable.value.is_object()) set_variable(variables, variable.name, job_types::scalar_text(variable.value));
-  for (auto& [name, value] : job_types::find(plan.job_type).environment(plan, addresses, member.type, member.index))
-    set_variable(variables, name, value);
+  const auto& job_type = job_types::find(plan.job_type);
+  for (auto& [name, value] : job_type.environment(plan, addresses, member.type, member.index)) set_variable(variables, name, value);
   add_own_ranks(variables, plan, member);
-  add_framework_defaults(variables, plan);
+  for (const auto& [name, value] : job_type.local_environment) set_default(variables, name, value);
   set_default(variables, "PYTHONUNBUFFERED", "1");
   if (const int processes = training_processes(plan); processes > 1)
     set_default(variables, "OMP_NUM_THREADS", std::to_string(std::max(1, host.cores / processes)));

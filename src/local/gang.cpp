@@ -25,20 +25,21 @@ void add_replicas(std::vector<GangMember>& members, const plan::Plan& plan, cons
                          .primary = replicas.primary && index == 0 && rank == 0,
                          .beside = replicas.primary && index == 0,
                          .awaited = index < replicas.awaited,
-                         .serves = replicas.serves});
+                         .serves = replicas.serves,
+                         .trains = replicas.trains});
 }
 
 // mpirun starts the ranks; the first of them, not mpirun, has the training's log and outputs.
-void add_mpi(std::vector<GangMember>& members, const plan::Plan& plan) {
-  const bool wrapped = !plan::starts_own_ranks(plan.program);
+void add_launched(std::vector<GangMember>& members, const plan::Plan& plan) {
+  const bool wrapped = ranks_are_launched(plan);
   for (auto replicas : job_types::find(plan.job_type).replicas(plan)) {
-    if (replicas.type == "Launcher") {
+    if (replicas.launches) {
       replicas.primary = !wrapped;
       add_replicas(members, plan, replicas, 1);
     } else if (wrapped) {
       replicas.primary = true;
       add_replicas(members, plan, replicas, plan.processes_per_worker);
-      for (auto& member : members) member.output_only = member.type != "Launcher";
+      for (auto& member : members) member.output_only = member.trains;
     }
   }
 }
@@ -46,14 +47,18 @@ void add_mpi(std::vector<GangMember>& members, const plan::Plan& plan) {
 }  // namespace
 
 int processes_per_replica(const plan::Plan& plan) {
-  const bool ours = plan.job_type == "PyTorch" && !plan.distribution.elastic && !plan::starts_own_ranks(plan.program);
-  return ours ? plan.processes_per_worker : 1;
+  const auto* processes = job_types::find(plan.job_type).local_processes;
+  return processes == nullptr ? 1 : processes(plan);
+}
+
+bool ranks_are_launched(const plan::Plan& plan) {
+  return job_types::find(plan.job_type).traits.launches_ranks && !plan::starts_own_ranks(plan.program);
 }
 
 std::vector<GangMember> gang(const plan::Plan& plan) {
   std::vector<GangMember> members;
-  if (plan.job_type == "MPI")
-    add_mpi(members, plan);
+  if (job_types::find(plan.job_type).traits.launches_ranks)
+    add_launched(members, plan);
   else
     for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) add_replicas(members, plan, replicas, processes_per_replica(plan));
   auto& setup = members.emplace_back();

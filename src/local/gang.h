@@ -20,6 +20,7 @@ struct GangMember {
   bool beside = false;       // in a cluster it is in the primary's pod, or is the primary
   bool awaited = false;      // the run has succeeded when all of these have; the others are stopped then
   bool serves = false;       // runs until it is stopped: never waited for
+  bool trains = false;       // has a share in the computation (job_types::Replicas)
   bool output_only = false;  // never started or stopped by order: only MemberOutput comes from it
 };
 
@@ -29,8 +30,11 @@ struct GangMember {
 // Prepared.
 std::vector<GangMember> gang(const plan::Plan& plan);
 
-// How many processes of a replica we start ourselves: PyTorch with several processes per worker, when neither the program nor torchrun starts them.
+// How many processes of a replica we start ourselves.
 int processes_per_replica(const plan::Plan& plan);
+
+// A launcher (mpirun) that we start starts the ranks. False also where the program starts a launcher itself.
+bool ranks_are_launched(const plan::Plan& plan);
 
 // What one machine is asked for at most. Error (input): more processes than 512, which is a mistake rather than a training.
 Result<void> check_gang(const plan::Plan& plan);

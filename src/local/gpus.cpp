@@ -63,7 +63,8 @@ Result<GpuDivision> divide_gpus(const plan::Plan& plan, const std::vector<std::s
     share.devices = join(std::vector<std::string>(first, first + share.wanted), ",");
     next += static_cast<std::size_t>(share.wanted);
   }
-  if (plan.job_type == "MPI")
+  // A launcher gives its own devices to the ranks that it starts.
+  if (job_types::find(plan.job_type).traits.launches_ranks)
     for (auto& share : division.shares) share.devices = join({gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(wanted)}, ",");
   return division;
 }

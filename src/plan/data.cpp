@@ -279,7 +279,7 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
   if (paths.empty() && plan.binding.outputs.empty() && plan.options.checkpoint_dir.empty()) return {};
   const bool image_known = !facts.agent_image.empty() || !plan.options.agent_image.empty();
   // Whoever starts ranks in other pods by a command line of its own starts no agent there.
-  const bool own_mpirun = plan.job_type == "MPI" && starts_own_ranks(plan.program);
+  const bool own_mpirun = plan.launches_ranks && starts_own_ranks(plan.program);
   if (image_known && !own_mpirun) return Router(plan, facts).route();
   if (paths.empty() && plan.options.checkpoint_dir.empty()) return {};
   if (paths.empty()) return input_error("job_options.checkpoint_dir: the pods need an image with trainstep; name one in job_options.agent_image");

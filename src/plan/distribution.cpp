@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include <algorithm>
+
 #include "data/fields.h"
 #include "plan/memory.h"
 
@@ -35,34 +36,39 @@ void check_arguments(const Json& arguments, Fields& fields) {
       fields.fail(input_error(fmt::format("{}[{}]: is empty; omit it", fields.path("mpirun_arguments"), i)));
 }
 
-// A key that only some kinds have is refused for the others: it would be ignored, which is worse than an error.
-Result<void> check_applies(const Fields& fields, const std::string& type, std::initializer_list<std::string_view> keys,
-                           std::initializer_list<std::string_view> kinds) {
-  for (const auto& kind : kinds)
-    if (type == kind) return {};
-  for (const auto& key : keys)
-    if (fields.has(key))
-      return input_error(fmt::format("{}: not supported with distribution_type \"{}\", only with {}; omit it or change the type", fields.path(key),
-                                     type, join({kinds.begin(), kinds.end()}, ", ")));
+using Types = std::vector<JobTypeTraits>;
+
+// "PyTorch, MPI"
+template <typename Predicate>
+std::string names_of(const Types& types, Predicate wanted) {
+  std::string names;
+  for (const auto& type : types)
+    if (wanted(type)) names += fmt::format("{}{}", names.empty() ? "" : ", ", type.name);
+  return names;
+}
+
+bool has_key(const JobTypeTraits& type, std::string_view key) { return std::ranges::find(type.keys, key) != type.keys.end(); }
+
+// A key that only other job types have is refused: it would be ignored, which is worse than an error.
+Result<void> check_keys(const Fields& fields, const JobTypeTraits& chosen, const Types& types) {
+  for (const auto& type : types)
+    for (const auto& key : type.keys)
+      if (fields.has(key) && !has_key(chosen, key))
+        return input_error(fmt::format("{}: not supported with distribution_type \"{}\", only with {}; omit it or change the type", fields.path(key),
+                                       chosen.name, names_of(types, [&](const auto& other) { return has_key(other, key); })));
   return {};
 }
 
-Result<void> check_kind(const Fields& fields, const Distribution& d) {
-  TRY(check_applies(fields, d.type,
-                    {"launcher_cpus", "launcher_memory", "slots_per_worker", "mpi_implementation", "mpirun_arguments", "ssh_auth_mount_path"},
-                    {"MPI"}));
-  TRY(check_applies(fields, d.type, {"number_of_parameter_servers", "parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"},
-                    {"TF"}));
-  TRY(check_applies(fields, d.type, {"processes_per_worker"}, {"MPI", "PyTorch", "TrainJob"}));
-  TRY(check_applies(fields, d.type, {"elastic"}, {"PyTorch", "Paddle"}));
-  TRY(check_applies(fields, d.type, {"indexed"}, {"Job"}));
+Result<void> check_type(const Fields& fields, const Distribution& d, const Types& types) {
+  const auto& chosen = *std::ranges::find(types, d.type, &JobTypeTraits::name);
+  TRY(check_keys(fields, chosen, types));
   if (d.parameter_servers == 0)
     for (const auto* key : {"parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"})
       if (fields.has(key)) return input_error(fmt::format("{}: requires parameter servers, but number_of_parameter_servers is 0", fields.path(key)));
-  if (d.type == "Job" && d.workers > 1 && !d.indexed)
-    return input_error(fmt::format(
-        "{}: got {}, but a Job is one pod; choose a distributed distribution_type (PyTorch, MPI, TF), or \"indexed\": true for {} independent pods",
-        fields.path("number_of_workers"), d.workers, d.workers));
+  if (chosen.one_pod && d.workers > 1 && !d.indexed)
+    return input_error(
+        fmt::format("{}: got {}, but a {} is one pod; choose a distributed distribution_type ({}), or \"indexed\": true for {} independent pods",
+                    fields.path("number_of_workers"), d.workers, d.type, names_of(types, [](const auto& type) { return !type.one_pod; }), d.workers));
   if (d.elastic && d.workers_given && (d.workers < d.elastic->min || d.workers > d.elastic->max))
     return input_error(fmt::format("{}: is {}, not between {} of {} and {} of {}", fields.path("number_of_workers"), d.workers,
                                    fields.path("elastic.min"), d.elastic->min, fields.path("elastic.max"), d.elastic->max));
@@ -71,10 +77,12 @@ Result<void> check_kind(const Fields& fields, const Distribution& d) {
 
 }  // namespace
 
-Result<Distribution> parse_distribution(const Json& specification, const std::vector<std::string>& kinds) {
+Result<Distribution> parse_distribution(const Json& specification, const std::vector<JobTypeTraits>& types) {
   Fields fields(specification, "distribution_specification");
   Distribution d;
-  d.type = fields.choice("distribution_type", kinds).value_or("Job");
+  std::vector<std::string> names;
+  for (const auto& type : types) names.emplace_back(type.name);
+  d.type = fields.choice("distribution_type", names).value_or(names.front());
   const auto workers = small(fields.integer("number_of_workers", 1, most_workers));
   d.workers_given = workers.has_value();
   d.worker_cpus = fields.parsed("worker_cpus", parse_quantity);
@@ -100,7 +108,7 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   d.indexed = fields.boolean("indexed").value_or(false);
   d.workers = workers.value_or(d.elastic ? d.elastic->min : 1);
   TRY(fields.done());
-  TRY(check_kind(fields, d));
+  TRY(check_type(fields, d, types));
   return d;
 }
 

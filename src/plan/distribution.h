@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "data/json.h"
+#include "plan/job_type_traits.h"
 #include "plan/quantity.h"
 
 namespace trainstep::plan {
@@ -19,8 +20,8 @@ struct Elastic {
 };
 
 struct Distribution {
-  std::string type = "Job";  // canonical spelling of the kind's name
-  int workers = 1;           // 1 … 10,000
+  std::string type;  // JobTypeTraits::name
+  int workers = 1;   // 1 … 10,000
   bool workers_given = false;
   std::optional<Quantity> worker_cpus, worker_memory;
   std::optional<int> worker_gpus;
@@ -38,7 +39,7 @@ struct Distribution {
 };
 
 // Numbers may be written as text and 2.0 is 2; unknown keys are refused with the nearest known one; distribution_type is accepted in any case.
-// `kinds`: the names that can be chosen. Errors: input, "distribution_specification.number_of_workers: …".
-Result<Distribution> parse_distribution(const Json& specification, const std::vector<std::string>& kinds);
+// `types`: those that can be chosen, the default first. Errors: input, "distribution_specification.number_of_workers: …".
+Result<Distribution> parse_distribution(const Json& specification, const std::vector<JobTypeTraits>& types);
 
 }  // namespace trainstep::plan

@@ -71,9 +71,8 @@ Result<void> size_replicas(const Request& request, Plan& plan) {
   return {};
 }
 
-Result<void> count_processes(Plan& plan) {
+Result<void> count_processes(Plan& plan, bool per_gpu) {
   const auto& d = plan.distribution;
-  const bool per_gpu = plan.job_type == "MPI" || plan.job_type == "PyTorch";
   plan.processes_per_worker = d.processes_per_worker.value_or(per_gpu ? std::max(1, plan.worker.gpus.value) : 1);
   plan.slots_per_worker = d.slots_per_worker.value_or(plan.processes_per_worker);
   if (plan.processes_per_worker > plan.slots_per_worker)
@@ -176,7 +175,7 @@ Result<void> name_run(const Request& request, Plan& plan) {
 
 }  // namespace
 
-Result<Plan> make_plan(const Request& request, const std::vector<std::string>& kinds) {
+Result<Plan> make_plan(const Request& request, const std::vector<JobTypeTraits>& types) {
   Plan plan;
   Fields component(request.job_options, "job_options");
   ASSIGN(plan.program, spec::read_program(request.train_specification, component.text("component").value_or("")));
@@ -184,11 +183,13 @@ Result<Plan> make_plan(const Request& request, const std::vector<std::string>& k
   if (plan.options.single_node == true) plan.nodes = {"", true, "job_options.single_node"};
   if (request.job_options.is_object() && !request.job_options.contains("gpu_resource") && !plan.program.resources.gpu_resource.empty())
     plan.options.gpu_resource = plan.program.resources.gpu_resource;
-  ASSIGN(plan.distribution, parse_distribution(request.distribution_specification, kinds));
+  ASSIGN(plan.distribution, parse_distribution(request.distribution_specification, types));
   plan.job_type = plan.distribution.type;
+  const auto& traits = *std::ranges::find(types, plan.job_type, &JobTypeTraits::name);
+  plan.launches_ranks = traits.launches_ranks;
   ASSIGN(plan.binding, bind(plan.program, request));
   TRY(size_replicas(request, plan));
-  TRY(count_processes(plan));
+  TRY(count_processes(plan, traits.process_per_gpu));
   TRY(name_run(request, plan));
   if (!request.name_space.empty()) TRY(check_object_name("namespace", request.name_space));
   plan.name_space = request.name_space;

@@ -1,4 +1,4 @@
-// The Plan: everything that is decided before anything is done. Kinds render it, backends carry it out.
+// The Plan: everything that is decided before anything is done. Job types render it, backends carry it out.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -65,6 +65,7 @@ struct Plan {
   std::string pvc_size;
   bool claim_is_jobs = false;       // pvc_name is of this job alone, and goes with it
   bool as_train_model_job = false;  // Request::as_train_model_job
+  bool launches_ranks = false;      // JobTypeTraits::launches_ranks
   Json node_selector = Json::object();
   Nodes nodes;
   std::vector<EnvironmentVariable> environment;             // for every replica, in order: program, passed on, tensorboard, job_options.environment
@@ -72,8 +73,8 @@ struct Plan {
   DataPlan data;                                            // route_data() decides; without it pods get no files of the step
 };
 
-// Request → Plan. `kinds`: names of the kinds that exist (job_types::names()). Errors: input, each one sentence with place and remedy.
-Result<Plan> make_plan(const Request& request, const std::vector<std::string>& kinds);
+// Request → Plan. `types`: those that exist (job_types::traits()). Errors: input, each one sentence with place and remedy.
+Result<Plan> make_plan(const Request& request, const std::vector<JobTypeTraits>& types);
 
 // In a pod: as the data's ways lead; without an agent inputs and outputs below train_mount, with `primary` false outputs in a private folder that
 // nobody collects.

@@ -24,7 +24,7 @@ cluster::Facts facts() {
 void check(plan::Request request, std::string_view type) {
   if (request.distribution_specification.is_object() && !request.distribution_specification.contains("distribution_type"))
     request.distribution_specification["distribution_type"] = type;
-  const auto plan = plan::make_plan(request, job_types::names());
+  const auto plan = plan::make_plan(request, job_types::traits());
   if (!plan) {
     if (plan.error().message.empty() || plan.error().kind == ErrorKind::internal) __builtin_trap();
     return;

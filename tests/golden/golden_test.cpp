@@ -118,7 +118,7 @@ TEST_CASE("a request gives exactly its manifest, and every value its explanation
     const auto version = json->value("api_version", "");
     const auto facts = json->value("facts", Json());
     for (const auto* key : {"api_version", "facts"}) json->erase(key);
-    auto plan = plan::make_plan(read_request(std::move(*json)), job_types::names());
+    auto plan = plan::make_plan(read_request(std::move(*json)), job_types::traits());
     if (!plan) FAIL(plan.error().message);
     if (!facts.is_null())
       if (const auto routed = plan::route_data(*plan, read_facts(facts)); !routed) FAIL(routed.error().message);

@@ -37,7 +37,7 @@ class NaiveStep : public Step {
     request.job_options = m_around.scenario.options;
     request.identity = m_sins.forgets_name ? m_around.attempt : "same";
     request.name_space = m_around.name_space;
-    m_plan = plan::make_plan(request, job_types::names()).value();
+    m_plan = plan::make_plan(request, job_types::traits()).value();
     const auto& kind = job_types::find(m_plan.job_type);
     m_resource = kind.resources.front();
     if (m_plan.job_type == "MPI")

@@ -49,7 +49,7 @@ class RealStep : public Step, run::Listener {
         request.identity = facts.workflow->uid;
       else
         request.run_id = "same";
-      return plan::make_plan(request, job_types::names());
+      return plan::make_plan(request, job_types::traits());
     };
     return options;
   }

@@ -23,7 +23,7 @@ plan::Plan plan_of(int workers, const Json& options = Json::object()) {
   request.train_specification = R"({"image": "i", "command": ["train"]})";
   request.distribution_specification = {{"distribution_type", workers > 1 ? "PyTorch" : "Job"}, {"number_of_workers", workers}};
   request.job_options = options;
-  auto plan = plan::make_plan(request, job_types::names());
+  auto plan = plan::make_plan(request, job_types::traits());
   if (!plan) FAIL(plan.error().message);
   return *plan;
 }

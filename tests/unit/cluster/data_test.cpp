@@ -66,7 +66,7 @@ plan::Plan plan_of(const plan::StepPath& data, const plan::StepPath& model) {
   auto wanted = request();
   wanted.inputs = {data};
   wanted.outputs = {model};
-  auto plan = plan::make_plan(wanted, job_types::names());
+  auto plan = plan::make_plan(wanted, job_types::traits());
   if (!plan) FAIL(plan.error().message);
   return std::move(*plan);
 }

@@ -25,7 +25,7 @@ Sample sample(const std::string& kind, int workers, std::size_t candidate = 0, c
   request.train_specification = R"({"image": "i", "command": ["train"]})";
   request.distribution_specification = {{"distribution_type", kind}, {"number_of_workers", workers}};
   request.distribution_specification.update(more);
-  auto plan = plan::make_plan(request, job_types::names());
+  auto plan = plan::make_plan(request, job_types::traits());
   if (!plan) FAIL(plan.error().message);
   Sample made{std::move(*plan), job_types::find(kind).resources.at(candidate), {}};
   auto manifest = job_types::render(made.plan, made.resource.group_version);

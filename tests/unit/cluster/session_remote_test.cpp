@@ -25,7 +25,7 @@ Result<plan::Plan> plan(const Facts&, const std::string& name_space) {
   request.name_space = name_space;
   request.train_specification = R"({"image": "i", "command": ["t"]})";
   request.job_options = {{"limits", {{"total", "20m"}}}};
-  return plan::make_plan(request, job_types::names());
+  return plan::make_plan(request, job_types::traits());
 }
 
 // An attempt that finds a job which has run for ten seconds, by the clock of its cluster, `ahead` of the step's own.

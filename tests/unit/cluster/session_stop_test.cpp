@@ -73,7 +73,7 @@ struct Starting {
     plan::Request request;
     request.run_id = "run-1";
     request.train_specification = "implementation: {container: {image: i, command: [train]}}";
-    return plan::make_plan(request, job_types::names());
+    return plan::make_plan(request, job_types::traits());
   }
   void begin() {
     options.name_space = "team";

@@ -54,7 +54,7 @@ implementation:
     request.train_parameters = {{"model", "model_dir"}};
     request.outputs = {{.name = "model_dir", .path = "/minio/b/model", .uri = "minio://bkt/run/model", .type = "", .metadata = Json::object()}};
     request.job_options = options;
-    return plan::make_plan(request, job_types::names());
+    return plan::make_plan(request, job_types::traits());
   }
 
   // Lives through the step up to its verdict; what an attempt has left lies below the job's prefix.

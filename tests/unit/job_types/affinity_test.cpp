@@ -89,7 +89,7 @@ TEST_CASE("job_options.single_node keeps all pods together") {
   plan::Request request;
   request.train_specification = R"({"image": "i", "command": ["train"]})";
   request.job_options = {{"single_node", true}};
-  const auto plan = plan::make_plan(request, names());
+  const auto plan = plan::make_plan(request, traits());
   REQUIRE(plan);
   CHECK(plan->nodes.together);
   CHECK(plan->nodes.source == "job_options.single_node");

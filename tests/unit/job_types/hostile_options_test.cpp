@@ -52,7 +52,7 @@ plan::Request request(const std::string& kind) {
 
 // The keys that the reader of an object knows, by what it says of one that it does not.
 std::vector<std::string> keys_of(const plan::Request& with_unknown_key) {
-  const auto plan = plan::make_plan(with_unknown_key, job_types::names());
+  const auto plan = plan::make_plan(with_unknown_key, job_types::traits());
   REQUIRE_FALSE(plan);
   const auto& message = plan.error().message;
   const auto at = message.find("expected one of ");
@@ -80,7 +80,7 @@ std::string nameless(const Json& json, const std::string& place = "") {
 }
 
 void check(const plan::Request& request) {
-  const auto plan = plan::make_plan(request, job_types::names());
+  const auto plan = plan::make_plan(request, job_types::traits());
   if (!plan) {
     CHECK(plan.error().kind == ErrorKind::input);
     CHECK(plan.error().message.size() < 2000);

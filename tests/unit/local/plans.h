@@ -12,7 +12,7 @@ namespace trainstep::local {
 
 inline plan::Plan make_plan(plan::Request request) {
   if (request.run_id.empty()) request.run_id = "test";
-  auto plan = plan::make_plan(request, job_types::names());
+  auto plan = plan::make_plan(request, job_types::traits());
   INFO((plan ? "" : plan.error().message));
   REQUIRE(plan.has_value());
   return std::move(*plan);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 #include "support/catch.h"
 
@@ -76,7 +77,7 @@ struct Case {
   }
 
   [[nodiscard]] Plan planned() const {
-    auto plan = make_plan(request, {"Job", "PyTorch", "MPI", "TF"});
+    auto plan = make_plan(request, job_types::traits());
     if (!plan) FAIL(plan.error().message);
     return std::move(*plan);
   }
@@ -494,7 +495,7 @@ TEST_CASE("checkpoints lie apart from inputs and outputs in the pods and from th
     c.folder().any_input().claim("models", "/models").output("model", path("model_dir", "/models/run/m"));
     c.request.train_mount = train_mount;
     c.request.job_options = {{"checkpoint_dir", folder}};
-    auto plan = make_plan(c.request, {"Job", "PyTorch", "MPI", "TF"});
+    auto plan = make_plan(c.request, job_types::traits());
     REQUIRE(plan);
     const auto routed = route_data(*plan, c.known);
     if (!routed) CHECK(routed.error().kind == ErrorKind::input);
@@ -518,7 +519,7 @@ TEST_CASE("an address of an output lies apart from those of inputs and from the 
   const auto refused = [](const std::string& data, const std::string& model, const StoreAccess& of_model = minio) {
     Case made;
     made.folder().input(path("train_dataset_dir", "", data)).output("model", path("model_dir", "", model)).store(data, minio).store(model, of_model);
-    auto plan = make_plan(made.request, {"Job", "PyTorch", "MPI", "TF"});
+    auto plan = make_plan(made.request, job_types::traits());
     REQUIRE(plan);
     const auto routed = route_data(*plan, made.known);
     return routed ? std::string() : routed.error().message;
@@ -536,7 +537,7 @@ TEST_CASE("an output on a claim lies apart from inputs of the same claim that is
     made.claim("team", "/in", "proj/data").claim(claim, "/ws", "");
     made.known.mounts.front().read_only = is_read_only;
     made.input(path("train_dataset_dir", "/in")).output("model", path("model_dir", model));
-    auto plan = make_plan(made.request, {"Job", "PyTorch", "MPI", "TF"});
+    auto plan = make_plan(made.request, job_types::traits());
     REQUIRE(plan);
     const auto routed = route_data(*plan, made.known);
     return routed ? std::string() : routed.error().message;

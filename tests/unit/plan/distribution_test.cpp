@@ -1,5 +1,6 @@
 #include "plan/distribution.h"
 
+#include "job_types/job_type.h"
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -7,9 +8,9 @@ using namespace trainstep::plan;
 
 namespace {
 
-const std::vector<std::string> kinds{"Job", "PyTorch", "MPI", "TF"};
+const auto types = job_types::traits();
 
-Result<Distribution> read(const char* text) { return parse_distribution(Json::parse(text), kinds); }
+Result<Distribution> read(const char* text) { return parse_distribution(Json::parse(text), types); }
 
 }  // namespace
 

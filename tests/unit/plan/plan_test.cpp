@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include "job_types/job_type.h"
 #include "plan/names.h"
 #include "support/catch.h"
 
@@ -8,7 +9,7 @@ using namespace trainstep::plan;
 
 namespace {
 
-const std::vector<std::string> kinds{"Job", "PyTorch", "MPI", "TF"};
+const auto types = job_types::traits();
 
 Request request() {
   Request r;
@@ -30,7 +31,7 @@ TEST_CASE("sizes come from the distribution, then from the step, then from the s
   r.cpus = "4";
   r.memory = "16Gi";
   r.gpus = "1";
-  const auto plan = make_plan(r, kinds);
+  const auto plan = make_plan(r, types);
   REQUIRE(plan);
   CHECK(plan->worker.cpus->value.text == "8");
   CHECK(plan->worker.cpus->source == "distribution_specification.worker_cpus");
@@ -46,14 +47,14 @@ TEST_CASE("sizes come from the distribution, then from the step, then from the s
 TEST_CASE("MPI and PyTorch start a process for each GPU of a worker") {
   auto r = distributed(R"({"distribution_type": "MPI", "number_of_workers": 2})");
   r.gpus = "4";
-  CHECK(make_plan(r, kinds)->processes_per_worker == 4);
-  CHECK(make_plan(r, kinds)->slots_per_worker == 4);
+  CHECK(make_plan(r, types)->processes_per_worker == 4);
+  CHECK(make_plan(r, types)->slots_per_worker == 4);
   r.distribution_specification["distribution_type"] = "TF";
-  CHECK(make_plan(r, kinds)->processes_per_worker == 1);
+  CHECK(make_plan(r, types)->processes_per_worker == 1);
 }
 
 TEST_CASE("more processes than slots are refused") {
-  const auto plan = make_plan(distributed(R"({"distribution_type": "MPI", "processes_per_worker": 4, "slots_per_worker": 2})"), kinds);
+  const auto plan = make_plan(distributed(R"({"distribution_type": "MPI", "processes_per_worker": 4, "slots_per_worker": 2})"), types);
   REQUIRE_FALSE(plan);
   CHECK(plan.error().message.find("slots_per_worker") != std::string::npos);
 }
@@ -61,19 +62,19 @@ TEST_CASE("more processes than slots are refused") {
 TEST_CASE("the run id follows from the identity of the step, else it is random") {
   auto r = request();
   r.run_id.clear();
-  CHECK(make_plan(r, kinds)->run_id != make_plan(r, kinds)->run_id);
+  CHECK(make_plan(r, types)->run_id != make_plan(r, types)->run_id);
   r.identity = "workflow uid and node";
-  CHECK(make_plan(r, kinds)->run_id == make_plan(r, kinds)->run_id);
-  CHECK(make_plan(r, kinds)->job_name == job_name("my-model", make_plan(r, kinds)->run_id));
+  CHECK(make_plan(r, types)->run_id == make_plan(r, types)->run_id);
+  CHECK(make_plan(r, types)->job_name == job_name("my-model", make_plan(r, types)->run_id));
 }
 
 TEST_CASE("the spec hash changes with what is trained, not with where its outputs go") {
   auto r = request();
-  const auto before = make_plan(r, kinds)->spec_hash;
+  const auto before = make_plan(r, types)->spec_hash;
   r.outputs.push_back({.name = "model_dir", .path = "/somewhere", .uri = "", .type = ""});
-  CHECK(make_plan(r, kinds)->spec_hash == before);
+  CHECK(make_plan(r, types)->spec_hash == before);
   r.cpus = "2";
-  CHECK(make_plan(r, kinds)->spec_hash != before);
+  CHECK(make_plan(r, types)->spec_hash != before);
 }
 
 TEST_CASE("of several variables with one name the last source counts") {
@@ -82,7 +83,7 @@ TEST_CASE("of several variables with one name the last source counts") {
   r.environment = {{"A", "step"}};
   r.tensorboard_s3_address = "s3://logs/x";
   r.job_options = Json::parse(R"({"environment": {"B": "option", "C": {"secret": "s", "key": "k"}}})");
-  const auto plan = make_plan(r, kinds);
+  const auto plan = make_plan(r, types);
   REQUIRE(plan);
   std::vector<std::string> seen;
   for (const auto& variable : plan->environment) seen.push_back(variable.name + "=" + to_text(variable.value) + " " + variable.source);
@@ -92,10 +93,10 @@ TEST_CASE("of several variables with one name the last source counts") {
 
 TEST_CASE("base_image replaces the image of the specification") {
   auto r = request();
-  CHECK(make_plan(r, kinds)->image.value == "python:3.11");
+  CHECK(make_plan(r, types)->image.value == "python:3.11");
   r.base_image = "mine:1";
-  CHECK(make_plan(r, kinds)->image.value == "mine:1");
-  CHECK(make_plan(r, kinds)->image.source == "base_image");
+  CHECK(make_plan(r, types)->image.value == "mine:1");
+  CHECK(make_plan(r, types)->image.source == "base_image");
 }
 
 TEST_CASE("what a request cannot mean is refused with its place") {
@@ -119,7 +120,7 @@ TEST_CASE("what a request cannot mean is refused with its place") {
        }) {
     auto r = request();
     row.spoil(r);
-    const auto plan = make_plan(r, kinds);
+    const auto plan = make_plan(r, types);
     REQUIRE_FALSE(plan);
     INFO(plan.error().message);
     CHECK(plan.error().message.find(row.said) != std::string::npos);
@@ -145,7 +146,7 @@ TEST_CASE("programs that start their own ranks are recognised") {
     INFO(row.specification);
     auto r = request();
     r.train_specification = row.specification;
-    CHECK(starts_own_ranks(make_plan(r, kinds)->program) == row.own);
+    CHECK(starts_own_ranks(make_plan(r, types)->program) == row.own);
   }
 }
 
@@ -172,14 +173,14 @@ TEST_CASE("volumes that cannot stand in one pod are refused by their place") {
     INFO(row.volumes);
     auto r = request();
     r.job_options["volumes"] = Json::parse(row.volumes);
-    const auto plan = make_plan(r, kinds);
+    const auto plan = make_plan(r, types);
     CHECK(plan.has_value() == std::string(row.said).empty());
     if (!plan) CHECK(plan.error().message.find(row.said) != std::string::npos);
   }
   auto r = request();
   r.job_options =
       Json::parse(R"({"volumes": [{"mount_path": "/x", "claim": "c"}], "replicas": {"Main": {"volumes": [{"mount_path": "/x", "claim": "d"}]}}})");
-  const auto plan = make_plan(r, kinds);
+  const auto plan = make_plan(r, types);
   REQUIRE_FALSE(plan);
   CHECK(plan.error().message.find("job_options.replicas.Main: job_options.volumes[1].mount_path") == 0);
 }
@@ -188,7 +189,7 @@ TEST_CASE("what no program can be given on its command line or in a variable is 
   const std::string component =
       R"({"image": "a", "command": ["python3", {"inputValue": "text"}, {"inputValue": "small"}], "inputs": [{"name": "text"}, {"name": "small"}]})";
   const auto said = [](const Request& r) {
-    const auto plan = make_plan(r, kinds);
+    const auto plan = make_plan(r, types);
     return plan ? std::string() : plan.error().message;
   };
   auto r = request();
@@ -232,13 +233,13 @@ TEST_CASE("names of variables and images that cannot be are refused wherever the
     INFO(row.specification);
     auto r = request();
     r.train_specification = row.specification;
-    const auto plan = make_plan(r, kinds);
+    const auto plan = make_plan(r, types);
     REQUIRE_FALSE(plan);
     CHECK(plan.error().message == row.said);
   }
   auto r = request();
   r.environment = {{"A B", "1"}};
-  CHECK(make_plan(r, kinds).error().message.find("environment of the step: \"A B\" is not a valid variable name") == 0);
+  CHECK(make_plan(r, types).error().message.find("environment of the step: \"A B\" is not a valid variable name") == 0);
 }
 
 TEST_CASE("an empty text is not given, for what is no text") {
@@ -246,19 +247,19 @@ TEST_CASE("an empty text is not given, for what is no text") {
   r.train_specification =
       R"({"image": "a", "command": ["x", {"inputValue": "n"}, {"inputValue": "s"}], "inputs": [{"name": "n", "type": "Integer", "default": "3"}, {"name": "s", "type": "String", "default": "d"}]})";
   r.train_parameters = {{"n", ""}, {"s", ""}};
-  const auto plan = make_plan(r, kinds);
+  const auto plan = make_plan(r, types);
   REQUIRE(plan);
   CHECK(plan->binding.inputs.at(0).value == Json(3));
   CHECK(plan->binding.inputs.at(1).value == Json(""));
   auto d = distributed(R"({"distribution_type": "PyTorch", "number_of_workers": "", "worker_cpus": "", "launcher_cpus": "", "elastic": ""})");
-  CHECK(make_plan(d, kinds)->distribution.workers == 1);
+  CHECK(make_plan(d, types)->distribution.workers == 1);
   d.distribution_specification = Json::parse(R"({"distribution_type": "MPI", "mpirun_arguments": ["-x", ""]})");
-  CHECK(make_plan(d, kinds).error().message == "distribution_specification.mpirun_arguments[1]: is empty; omit it");
+  CHECK(make_plan(d, types).error().message == "distribution_specification.mpirun_arguments[1]: is empty; omit it");
 }
 
 TEST_CASE("a default that is infinite or no number reaches the program as its SDK's own launcher would write it") {
   const auto words = [](const Request& r) {
-    const auto plan = make_plan(r, kinds);
+    const auto plan = make_plan(r, types);
     if (!plan) FAIL(plan.error().message);
     return command_line(plan->program, plan->binding, pod_placement(*plan, true)).value();
   };

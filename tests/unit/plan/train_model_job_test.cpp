@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "job_types/job_type.h"
 #include "plan/plan.h"
 #include "support/catch.h"
 
@@ -26,7 +27,7 @@ struct Call {
     facts.folder = JobFolder{"s3://mlpipeline/jobs", store};
   }
   [[nodiscard]] Plan planned() const {
-    auto plan = make_plan(request, {"Job", "MPI"});
+    auto plan = make_plan(request, job_types::traits());
     REQUIRE(plan);
     return std::move(*plan);
   }

@@ -19,7 +19,7 @@ TEST_CASE("All that a plan puts into a job is looked for, wherever it came from"
   request.job_options = Json::parse(R"({"environment": {"A_TOKEN": "hf-12345678"},
       "replicas": {"Worker": {"environment": {"B_TOKEN": "b-12345678"}}},
       "patch": {"spec": {"containers": [{"env": [{"name": "C_TOKEN", "value": "c-12345678"}]}]}}})");
-  const auto plan = plan::make_plan(request, job_types::names());
+  const auto plan = plan::make_plan(request, job_types::traits());
   REQUIRE(plan);
   const auto secrets = step::secrets_of(inputs, &*plan);
   for (const auto* secret : {"hf-12345678", "db-12345678", "key-12345678", "tok-12345678", "pass-12345678", "b-12345678", "c-12345678"}) {
