@@ -1,4 +1,4 @@
-// A span of time that no jump of the clock shortens or lengthens: Loop::now() is wall-clock time, timers are not.
+// A timeout that changes of the wall clock do not affect: Loop::now() is wall-clock time, timers are monotonic.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,13 +8,13 @@ namespace trainstep {
 
 class Deadline {
  public:
-  // The loop must outlive it.
+  // `loop` must outlive this object.
   explicit Deadline(Loop& loop) : m_loop(loop) {}
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   ~Deadline() { m_loop.cancel(m_timer); }
 
-  // It passes `after` this; whatever was set before does not count any more.
+  // Expires `after` this long from now. Replaces an earlier set().
   void set(Duration after) {
     m_loop.cancel(m_timer);
     m_passed = false;

@@ -1,4 +1,4 @@
-// A file descriptor with one owner.
+// A file descriptor with a single owner, closed on destruction.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

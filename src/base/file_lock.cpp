@@ -17,8 +17,8 @@
 namespace trainstep {
 namespace {
 
-// Binds a name that nothing but this socket has: abstract (unix(7)), gone with the process. nullopt: another one has it. What cannot be had at all is
-// no obstacle.
+// Binds an abstract socket name (unix(7)), which is unique and is released when the process ends. nullopt: the name is taken. Returns an empty Fd if
+// no socket can be created or bound for another reason: this must not be an obstacle.
 std::optional<Fd> take_socket(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -43,7 +43,7 @@ std::optional<FileLock> FileLock::take(const Fd& file) {
   return lock;
 }
 
-// Of two paths with one digest one is refused for nothing: one time in 2^64.
+// If two paths have the same hash, one of them is refused without need: the probability is 1 in 2^64.
 std::optional<FileLock> FileLock::take_path(const std::filesystem::path& path) {
   struct stat mounts{};
   if (::stat("/proc/self/ns/mnt", &mounts) != 0) return FileLock();

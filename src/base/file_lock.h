@@ -1,4 +1,4 @@
-// A file or folder that one process of a machine has to itself.
+// Exclusive lock on a file or folder among the processes of one machine.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace trainstep {
 
-// Advisory; held for as long as the file stays open here and this lives – or in a process that was forked with both. Where the file system has no
-// locks (flock(2): ENOSYS, EOPNOTSUPP, ENOLCK – Lustre without -o flock, NFS without lockd), a socket's name in the kernel stands in for it, which
-// the processes of one machine and network namespace share.
+// Advisory. Held as long as the file is open in this process and this object lives, or in a forked child that has both. On file systems without locks
+// (flock(2) fails with ENOSYS, EOPNOTSUPP or ENOLCK: Lustre without -o flock, NFS without lockd), an abstract socket name stands in for it, which is
+// shared by the processes of one machine and network namespace.
 class FileLock {
  public:
-  FileLock() = default;  // of nothing
-  // nullopt: another process has it.
+  FileLock() = default;  // locks nothing
+  // nullopt: another process holds the lock.
   static std::optional<FileLock> take(const Fd& file);
-  // The name itself, whatever bears it: programs that were given the path go on writing to it when the folder there is renamed. Among the processes
-  // of one network namespace that see the same mounts; `path` is absolute. nullopt: another process has it.
+  // Locks the path as a name, whatever it refers to: programs that were given the path keep writing to it after the folder there is renamed.
+  // Effective among processes of one network namespace that see the same mounts. `path` must be absolute. nullopt: another process holds the lock.
   static std::optional<FileLock> take_path(const std::filesystem::path& path);
 
  private:

@@ -1,4 +1,4 @@
-// Files as values: whole reads with a limit, atomic writes.
+// Whole-file reads with a size limit, and atomic writes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,15 +11,16 @@
 
 namespace trainstep {
 
-// The whole file, at most `limit` bytes. Errors: not_found, denied, input (too large, a directory).
+// Reads the whole file, at most `limit` bytes. Errors: not_found, denied, input (too large, a directory).
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
 
-// Writes beside the target, syncs and renames: a reader sees the old content or the new, never a part. Makes parent folders.
+// Writes to a temporary file beside the target, syncs it and renames it: a reader sees either the old or the new content, never a part. Creates
+// parent folders.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 Result<void> make_directories(const std::filesystem::path& path);
 
-// What errno `code` means for a file: "cannot read /x: No such file or directory".
+// The error for errno `code` on a file: "cannot read /x: No such file or directory".
 Error file_error(std::string_view verb, const std::filesystem::path& path, int code);
 
 }  // namespace trainstep

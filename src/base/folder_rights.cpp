@@ -9,7 +9,7 @@
 namespace trainstep {
 namespace {
 
-// fchmod(2) takes no descriptor of O_PATH, and a folder that may not be read cannot be opened in another way.
+// fchmod(2) does not accept O_PATH descriptors, and a folder without read permission cannot be opened otherwise.
 bool set_mode(int fd, mode_t mode) { return ::chmod(fmt::format("/proc/self/fd/{}", fd).c_str(), mode) == 0; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The rights to change a folder that is ours, whatever its mode says. Go's module cache and Bazel make folders without the write bit.
+// Temporary owner permissions on a folder of our user, whatever its mode. Go's module cache and Bazel create folders without the write bit.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace trainstep {
 
-// Of the folder that `fd` has open (O_PATH will do), if it is of our user: read, write and search for the owner. → its mode before, 0 if it is as it
-// was.
+// Adds read, write and search permission for the owner to the folder open at `fd` (O_PATH suffices), if our user owns it. Returns the previous mode,
+// or 0 if the mode was not changed.
 mode_t take_rights(int fd);
 
-// The same for as long as this object lives. Of what is no folder, or a link, nothing changes.
+// The same for the lifetime of this object. Does nothing if the path is not a folder or is a symbolic link.
 class FolderRights {
  public:
   explicit FolderRights(const std::filesystem::path& folder);

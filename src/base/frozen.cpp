@@ -10,7 +10,7 @@
 namespace trainstep {
 namespace {
 
-// Not of what could block when it is opened.
+// Does not open files that could block.
 bool has_attributes(const std::filesystem::path& path) {
   std::error_code ignored;
   const auto status = std::filesystem::symlink_status(path, ignored);

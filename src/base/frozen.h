@@ -1,4 +1,4 @@
-// Files and folders that take no change, though their rights would let them: chattr +i, chattr +a.
+// Files and folders that cannot be changed despite their permissions: chattr +i, chattr +a.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,7 @@
 
 namespace trainstep {
 
-// Whether what lies at `path` cannot be replaced by a rename, by its own attributes or those of its folder. Of a file system without such
-// attributes: false.
+// Whether the attributes of `path` or of its folder prevent a rename from replacing it. false on file systems without such attributes.
 bool is_frozen(const std::filesystem::path& path);
 
 }  // namespace trainstep

@@ -28,7 +28,7 @@ std::optional<int> descriptor_in(const fs::path& path) {
 
 }  // namespace
 
-// Only up to such a path: what lies behind it is no name, but the open file.
+// Stops at a path in a descriptor folder: the target of that link is not a name but the open file.
 std::optional<int> named_descriptor(fs::path path) {
   std::error_code code;
   if (auto whole = fs::absolute(path, code); !code) path = std::move(whole);

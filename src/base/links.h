@@ -1,4 +1,4 @@
-// Links, as whoever writes through them sees them.
+// Resolving symbolic links as a program that writes through them does.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,10 +7,12 @@
 
 namespace trainstep {
 
-// Where a chain of links at the path itself leads, also when nothing is there; absolute, without a slash at its end. Of no link: the path.
+// The target of a chain of links at the path itself, whether or not it exists; absolute, without a trailing slash. Returns the path if it is not a
+// link.
 std::filesystem::path followed(std::filesystem::path path);
 
-// The open file of this process that a path means, perhaps over links: "/dev/stdout", "/dev/fd/3", "/proc/self/fd/3". It need not be open.
+// The file descriptor of this process that a path refers to, directly or through links: "/dev/stdout", "/dev/fd/3", "/proc/self/fd/3". It need not be
+// open.
 std::optional<int> named_descriptor(std::filesystem::path path);
 
 }  // namespace trainstep

@@ -5,7 +5,8 @@
 
 namespace trainstep {
 
-// Of a program's output. A longer line comes in several: each but the last has one byte more than this, and so is known to go on.
+// Longest line of a program's output, in bytes. A longer line is split: every part but the last is one byte longer than this, which marks it as
+// continued.
 inline constexpr std::size_t longest_line = std::size_t{1} << 20U;
 
 }  // namespace trainstep

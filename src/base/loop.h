@@ -1,4 +1,4 @@
-// The seam between what waits and what happens: one thread, one loop, no call that blocks.
+// The interface to everything that waits: one thread, one loop, no blocking calls.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,17 +9,17 @@
 
 namespace trainstep {
 
-// Implementations: PollLoop (poll_loop.h) on real time; the tests' VirtualLoop, which jumps from timer to timer.
+// Implementations: PollLoop (poll_loop.h) on real time; VirtualLoop in the tests, which jumps from timer to timer.
 class Loop {
  public:
   using TimerId = std::uint64_t;
   virtual ~Loop() = default;
   [[nodiscard]] virtual Time now() const = 0;
-  // Calls `done` once, from run(), not before `delay` has passed. Timers that are due at the same time run in the order they were made.
+  // Calls `done` once, from run(), after at least `delay`. Timers due at the same time run in the order of their creation.
   virtual TimerId after(Duration delay, std::function<void()> done) = 0;
-  // A timer that has run or was cancelled is ignored.
+  // Does nothing if the timer has fired or was cancelled.
   virtual void cancel(TimerId timer) = 0;
-  // Calls `task` soon, from run(), after everything posted before it.
+  // Calls `task` soon, from run(), after everything posted earlier.
   virtual void post(std::function<void()> task) = 0;
 };
 

@@ -29,7 +29,7 @@ void Mailbox::open() {
 
 void Mailbox::close() { m_loop.forget(m_bell.get()); }
 
-// Through the loop: a task may destroy this.
+// Tasks run from the loop because a task may destroy this object.
 void Mailbox::run() {
   std::uint64_t rung = 0;
   (void)!::read(m_bell.get(), &rung, sizeof rung);

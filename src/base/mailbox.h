@@ -1,4 +1,4 @@
-// The only way from one thread's loop to another's: tasks are put in from any thread and run by the loop whose mailbox it is.
+// The only channel between the loops of two threads: any thread can put tasks, and the loop that owns the mailbox runs them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,15 +14,15 @@ namespace trainstep {
 
 class Mailbox {
  public:
-  // `loop` must outlive it. Made and destroyed by the loop's thread, or while that does not run.
+  // `loop` must outlive this object. Create and destroy it on the loop's thread, or while the loop is not running.
   explicit Mailbox(PollLoop& loop);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
-  ~Mailbox();  // what was put and not run yet is dropped
+  ~Mailbox();  // tasks that have not run yet are dropped
 
-  // From any thread. Tasks run in the order in which they were put.
+  // Callable from any thread. Tasks run in the order in which they were put.
   void put(std::function<void()> task);
-  // By the loop's thread: whether it keeps the loop running, and is looked into. At first it is not.
+  // Called on the loop's thread. While open, the mailbox is polled and keeps the loop running. Initially closed.
   void open();
   void close();
 
@@ -35,7 +35,7 @@ class Mailbox {
   std::vector<std::function<void()>> m_tasks;
 };
 
-// A thread that no signal comes to: they are the main thread's.
+// Starts a thread with all signals blocked: the main thread handles them.
 std::thread thread_without_signals(std::function<void()> work);
 
 }  // namespace trainstep

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t longest_info = 65536;
 
-// "mnt_id:\t29" of proc_pid_fdinfo(5), the same number.
+// "mnt_id:\t29" in proc_pid_fdinfo(5), the same number as statx(2) returns.
 std::optional<std::uint64_t> told_by_proc(int fd) {
   const auto text = read_file(fmt::format("/proc/self/fdinfo/{}", fd), longest_info);
   constexpr std::string_view key = "mnt_id:\t";

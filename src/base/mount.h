@@ -1,4 +1,4 @@
-// Which mount a file is reached by. Two bind mounts of one disk are two.
+// Identifies the mount through which a file is reached. Two bind mounts of one disk are different mounts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,18 +8,18 @@
 namespace trainstep {
 
 struct Mount {
-  bool by_device = false;  // the kernel tells no more than the device
+  bool by_device = false;  // fallback: `number` is the device, because the kernel reports no mount ID
   std::uint64_t number = 0;
   bool operator==(const Mount&) const = default;
 };
 
-// Of what `fd` has open; O_PATH will do. Asks no server: it may be dead.
+// The mount of the file open at `fd`; O_PATH suffices. Sends no request to a file server, which may be unresponsive.
 Mount mount_of(int fd);
 
-// Whether something is mounted at the path itself, a file or a folder: it cannot be renamed, nor anything be put in its place. Links are followed.
+// Whether a file system, file or folder is mounted at the path itself: such a path cannot be renamed or replaced. Links are followed.
 bool is_mount(const std::filesystem::path& path);
 
-// Whether the path, which must exist, lies on another mount than the root folder: of a container, on a volume and not in its own layer.
+// Whether the path, which must exist, is on another mount than the root folder: in a container, on a volume and not in its own layer.
 bool lies_on_a_mount(const std::filesystem::path& path);
 
 }  // namespace trainstep

@@ -1,4 +1,4 @@
-// Descriptors without which nothing here is ever heard of again.
+// File descriptors that the program cannot work without.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace trainstep {
 
-// What a system call returned that makes one. Throws std::system_error, which names the call and errno, where a sandbox refuses it: whoever waited
-// for such a descriptor would wait for ever.
+// Wraps the return value of a system call that creates a descriptor. Throws std::system_error with the name of the call and errno if it failed, for
+// example in a sandbox: code that waits for such a descriptor would wait forever.
 Fd needed_fd(int fd, const char* call);
 
 }  // namespace trainstep

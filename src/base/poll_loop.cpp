@@ -33,18 +33,18 @@ void PollLoop::run() {
   m_stopped = false;
   while (!m_stopped && has_work()) {
     run_posted();
-    if (m_stopped || !has_work()) return;  // without anything to wait for, poll would never return
+    if (m_stopped || !has_work()) return;  // with nothing to wait for, poll would never return
     poll_descriptors();
     run_due_timers();
   }
 }
 
 void PollLoop::run_posted() {
-  // What a task posts runs in the next round, so that descriptors and timers are never starved.
+  // Tasks posted by a task run in the next round, so that descriptors and timers are not starved.
   auto tasks = std::exchange(m_posted, {});
   auto next = tasks.begin();
   while (next != tasks.end() && !m_stopped) (*next++)();
-  m_posted.insert(m_posted.begin(), std::make_move_iterator(next), std::make_move_iterator(tasks.end()));  // for whoever runs it again
+  m_posted.insert(m_posted.begin(), std::make_move_iterator(next), std::make_move_iterator(tasks.end()));  // for the next run()
 }
 
 void PollLoop::run_due_timers() {
@@ -55,7 +55,7 @@ void PollLoop::run_due_timers() {
   std::sort(due.begin(), due.end());
   for (const auto& [when, id] : due) {
     if (m_stopped) return;
-    auto timer = m_timers.extract(id);  // a timer before it may have cancelled this one
+    auto timer = m_timers.extract(id);  // may have been cancelled by an earlier timer
     if (!timer.empty()) timer.mapped().done();
   }
 }
@@ -77,15 +77,15 @@ void PollLoop::poll_descriptors() {
     polled.push_back({fd, watch.events, 0});
     serials.push_back(watch.serial);
   }
-  if (::poll(polled.data(), polled.size(), poll_timeout_ms()) <= 0) return;  // time-out or EINTR: the caller looks again
+  if (::poll(polled.data(), polled.size(), poll_timeout_ms()) <= 0) return;  // time-out or EINTR: the caller polls again
   for (std::size_t i = 0; i < polled.size(); ++i) {
     const auto& entry = polled[i];
     if (entry.revents == 0 || m_stopped) continue;
     const auto watch = m_watches.find(entry.fd);
-    if (watch == m_watches.end() || watch->second.serial != serials[i]) continue;  // forgotten by a call before
+    if (watch == m_watches.end() || watch->second.serial != serials[i]) continue;  // removed or replaced by an earlier callback
     const bool broken = (entry.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
     const auto is = [&](short event) { return (entry.events & event) != 0 && (broken || (entry.revents & event) != 0); };
-    const auto ready = watch->second.ready;  // a copy: it may forget() itself
+    const auto ready = watch->second.ready;  // a copy: the callback may forget() itself
     ready({.readable = is(POLLIN), .writable = is(POLLOUT)});
   }
 }

@@ -1,4 +1,4 @@
-// The Loop of real life: timers on the monotonic clock, file descriptors by poll(2). One thread; not thread-safe.
+// The Loop on real time: timers on the monotonic clock, file descriptors by poll(2). One thread; not thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,15 +16,15 @@ class PollLoop : public RunningLoop {
   void cancel(TimerId timer) override;
   void post(std::function<void()> task) override;
 
-  // What a descriptor is ready for, of what was asked. Its end, and an error on it, make it ready for all of that.
+  // The requested events that occurred. End of file and errors set all requested ones.
   struct Ready {
     bool readable = false;
     bool writable = false;
   };
-  // Calls `ready` whenever `fd` is ready for one of `interest`. Replaces what was asked for this descriptor before. The caller keeps the descriptor
-  // and must forget() it before closing it.
+  // Calls `ready` whenever `fd` has one of the events in `interest`. Replaces an earlier watch of the descriptor. The caller owns the descriptor and
+  // must forget() it before closing it.
   void watch(int fd, Ready interest, std::function<void(Ready)> ready);
-  // watch() for reading alone.
+  // watch() for reading only.
   void on_readable(int fd, std::function<void()> ready);
   void forget(int fd);
 
@@ -39,7 +39,7 @@ class PollLoop : public RunningLoop {
   };
   struct Watch {
     short events = 0;
-    std::uint64_t serial = 0;  // a descriptor's number is used again; a watch is not
+    std::uint64_t serial = 0;  // identifies the watch: descriptor numbers are reused, serials are not
     std::function<void(Ready)> ready;
   };
   [[nodiscard]] bool has_work() const { return !(m_timers.empty() && m_posted.empty() && m_watches.empty()); }

@@ -1,13 +1,13 @@
-// Whether those who produce the log may go on.
+// Back-pressure on the producers of the log.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace trainstep {
 
 enum class Pressure {
-  none,    // as much as comes
-  full,    // its reader is slower than what comes: whoever can wait is to wait
-  stalled  // and has taken nothing for some seconds: what cannot wait any longer goes on, and its lines may be left out
+  none,    // no limit
+  full,    // the reader is slower than the producers: those that can wait must wait
+  stalled  // the reader has also taken nothing for some seconds: producers that cannot wait any longer continue, and their lines may be dropped
 };
 
 }  // namespace trainstep

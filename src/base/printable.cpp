@@ -14,12 +14,12 @@ using Byte = unsigned char;
 
 constexpr Byte escape = 0x1B;
 constexpr Byte deleted = 0x7F;
-constexpr Byte c1_lead = 0xC2;  // U+0080 to U+009F are C2 80 to C2 9F
+constexpr Byte c1_lead = 0xC2;  // U+0080 to U+009F are encoded as C2 80 to C2 9F
 constexpr std::string_view end_of_colours = "\033[0m";
 
 bool is_control(Byte c) { return (c < 0x20 && c != '\t') || c == deleted; }
 
-// Neither a tab nor a line break; 1 or 0.
+// Control characters except tab and line break, and the first byte of a C1 control. Returns 1 or 0.
 Byte may_be_control(Byte c) {
   const auto below = static_cast<Byte>((c < 0x20) & (c != '\t') & (c != '\n'));
   return static_cast<Byte>(below | static_cast<Byte>(c == deleted) | static_cast<Byte>(c == c1_lead));
@@ -35,7 +35,7 @@ char32_t decoded(std::string_view character) {
 
 bool is_c1(char32_t code) { return code >= 0x80 && code < 0xA0; }
 
-// C1, line and paragraph separators, marks of direction.
+// C1 controls, line and paragraph separators, bidirectional marks.
 bool is_hidden(char32_t code) {
   return is_c1(code) || code == 0x2028 || code == 0x2029 || code == 0x061C || code == 0x200E || code == 0x200F ||
          (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
@@ -65,7 +65,7 @@ void append_without_controls(std::string& to, std::string_view text, bool colour
         to += sequence;
         coloured = sequence != end_of_colours && sequence != "\033[m";
       }
-    } else if (is_c1(c) && to.ends_with(static_cast<char>(c1_lead))) {  // also where what stood between the two has just been left out
+    } else if (is_c1(c) && to.ends_with(static_cast<char>(c1_lead))) {  // also if bytes between the two were just dropped
       to.pop_back();
     } else if (!is_control(c)) {
       to += text.front();
@@ -120,8 +120,8 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-// Hundreds of megabytes a second pass here, and nearly all of them are plain: no branch, and blocks of a fixed size, so that the compiler takes many
-// bytes at once.
+// Hundreds of megabytes per second pass through here, nearly all of them plain: no branches, and blocks of a fixed size, so that the compiler can
+// vectorise the loop.
 bool is_plain(std::string_view lines) {
   constexpr std::size_t block = 64;
   const auto* bytes = reinterpret_cast<const Byte*>(lines.data());

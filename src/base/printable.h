@@ -1,4 +1,4 @@
-// Text of others on its way to people: nothing in it may begin a line of its own, move a cursor or change what stands around it.
+// Makes untrusted text safe to display: it cannot start a line of its own, move the cursor or alter the surrounding text.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,23 +8,24 @@
 
 namespace trainstep {
 
-// The length of the UTF-8 character at the front of a text that is not empty; 0: it is none.
+// The length in bytes of the UTF-8 character at the start of a non-empty text; 0: not valid UTF-8.
 std::size_t utf8_length(std::string_view text);
 
-// How many bytes a terminal's escape sequence at the front (which is ESC) takes: ESC [ … letter, ESC ] … BEL or ESC \, or ESC and one more.
+// The length in bytes of the terminal escape sequence at the start of the text (which begins with ESC): ESC [ … letter, ESC ] … BEL or ESC \, or ESC
+// and one more byte.
 std::size_t escape_sequence_length(std::string_view text);
 
-// Others' words within a line of ours (a server's message, a file's name): line breaks, control characters, marks that turn the direction of writing
-// and bytes that are no UTF-8 are spelled out: "\n", "\x1b", "\u202e", "\xff". Tabs stay.
+// Untrusted text for use within one of our lines (a server's message, a file name): line breaks, control characters, bidirectional marks and bytes
+// that are not valid UTF-8 are escaped: "\n", "\x1b", "\u202e", "\xff". Tabs are kept.
 std::string printable(std::string_view text);
 
-// A line of a program without its newline. What was redrawn behind carriage returns is its last state that shows anything.
+// For a line of program output without its newline: the last part between carriage returns that shows anything.
 std::string_view last_state(std::string_view line);
 
-// Whether lines can be shown as they are: they hold no control characters but tabs and line breaks, nor what may be the first byte of one.
+// Whether the lines can be shown unchanged: they contain no control characters except tabs and line breaks, and no byte that may start a C1 control.
 bool is_plain(std::string_view lines);
 
-// Appends that last state as a line's rest: tabs and colours stay, and end with the line; other control characters and escape sequences are left out.
+// Appends last_state(line): tabs and colours are kept, and colours are reset at the end; other control characters and escape sequences are dropped.
 void append_shown(std::string& to, std::string_view line);
 
 // The same without colours.

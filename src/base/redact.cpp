@@ -12,7 +12,7 @@ namespace trainstep {
 namespace {
 
 constexpr std::string_view mark = "[redacted]";
-constexpr std::size_t longest_authority = 512;  // a text of megabytes may have one address behind the other
+constexpr std::size_t longest_authority = 512;  // a text of several megabytes may consist of URLs only
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
@@ -21,7 +21,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_token_character(char c) { return is_letter(c) || is_digit(c) || std::string_view("-_.~+/=").find(c) != std::string_view::npos; }
 char as_small(char c) { return is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Small letters and digits alone.
+// Lower-case letters and digits only.
 std::string folded(std::string_view name) {
   std::string result;
   for (const char c : name)
@@ -29,7 +29,7 @@ std::string folded(std::string_view name) {
   return result;
 }
 
-// "HF_TOKEN_2", "hfToken": hf, token. Numbers do not count.
+// "HF_TOKEN_2", "hfToken": hf, token. Numbers are ignored.
 std::vector<std::string> segments(std::string_view name) {
   std::vector<std::string> parts;
   bool open = false;
@@ -49,7 +49,7 @@ void replace_all(std::string& text, std::string_view what) {
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + mark.size())) text.replace(at, what.size(), mark);
 }
 
-// The run of token characters behind each `prefix` (which is kept if `keep`).
+// Redacts the run of token characters after each `prefix`, and the prefix, too, unless `keep`.
 void redact_behind(std::string& text, std::string_view prefix, bool keep) {
   for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at + mark.size())) {
     const auto begin = keep ? at + prefix.size() : at;
@@ -72,7 +72,8 @@ void note_user(std::string_view who, std::vector<std::string>* found) {
   if (const auto colon = who.find(':'); colon != std::string_view::npos) found->emplace_back(who.substr(colon + 1));
 }
 
-// "user:p/ss@host": what should be a port is none, and the '@' comes behind the slash. `rest`: behind "://".
+// The end of the authority in `rest`, the text after "://". Handles an unescaped slash in a password, "user:p/ss@host": the text after the colon is
+// not a port, and the '@' follows the slash.
 std::size_t authority_end(std::string_view rest) {
   const auto end = std::min(rest.find_first_of("/?# \t\n\"'<>"), rest.size());
   const auto colon = rest.substr(0, end).rfind(':');
@@ -83,7 +84,7 @@ std::size_t authority_end(std::string_view rest) {
   return at == std::string_view::npos ? end : at + 1;
 }
 
-// "://user:password@" and "://token@" → "://[redacted]@"; `found` gets what was there.
+// "://user:password@" and "://token@" → "://[redacted]@". Appends the removed text to `found`.
 void redact_users_of_addresses(std::string& text, std::vector<std::string>* found) {
   constexpr std::string_view scheme = "://";
   for (auto at = text.find(scheme); at != std::string::npos; at = text.find(scheme, at + 1)) {
@@ -97,7 +98,7 @@ void redact_users_of_addresses(std::string& text, std::vector<std::string>* foun
   }
 }
 
-// Behind an '@': "proxy:3128", "registry.example/x", "localhost". Not "sha256:…".
+// Whether the text after an '@' begins with a host: "proxy:3128", "registry.example/x", "localhost". Not "sha256:…".
 bool is_host(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size() && (is_letter(text[end]) || is_digit(text[end]) || text[end] == '-' || text[end] == '.')) ++end;
@@ -109,11 +110,11 @@ bool is_host(std::string_view text) {
   return !host.empty() && port.starts_with(':') && digits > 1 && digits <= longest_port + 1 && host != "sha256" && host != "sha512";
 }
 
-// "user:password@proxy:3128", as curl and requests take it, too.
+// "user:password@proxy:3128", which curl and requests accept as well.
 void redact_users_of_hosts(std::string& text, std::vector<std::string>* found) {
   std::string result;
   std::size_t word = 0, copied = 0;
-  auto colon = std::string::npos;  // the first one of the word
+  auto colon = std::string::npos;  // the first one in the word
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool between = std::string_view(" \t\r\n\"'<>/?#,;()[]{}=").find(text[i]) != std::string_view::npos;
     if (between) word = i + 1, colon = std::string::npos;
@@ -145,14 +146,15 @@ void redact_queries(std::string& text) {
   }
 }
 
-// Unquoted in a program's text: token=$TOKEN, token=os.environ["TOKEN"], in Python also token=training. Its words are no secret.
+// An unquoted expression in program text: token=$TOKEN, token=os.environ["TOKEN"], in Python also token=training. Its words are not secrets.
 bool is_expression(std::string_view text, std::string_view value, bool python) {
   const auto at = static_cast<std::size_t>(value.data() - text.data());
   if (at > 0 && (text[at - 1] == '"' || text[at - 1] == '\'')) return false;
   return value.starts_with('$') || value.find_first_of("([") != std::string_view::npos || (python && std::ranges::none_of(value, is_digit));
 }
 
-// What people write where a secret may stand, and messages are made of. A message without them would say less, and its reader know them all the same.
+// Placeholder values that users write in place of a secret, and words that messages consist of. Redacting them would make messages less clear without
+// hiding anything from the reader.
 bool is_ordinary(std::string_view word) {
   constexpr auto words = std::to_array<std::string_view>(
       {"cancelled", "capacity", "default",  "disabled",   "enabled", "failed",  "finished", "finishing", "input",   "interrupted", "invalid",
@@ -174,7 +176,7 @@ std::string redacted(std::string_view text, const std::vector<std::string>& secr
   std::ranges::sort(long_first, std::greater<>(), &std::string::size);
   for (const auto& secret : long_first) replace_all(result, secret);
   for (const auto* bearer : {"Bearer ", "Bearer\t"}) redact_behind(result, bearer, true);
-  redact_behind(result, "eyJ", false);  // {" in base64: how a JSON web token begins
+  redact_behind(result, "eyJ", false);  // {" in base64: the start of a JSON web token
   redact_users(result);
   redact_queries(result);
   return result;
@@ -186,7 +188,7 @@ bool sounds_secret(std::string_view name) {
                                                    "signingkey", "encryptionkey", "deploykey",        "accountkey",   "storagekey",
                                                    "masterkey",  "authkey",       "connectionstring", "authorization"};
   const auto parts = segments(name);
-  if (parts.empty() || name == "PWD") return false;  // PWD: where a shell is at work
+  if (parts.empty() || name == "PWD") return false;  // PWD: a shell's working directory
   if (parts.back() == "file" || parts.back() == "path" || parts.back() == "dir") return false;
   const auto whole = folded(name);
   if (std::ranges::any_of(words, [&](std::string_view word) { return whole.find(word) != std::string::npos; })) return true;
@@ -196,13 +198,13 @@ bool sounds_secret(std::string_view name) {
   constexpr auto last_words = std::to_array<std::string_view>({"pat", "pw", "otp", "cookie", "creds", "webhook"});  // pat: a personal access token
   const bool one_word = parts.size() == 1 && (parts.back() == "creds" || parts.back() == "otp" || parts.back() == "cookie");
   if ((parts.size() > 1 || one_word) && std::ranges::find(last_words, parts.back()) != last_words.end()) return true;
-  // Services that give keys to programs; others' keys are columns, labels and entries as often as secrets (sort_key, image_key).
+  // Services whose credentials are keys. Other names with "key" are as often columns, labels and entries as secrets (sort_key, image_key).
   constexpr auto services =
       std::to_array<std::string_view>({"wandb",   "openai",  "anthropic", "gemini", "cohere", "mistral", "hf",    "huggingface", "comet",
                                        "neptune", "clearml", "mlflow",    "kaggle", "minio",  "aws",     "azure", "gcp",         "gcs",
                                        "google",  "github",  "gitlab",    "slack",  "sentry", "datadog", "ngc",   "roboflow",    "pinecone"});
   const auto is_service = [&](const std::string& part) { return std::ranges::find(services, part) != services.end(); };
-  // Others count them: max_tokens, num_tokens.
+  // Other names with "tokens" are counts: max_tokens, num_tokens.
   constexpr auto of_tokens = std::to_array<std::string_view>({"access", "api", "auth", "bearer", "deploy", "refresh", "session"});
   const auto is_of_tokens = [&](const std::string& part) { return is_service(part) || std::ranges::find(of_tokens, part) != of_tokens.end(); };
   if (parts.back() == "tokens" && std::ranges::any_of(parts, is_of_tokens)) return true;
@@ -211,7 +213,7 @@ bool sounds_secret(std::string_view name) {
   return capitals && parts.size() > 1 && parts.back() == "key";
 }
 
-// What is a secret by itself, too: a header's value without its scheme, a password without its user, keys in a list, a text without its quotes.
+// Parts that are secrets on their own: a header's value without its scheme, a password without its user, keys in a list, a text without its quotes.
 void collect_parts(std::string_view value, std::vector<std::string>& secrets) {
   constexpr std::size_t shortest_part = 8;
   const auto take = [&](std::string_view part) {

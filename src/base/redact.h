@@ -1,4 +1,4 @@
-// What is a secret: the one predicate for everything that this program writes for others – reports, records, its own sentences, what it passes on.
+// Defines what counts as a secret, for everything that this program writes: reports, records, its own messages, output that it passes on.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,25 +9,25 @@
 
 namespace trainstep {
 
-// Whether a variable, parameter or member of this name holds one: "HF_TOKEN", "password", "aws_secret_access_key", "apiKey"; of names in capitals
-// also what ends in _KEY. Not "max_tokens", "sort_key", "TOKENIZERS_PARALLELISM", nor the name of a file ("…_TOKEN_FILE").
+// Whether a variable, parameter or member with this name holds a secret: "HF_TOKEN", "password", "aws_secret_access_key", "apiKey"; for names in
+// capitals also those that end in _KEY. Not "max_tokens", "sort_key", "TOKENIZERS_PARALLELISM", nor file names ("…_TOKEN_FILE").
 bool sounds_secret(std::string_view name);
 
-// Whether the value of a variable or parameter is one: by its name, or because an address in it carries a user, a password or a signature.
+// Whether the value of a variable or parameter is secret: because of its name, or because a URL in it contains a user, a password or a signature.
 bool holds_secret(std::string_view name, std::string_view value);
 
-inline constexpr std::size_t shortest_secret = 6;  // bytes; what is shorter is an ordinary word, too
+inline constexpr std::size_t shortest_secret = 6;  // bytes; a shorter value may be an ordinary word
 
-// Every value in `secrets` that is at least that long and no ordinary word ("default", "required"), in all forms of secret_forms.h, bearer
-// tokens, JSON web tokens, whoever stands before a host ("https://user:password@host", "https://token@host", "user:password@proxy:3128") and secret
-// members of its query become "[redacted]".
+// Replaces with "[redacted]": every value in `secrets` that has at least that length and is not an ordinary word ("default", "required"), in all
+// forms of secret_forms.h; bearer tokens; JSON web tokens; user information before a host ("https://user:password@host", "https://token@host",
+// "user:password@proxy:3128"); secret query parameters of a URL.
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);
 
-// The texts to look for, of a value that is secret by its name; each line of it, as a log has lines; of an address, what is before its host; of any
-// other, what stands in it behind a name that sounds secret ({"password": "x"}, --token x), as it is and not as an expression of a program.
+// The texts to redact for a variable: if the name is secret, the value and each of its lines, because logs are line by line; the user information of
+// URLs; for other names, literal values after a name in it that sounds secret ({"password": "x"}, --token x), but not program expressions.
 std::vector<std::string> secrets_in(std::string_view name, std::string_view value);
 
-// The same of variables, "NAME=value".
+// The same for a list of variables, "NAME=value".
 std::vector<std::string> secrets_of_environment(const std::vector<std::string>& variables);
 
 }  // namespace trainstep

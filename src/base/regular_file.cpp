@@ -32,7 +32,7 @@ Result<void> check(const std::filesystem::path& path, const struct stat& found, 
 
 }  // namespace
 
-// Looked at before it is opened, as opening a device can do something, and again after, as it may be another one by then.
+// Checks before opening, because opening a device can have side effects, and again afterwards, because the file may have been replaced.
 Result<std::string> read_regular_file(const std::filesystem::path& path, std::size_t limit) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return file_error("read", path, errno);

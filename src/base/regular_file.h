@@ -1,4 +1,4 @@
-// Files that a program has written, or could have put something else in place of.
+// Files written by a program, which may have put something else in their place.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,15 +10,15 @@
 
 namespace trainstep {
 
-// read_file() (files.h) that never waits: a FIFO, a socket, a device or a folder is an error (input) that says so, and so is a file that is too
-// large, before any of it is read. Links are followed.
+// read_file() (files.h) that never blocks: a FIFO, socket, device or folder is an input error that says so; a file that is too large is rejected
+// before any of it is read. Links are followed.
 Result<std::string> read_regular_file(const std::filesystem::path& path, std::size_t limit);
 
-// Everything from here on, at most `limit` bytes; `path` is for errors.
+// Reads from the current offset to the end, at most `limit` bytes; `path` is used in error messages.
 Result<std::string> read_all(int fd, const std::filesystem::path& path, std::size_t limit);
 
-// A descriptor of a new, empty file to write to, whatever stood at its name: a link or a FIFO there would lead elsewhere, or keep us waiting. -1:
-// errno.
+// A descriptor for writing to a new, empty file. An existing entry of that name is removed first: a link could lead elsewhere, a FIFO could block.
+// Returns -1 and sets errno on failure.
 int create_new_file(const std::filesystem::path& path);
 
 }  // namespace trainstep

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t open_levels = 32;  // folders above the deepest that are kept open; programs nest them deeper than files may be open
+constexpr std::size_t open_levels = 32;  // innermost folders that are kept open; programs nest folders deeper than the limit on open files
 constexpr std::size_t named_at_most = 3;
 constexpr auto mounted = "a file system is mounted there";
 
@@ -30,8 +30,8 @@ struct Level {
   std::string name;
   Fd folder;
   struct stat self{};
-  std::vector<std::string> left;  // entries that are to be removed
-  bool stays = false;             // something in it does
+  std::vector<std::string> left;  // entries still to be removed
+  bool stays = false;             // something in it could not be removed
 };
 
 class Removal {
@@ -66,7 +66,7 @@ class Removal {
     m_told += fmt::format("{}{}: {}", m_told.empty() ? "" : "; ", (path / name).string(), why);
   }
 
-  // A folder when it is one, whatever it was a moment ago.
+  // Tries unlink first and treats the entry as a folder only if that fails, whatever it was at listing time.
   void remove_next() {
     auto& level = m_levels.back();
     const auto name = std::move(level.left.back());
@@ -109,7 +109,7 @@ class Removal {
       stays(level.name, std::strerror(errno), errno);
   }
 
-  // By "..", which leads elsewhere if somebody has moved the folder.
+  // Reopens the parent by "..", which is another folder if this one was moved.
   bool back_to(Level& above, int from) {
     above.folder = Fd(::openat(from, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct stat found{};

@@ -1,4 +1,4 @@
-// Removing what programs have written, and nothing else.
+// Removes what programs have written, and nothing else.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace trainstep {
 
-// Removes `path` and all that is below it; what is not there is removed already. Never leaves the mount that the folder of `path` belongs to: what is
-// mounted at `path` or below it – another bucket, the same disk once more –, stays with the folders above it. No link is followed, whoever swaps
-// names meanwhile. Folders of our user are given the rights that it takes. Goes on where something stays. Errors: denied, internal (mounted, moved
-// meanwhile, not empty again); the message names what stays, and why.
+// Removes `path` and everything below it; a path that does not exist is not an error. Never leaves the mount of the parent folder: a mount at `path`
+// or below it (another bucket, the same disk again) is kept, with the folders above it. Never follows a link, even if entries are swapped
+// concurrently. Adds missing owner permissions to folders of our user. Continues after an entry that cannot be removed. Errors: denied, internal (a
+// mount, moved concurrently, not empty again); the message names what is left, and why.
 Result<void> remove_tree(const std::filesystem::path& path);
 
 }  // namespace trainstep

@@ -1,4 +1,4 @@
-// Result<T>: a value or an Error, that may not be ignored.
+// Result<T>: a value or an Error; must not be ignored.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +19,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   Result(Base other) : Base(std::move(other)) {}
 };
 
-// The same error with the place in front of its message.
+// The same error with the context as prefix of its message.
 template <typename T>
 Result<T> in_context(std::string_view where, Result<T> result) {
   if (!result) return in_context(where, std::move(result.error()));
@@ -31,7 +31,7 @@ Result<T> in_context(std::string_view where, Result<T> result) {
 #define TRAINSTEP_JOIN_(a, b) a##b
 #define TRAINSTEP_JOIN(a, b) TRAINSTEP_JOIN_(a, b)
 
-// TRY(expression): returns its error from the enclosing function; the value, if any, is dropped.
+// TRY(expression): returns its error from the enclosing function; drops the value, if any.
 #define TRY(...)                                                                            \
   do {                                                                                      \
     if (auto try_result = (__VA_ARGS__); !try_result) return std::move(try_result.error()); \

@@ -1,4 +1,4 @@
-// A loop for linear code: whoever waits for something runs it until that is there.
+// A loop for linear code, which calls run() whenever it has to wait.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace trainstep {
 
-// Implementations: PollLoop; the simulator's, whose lives may end within run().
+// Implementations: PollLoop; the simulator's, whose simulated process may be killed within run().
 class RunningLoop : public Loop {
  public:
-  // Runs until stop() is called or nothing is left to wait for. It may be run again; what is due by then is not lost.
+  // Runs until stop() is called or nothing is left to wait for. It can be called again; events that are due by then are not lost.
   virtual void run() = 0;
   virtual void stop() = 0;
 };

@@ -11,13 +11,13 @@
 namespace trainstep {
 namespace {
 
-enum class Others { as_they_are, json, python, bytes };  // what is beyond ASCII
+enum class Others { as_they_are, json, python, bytes };  // representation of non-ASCII characters
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("-_.~").find(c) != std::string_view::npos;
 }
 
-// The code point that begins at `at`, which goes behind it; of what is no UTF-8, the byte.
+// The code point at `at`, which is advanced past it; for invalid UTF-8, the byte.
 std::uint32_t take_code_point(std::string_view text, std::size_t& at) {
   const auto first = static_cast<unsigned char>(text[at++]);
   const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : first >= 0xC0 ? 1 : 0;
@@ -37,7 +37,7 @@ std::string beyond_ascii(std::string_view bytes, std::uint32_t code, Others othe
   return shown;
 }
 
-// `quote`: the one around it, which is escaped, too.
+// `quote`: the surrounding quote, which is escaped as well.
 std::string escaped(std::string_view text, char quote, Others others) {
   constexpr std::string_view controls = "\n\r\t", letters = "nrt";
   std::string shown;

@@ -1,4 +1,4 @@
-// How a text looks where programs print it.
+// The forms in which programs print a text.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace trainstep {
 
-// The text itself, and without blanks at its ends, as clients send what they have read from a file; and of both, where they differ: as JSON, as
-// Python's repr(), ascii() and repr() of its bytes, each without the quotes around it; percent-encoded, escaped for HTML, quoted for a shell.
+// The text itself, and with blanks trimmed, as clients send what they read from a file. For both, if different: JSON, Python's repr(), ascii() and
+// repr() of the bytes, each without the surrounding quotes; percent-encoded; HTML-escaped; shell-quoted.
 std::vector<std::string> written_forms(std::string_view text);
 
 }  // namespace trainstep

@@ -1,4 +1,4 @@
-// Folders such as /tmp, where everybody may write and only owners may take away.
+// Folders with the sticky bit, such as /tmp, where everybody may write but only owners may remove or rename entries.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace trainstep {
 
-// What lies at the path, a link itself, is another user's in such a folder: rename(2) puts nothing in its place.
+// Whether the path (not followed if it is a link) belongs to another user in such a folder, so that rename(2) cannot replace it.
 bool stays_anothers(const std::filesystem::path& path);
 
 }  // namespace trainstep

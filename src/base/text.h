@@ -1,4 +1,4 @@
-// Small things about text that the standard library lacks.
+// Text functions that the standard library lacks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@ std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
-// The candidate that `word` was most likely meant to be (case and separators ignored, at most a third of the letters wrong); none if nothing is near.
+// The candidate most similar to `word` (case and separators ignored, at most a third of the letters different); nullopt if none is similar.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace trainstep

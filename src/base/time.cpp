@@ -41,7 +41,7 @@ std::optional<Duration> take_fraction(std::string_view& text) {
   return Duration(milliseconds);
 }
 
-// "Z", "+01:00": how much the text's clock is ahead of UTC.
+// "Z", "+01:00": the offset of the timestamp from UTC.
 std::optional<Duration> take_zone(std::string_view& text) {
   if (take(text, 'Z') || take(text, 'z')) return Duration{};
   const bool behind = text.starts_with('-');

@@ -16,7 +16,7 @@
 namespace trainstep {
 namespace {
 
-constexpr std::size_t open_levels = 32;  // folders that are kept open; programs nest them deeper than files may be open
+constexpr std::size_t open_levels = 32;  // folders that are kept open; programs nest folders deeper than the limit on open files
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -26,7 +26,7 @@ struct Level {
   std::size_t length = 0;  // of its path
   Fd folder;
   ino_t number = 0;
-  std::vector<std::string> left;  // folders in it that are to be entered
+  std::vector<std::string> left;  // its folders that are still to be entered
 };
 
 class Walker {
@@ -52,7 +52,7 @@ class Walker {
 
  private:
   void unseen(int code) {
-    if (code == ENOENT && !m_levels.empty()) return;  // it has gone meanwhile
+    if (code == ENOENT && !m_levels.empty()) return;  // removed concurrently
     m_code = code;
     m_over = code != EACCES;
   }
@@ -84,7 +84,7 @@ class Walker {
     if (next == Walk::on && S_ISDIR(found.st_mode)) level.left.emplace_back(name);
   }
 
-  // By "..", which leads elsewhere if somebody has moved the folder.
+  // Reopens the parent by "..", which is another folder if this one was moved.
   void leave() {
     const auto level = std::move(m_levels.back());
     m_levels.pop_back();

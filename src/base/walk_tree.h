@@ -9,13 +9,14 @@
 
 namespace trainstep {
 
-// Calls `see` with each name in a folder that is open for reading, but "." and "..", until it says false. 0, or an errno.
+// Calls `see` with each name except "." and ".." in the folder open for reading at `folder`, until it returns false. Returns 0 or an errno.
 int each_name(int folder, const std::function<bool(const char* name)>& see);
 
-enum class Walk { on, past, stop };  // `past`: not into this folder
+enum class Walk { on, past, stop };  // `past`: do not enter this folder
 
-// Sees everything below `root`, a folder or a link to one: its path below the root, "/a/b", and lstat(2) of it. No link is followed. Time and memory
-// are those of the entries, however deep they lie. 0, or an errno: something could not be looked at, and, if it is not EACCES, nothing behind it.
+// Calls `see` for everything below `root`, a folder or a link to one, with the path below the root, "/a/b", and its lstat(2). Does not follow links.
+// Time and memory are proportional to the number of entries, whatever their depth. Returns 0 or an errno: an entry could not be inspected, and,
+// unless it is EACCES, the walk stopped there.
 int walk_tree(const std::filesystem::path& root, const std::function<Walk(const std::string& path, const struct stat& found)>& see);
 
 }  // namespace trainstep

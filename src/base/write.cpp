@@ -33,7 +33,7 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
-// What poll(2) calls writable takes PIPE_BUF bytes at once.
+// A pipe that poll(2) reports as writable accepts PIPE_BUF bytes without blocking.
 void write_within(int fd, std::string_view text, Duration patience) {
   while (!text.empty() && may_write(fd, static_cast<int>(patience.count()))) {
     const auto count = ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));

@@ -1,4 +1,4 @@
-// Bytes to a descriptor whose other side may read slowly, not at all, or have made it non-blocking: that flag belongs to everybody who shares it.
+// Writing to a descriptor whose reader may be slow or absent, or may have set O_NONBLOCK, which is shared by everybody who has the file open.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace trainstep {
 
-// All of it, however long the reader takes. 0, or the errno that ended it: EPIPE and EBADF mean that there is no reader any more.
+// Writes everything, however long the reader takes. Returns 0, or the errno that ended it: EPIPE and EBADF mean that there is no reader any more.
 int write_all(int fd, std::string_view text);
 
-// As much as is taken while the reader takes something every `patience`, for last words: whoever does not read holds nobody up.
+// Writes as long as the reader accepts something every `patience`. For final messages: a reader that does not read must not delay the exit.
 void write_within(int fd, std::string_view text, Duration patience);
 
 }  // namespace trainstep

@@ -12,7 +12,8 @@ namespace {
 
 bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
-// Of what stands in a text most is no name, and what follows tells it: a text of megabytes is looked through before an error of it is said.
+// Most words of a text are not names, which the next character shows. This check keeps it fast: texts of several megabytes are searched before an
+// error about them is printed.
 bool may_follow_name(char c) { return std::string_view(":=\\\"' \t").find(c) != std::string_view::npos; }
 
 void skip(std::string_view& text, std::string_view characters) { text.remove_prefix(std::min(text.find_first_not_of(characters), text.size())); }
@@ -21,19 +22,19 @@ bool is_word(std::string_view word, std::string_view small) {
   return std::ranges::equal(word, small, {}, [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
 }
 
-// Up to a blank or a delimiter; with the scheme of a header before it ("Bearer x", "token x") as a whole.
+// The length up to a blank or a delimiter; an HTTP authentication scheme before it ("Bearer x", "token x") is included.
 std::size_t unquoted_length(std::string_view text) {
   constexpr std::string_view stops = " \t\r\n,;}])";
   constexpr std::array<std::string_view, 8> schemes{"bearer", "basic", "token", "apikey", "api-key", "key", "digest", "negotiate"};
   const auto blank = std::min(text.find_first_of(" \t"), text.size());
   const bool scheme = std::ranges::any_of(schemes, [&](std::string_view name) { return is_word(text.substr(0, blank), name); });
-  // YAML's anchors and tags stand before a value: "&key x", "!!str x".
+  // YAML anchors and tags precede a value: "&key x", "!!str x".
   const bool marked = blank > 1 && (text.starts_with('&') || text.starts_with('!'));
   const auto from = scheme || marked ? std::min(text.find_first_not_of(" \t", blank), text.size()) : 0;
   return std::min(text.find_first_of(stops, from), text.size());
 }
 
-// A blank, the end of a line, the dash of the next one in a list of YAML's.
+// Skips blanks, a line break, and the dash of the next item of a YAML list.
 void skip_to_next_word(std::string_view& text) {
   skip(text, " \t\r\n\\");
   if (!text.starts_with("- ")) return;
@@ -41,7 +42,7 @@ void skip_to_next_word(std::string_view& text) {
   skip(text, " \t");
 }
 
-// Where a value begins behind a name: a colon or an equals sign before it; behind a flag a comma or a blank will do. Empty: something else follows.
+// The value after a name: after a colon or an equals sign; after a flag also after a comma or a blank. Empty: no value follows.
 std::string_view behind_name(std::string_view text, bool flag) {
   const auto before = text.size();
   skip(text, "\\\"'");
@@ -62,8 +63,8 @@ std::string_view behind_name(std::string_view text, bool flag) {
   return is_flag(word) ? std::string_view() : text;
 }
 
-// The second of a function's words: os.environ.setdefault("TOKEN", "x"). Empty: the name from `begin` to `end` is not the first one, or what follows
-// is no text.
+// The second argument of a call: os.environ.setdefault("TOKEN", "x"). Empty: the name from `begin` to `end` is not the first argument, or no string
+// follows.
 std::string_view behind_first_word(std::string_view text, std::size_t begin, std::size_t end) {
   constexpr std::string_view quotes = "\"'";
   if (begin < 2 || text[begin - 2] != '(' || quotes.find(text[begin - 1]) == std::string_view::npos) return {};
@@ -76,12 +77,12 @@ std::string_view behind_first_word(std::string_view text, std::size_t begin, std
   return !rest.empty() && quotes.find(rest.front()) != std::string_view::npos ? rest : std::string_view();
 }
 
-// The value that begins there, without its quotes.
+// The value at the start of `text`, without its quotes.
 std::string_view value_at(std::string_view text) {
   const char quote = text.front();
   if (quote != '"' && quote != '\'') {
     const auto value = text.substr(0, unquoted_length(text));
-    return value.substr(0, value.find_last_not_of("\"'") + 1);  // they close what is around the name: 'serve --token x'
+    return value.substr(0, value.find_last_not_of("\"'") + 1);  // closing quotes around name and value: 'serve --token x'
   }
   if (const auto three = std::string(3, quote); text.starts_with(three)) {
     text.remove_prefix(three.size());
@@ -89,7 +90,7 @@ std::string_view value_at(std::string_view text) {
   }
   text.remove_prefix(1);
   text = text.substr(0, text.find_first_of(std::string{quote, '\n'}));
-  if (text.ends_with('\\')) text.remove_suffix(1);  // the whole is a string in another
+  if (text.ends_with('\\')) text.remove_suffix(1);  // the text is a string within another string
   return text;
 }
 
@@ -102,8 +103,8 @@ bool is_mapping(std::string_view line) {
          std::ranges::all_of(name, [](char c) { return is_name_character(c) || c == '"' || c == '\''; });
 }
 
-// In YAML a value may stand below its name: what is indented deeper. A mapping there has names of its own. `rest`: behind the colon. Empty: there is
-// none.
+// A YAML value below its name: the lines that are indented deeper. A mapping there has names of its own. `rest`: the text after the colon. Empty: no
+// such value.
 std::string_view value_below(std::string_view text, std::string_view name, std::string_view rest) {
   const bool block = rest.starts_with('|') || rest.starts_with('>');
   if (block) skip(rest, "|>+-0123456789");
@@ -130,7 +131,7 @@ std::string_view value_below(std::string_view text, std::string_view name, std::
   return begin == nullptr ? std::string_view() : std::string_view(begin, static_cast<std::size_t>(end - begin));
 }
 
-// What Python has between a name and its value: "key: str = 'x'". All of it is taken. Empty: it is something else.
+// A Python value after a type annotation: "key: str = 'x'". Returns annotation and value. Empty: not of that form.
 std::string_view typed_value(std::string_view rest) {
   const auto type_end = rest.find_first_of(" \t=,;}()\"'\r\n");
   auto behind = rest.substr(std::min(type_end, rest.size()));
@@ -144,7 +145,7 @@ std::string_view typed_value(std::string_view rest) {
   return rest.substr(0, static_cast<std::size_t>(value.data() + value.size() - rest.data()));
 }
 
-// Takes the last word, and the blanks around it; a longer one is none of those that are looked for.
+// Removes the last word and the blanks around it; words longer than the limit are none of the keywords searched for.
 std::string_view drop_last_word(std::string_view& text) {
   constexpr std::size_t longest = 200;
   const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
@@ -157,11 +158,11 @@ std::string_view drop_last_word(std::string_view& text) {
   return word;
 }
 
-// "machine m login me password x", as ~/.netrc has it, maybe over several lines. Empty: it is none.
+// "machine m login me password x" in the format of ~/.netrc, possibly over several lines. Empty: not of that form.
 std::string_view netrc_password(std::string_view text, std::string_view name) {
   if (name != "password") return {};
   auto before = text.substr(0, static_cast<std::size_t>(name.data() - text.data()));
-  drop_last_word(before);  // whose
+  drop_last_word(before);  // the login name
   if (drop_last_word(before) != "login") return {};
   const auto machine = drop_last_word(before);
   if (machine != "default" && drop_last_word(before) != "machine") return {};
@@ -170,8 +171,8 @@ std::string_view netrc_password(std::string_view text, std::string_view name) {
   return rest.substr(0, rest.find_first_of(" \t\r\n"));
 }
 
-// What goes on as a sentence behind a colon and a blank: "token: must not be empty", "/keys/0/access_key: Permission denied". A short word is none of
-// those that redacted() looks for, and a path's last part is a file's name.
+// Whether the text after a colon and a blank is a sentence and not a value: "token: must not be empty", "/keys/0/access_key: Permission denied". A
+// short word is too short for redacted(), and the last component of a path is a file name.
 bool is_prose(std::string_view text, std::string_view name, std::string_view value) {
   constexpr std::size_t shortest_secret = 6;
   const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - text.data()); };
@@ -184,7 +185,7 @@ bool is_prose(std::string_view text, std::string_view name, std::string_view val
   return value.size() < shortest_secret || before.find('/', begin == std::string_view::npos ? 0 : begin) != std::string_view::npos;
 }
 
-// "-----BEGIN EC PRIVATE KEY-----" … "-----END EC PRIVATE KEY-----", or as much as is there; empty: it begins something else.
+// "-----BEGIN EC PRIVATE KEY-----" … "-----END EC PRIVATE KEY-----", or as much of it as there is; empty: not a private key.
 std::string_view private_key_at(std::string_view text) {
   constexpr std::string_view begin = "-----BEGIN ", end = "-----END ", dashes = "-----";
   if (!text.starts_with(begin)) return {};
@@ -195,7 +196,7 @@ std::string_view private_key_at(std::string_view text) {
   return text.substr(0, close == std::string_view::npos ? close : close + dashes.size());
 }
 
-// `secrets` are views of `text`, in its order.
+// `secrets` are views of `text`, in order.
 std::string without(std::string_view text, const std::vector<std::string_view>& secrets) {
   std::string result;
   std::size_t from = 0;
@@ -238,10 +239,10 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
     }
     const auto name = text.substr(at, end - at);
     auto rest = behind_first_word(text, at, end);
-    if (rest.empty()) rest = behind_name(text.substr(end), name.starts_with('-'));  // first: few words are followed by one
+    if (rest.empty()) rest = behind_name(text.substr(end), name.starts_with('-'));  // before sounds_secret(): few words are followed by a value
     at = end;
     auto value = rest.empty() ? netrc_password(text, name) : std::string_view();
-    if ((rest.empty() && value.empty()) || !sounds_secret(name)) continue;  // a value may be as long as the text: it is read of secrets alone
+    if ((rest.empty() && value.empty()) || !sounds_secret(name)) continue;  // a value may be as long as the text: only parsed for secret names
     if (value.empty()) value = value_below(text, name, rest);
     if (value.empty()) value = typed_value(rest);
     if (value.empty()) value = value_at(rest);

@@ -12,9 +12,9 @@ namespace trainstep {
 namespace {
 
 constexpr std::time_t clocks_differ = 10;  // seconds
-constexpr std::time_t coarse = 2;          // file systems that write whole seconds; FAT counts in twos
+constexpr std::time_t coarse = 2;          // seconds; file systems that store whole seconds; FAT has a resolution of two
 
-// linux/magic.h has not all of them.
+// linux/magic.h does not define these.
 constexpr long xfs = 0x58465342, zfs = 0x2FC12FC1;
 
 bool has_our_clock(const std::filesystem::path& path) {

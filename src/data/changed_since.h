@@ -1,4 +1,4 @@
-// Whether a file was changed since a moment of this machine's clock.
+// Whether a file was changed since a given moment of this machine's clock.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,20 +10,21 @@
 
 namespace trainstep {
 
-// A file system of this machine counts by the kernel's clock. The times of one that others have – NFS, FUSE, Ceph – are of another clock, which may
-// be ten seconds behind.
+// File systems of this machine take timestamps from the kernel's clock. Those of others (NFS, FUSE, Ceph) take them from another clock, which may be
+// ten seconds behind.
 class ChangedSince {
  public:
-  // As the kernel writes it on a file that is changed now.
+  // The timestamp that the kernel would give to a file changed now.
   static timespec now();
 
   explicit ChangedSince(timespec since) : m_since(since) {}
-  // `found`: what stat() or lstat() says of `path`. By the time of its status, which no program can set; whoever moves or links a file changes it.
+  // `found`: the result of stat() or lstat() for `path`. Compares the status change time (ctime), which programs cannot set; moving or linking a file
+  // updates it.
   bool operator()(const std::filesystem::path& path, const struct stat& found);
 
  private:
   timespec m_since;
-  std::map<dev_t, bool> m_here;  // by device: its clock is this machine's
+  std::map<dev_t, bool> m_here;  // by device: whether its clock is this machine's
 };
 
 }  // namespace trainstep

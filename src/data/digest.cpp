@@ -36,7 +36,7 @@ constexpr std::array<std::int8_t, 256> values = [] {
 std::string sha256_hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned length = 0;
-  // Fails only without memory or without the algorithm: this program is then broken, not its input.
+  // Fails only without memory or without the algorithm: the program is broken then, not its input.
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1) std::abort();
   return hex(text_of(std::span(digest).first(length)));
 }
@@ -160,7 +160,7 @@ std::string random_hex() {
   std::size_t filled = 0;
   while (filled < bytes.size()) {
     const auto count = ::getrandom(bytes.data() + filled, bytes.size() - filled, 0);
-    if (count < 0 && errno != EINTR) std::abort();  // a kernel without getrandom(2): no identity could be told from another
+    if (count < 0 && errno != EINTR) std::abort();  // a kernel without getrandom(2): identities would not be unique
     if (count > 0) filled += static_cast<std::size_t>(count);
   }
   return hex(text_of(bytes));

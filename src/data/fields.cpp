@@ -26,7 +26,7 @@ std::optional<T> parsed_as(std::string_view text) {
 }  // namespace
 
 std::optional<std::int64_t> whole_number(const Json& value) {
-  constexpr double largest = 9007199254740992.0;  // 2^53: what survives a trip through a double
+  constexpr double largest = 9007199254740992.0;  // 2^53: larger integers may change in a double
   if (const auto* unsigned_number = value.get_ptr<const std::uint64_t*>())
     return std::in_range<std::int64_t>(*unsigned_number) ? std::optional(static_cast<std::int64_t>(*unsigned_number)) : std::nullopt;
   if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -84,7 +84,7 @@ void Fields::fail(Error error) {
 }
 
 void Fields::mistake(std::string_view key, std::string_view wanted, const Json& found) {
-  // Of {"name": "TOKEN", "value": …} the name says whether it is a secret.
+  // In {"name": "TOKEN", "value": …} the name decides whether the value is secret.
   const auto* name = key == "value" ? find(m_object, "name") : nullptr;
   const auto named = name != nullptr && name->is_string() ? path(key) + '.' + name->get_ref<const std::string&>() : path(key);
   fail(input_error(fmt::format("{}: expected {}, got {}", path(key), wanted, shown_value(named, found))));

@@ -1,4 +1,4 @@
-// Strict reading of one JSON object: each key is asked for by its type, the first mistake is kept, unknown keys are refused.
+// Strict reading of one JSON object: keys are requested by type, the first mistake is kept, unknown keys are rejected.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,31 +13,31 @@
 
 namespace trainstep {
 
-// Values that passed through a pipeline often changed their form on the way: numbers and booleans are accepted as text ("3", "True"), 2.0 as 2.
-// null and an empty text count as absent: so pipelines write "not given". Reading goes on after a mistake; done() tells the first one.
+// Values that pass through a pipeline often change type: numbers and booleans are also accepted as strings ("3", "True"), and 2.0 as 2. null and an
+// empty string count as absent, because pipelines write "not given" like that. Reading continues after a mistake; done() returns the first one.
 class Fields {
  public:
-  // `where` is what messages call the object: "distribution_specification". An object or null; anything else is a mistake. `object` must outlive
-  // this.
+  // `where` is the object's name in messages: "distribution_specification". `object` must be an object or null; anything else is a mistake. It must
+  // outlive this object.
   Fields(const Json& object, std::string where);
 
   std::optional<std::string> text(std::string_view key);
-  // One of `choices`, in any case; the canonical spelling is returned.
+  // One of `choices`, in any case; returns the canonical spelling.
   std::optional<std::string> choice(std::string_view key, const std::vector<std::string>& choices);
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t least, std::int64_t most);
   std::optional<bool> boolean(std::string_view key);
-  // Numbers are given as their text: 8 → "8".
+  // Numbers are returned as text: 8 → "8".
   std::optional<std::string> text_or_number(std::string_view key);
-  // The same of an environment variable, which may well be empty.
+  // The same for an environment variable, whose value may be empty.
   std::optional<std::string> variable(std::string_view key);
   std::optional<Json> object(std::string_view key);
   std::optional<Json> list(std::string_view key);
-  // Empty texts and null among them are left out.
+  // Empty strings and null in the list are omitted.
   std::optional<std::vector<std::string>> texts(std::string_view key);
-  // As it is, an empty text included.
+  // The value as it is, an empty string included.
   std::optional<Json> any(std::string_view key);
 
-  // For values with a rule of their own: `read` gets the value's text and the key's full name and returns a Result.
+  // For values with their own syntax: `read` gets the value's text and the key's full name and returns a Result.
   template <typename T>
   std::optional<T> parsed(std::string_view key, Result<T> (*read)(std::string_view, std::string_view)) {
     const auto value = text_or_number(key);
@@ -51,9 +51,9 @@ class Fields {
   void fail(Error error);
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::string path(std::string_view key) const;
-  // The first mistake: an unknown key (with the nearest known one), else the first value that did not fit.
+  // The first mistake: an unknown key (with the most similar known one), otherwise the first invalid value.
   Result<void> done();
-  // The first value that did not fit: for what others write, who may know more keys than we do.
+  // The first invalid value; ignores unknown keys. For objects written by other programs, which may add keys.
   Result<void> fits();
 
  private:
@@ -68,12 +68,12 @@ class Fields {
   std::optional<Error> m_error;
 };
 
-// A text of nothing but blanks: not given.
+// Whether a string contains only blanks, which counts as not given.
 bool is_blank(const Json& value);
-// 3, 3.0, "3", " 3.0 " → 3; nothing for what is no whole number. One without point and exponent is taken as it is written, within 64 bits with a
-// sign; others within 2^53, beyond which a double is not what was written.
+// 3, 3.0, "3", " 3.0 " → 3; nullopt if the value is not an integer. One without decimal point and exponent may have up to 64 bits with sign; others
+// are limited to 2^53, because beyond that a double may differ from what was written.
 std::optional<std::int64_t> whole_number(const Json& value);
-// true, "true", "True", "1"; nothing for other things.
+// true, "true", "True", "1"; nullopt for other values.
 std::optional<bool> truth(const Json& value);
 
 }  // namespace trainstep

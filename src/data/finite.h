@@ -1,4 +1,4 @@
-// NaN and infinity, for which JSON has no word.
+// NaN and infinity, which JSON cannot represent.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace trainstep {
 
-// Numbers that are NaN or infinite as the texts that proto3's JSON has for them, "NaN", "Infinity", "-Infinity", at any depth: so to_text() writes
-// them.
+// Replaces NaN and infinite numbers, at any depth, by the strings that proto3 JSON uses for them: "NaN", "Infinity", "-Infinity". to_text() writes
+// them like this.
 Json portable(Json json);
 bool all_finite(const Json& json);
 

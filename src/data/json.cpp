@@ -19,7 +19,7 @@ template class nlohmann::basic_json<nlohmann::ordered_map>;
 namespace trainstep {
 namespace {
 
-// Feeds the lexer and remembers how far it has read: nlohmann tells a SAX handler positions of syntax errors only.
+// Feeds the lexer and records how far it has read: nlohmann passes positions to a SAX handler only for syntax errors.
 class CountingIterator {
  public:
   // NOLINTBEGIN(readability-identifier-naming): the standard library's names
@@ -71,7 +71,7 @@ class Handler {
     return end_number(), fail_at(last_number(), big_integer_problem(written));
   }
   bool string(std::string& value) { return add(Json(std::move(value))); }
-  bool binary(Json::binary_t& /*value*/) { return false; }  // not in texts
+  bool binary(Json::binary_t& /*value*/) { return false; }  // JSON texts have none
   bool start_object(std::size_t /*size*/) { return open('{', m_tree.begin_object()); }
   bool start_array(std::size_t /*size*/) { return open('[', m_tree.begin_list()); }
   bool end_object() { return close(); }
@@ -112,7 +112,7 @@ class Handler {
     if (auto problem = m_tree.value(std::move(json))) return fail_at(m_stop.last_end, *problem);
     return true;
   }
-  // The lexer has read one character beyond a number, unless the text ends there.
+  // The lexer reads one character beyond a number, unless the text ends there.
   void end_number() {
     if (read_so_far() > 0 && !belongs_to_number(*(m_read - 1))) --m_read;
   }
@@ -140,7 +140,7 @@ class Handler {
     while (at > 0 && belongs_to_number(m_text[at - 1])) --at;
     return at;
   }
-  // The string that was read last ends with its closing quote; every other quote in it stands behind a backslash.
+  // The string read last ends with its closing quote; every other quote in it is escaped by a backslash.
   [[nodiscard]] std::size_t start_of_string() const {
     auto at = read_so_far() - 1;
     while (at > 0) {

@@ -1,4 +1,4 @@
-// From "unexpected token" to what people did: Python's repr instead of JSON, a comma too many, a quote too few.
+// Turns "unexpected token" into the likely mistake: Python's repr instead of JSON, an extra comma, a missing quote.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ bool is_high_surrogate(std::string_view digits) {
   return is_surrogate(digits) && std::string_view("89abAB").find(digits[1]) != std::string_view::npos;
 }
 
-// Characters beyond U+FFFF are written as two escapes; `at` is where the first begins, with its four digits.
+// Characters beyond U+FFFF are written as two escapes; `at` is the offset of the first, which has four digits.
 std::optional<std::string> diagnose_surrogate(std::string_view text, std::size_t at) {
   const auto digits = text.substr(at + 2, 4);
   if (!is_surrogate(digits)) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::string> diagnose_surrogate(std::string_view text, std::size_t
   return fmt::format("\\u{} is an unpaired surrogate; write the character itself", digits);
 }
 
-// What is wrong inside the string that starts at `start`; none if it is well-formed.
+// What is wrong inside the string that starts at `start`; nullopt if it is well-formed.
 std::optional<JsonDiagnosis> diagnose_string(std::string_view text, std::size_t start) {
   for (auto at = start + 1; at < text.size(); ++at) {
     const auto c = text[at];
@@ -99,7 +99,7 @@ bool is_number(std::string_view word) {
   return take_digits() > 0 && word.empty();
 }
 
-// The parser takes 01 for the number 0 and something behind it; this is where such a word starts.
+// The parser reads 01 as the number 0 with something after it; returns the start of such a word.
 std::optional<std::size_t> bad_number_before(std::string_view text, std::size_t end) {
   auto at = std::min(end, text.size());
   while (at > 0 && belongs_to_word(text[at - 1])) --at;
@@ -107,7 +107,7 @@ std::optional<std::size_t> bad_number_before(std::string_view text, std::size_t 
   return at;
 }
 
-// The name in double quotes before the colon before `at`; empty: there is none.
+// The name in double quotes before the colon that precedes `at`; empty if there is none.
 std::string_view key_before(std::string_view text, std::size_t at) {
   const auto colon = text.substr(0, at).find_last_not_of(" \t\r\n");
   if (colon == std::string_view::npos || text[colon] != ':') return {};

@@ -1,4 +1,4 @@
-// The MD5 of bytes that come piece by piece.
+// Incremental MD5.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace trainstep {
 
-// As md5_hex (data/digest.h): it tells of damage, and proves nothing.
+// Like md5_hex (data/digest.h): detects corruption; not for security.
 class Md5 {
  public:
   Md5();
@@ -16,12 +16,12 @@ class Md5 {
   Md5& operator=(Md5&&) noexcept;
   ~Md5();
   void add(std::string_view bytes);
-  // 32 digits of all that was added, once; empty where the machine's OpenSSL refuses it (FIPS).
+  // 32 digits for everything added; call it once. Empty where the machine's OpenSSL disables MD5 (FIPS).
   std::string hex();
 
  private:
   struct State;
-  std::unique_ptr<State> m_state;  // null: refused
+  std::unique_ptr<State> m_state;  // null: MD5 is disabled, or hex() was called
 };
 
 }  // namespace trainstep

@@ -26,7 +26,7 @@ Result<std::pair<Fd, FileLock>> lock_folder(const fs::path& folder, const fs::pa
                                      target.string()));
     if (!fd) {
       auto error = file_error("open", folder, errno);
-      if (error.kind != ErrorKind::denied) error.kind = ErrorKind::internal;  // no input of anybody
+      if (error.kind != ErrorKind::denied) error.kind = ErrorKind::internal;  // not a user's input
       return error;
     }
     auto lock = FileLock::take(fd);
@@ -35,10 +35,10 @@ Result<std::pair<Fd, FileLock>> lock_folder(const fs::path& folder, const fs::pa
     struct stat held{}, there{};
     if (::fstat(fd.get(), &held) == 0 && ::stat(folder.c_str(), &there) == 0 && held.st_ino == there.st_ino)
       return std::pair{std::move(fd), std::move(*lock)};
-  }  // whoever had it removed it at its end
+  }  // the previous holder removed the folder when it finished
 }
 
-// Some file systems number a folder anew while it is open: its name must be another one, too.
+// Some file systems change the inode number of an open folder: the path must differ as well.
 fs::path moved_folder(const Fd& held_folder, const fs::path& folder) {
   struct stat held{}, there{};
   if (::fstat(held_folder.get(), &held) != 0 || held.st_nlink == 0) return {};
@@ -49,7 +49,7 @@ fs::path moved_folder(const Fd& held_folder, const fs::path& folder) {
   return code || removed || now == fs::canonical(folder, code) ? fs::path() : now;
 }
 
-// Some file systems count no links of folders, others forget the names of some that are there.
+// Some file systems do not count links of folders, others forget the names of existing ones: both signs are required.
 bool was_removed(const Fd& held_folder) {
   struct stat held{};
   if (::fstat(held_folder.get(), &held) != 0 || held.st_nlink != 0) return false;

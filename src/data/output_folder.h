@@ -1,4 +1,4 @@
-// The hidden folder beside an output in which it is written (pending_output.h).
+// The hidden folder beside an output in which the output is written (pending_output.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace trainstep {
 
-// Makes the folder, and keeps others away from it for as long as both are kept. Errors: conflict (another one has), those of
-// make_directories().
+// Creates the folder and locks it for as long as both returned values live. Errors: conflict (another process holds the lock), input (the folder is a
+// symbolic link), those of make_directories().
 Result<std::pair<Fd, FileLock>> lock_folder(const std::filesystem::path& folder, const std::filesystem::path& target);
 
-// Where the folder that is held is now, if it, or one above it, was renamed; empty: it is where it was, or was removed.
+// The current path of the held folder if it, or one above it, was renamed; empty: it was not moved, or was removed.
 std::filesystem::path moved_folder(const Fd& held_folder, const std::filesystem::path& folder);
 
-// Whether the folder that is held was removed, whatever lies at its path now.
+// Whether the held folder was removed, whatever exists at its path now.
 bool was_removed(const Fd& held_folder);
 
-// Removes it if nothing with content is in it; what a commit has noted there stays.
+// Removes the folder if it holds no pending output with content; notes of a commit are kept.
 void tidy_folder(const std::filesystem::path& folder);
 
 }  // namespace trainstep

@@ -58,7 +58,7 @@ class Copy {
       if (!code && lies_in(target, m_root)) fs::create_symlink(target.lexically_relative(from.parent_path()), to, code);
     } else if (kind == fs::file_type::directory) {
       fs::create_directory(to, from, code);
-      if (!code) fs::permissions(to, fs::perms::owner_all, fs::perm_options::add, code);  // of a folder without the write bit, too
+      if (!code) fs::permissions(to, fs::perms::owner_all, fs::perm_options::add, code);  // also if the original is read-only
       for (auto entry = fs::directory_iterator(from, code); !code && entry != fs::directory_iterator(); entry.increment(code))
         TRY(copy(entry->path(), to / entry->path().filename()));
     } else {
@@ -112,7 +112,7 @@ Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes, const 
   if (code || fs::is_symlink(tree, code) || !fs::is_directory(root, code)) return {};
   for (const auto& link : links_in(root)) {
     const auto to = fs::weakly_canonical(link.parent_path() / fs::read_symlink(link, code), code);
-    if (code) continue;  // it goes round in a circle
+    if (code) continue;  // a cycle of links
     if (lies_in(to, root))
       lead_to(link, to.lexically_relative(link.parent_path()));
     else if (fs::exists(to, code) && vanishes && vanishes(to))
@@ -133,9 +133,9 @@ Result<void> replace_by_copy(const fs::path& link, const GoOn& go_on) {
         fmt::format("{} is a symbolic link to {}, which is not part of the output; write the files themselves there", link.string(), from.string()));
   const fs::path beside = at.string() + ".trainstep";
   auto copied = Copy(from, go_on).copy(from, beside);
-  if (copied) fs::remove(at, code);  // no folder takes the place of a link
+  if (copied) fs::remove(at, code);  // rename(2) cannot replace a link by a folder
   if (copied && !code) fs::rename(beside, at, code);
-  if (!copied) static_cast<void>(remove_tree(beside));  // in the next run's way it is told
+  if (!copied) static_cast<void>(remove_tree(beside));  // if it remains, the next run reports it as in its way
   if (!copied) return copied;
   if (code) return file_error("write", at, code.value());
   return {};

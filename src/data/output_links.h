@@ -1,4 +1,4 @@
-// Links that a program has left in an output, or as one, when the output goes to its place.
+// Symbolic links that a program left in an output, or as the output, when the output is committed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,25 +9,25 @@
 
 namespace trainstep {
 
-// Of a path without links: what is there now will not be when the output is used.
+// For a path without links: whether what is there now will no longer exist when the output is used.
 using Vanishes = std::function<bool(const std::filesystem::path& path)>;
 
-// What the kernel makes up as it is read, in /proc and /sys: it has no end, and is never the same twice.
+// Whether the path is on /proc or /sys, whose files the kernel generates on reading: they are unbounded and differ between reads.
 bool is_made_up(const std::filesystem::path& path);
 
-// Asked while files are copied, every few hundred megabytes: an error ends it.
+// Called every few hundred megabytes while files are copied; an error aborts the copy.
 using GoOn = std::function<Result<void>()>;
 
-// Of the links in `tree`, a folder: what leads into it becomes relative, so that the folder can be moved. What leads to something that vanishes
-// becomes a copy of it. What leads elsewhere becomes absolute; what leads nowhere stays. Errors: denied, internal, that of `go_on`.
+// Rewrites the links in `tree`, a folder. A link into the tree becomes relative, so that the tree can be moved; a link to something that vanishes is
+// replaced by a copy of it; other links become absolute; dangling links are kept. Errors: denied, internal, that of `go_on`.
 Result<void> settle_links(const std::filesystem::path& tree, const Vanishes& vanishes, const GoOn& go_on = {});
 
-// Whether a link in `tree`, or `tree` itself as one, leads to something that vanishes.
+// Whether `tree`, or a link in it, is a link to something that vanishes.
 bool leads_to_vanishing(const std::filesystem::path& tree, const Vanishes& vanishes);
 
-// Puts a copy of what the link leads to in its place. Links in a folder that is copied: those to files become files, those to folders stay where they
-// lead into it, others are left out, as is what is neither file nor folder. Errors: input (the link leads to a folder in which it lies itself, or to
-// what is no file on a disk), denied, internal (no space); the link is there as it was.
+// Replaces the link by a copy of its target. In a copied folder, links to files become files, and links to folders are kept if they lead into it;
+// other links, and what is neither file nor folder, are left out. Errors: input (the link leads to a folder that contains it, or to /proc or /sys),
+// denied, internal (no space), that of `go_on`; the link is then unchanged.
 Result<void> replace_by_copy(const std::filesystem::path& link, const GoOn& go_on = {});
 
 }  // namespace trainstep

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders of a container's image cannot be renamed (EXDEV of overlayfs), though they lie in the same place.
+// Folders of a container image cannot be renamed (EXDEV from overlayfs), even within one folder.
 Result<void> move_by_copy(const fs::path& from, const fs::path& to) {
   std::error_code code;
   fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, code);
@@ -34,7 +34,7 @@ Error output_error(std::string_view verb, const fs::path& path, int code) {
   return error;
 }
 
-// A folder is only moved by who may write to it: its entry ".." changes.
+// Moving a folder requires write permission on it, because its entry ".." changes.
 Result<void> move_output(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
   const FolderRights above(from.parent_path()), self(from);
@@ -55,7 +55,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// What cannot be emptied would be found by the program, and be delivered with what it writes.
+// The program would find leftovers that cannot be removed, and they would be delivered with its output.
 Result<void> empty_place(const fs::path& place, const fs::path& target) {
   auto removed = remove_tree(place);
   if (removed) return removed;

@@ -1,4 +1,4 @@
-// Where an output is to be, where it waits for that, and what is noted of what lies there (pending_output.h).
+// The target of an output, the place where it is pending, and the notes about what is at the target (pending_output.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,18 +16,18 @@ struct OutputPlace {
   std::filesystem::path target;
   std::filesystem::path folder;  // `.NAME.trainstep` beside the target, or `.trainstep` in it
   std::filesystem::path path;    // of the output until it is committed: `new/NAME` in the folder
-  bool inside = false;           // the folder lies in the target: that is mounted, or nothing can be made beside it
+  bool inside = false;           // the folder is in the target, which is mounted or beside which nothing can be created
   bool over = false;             // the target is a mounted file
 
-  // As it is now, for whoever runs this. A link at the target is followed.
+  // The current state, with the permissions of this process. A link at the target is followed.
   static OutputPlace of(const std::filesystem::path& target);
 
-  // Notes go with the target, where the file system keeps attributes of it; else they are files in the folder. Errors: those of
+  // Notes are extended attributes of the target where the file system supports them, otherwise files in the folder. Errors: those of
   // write_file_atomically().
-  [[nodiscard]] std::string noted(std::string_view what) const;  // empty: nothing
+  [[nodiscard]] std::string noted(std::string_view what) const;  // empty: no note
   Result<void> note(std::string_view what, const std::string& text) const;
   void forget(std::string_view what) const;
-  // Whether attributes that others have noted would be seen here.
+  // Whether attributes set elsewhere would be visible here.
   [[nodiscard]] bool shows_notes() const;
 };
 

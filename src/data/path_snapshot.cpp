@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// FNV-1a, its bits mixed once more (the finalizer of MurmurHash3).
+// FNV-1a, followed by the finalizer of MurmurHash3.
 std::uint64_t number_of(std::string_view text) {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -32,7 +32,7 @@ std::uint64_t number_of(std::string_view text) {
   return hash ^ (hash >> 33U);
 }
 
-// Of a folder only the name: its times change with a move, and what is in it counts by itself.
+// For a folder only the name: its times change with a move, and its contents are counted separately.
 std::string identity(const std::string& name, const struct stat& found) {
   if (S_ISDIR(found.st_mode)) return name + " folder";
   return fmt::format("{} {} {:o} {} {}.{} {}.{}", name, found.st_ino, found.st_mode & S_IFMT, found.st_size, found.st_mtim.tv_sec,
@@ -42,14 +42,14 @@ std::string identity(const std::string& name, const struct stat& found) {
 struct Look {
   bool there = false, link = false;
   std::vector<std::uint64_t> files, rest, linked;
-  timespec newest{};  // change of any file
-  int unseen = 0;     // an errno: something there cannot be looked into
+  timespec newest{};  // the latest ctime of any file
+  int unseen = 0;     // an errno: something there cannot be read
 
   void note(int code) {
     if (code != 0 && code != ENOENT && code != ENOTDIR) unseen = code;
   }
 
-  // `is_new`: older files are none.
+  // Older files are not counted as files if the path is a link: `is_new`.
   void add(const std::string& name, const struct stat& found, bool is_new) {
     const bool file = S_ISREG(found.st_mode) && found.st_size > 0 && (!link || is_new);
     (file ? files : rest).push_back(number_of(identity(name, found)));
@@ -58,7 +58,7 @@ struct Look {
   }
 };
 
-// A link that leads nowhere, or to a folder in which it lies itself.
+// A dangling link, or a link to a folder that contains it.
 bool leads_nowhere(const fs::path& path) {
   std::error_code code;
   const auto to = fs::canonical(path, code);
@@ -108,7 +108,7 @@ class Looker {
     m_look.note(code);
   }
 
-  // Not files of the output, yet part of what it will be.
+  // These are not files of the output, but will be part of it.
   void add_linked(const fs::path& target) {
     struct stat found{};
     if (::lstat(target.c_str(), &found) == 0) m_look.rest.push_back(number_of(identity(target.string(), found)));
@@ -133,15 +133,15 @@ class Looker {
   ChangedSince m_since;
   Look m_look;
   std::set<std::string> m_seen;
-  std::vector<std::string> m_linked;  // to be looked at
+  std::vector<std::string> m_linked;  // targets still to be inspected
 };
 
 Look look(const fs::path& path, const std::string& without, const Vanishes& vanishes, timespec since = {}) {
   return Looker(without, vanishes, since).look(path);
 }
 
-// How long a change may still get the same time as the newest one; no time at all when that is past. File systems count in ticks of the kernel, some
-// in seconds.
+// How long a change may still get the same timestamp as the newest one; nullopt if that is no longer possible. Timestamps have the resolution of
+// kernel ticks, on some file systems of seconds.
 std::optional<std::chrono::milliseconds> same_time_for(const timespec& newest) {
   using std::chrono::milliseconds;
   timespec tick{};
@@ -149,11 +149,11 @@ std::optional<std::chrono::milliseconds> same_time_for(const timespec& newest) {
   const milliseconds step(newest.tv_nsec == 0 ? 2'000 : tick.tv_nsec / 1'000'000 + 2);
   const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   const auto past = now - milliseconds(newest.tv_sec * 1'000 + newest.tv_nsec / 1'000'000);
-  if (past >= step || past < -step) return std::nullopt;  // long ago, or by another clock
+  if (past >= step || past < -step) return std::nullopt;  // long ago, or from another clock
   return step - past;
 }
 
-// Both sorted.
+// Both must be sorted.
 bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before) {
   return !std::includes(before.begin(), before.end(), now.begin(), now.end());
 }

@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a folder that was put in its place: the digest of its snapshot; of a mounted one also the names of what was put there, each with '/' before
-// and after it.
+// Notes on a committed folder: the digest of its snapshot; for a mounted one also the names of the committed entries, each preceded and followed by
+// '/'.
 constexpr std::string_view digest_note = "content", entries_note = "entries";
 constexpr std::size_t longest_owner = 4096;
 
@@ -33,7 +33,7 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// The folders that are to be made for this one, the deepest first.
+// The missing folders on the path to this one, the deepest first.
 std::vector<fs::path> missing(fs::path folder) {
   std::vector<fs::path> folders;
   std::error_code code;
@@ -46,20 +46,20 @@ bool is_empty_folder(const fs::path& path) {
   return fs::is_directory(path, code) && fs::is_empty(path, code) && !code;
 }
 
-// The first of model.~1~, model.~2~, … that is not there: as cp and mv name what they keep.
+// The first of model.~1~, model.~2~, … that does not exist: the backup names of cp and mv.
 fs::path kept_name(const fs::path& path) {
   std::error_code code;
   for (int number = 1;; ++number)
     if (auto name = fs::path(fmt::format("{}.~{}~", path.string(), number)); !fs::exists(fs::symlink_status(name, code))) return name;
 }
 
-// `path` itself, if it is free.
+// `path` itself, if it does not exist.
 fs::path free_name(const fs::path& path) {
   std::error_code code;
   return fs::exists(fs::symlink_status(path, code)) ? kept_name(path) : path;
 }
 
-// A folder that bears the name of ours is ours only if one of us has said so before anything was written in it.
+// A folder with the name of ours is ours only if a run noted so before anything was written in it.
 Result<void> check_ours(const OutputPlace& place) {
   std::error_code code;
   const auto waiting = place.path.parent_path();
@@ -93,13 +93,13 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   return output;
 }
 
-// After whoever was here before: puts back what was killed between two renames, removes what is not this owner's.
+// Recovers from earlier runs: restores the target of a run that was killed between two renames, removes what is not this owner's.
 Result<void> PendingOutput::settle_accounts(const std::string& owner) {
   std::error_code code;
   const auto old = m_place.folder / "old";
   if (!m_place.inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_place.target, code)))
     TRY(move_output(old, m_place.target));
-  if (!m_place.inside && !gave_way(m_place))  // else another run is undecided, and may want it back
+  if (!m_place.inside && !gave_way(m_place))  // otherwise the outcome of another run is open, which may still revert
     for (const auto& one : olds_in(m_place.folder)) TRY(empty_place(one, m_place.target));
   const auto note = m_place.folder / "owner";
   const auto before = read_regular_file(note, longest_owner);
@@ -113,7 +113,7 @@ PendingOutput::~PendingOutput() {
   if (!was_removed(m_held)) tidy_folder(m_place.folder);
   if (const auto now = moved_folder(m_held, m_place.folder); !now.empty()) tidy_folder(now);
   std::error_code code;
-  for (const auto& folder : m_made) fs::remove(folder, code);  // unless there is something in it
+  for (const auto& folder : m_made) fs::remove(folder, code);  // fails for folders that are not empty
 }
 
 fs::path PendingOutput::left() const {
@@ -169,7 +169,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_beside() {
   return aside;
 }
 
-// The output is a link. What it leads to beside itself is the output; what lies elsewhere may change or go, and is copied.
+// The output is a link. If its target is beside it, that is the output; a target elsewhere may change or vanish, and is copied.
 Result<void> PendingOutput::settle_link(const GoOn& go_on) {
   std::error_code code;
   const auto to = fs::canonical(m_place.path, code);
@@ -179,7 +179,7 @@ Result<void> PendingOutput::settle_link(const GoOn& go_on) {
   return move_output(to, m_place.path);
 }
 
-// A folder that is not known is moved aside, and a file for which a folder comes. A file is replaced by another, as with cp.
+// Moves aside an unknown folder, and a file that would be replaced by a folder. A file is replaced by a file, as with cp.
 Result<std::optional<fs::path>> PendingOutput::make_way() {
   std::error_code code;
   const bool file = fs::is_regular_file(m_place.target, code);
@@ -190,8 +190,8 @@ Result<std::optional<fs::path>> PendingOutput::make_way() {
   return std::optional(std::move(aside));
 }
 
-// What is at the target may go. At every moment either is there, where the file system can exchange two names; else there is one at which neither is,
-// and settle_accounts() looks after who is killed in it.
+// The target may be replaced. Where the file system can exchange two names, there is always one or the other; otherwise there is a moment with
+// neither, and settle_accounts() recovers from a kill in it.
 Result<void> PendingOutput::replace() {
   struct stat there{};
   if (::lstat(m_place.target.c_str(), &there) != 0) return move_output(m_place.path, m_place.target);
@@ -210,7 +210,7 @@ Result<void> PendingOutput::replace() {
   return {};
 }
 
-// What may be wanted again stays until somebody confirms.
+// What may have to be restored is kept until it is confirmed.
 void PendingOutput::remove_replaced(const fs::path& path) {
   if (!m_signer.empty() && !m_place.inside) {
     const bool is_kept = path.parent_path() == m_place.folder;
@@ -222,8 +222,8 @@ void PendingOutput::remove_replaced(const fs::path& path) {
   if (const auto removed = remove_tree(path); !removed) m_unremoved = removed.error().message;
 }
 
-// Entry by entry: a mounted folder cannot be exchanged. It may be the root of a volume that is not ours alone: of what the last commit has not put
-// there, only what has the name of a new entry is moved aside.
+// Moves entry by entry, because a mounted folder cannot be exchanged. It may be the root of a shared volume: of what the last commit has not put
+// there, only entries with the name of a new one are moved aside.
 Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   std::error_code code;
   if (!fs::is_directory(m_place.path, code))
@@ -236,7 +236,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   std::string later = "/";
   for (const auto& entry : entries_of(m_place.path)) later += entry.filename().string() + '/';
   const auto both = earlier + later;
-  TRY(m_place.note(entries_note, both));  // of either may lie there what a run leaves that is killed now
+  TRY(m_place.note(entries_note, both));  // if this run is killed now, entries of either may be there
   const auto replaced = [&](const fs::path& entry) { return may_go || both.find('/' + entry.filename().string() + '/') != std::string::npos; };
   for (const auto& entry : before) {
     if (!replaced(entry)) continue;
@@ -253,7 +253,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   return fs::exists(aside, code) ? std::optional(aside) : std::nullopt;
 }
 
-// A mounted file can only be written anew. Until that is done, what was to be put there is beside it.
+// A mounted file can only be rewritten in place. Until that is done, the complete output is beside it.
 Result<std::optional<fs::path>> PendingOutput::commit_over() {
   std::error_code code;
   if (fs::is_directory(m_place.path, code))
@@ -271,7 +271,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_over() {
   return std::optional<fs::path>();
 }
 
-// It holds exactly what the last commit has put there.
+// Whether it holds exactly what the last commit put there.
 bool PendingOutput::known() const {
   const auto digest = m_place.noted(digest_note);
   return !digest.empty() && digest == PathSnapshot(m_place.target, false, OutputPlace::inside_name).digest();
@@ -282,7 +282,7 @@ void PendingOutput::remember() {
   m_place.forget(digest_note);
   if (fs::is_directory(m_place.target, code))
     static_cast<void>(m_place.note(
-        digest_note, PathSnapshot(m_place.target, false, OutputPlace::inside_name).digest()));  // without it the next run keeps the folder
+        digest_note, PathSnapshot(m_place.target, false, OutputPlace::inside_name).digest()));  // without the note the next run keeps the folder
 }
 
 }  // namespace trainstep

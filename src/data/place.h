@@ -1,4 +1,4 @@
-// Places in a text, and what every text that is read must satisfy.
+// Positions in a text, and the checks that apply to every text.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace trainstep {
 
-// "line 3, column 7": both from 1, columns in characters. An offset behind the end is the end.
+// "line 3, column 7": both start at 1, columns in characters. An offset beyond the end counts as the end.
 std::string place_of(std::string_view text, std::size_t offset);
 
 // "what: line 3, column 7: problem", an input error.
@@ -20,16 +20,16 @@ Error error_at(std::string_view what, std::string_view text, std::size_t offset,
 // The offset of the first byte that is not part of well-formed UTF-8 (RFC 3629).
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
-// Error (input): a path that a text has to hold is no UTF-8. `what` it is: "a path that pods use".
+// Error (input): a path that will be written to a text is not valid UTF-8. `what`: its description, "a path that pods use".
 Result<void> check_path_text(std::string_view name, std::string_view path, std::string_view what);
 
-// Size, UTF-8, NUL characters. On success the text without its byte order mark.
+// Checks the size, UTF-8 and NUL characters. Returns the text without its byte order mark.
 Result<std::string_view> check_text(std::string_view text, std::string_view what, const ReadLimits& limits);
 
-// The character at `offset` for a message: 'x', U+0007 for one without a shape.
+// The character at `offset` for a message: 'x', or U+0007 for a control character.
 std::string show_character(std::string_view text, std::size_t offset);
 
-// `text` in quotes for a message: cut after 60 characters, control characters escaped.
+// `text` in quotes for a message: truncated after 60 characters, control characters escaped.
 std::string show_text(std::string_view text);
 
 }  // namespace trainstep

@@ -14,7 +14,7 @@
 namespace trainstep {
 namespace {
 
-// Stands in front of such a word while it is a text: a character for private use, which no text of a step begins with.
+// Prefix of such a word while it is represented as a string: a private-use character, with which no string of a step begins.
 constexpr std::string_view mark = "\uE0F7";
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::array<std::pair<std::string_view, double>, 3> words{
@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, double>, 3> words{
 
 bool is_word_character(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// The word at the front of `text`, if nothing belongs to it that makes it another, and it is no key.
+// The word at the start of `text`, unless it is part of a longer word, or is a key.
 std::string_view word_at(std::string_view text) {
   for (const auto& [word, number] : words) {
     if (!text.starts_with(word) || (text.size() > word.size() && is_word_character(text[word.size()]))) continue;

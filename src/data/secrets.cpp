@@ -25,7 +25,7 @@ bool any_part_sounds_secret(std::string_view place) {
   return false;
 }
 
-// A word in it sounds like a secret's name, or somebody stands before a host ("me:password@host"): what else is in it is not known.
+// Whether a word in it sounds like the name of a secret, or there is user information before a host ("me:password@host"): the rest is unknown then.
 bool may_hold_secret(std::string_view text) {
   if (!written_secrets(text).empty()) return true;  // a private key has no name
   if (const auto at = text.find('@'); at != std::string_view::npos && text.substr(0, at).find(':') != std::string_view::npos) return true;

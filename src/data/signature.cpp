@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A line each: SIGNER, Contents::files, Contents::state, and where what gave way is, from the target's folder.
+// Four lines: SIGNER, Contents::files, Contents::state, and the path of the displaced contents, relative to the target's folder.
 constexpr std::string_view signature_note = "signature";
 
-// Digests of what lies there. Empty: not all of it can be looked at.
+// Digests of the contents. Empty: not everything can be read.
 struct Contents {
-  std::string files;  // their names and sizes
-  std::string state;  // when they were written last, too, and where links lead
+  std::string files;  // of names and sizes of the files
+  std::string state;  // also of the modification times and the targets of links
 };
 
 std::string digest_of(std::vector<std::string> lines) {

@@ -1,4 +1,4 @@
-// Who has put an output in its place, noted there: whoever comes later can tell whether it is still theirs. For places that several runs share.
+// A note of who put an output in its place, so that it can be checked later whether it is still theirs. For places that several runs share.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace trainstep {
 
-// `aside`: where what gave way lies. Errors: those of OutputPlace::note().
+// `aside`: where the displaced contents are. Errors: those of OutputPlace::note().
 Result<void> sign(const OutputPlace& place, const std::string& signer, const std::optional<std::filesystem::path>& aside);
 
-// Somebody who does not sign has put something there.
+// Removes the signature after a commit without signer.
 void unsign(const OutputPlace& place);
-// What was signed has been moved away: what is noted beside it is not of what lies there now.
+// Removes a signature stored beside the target, after the signed output was moved away: it does not apply to what is there now.
 void forget_signature_beside(const OutputPlace& place);
 
-// `touched`: files of the same names and sizes, but written since, or links that lead elsewhere; on a file system that shows other times on another
-// machine, perhaps just that. `changed`: other files. `unknown`: the file system would not show here what was noted elsewhere.
+// `touched`: files of the same names and sizes, but written since, or links with other targets; on a file system that shows other times on another
+// machine, possibly unchanged. `changed`: other files. `unknown`: the file system would not show here what was noted elsewhere.
 enum class Signed { yes, touched, changed, no, unknown };
 Signed signed_by(const std::filesystem::path& target, const std::string& signer);
 
-// What gave way for it, if it is there still.
+// Where the contents that it displaced are, if they still exist.
 std::optional<std::filesystem::path> gave_way(const OutputPlace& place);
 
 }  // namespace trainstep

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// At once, where the file system can: whoever is killed in it leaves something there.
+// Exchanges atomically where the file system can, so that a kill leaves one or the other there.
 Result<void> swap_back(const OutputPlace& place, const fs::path& before) {
   if (exchange_outputs(before, place.target)) {
     auto moved = move_output(before, place.path);
@@ -38,7 +38,7 @@ Result<std::optional<Restored>> take_back(const OutputPlace& place, const std::s
   const auto before = gave_way(place);
   TRY(empty_place(place.path.parent_path(), place.target));
   TRY(make_directories(place.path.parent_path()));
-  TRY(write_file_atomically(place.folder / "owner", owner));  // the disk may be full: after the move nothing may fail
+  TRY(write_file_atomically(place.folder / "owner", owner));  // the disk may be full: nothing may fail after the move
   TRY(before ? swap_back(place, *before) : move_output(place.target, place.path));
   forget_signature_beside(place);
   return std::optional(before ? Restored::yes : Restored::nothing);
@@ -69,13 +69,13 @@ Result<void> confirm_output(const fs::path& target, const std::string& signer) {
   const auto ours = olds_in(place.folder).empty() ? Signed::no : signed_by(target, signer);
   if (ours != Signed::yes && ours != Signed::touched) return {};
   const auto held = lock_folder(place.folder, place.target);
-  if (!held) return held.error().kind == ErrorKind::conflict ? Result<void>() : Result<void>(held.error());  // the next run is here, and removes it
+  if (!held) return held.error().kind == ErrorKind::conflict ? Result<void>() : Result<void>(held.error());  // locked by the next run: it removes it
   for (const auto& old : olds_in(place.folder)) TRY(remove_tree(old));
   tidy_folder(place.folder);
   return {};
 }
 
-// As free_name() in pending_output.cpp makes them: old, old.~1~, …
+// As named by free_name() in pending_output.cpp: old, old.~1~, …
 std::vector<fs::path> olds_in(const fs::path& folder) {
   auto olds = entries_of(folder);
   std::erase_if(olds, [](const fs::path& path) { return path.filename() != "old" && !path.filename().string().starts_with("old.~"); });

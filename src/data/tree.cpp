@@ -28,7 +28,7 @@ void add_size(const Json& json, std::size_t depth, TreeSize& size) {
   }
 }
 
-// ordered_json's own insertion compares with all members; here it is known that they differ.
+// ordered_json's own insertion compares with all members; here the names are known to be distinct.
 Json object_of(std::vector<std::pair<std::string, Json>>&& members) {
   Json object = Json::object();
   auto& container = static_cast<Json::object_t::Container&>(object.get_ref<Json::object_t&>());
@@ -40,7 +40,7 @@ Json object_of(std::vector<std::pair<std::string, Json>>&& members) {
 }  // namespace
 
 std::optional<Json> big_integer(std::string_view digits) {
-  constexpr std::size_t kept_digits = 17;  // of a double
+  constexpr std::size_t kept_digits = 17;  // digits that a double keeps
   auto significant = digits.substr(std::min(digits.find_first_of("123456789"), digits.size()));
   significant = significant.substr(0, significant.find_last_not_of('0') + 1);
   if (significant.size() > kept_digits) return std::nullopt;

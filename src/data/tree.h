@@ -1,4 +1,4 @@
-// Builds a Json from a stream of events, as both readers (JSON, YAML) deliver them, and holds it against the limits.
+// Builds a Json from a stream of events, as both readers (JSON, YAML) produce them, and enforces the limits.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,24 +15,24 @@
 
 namespace trainstep {
 
-// What is wrong, in words, without a place: the reader knows that. Absent: all is well.
+// What is wrong, without a position: the reader adds it. nullopt: no problem.
 using Problem = std::optional<std::string>;
 
-// An integer that 64 bits cannot hold, as a double if that keeps all of its digits (a double that was written without exponent), else none.
+// An integer beyond 64 bits, as a double if that keeps all of its digits (a double written without exponent), otherwise nullopt.
 std::optional<Json> big_integer(std::string_view digits);
-// Whether a decimal is 0 as it is written: 0.0, -0e9.
+// Whether a decimal literal is exactly 0: 0.0, -0e9.
 bool is_zero(std::string_view decimal);
 std::string big_integer_problem(std::string_view digits);
 
-// The weight of a finished value.
+// The size of a finished value.
 struct TreeSize {
   std::size_t nodes = 0;
   std::size_t depth = 0;
-  std::size_t bytes = 0;  // of texts and keys
+  std::size_t bytes = 0;  // of strings and keys
 };
 TreeSize size_of(const Json& json);
 
-// Children are collected outside of their parent and moved in when it ends, because ordered_json looks through all members for each insertion.
+// Children are collected outside of their parent and moved in when it ends, because ordered_json compares with all members at each insertion.
 class TreeBuilder {
  public:
   explicit TreeBuilder(const ReadLimits& limits) : m_limits(limits) {}
@@ -40,22 +40,22 @@ class TreeBuilder {
   Problem begin_object();
   Problem begin_list();
   Problem key(std::string name);
-  // Instead of key(): the value that follows is an object, or a list of objects, whose members count where the object lacks them.
+  // Instead of key(): the following value is an object, or a list of objects, whose members are added where the object lacks them.
   Problem merge_key();
   Problem value(Json json) { return attach(std::move(json), 1, 0); }
-  // A value that is a whole tree.
+  // Adds a whole tree as value.
   Problem tree(Json json, const TreeSize& size) { return attach(std::move(json), size.nodes, size.bytes, size.depth); }
   Problem end();
-  // Makes the limits count values that are held elsewhere.
+  // Counts values that are held elsewhere against the limits.
   Problem count(std::size_t nodes, std::size_t bytes);
 
   [[nodiscard]] std::size_t depth() const { return m_open.size(); }
   [[nodiscard]] bool in_object() const { return !m_open.empty() && m_open.back().is_object; }
   [[nodiscard]] bool wants_key() const { return in_object() && !m_open.back().has_key; }
-  // The value that was finished last; valid until the next event.
+  // The last finished value; valid until the next event.
   [[nodiscard]] const Json& last() const { return *m_last; }
   [[nodiscard]] bool has_root() const { return m_root.has_value(); }
-  // The finished root; the builder is then ready for the next one, the counts go on.
+  // The finished root; the builder can then read another one, with the counts kept.
   Json take_root();
 
  private:
@@ -65,7 +65,7 @@ class TreeBuilder {
     bool merging = false;
     std::vector<std::pair<std::string, Json>> members;
     std::vector<Json> items;
-    std::unique_ptr<std::set<std::string, std::less<>>> names;  // of the members, once they are many
+    std::unique_ptr<std::set<std::string, std::less<>>> names;  // of the members, once there are many
     std::vector<Json> merged;
   };
   Problem open(bool is_object);

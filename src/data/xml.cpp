@@ -15,7 +15,7 @@ constexpr int deepest = 32;
 
 std::string_view local_name(std::string_view name) { return name.substr(name.find(':') == std::string_view::npos ? 0 : name.find(':') + 1); }
 
-// False: too deep.
+// false: too deep.
 bool copy(const pugi::xml_node& from, XmlElement& to, int depth) {
   if (depth > deepest) return false;
   to.name = local_name(from.name());
@@ -43,7 +43,7 @@ std::string_view XmlElement::text_of(std::string_view child_name) const {
 Result<XmlElement> parse_xml(std::string_view text) {
   if (find_invalid_utf8(text)) return input_error("the XML is not valid UTF-8");
   pugi::xml_document document;
-  // Not trimmed: the blanks of a key are its own.
+  // Whitespace is kept: blanks in a key are significant.
   const auto parsed = document.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_ws_pcdata_single, pugi::encoding_utf8);
   if (!parsed) return input_error(fmt::format("byte {}: {}", parsed.offset + 1, parsed.description()));
   XmlElement root;

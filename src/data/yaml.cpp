@@ -25,12 +25,12 @@ namespace {
 
 constexpr std::string_view yaml_tag = "tag:yaml.org,2002:";
 
-// The way out of yaml-cpp's callbacks; caught in parse_events.
+// Exits from yaml-cpp's callbacks; caught in parse_events.
 struct Stop {
   Error error;
 };
 
-// A collection that is not finished yet.
+// An unfinished collection.
 struct Open {
   std::size_t at = 0;
   YAML::anchor_t anchor = 0;
@@ -46,7 +46,7 @@ class Handler : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     m_anchors.clear();
-    // yaml-cpp gives one empty document after the other for a character that it never consumes.
+    // yaml-cpp produces an endless series of empty documents for a character that it never consumes.
     if (m_documents > 0 && offset(mark) == m_last_document)
       fail(offset(mark), fmt::format("a value cannot start with {}; quote it", show_character(m_text, offset(mark))));
     m_last_document = offset(mark);
@@ -98,13 +98,13 @@ class Handler : public YAML::EventHandler {
   void OnSequenceEnd() override { end(); }
   void OnMapEnd() override { end(); }
 
-  // The finished document, if there was one.
+  // The finished document, if any.
   std::optional<Json> take_document() {
     if (!m_tree.has_root()) return std::nullopt;
     return m_tree.take_root();
   }
 
-  // An error of the parser itself.
+  // Converts an error of the parser itself.
   Error explain(const YAML::ParserException& error) const;
 
  private:
@@ -152,7 +152,7 @@ class Handler : public YAML::EventHandler {
     m_anchors[anchor] = {json, size};
   }
 
-  // Whether a document that starts at `at` is divided from the one before it, by --- or by a line of dots.
+  // Whether a document that starts at `at` is separated from the previous one by --- or "...".
   [[nodiscard]] bool separated(std::size_t at) const {
     if (m_text.substr(at).starts_with("---")) return true;
     for (auto before = m_text.substr(0, at); !before.empty();) {
@@ -182,7 +182,7 @@ bool tab_in_indentation(std::string_view text, std::size_t at) {
   return line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
 }
 
-// yaml-cpp's phrases (yaml-cpp/exceptions.h), in words that help. Those not listed here are understandable as they are.
+// Rewords yaml-cpp's messages (yaml-cpp/exceptions.h). Those not listed here are clear enough.
 std::string in_our_words(const std::string& phrase, std::string_view text, std::size_t at) {
   namespace Msg = YAML::ErrorMsg;
   if (phrase == Msg::END_OF_MAP) return "expected \"key: value\" with the indentation of its neighbours";
@@ -203,7 +203,7 @@ std::string in_our_words(const std::string& phrase, std::string_view text, std::
 
 Error Handler::explain(const YAML::ParserException& error) const {
   auto at = offset(error.mark);
-  if (error.msg.starts_with(YAML::ErrorMsg::INVALID_ESCAPE)) at -= std::min<std::size_t>(at, 2);  // the mark stands behind the escape
+  if (error.msg.starts_with(YAML::ErrorMsg::INVALID_ESCAPE)) at -= std::min<std::size_t>(at, 2);  // the mark is after the escape
   if (dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr) return error_at(m_what, m_text, at, "nested too deeply");
   if (error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW || error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
     const auto bracket = std::ranges::find_if(m_open.rbegin(), m_open.rend(), [](const Open& open) { return open.flow; });
@@ -215,7 +215,7 @@ Error Handler::explain(const YAML::ParserException& error) const {
   return error_at(m_what, m_text, at, in_our_words(error.msg, m_text, at));
 }
 
-// yaml-cpp reads streams; this one lends it the text without a copy.
+// yaml-cpp reads streams; this one reads the text without a copy.
 class Lent : public std::streambuf {
  public:
   explicit Lent(std::string_view text) {
@@ -224,8 +224,8 @@ class Lent : public std::streambuf {
   }
 };
 
-// yaml-cpp keeps every bracket of an unfinished flow collection in memory, about 230 bytes each, before it tells of the first: a text with this many
-// more opening than closing brackets, whatever they mean, is none that anybody wrote.
+// yaml-cpp keeps every bracket of an unfinished flow collection in memory, about 230 bytes each, before it reports the first: a text with this many
+// more opening than closing brackets, whatever they mean, is an attack.
 std::optional<std::size_t> find_bracket_bomb(std::string_view text) {
   constexpr std::size_t most = 100'000;
   std::size_t depth = 0;
@@ -237,7 +237,7 @@ std::optional<std::size_t> find_bracket_bomb(std::string_view text) {
   return std::nullopt;
 }
 
-// Characters that YAML forbids and yaml-cpp lets pass (it even takes U+0004 for the end of the text).
+// Characters that YAML forbids and yaml-cpp accepts (it even treats U+0004 as the end of the text).
 std::optional<std::size_t> find_control_character(std::string_view text) {
   const auto found =
       std::ranges::find_if(text, [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F; });
@@ -268,7 +268,7 @@ Result<std::vector<Json>> parse_events(std::string_view text, std::string_view w
   return documents;
 }
 
-// A text that starts like this is JSON that went wrong rather than YAML that did.
+// A text that starts like this is more likely invalid JSON than invalid YAML.
 bool looks_like_json(std::string_view text) {
   const auto second = text.find_first_not_of(" \t\r\n", text.find_first_of("{[") + 1);
   return second != std::string_view::npos && (text[second] == '"' || text[second] == '{' || text[second] == '[');
@@ -278,7 +278,7 @@ Result<std::vector<Json>> parse_documents(std::string_view text, std::string_vie
   ASSIGN(const auto checked, check_text(text, what, limits));
   const auto first = checked.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (checked[first] != '{' && checked[first] != '[')) return parse_events(checked, what, limits, numbers);
-  // JSON is YAML, but its own reader is faster and explains better.
+  // JSON is YAML, but its own reader is faster and has better messages.
   auto reading = read_json(checked, what, limits);
   if (reading.json) {
     std::vector<Json> documents;
@@ -303,7 +303,7 @@ Result<std::vector<Json>> parse_python_yaml_documents(std::string_view text, std
 
 Result<Json> parse_yaml(std::string_view text, std::string_view what, const ReadLimits& limits) {
   ASSIGN(auto documents, parse_yaml_documents(text, what, limits));
-  std::erase_if(documents, [](const Json& document) { return document.is_null(); });  // nothing between two ---
+  std::erase_if(documents, [](const Json& document) { return document.is_null(); });  // empty documents
   if (documents.empty()) return Json();
   if (documents.size() > 1) return input_error(fmt::format("{}: expected one document, got {} (separated by ---)", what, documents.size()));
   return std::move(documents.front());

@@ -13,22 +13,22 @@
 
 namespace trainstep {
 
-// All documents of a text. Quoted scalars are strings, plain ones null/bool/number/string; anchors and aliases are written out (within the limits);
-// merge keys `<<` are applied (after the explicit members, which win); duplicate keys, non-text keys, .nan, .inf and unknown tags are errors. JSON is
-// read by parse_json. Errors (input): "what: line 3, column 7: …".
+// All documents of a text. Quoted scalars are strings, plain ones null/bool/number/string; anchors and aliases are expanded (within the limits);
+// merge keys `<<` are applied (after the explicit members, which win); duplicate keys, keys that are not strings, .nan, .inf and unknown tags are
+// errors. JSON is read by parse_json. Errors (input): "what: line 3, column 7: …".
 Result<std::vector<Json>> parse_yaml_documents(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
-// The same, in which .nan and .inf are numbers: how PyYAML writes them.
+// The same, but .nan and .inf are numbers, as PyYAML writes them.
 Result<std::vector<Json>> parse_python_yaml_documents(std::string_view text, std::string_view what);
 
-// One document; empty ones beside it do not count, an empty text is null.
+// A single document; empty documents beside it are ignored, an empty text is null.
 Result<Json> parse_yaml(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
-// What stands behind a value as a `# comment`; gets the RFC 6901 pointer of the value.
+// Called with the RFC 6901 pointer of each value; returns the `# comment` to append to it.
 using YamlComment = std::function<std::optional<std::string>(const std::string& pointer)>;
 
-// YAML for people: block style, two spaces, lists not indented below their key (as kubectl prints them), strings quoted wherever any YAML reader
-// could take them for something else, texts of several lines as literal blocks. Reading it back gives the same Json.
+// YAML for people: block style, indented by two spaces, lists not indented below their key (as kubectl prints them), strings quoted wherever any YAML
+// reader could parse them as something else, multi-line strings as literal blocks. Parsing it gives the same Json.
 std::string to_yaml(const Json& json, const YamlComment& comment = {});
 
 }  // namespace trainstep

@@ -58,7 +58,7 @@ class Reader {
   }
 
  private:
-  // What is added like this is not taken for blanks at the end of a line.
+  // Text added like this does not count as trailing blanks of a line.
   void add(std::string_view text) {
     m_out += text;
     m_kept = m_out.size();
@@ -69,7 +69,7 @@ class Reader {
     m_rest.remove_prefix(m_rest.starts_with("\r\n") ? 2 : 1);
     return true;
   }
-  // The line breaks here, with the blanks around them.
+  // Takes the line breaks here and the blanks around them; returns their number.
   std::size_t take_breaks() {
     std::size_t count = 0;
     while (take_break()) {
@@ -79,7 +79,7 @@ class Reader {
     return count;
   }
 
-  // One line break is a blank, n + 1 of them are n; blanks before and behind do not count.
+  // One line break becomes a blank, n + 1 become n; blanks around them are dropped.
   void fold() {
     m_out.resize(m_kept);
     const auto count = take_breaks();
@@ -117,7 +117,7 @@ class Reader {
 
   std::string_view m_rest;
   std::string m_out;
-  std::size_t m_kept = 0;  // the length of m_out without the blanks that a line break would take away
+  std::size_t m_kept = 0;  // the length of m_out without the trailing blanks that a line break would drop
 };
 
 }  // namespace

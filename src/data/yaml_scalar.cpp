@@ -44,7 +44,7 @@ std::optional<Json> integer(std::string_view digits, int base) {
   return Json(value);
 }
 
-// As JSON numbers are held: signed where there is a minus, else unsigned.
+// Stored as the JSON reader does: signed if negative, otherwise unsigned.
 Result<Json> decimal(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   auto value = text.starts_with('-') ? integer<std::int64_t>(text, 10) : integer<std::uint64_t>(text, 10);
@@ -77,7 +77,7 @@ bool is_float(std::string_view text) {
   return take_digits() > 0 && text.empty();
 }
 
-// `text` is_float or is_decimal. strtod, unlike from_chars, tells too large from too small; this program never sets a locale.
+// `text` must satisfy is_float or is_decimal. strtod, unlike from_chars, distinguishes overflow from underflow; this program never sets a locale.
 Result<Json> floating(const std::string& text) {
   const auto value = std::strtod(text.c_str(), nullptr);
   if (!std::isfinite(value)) return input_error(fmt::format("number {} is too large", show_text(text)));

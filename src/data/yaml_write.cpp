@@ -14,17 +14,17 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Words that some version of YAML takes for a boolean or null, and a few that people do.
+// Words that some YAML version reads as boolean or null, and a few that people would.
 constexpr std::array<std::string_view, 14> special_words{"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "null", "none", "nan", "inf"};
 
-// "10Gi", "500m", "1.5G": the quantities of Kubernetes, which are numbers to nobody.
+// "10Gi", "500m", "1.5G": Kubernetes quantities, which no reader takes for numbers.
 bool is_quantity(std::string_view text) {
   constexpr std::array<std::string_view, 9> units{"Ki", "Mi", "Gi", "Ti", "Pi", "m", "M", "G", "T"};
   const auto unit = text.find_first_not_of("0123456789.");
   return unit != std::string_view::npos && is_digit(text.front()) && std::ranges::find(units, text.substr(unit)) != units.end();
 }
 
-// Conservative: what is not plainly a word, a path, a name or an image is quoted.
+// Conservative: quotes everything that is not plainly a word, a path, a name or an image.
 bool may_be_plain(std::string_view text) {
   if (text.empty() || text.size() > 1000 || text.back() == ' ' || text.back() == ':') return false;
   if (is_quantity(text)) return true;
@@ -42,7 +42,7 @@ struct Escape {
   std::string written;
 };
 
-// The characters beyond ASCII that YAML takes for line breaks, skips, or does not allow as they are.
+// Non-ASCII characters that YAML treats as line breaks, skips, or does not allow unescaped.
 std::optional<Escape> unprintable_character(std::string_view text) {
   if (text.size() > 1 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0)
     return Escape{2, fmt::format("\\x{:02x}", static_cast<unsigned char>(text[1]))};
@@ -53,7 +53,7 @@ std::optional<Escape> unprintable_character(std::string_view text) {
   return std::nullopt;
 }
 
-// Nothing in the text needs an escape, but for line breaks and tabs.
+// Whether the text needs no escapes, apart from line breaks and tabs.
 bool is_printable(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -63,7 +63,7 @@ bool is_printable(std::string_view text) {
   return !find_invalid_utf8(text);
 }
 
-// Several lines, the first of them with a visible start (else an indentation indicator would be needed) and none of blanks only.
+// Several lines; the first begins with a visible character (otherwise an indentation indicator would be needed) and no line consists of blanks only.
 bool may_be_block(std::string_view text) {
   const auto first_break = text.find('\n');
   if (first_break == std::string_view::npos || text.front() == '\n' || text.front() == ' ' || text.front() == '\t') return false;
@@ -72,7 +72,7 @@ bool may_be_block(std::string_view text) {
   return is_printable(text);
 }
 
-// In double quotes, on one line. JSON's escapes would not do: it writes characters beyond U+FFFF as two halves, which YAML refuses.
+// In double quotes, on one line. JSON's escapes would not do: it writes characters beyond U+FFFF as surrogate pairs, which YAML rejects.
 std::string quoted(const std::string& text) {
   if (find_invalid_utf8(text)) return quoted(Json::parse(to_text(Json(text))).get<std::string>());
   if (is_printable(text) && text.find_first_of("\"\\\n\t") == std::string::npos) return '"' + text + '"';
@@ -99,7 +99,7 @@ std::string scalar(const Json& json) {
   if (const auto* text = json.get_ptr<const Json::string_t*>()) return may_be_plain(*text) ? *text : quoted(*text);
   auto written = to_text(json);
   if (!json.is_number_float()) return written;
-  // YAML 1.1 wants a point before an exponent.
+  // YAML 1.1 requires a decimal point before an exponent.
   if (const auto exponent = written.find('e'); exponent != std::string::npos && written.find('.') == std::string::npos)
     written.insert(exponent, ".0");
   return written;
@@ -139,7 +139,7 @@ class Writer {
     m_out += '\n';
   }
 
-  // A scalar or an empty collection behind what stands on the line already.
+  // A scalar or an empty collection, on the current line.
   void leaf(const Json& json, const std::string& pointer, std::size_t depth) {
     const auto* text = json.get_ptr<const Json::string_t*>();
     if (text == nullptr || !may_be_block(*text)) {
@@ -172,7 +172,7 @@ class Writer {
     m_out += ':';
   }
 
-  // `started`: the line already holds the "- " of a list, the first member goes behind it.
+  // `started`: the line already has the "- " of a list item, which the first member follows.
   void collection(const Json& json, const std::string& pointer, std::size_t depth, bool started) {
     if (const auto* object = json.get_ptr<const Json::object_t*>()) {
       for (const auto& [name, member] : *object) {

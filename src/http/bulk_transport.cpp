@@ -7,12 +7,12 @@
 
 namespace trainstep::http {
 
-// Shared by both threads; what is behind `mutex` is the worker's until the call is closed.
+// Shared by both threads; what `mutex` guards belongs to the worker until the call is closed.
 struct BulkTransport::Call {
   Call(Worker& whose, Handler handler) : worker(whose), done(std::move(handler.done)), wants_bytes(handler.sink), sink(std::move(handler.sink)) {}
 
   Worker& worker;
-  std::function<void(Result<Response>)> done;  // home's alone
+  std::function<void(Result<Response>)> done;  // used only by home
   const bool wants_bytes;
   std::mutex mutex;
   bool open = true;
@@ -25,7 +25,7 @@ struct BulkTransport::Call {
   void close() {
     const std::lock_guard lock(mutex);
     open = false;
-    sink = nullptr;  // what it refers to belongs to home
+    sink = nullptr;  // it refers to objects of home
   }
 };
 
@@ -34,13 +34,13 @@ namespace {
 constexpr std::size_t large_body = std::size_t{1} << 20;
 
 bool is_large(const Request& request, const Transport::Handler& handler) {
-  if (handler.head || handler.data) return false;  // these belong to home
+  if (handler.head || handler.data) return false;  // these must be called from home
   return request.body.size() >= large_body || (handler.sink && request.buffer > Request().buffer);
 }
 
 }  // namespace
 
-// A thread with a loop and connections of its own.
+// A thread with its own loop and connections.
 class BulkTransport::Worker {
  public:
   Worker() : m_thread(thread_without_signals([this] { run(); })) {}
@@ -67,7 +67,7 @@ class BulkTransport::Worker {
       if (!found.empty()) m_transport->cancel(found.mapped());
     });
   }
-  std::size_t calls = 0;  // under way; home's alone
+  std::size_t calls = 0;  // in progress; used only by home
 
  private:
   void run() {
@@ -82,7 +82,7 @@ class BulkTransport::Worker {
   PollLoop m_loop;
   Mailbox m_mailbox{m_loop};
   std::optional<CurlTransport> m_transport;
-  std::map<Id, Id> m_ids;  // its own
+  std::map<Id, Id> m_ids;  // its transport's
   std::thread m_thread;
 };
 
@@ -119,7 +119,7 @@ void BulkTransport::done(Id id, Result<Response> response) {
   --call->worker.calls;
   call->close();
   rest();
-  if (call->done) call->done(std::move(response));  // last: it may destroy this
+  if (call->done) call->done(std::move(response));  // last: may destroy this object
 }
 
 void BulkTransport::cancel(Id id) {
@@ -132,7 +132,7 @@ void BulkTransport::cancel(Id id) {
   rest();
 }
 
-// Later: there may be a next one at once.
+// Deferred: the next exchange may start at once.
 void BulkTransport::rest() {
   if (!m_calls.empty()) return;
   m_home.cancel(m_rest);

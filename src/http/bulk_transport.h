@@ -1,5 +1,5 @@
-// A transport that moves large bodies with several threads: encrypting or decrypting and copying a gigabyte keeps a core busy, and a pod has more of
-// them (docs/adr/0010-threads-for-large-bodies.md, docs/adr/0016-threads-for-uploads.md).
+// A transport that transfers large bodies on several threads: encrypting or decrypting and copying a gigabyte keeps one core busy, and a pod has more
+// (docs/adr/0010-threads-for-large-bodies.md, docs/adr/0016-threads-for-uploads.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace trainstep::http {
 
-// An exchange whose request has a body of a megabyte or more, or asks for a larger buffer than usual and has a sink, is driven by a thread of its own
-// loop, unless its handler wants the head or the data as they come. Its sink is called there: never twice at once for one exchange, before done(),
-// and not any more when cancel() has returned; sinks of several exchanges run at the same time. All else is as with CurlTransport, and done() comes
-// from `home`. The threads live as long as such exchanges are under way: none when the last is done().
+// An exchange runs on a worker thread with its own loop if its request has a body of at least a megabyte, or has a sink and asks for a larger buffer
+// than the default, and if its handler has neither `head` nor `data`. Its sink is called on that thread: never concurrently for one exchange, only
+// before done(), and never after cancel() has returned; sinks of different exchanges run concurrently. Everything else is as with CurlTransport, and
+// done() is called from `home`. Worker threads exist only while such exchanges are in progress: none after the last done().
 class BulkTransport : public Transport {
  public:
-  // `home` must outlive it.
+  // `home` must outlive this object.
   explicit BulkTransport(PollLoop& home, std::size_t threads = 2);
   BulkTransport(const BulkTransport&) = delete;
   BulkTransport& operator=(const BulkTransport&) = delete;
@@ -41,7 +41,7 @@ class BulkTransport : public Transport {
   Mailbox m_mailbox;
   std::vector<std::unique_ptr<Worker>> m_workers;
   std::map<Id, std::shared_ptr<Call>> m_calls;
-  Id m_next = 0;  // of those that are a worker's: odd ids; the others' are even
+  Id m_next = 0;  // of exchanges on workers, whose ids are odd; all others are even
   Loop::TimerId m_rest = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace trainstep::http {
 namespace {
 
-// Every code that libcurl can give; what is not named here is worth another try.
+// Maps all codes of libcurl; those not listed here are worth a retry.
 Fault fault_of(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -21,7 +21,7 @@ Fault fault_of(CURLcode code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_INTERFACE_FAILED:
       return Fault::connection;
-    case CURLE_OPERATION_TIMEDOUT:  // libcurl is told no other limit
+    case CURLE_OPERATION_TIMEDOUT:  // no other time-out is set in libcurl
       return Fault::connect_limit;
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
@@ -66,7 +66,7 @@ Fault fault_of(CURLcode code) {
   }
 }
 
-// The options of one easy handle; the first that is refused is kept.
+// Sets the options of one easy handle and keeps the first error.
 class Options {
  public:
   explicit Options(CURL* easy) : m_easy(easy) {}
@@ -74,7 +74,7 @@ class Options {
   void set(CURLoption option, T value) {
     if (m_problem == CURLE_OK) m_problem = curl_easy_setopt(m_easy, option, value);
   }
-  // Text that stays where it is as long as the handle lives.
+  // `text` must outlive the handle and stay in place: it is not copied.
   void set_blob(CURLoption option, const std::string& text) {
     if (text.empty()) return;
     curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
@@ -83,7 +83,7 @@ class Options {
   void append(CurlList& list, const std::string& line) {
     curl_slist* longer = curl_slist_append(list.get(), line.c_str());
     if (longer == nullptr) m_problem = CURLE_OUT_OF_MEMORY;
-    if (longer == nullptr || list) return;  // it still begins where it did
+    if (longer == nullptr || list) return;  // the head of the list is unchanged
     list.reset(longer);
   }
   [[nodiscard]] CURLcode problem() const { return m_problem; }
@@ -93,7 +93,7 @@ class Options {
   CURLcode m_problem = CURLE_OK;
 };
 
-// "Name;" is libcurl's way to say a header without a value, "Name:" to leave out one of its own.
+// In libcurl's syntax, "Name;" is a header without a value, and "Name:" removes one of its own.
 void set_headers(Options& options, Exchange& exchange, bool other_name) {
   bool agent = false;
   bool host = false;
@@ -122,12 +122,13 @@ void set_method(Options& options, const Request& request) {
     options.set(CURLOPT_HTTPGET, 1L);
   }
   if (request.method != "HEAD") options.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  // When a connection that was used before ends without an answer, libcurl sends the request once more by itself. A POST may have made something:
-  // that its answer was lost must be told.
+  // When a reused connection closes without a response, libcurl repeats the request by itself. A POST may have created something: the lost response
+  // must be reported.
   if (request.method == "POST") options.set(CURLOPT_FRESH_CONNECT, 1L);
 }
 
-// A name to expect instead of the host stands in the URL, where certificate and SNI are taken from; where to connect is said apart.
+// A server name that differs from the host goes into the URL, from which certificate check and SNI take it; the address to connect to is set
+// separately.
 void set_address(Options& options, Exchange& exchange, const Endpoint& endpoint, bool other_name) {
   const auto& url = exchange.request.url;
   const auto& route = exchange.route;
@@ -152,14 +153,14 @@ void set_tls(Options& options, const Endpoint& endpoint) {
   const auto bundle = system_certificates(process_environment());
   const char* system = bundle ? bundle->c_str() : nullptr;
   options.set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  options.set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else Debian's libcurl trusts the system's beside those given
+  options.set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // otherwise Debian's libcurl also trusts the system's certificates
   options.set(CURLOPT_CAINFO, endpoint.ca_pem.empty() ? system : nullptr);
   options.set_blob(CURLOPT_CAINFO_BLOB, endpoint.ca_pem);
   options.set(CURLOPT_PROXY_CAPATH, static_cast<const char*>(nullptr));
   options.set(CURLOPT_PROXY_CAINFO, system);
   options.set_blob(CURLOPT_SSLCERT_BLOB, endpoint.certificate_pem);
   options.set_blob(CURLOPT_SSLKEY_BLOB, endpoint.key_pem);
-  options.set(CURLOPT_KEYPASSWD, "");  // else OpenSSL asks the terminal for the password of a key that has one
+  options.set(CURLOPT_KEYPASSWD, "");  // otherwise OpenSSL prompts for the password of an encrypted key
   options.set(CURLOPT_SSL_VERIFYPEER, endpoint.verify ? 1L : 0L);
   options.set(CURLOPT_SSL_VERIFYHOST, endpoint.verify ? 2L : 0L);
 }
@@ -169,7 +170,7 @@ void set_connection(Options& options, const Request& request) {
   options.set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(std::max<Duration::rep>(request.connect_limit.count(), 1)));
   options.set(CURLOPT_NOSIGNAL, 1L);
   options.set(CURLOPT_BUFFERSIZE, static_cast<long>(request.buffer));
-  options.set(CURLOPT_MAXAGE_CONN, 600L);  // whether an older one still lives is asked the kernel, which probes it
+  options.set(CURLOPT_MAXAGE_CONN, 600L);  // the kernel's keep-alive probes detect whether an older one is still alive
   options.set(CURLOPT_TCP_KEEPALIVE, 1L);
   options.set(CURLOPT_TCP_KEEPIDLE, 30L);
   options.set(CURLOPT_TCP_KEEPINTVL, 10L);
@@ -193,7 +194,7 @@ std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* us
     if (exchange.reader.header_line({bytes, size * count}) && exchange.handler.head)
       exchange.incoming.events.push_back({exchange.id, Event::What::head, {}});
     return size * count;
-  } catch (...) {  // without memory; an exception must not cross libcurl
+  } catch (...) {  // out of memory; an exception must not cross libcurl
     exchange.broken_off = Fault::defect;
     return 0;
   }
@@ -203,7 +204,7 @@ std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* user
   auto& exchange = *static_cast<Exchange*>(userdata);
   try {
     heard(exchange);
-    if (exchange.held) return CURL_WRITEFUNC_PAUSE;  // it comes again when the exchange goes on
+    if (exchange.held) return CURL_WRITEFUNC_PAUSE;  // delivered again when the exchange resumes
     const std::string_view piece(bytes, size * count);
     switch (exchange.reader.body(piece)) {
       case ResponseReader::Piece::taken:

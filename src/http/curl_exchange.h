@@ -1,4 +1,4 @@
-// One exchange as libcurl sees it: an easy handle, its options, what has come. Only for curl_transport.cpp.
+// One exchange in terms of libcurl: an easy handle, its options, the data received. Only for curl_transport.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -30,20 +30,20 @@ struct ListDeleter {
 using EasyHandle = std::unique_ptr<CURL, EasyDeleter>;
 using CurlList = std::unique_ptr<curl_slist, ListDeleter>;
 
-// What is to be told to a handler.
+// A pending call of a handler.
 struct Event {
   enum class What { head, data, done };
   Transport::Id id;
   What what;
   std::string bytes;
 };
-// What libcurl's callbacks have noted.
+// What libcurl's callbacks have recorded.
 struct Incoming {
   std::deque<Event> events;
-  std::uint64_t pieces = 0;  // how often anything has come
+  std::uint64_t pieces = 0;  // number of times that data arrived
 };
 
-// At one address for its whole life: its handle refers to it.
+// Must not move: its easy handle refers to it.
 struct Exchange {
   Exchange(Transport::Id own_id, Request asked, Transport::Handler told, Incoming& noted)
       : id(own_id), request(std::move(asked)), handler(std::move(told)), reader(handler.data || handler.sink, request.body_limit), incoming(noted) {}
@@ -52,29 +52,29 @@ struct Exchange {
   Transport::Handler handler;
   ResponseReader reader;
   Incoming& incoming;
-  std::optional<Error> error;       // it is over, without an answer
-  std::optional<Fault> broken_off;  // why a callback has ended the transfer
+  std::optional<Error> error;       // the exchange has ended without a response
+  std::optional<Fault> broken_off;  // why a callback has aborted the transfer
   Route route;
-  std::vector<std::string> addresses;  // of route.host, unless that is one
+  std::vector<std::string> addresses;  // of route.host; empty if that is an address itself
   CurlList headers;
   CurlList connect_to;
   CurlList resolved;
   std::array<char, CURL_ERROR_SIZE> error_text{};
-  std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();  // must not mind that somebody sets the clock
+  std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();  // monotonic: unaffected by changes of the system time
   curl_off_t sent = 0;
   bool held = false;
   std::optional<Loop::TimerId> resolving;
   std::optional<Loop::TimerId> limit;
   std::optional<Loop::TimerId> silence;
-  EasyHandle easy;  // the first to go: it refers to the others
+  EasyHandle easy;  // destroyed first: it refers to the other members
 };
 
 const Endpoint& endpoint_of(const Request& request);
 
-// Makes the exchange's handle, ready to be added to a multi handle.
+// Creates the exchange's easy handle, ready to be added to a multi handle.
 CURLcode open(Exchange& exchange);
 
-// Why the exchange has ended without an answer; its handle is still there.
+// Why the exchange has ended without a response; its handle must still exist.
 Error error_of(const Exchange& exchange, CURLcode code);
 
 }  // namespace trainstep::http

@@ -20,7 +20,7 @@ void initialize_once() {
   static const CURLcode done = curl_global_init(CURL_GLOBAL_DEFAULT);
   (void)done;  // if it fails, so does every curl_easy_init
   struct sigaction action{};
-  // A connection that the server has closed must be an error, not our end; libcurl leaves that to us (CURLOPT_NOSIGNAL).
+  // Writing to a connection closed by the server must be an error and not kill this process; libcurl leaves that to us (CURLOPT_NOSIGNAL).
   if (::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -31,8 +31,8 @@ Result<Response> result_of(Exchange& exchange) {
 
 }  // namespace
 
-// libcurl's callbacks only note what has come. Handlers are called when libcurl has returned, because they may start and cancel exchanges, which it
-// refuses within its callbacks.
+// libcurl's callbacks only record what arrived. Handlers are called after libcurl has returned, because they may start and cancel exchanges, which it
+// does not allow within its callbacks.
 class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
  public:
   explicit Engine(PollLoop& loop);
@@ -40,7 +40,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
   Id start(Request request, Handler handler);
   void cancel(Id id);
   void hold(Id id, bool held);
-  // Nothing happens after it, also when a handler is being called.
+  // Nothing is called any more after it, even when called from a handler.
   void close();
 
  private:
@@ -118,7 +118,7 @@ void CurlTransport::Engine::resolve(Exchange& exchange) {
 
 void CurlTransport::Engine::resolved(Id id, const Result<Resolver::Addresses>& addresses) {
   const auto found = m_exchanges.find(id);
-  if (found == m_exchanges.end() || !found->second->resolving) return;  // cancelled, or too late
+  if (found == m_exchanges.end() || !found->second->resolving) return;  // cancelled or timed out
   auto& exchange = *found->second;
   stop(exchange.resolving);
   if (addresses) {
@@ -131,7 +131,7 @@ void CurlTransport::Engine::resolved(Id id, const Result<Resolver::Addresses>& a
   deliver();
 }
 
-// On an open connection this writes the request.
+// Writes the request if the connection is open.
 void CurlTransport::Engine::begin(Exchange& exchange) {
   const auto problem = open(exchange);
   if (problem != CURLE_OK || curl_multi_add_handle(m_multi, exchange.easy.get()) != CURLM_OK)
@@ -143,10 +143,10 @@ void CurlTransport::Engine::cancel(Id id) {
   const auto found = m_exchanges.find(id);
   if (found == m_exchanges.end()) return;
   release(*found->second);
-  m_exchanges.erase(found);  // one that is in its handler right now is held by deliver()
+  m_exchanges.erase(found);  // deliver() keeps an exchange alive while its handler runs
 }
 
-// What libcurl has read by then it gives out when the exchange goes on, from within the call.
+// libcurl delivers what it has already read when the exchange resumes, from within curl_easy_pause().
 void CurlTransport::Engine::hold(Id id, bool held) {
   const auto found = m_exchanges.find(id);
   if (found == m_exchanges.end() || std::exchange(found->second->held, held) == held || !found->second->easy) return;
@@ -170,8 +170,7 @@ void CurlTransport::Engine::set_timers(Exchange& exchange) {
   });
 }
 
-// Once at the beginning, then whenever the silence could have lasted too long: so a byte that comes costs no timer. What is still being sent is no
-// silence.
+// Checks at the start, then whenever the limit may have been reached, so that received bytes cost no timer. Sending also counts as activity.
 void CurlTransport::Engine::look_for_silence(Exchange& exchange) {
   curl_off_t sent = 0;
   if (curl_easy_getinfo(exchange.easy.get(), CURLINFO_SIZE_UPLOAD_T, &sent) == CURLE_OK && sent > exchange.sent) {
@@ -188,7 +187,7 @@ void CurlTransport::Engine::look_for_silence(Exchange& exchange) {
   deliver();
 }
 
-// Lets libcurl do what is to be done, and notes the exchanges that are over.
+// Lets libcurl act, and records finished exchanges.
 void CurlTransport::Engine::kick(curl_socket_t socket, int ready) {
   int running = 0;
   curl_multi_socket_action(m_multi, socket, ready, &running);
@@ -204,9 +203,9 @@ void CurlTransport::Engine::kick(curl_socket_t socket, int ready) {
   }
 }
 
-// As long as something comes that nobody has to be told of first: libcurl takes one TLS record at a time, and a turn of the loop costs more than one.
+// Repeats while data arrives without events to deliver: libcurl reads one TLS record at a time, and a turn of the loop costs more than that.
 void CurlTransport::Engine::drain(curl_socket_t socket, int ready) {
-  constexpr int turns = 64;  // then others have theirs
+  constexpr int turns = 64;  // then other sockets get their turn
   std::uint64_t before = 0;
   for (int turn = 0; turn == 0 || (turn < turns && m_incoming.pieces != before && m_incoming.events.empty()); ++turn) {
     before = m_incoming.pieces;

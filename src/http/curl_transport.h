@@ -1,4 +1,4 @@
-// The Transport of real life: libcurl's multi interface, driven by the loop; no thread of its own (docs/adr/0006-one-thread-one-loop.md).
+// The Transport on a real network: libcurl's multi interface, driven by the loop; no threads of its own (docs/adr/0006-one-thread-one-loop.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace trainstep::http {
 
-// HTTP/1.1, connections kept and used again for requests with an equal Endpoint; TLS 1.2 or newer; redirects are answers like others. A request on an
-// open connection is on the wire when start() returns. From its making on, SIGPIPE is ignored in this process.
+// HTTP/1.1; connections are kept and reused for requests with an equal Endpoint; TLS 1.2 or newer; redirects are not followed. A request on an open
+// connection is on the wire when start() returns. Constructing one makes this process ignore SIGPIPE.
 class CurlTransport : public Transport {
  public:
-  // `loop` must outlive it. Open connections that nobody uses do not keep the loop running.
+  // `loop` must outlive this object. Idle connections do not keep the loop running.
   explicit CurlTransport(PollLoop& loop);
-  // What is under way is cancelled. May be called from a handler.
+  // Cancels exchanges in progress. May be called from a handler.
   ~CurlTransport() override;
   CurlTransport(const CurlTransport&) = delete;
   CurlTransport& operator=(const CurlTransport&) = delete;

@@ -13,7 +13,7 @@ namespace {
 
 bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// The TLS alerts by which a server says that it does not like who we are, as OpenSSL words them.
+// The TLS alerts with which a server rejects the client's certificate, in OpenSSL's wording.
 bool refuses_us(std::string_view detail) {
   constexpr std::array<std::string_view, 8> alerts = {"alert bad certificate",     "alert unsupported certificate", "alert certificate revoked",
                                                       "alert certificate expired", "alert certificate unknown",     "alert unknown ca",

@@ -1,4 +1,4 @@
-// Why an exchange has no answer, in words: without addresses' queries, headers, keys.
+// Error messages for exchanges without a response; they contain no query, headers or keys.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,28 +10,28 @@
 namespace trainstep::http {
 
 enum class Fault {
-  name,             // the host's name has no address
-  proxy,            // the proxy is not found or does not let us through
-  connection,       // nobody listens, no route
+  name,             // the host name has no address
+  proxy,            // the proxy cannot be resolved, or refuses
+  connection,       // connection refused, no route
   connect_limit,    // no connection within Request::connect_limit
-  silence,          // nothing came within Request::silence
-  limit,            // no whole answer within Request::limit
-  cut,              // the connection ended before the answer
+  silence,          // no data within Request::silence
+  limit,            // no complete response within Request::limit
+  cut,              // the connection was closed before the end of the response
   too_large,        // more than Request::body_limit
-  untrusted,        // the server's certificate
-  own_certificate,  // ours cannot be used
-  authorities,      // those to trust cannot be read
+  untrusted,        // the server's certificate was rejected
+  own_certificate,  // the client certificate cannot be used
+  authorities,      // the trusted certificate authorities cannot be read
   tls,              // the handshake failed for another reason
-  unwanted,         // Handler::sink wants no more
-  defect,           // ours
+  unwanted,         // Handler::sink returned false
+  defect,           // an error of this program
   other,
 };
 
-// `detail`: what the library or the system says; may be empty. It decides between untrusted and cut where a server refuses our certificate only after
-// the handshake, as TLS 1.3 has it.
+// `detail`: the message of libcurl or the system; may be empty. It distinguishes a rejected client certificate from a closed connection: in TLS 1.3 a
+// server rejects it only after the handshake.
 Error failure(Fault fault, const Request& request, std::string detail);
 
-// "host:6443": the port is always said.
+// "host:6443": always with the port.
 std::string place_of(const Url& url);
 
 }  // namespace trainstep::http

@@ -1,4 +1,4 @@
-// Bytes as they come → whole lines, in bounded memory.
+// Splits a byte stream into lines, in bounded memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,21 +11,21 @@ namespace trainstep::http {
 
 class Lines {
  public:
-  // A line without its newline. One of more than `limit` bytes comes in pieces of `limit` bytes, counted from its beginning: however the bytes were
-  // cut on their way, the pieces are the same.
+  // A line without its newline. A line of more than `limit` bytes is delivered in pieces of `limit` bytes, counted from its beginning: the pieces do
+  // not depend on how the bytes were fed.
   struct Line {
-    std::string_view text;  // valid during the call only
-    bool first = true;      // its beginning
-    bool last = true;       // its end
+    std::string_view text;  // valid only during the call
+    bool first = true;      // the beginning of the line
+    bool last = true;       // the end of the line
   };
-  // False ends the feed() at once: the call may then even have destroyed this object.
+  // Returning false stops feed() at once: the callee may have destroyed this object.
   using Each = std::function<bool(const Line&)>;
 
   explicit Lines(std::size_t limit = std::size_t{16} << 20U) : m_limit(limit) {}
 
-  // Only what stands behind the last newline is kept, at most `limit` bytes. Whether all was taken.
+  // Keeps only the bytes after the last newline, at most `limit`. Returns whether all bytes were consumed.
   bool feed(std::string_view bytes, const Each& each);
-  // What stands behind the last newline, as a line; nothing if there is nothing. Empty afterwards.
+  // Delivers the bytes after the last newline, if any, as a line, and drops them.
   bool finish(const Each& each);
   void reset();
 
@@ -34,7 +34,7 @@ class Lines {
 
   std::size_t m_limit;
   std::string m_rest;
-  bool m_continued = false;  // pieces of the line at hand were given before
+  bool m_continued = false;  // pieces of the current line were delivered
 };
 
 }  // namespace trainstep::http

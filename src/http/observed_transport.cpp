@@ -15,7 +15,7 @@ Transport::Id ObservedTransport::start(Request request, Handler handler) {
   open->seen = {request.method, request.url.origin(), request.url.path, !handler.sink && request.body.size() < large,
                 static_cast<bool>(handler.data)};
   for (auto* observer : m_observers) observer->began(open->seen);
-  // Who wants neither head nor data of an exchange may have it driven by another thread: that is not changed.
+  // An exchange without `head` and `data` may run on another thread: adding `head` would prevent that.
   if (handler.data || handler.head)
     handler.head = [this, open, head = std::move(handler.head)](const Response& response) {
       for (auto* observer : m_observers) observer->answered(open->seen, response.status, open->took(), false);
@@ -24,7 +24,7 @@ Transport::Id ObservedTransport::start(Request request, Handler handler) {
     };
   handler.done = [this, open, call = std::move(handler.done)](Result<Response> response) {
     done(*open, response);
-    if (call) call(std::move(response));  // last: it may destroy this
+    if (call) call(std::move(response));  // last: may destroy this object
   };
   open->id = m_inner.start(std::move(request), std::move(handler));
   m_open.emplace(open->id, open);

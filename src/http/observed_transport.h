@@ -1,4 +1,4 @@
-// A transport that tells of every exchange: for the log's level "debug", and for who wants to know what is waited for.
+// A transport that reports every exchange to observers: for the log level "debug", and for messages about what is being waited for.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace trainstep::http {
 
-// What may be said of a request: no headers, no query (it may be signed), no body.
+// The parts of a request that may be logged: no headers, no query (it may be signed), no body.
 struct Seen {
   std::string method;
   std::string origin;  // "https://host:6443"
   std::string path;
-  bool awaited = false;  // its answer has not come and should soon: it neither sends nor takes large bodies
-  bool streams = false;  // its body comes as long as there is something
+  bool awaited = false;  // its response is due soon: it neither sends nor receives a large body
+  bool streams = false;  // its body continues as long as there is data
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void began(const Seen& /*seen*/) {}
-  // Of a stream twice: when it begins (`over` is false), and when it has ended.
+  // Called twice for a stream: at its beginning (`over` is false) and at its end.
   virtual void answered(const Seen& /*seen*/, int /*status*/, Duration /*took*/, bool /*over*/) {}
   virtual void failed(const Seen& /*seen*/, const Error& /*error*/, Duration /*took*/) {}
   virtual void cancelled(const Seen& /*seen*/, Duration /*took*/) {}
@@ -34,7 +34,7 @@ class Observer {
 
 class ObservedTransport : public Transport {
  public:
-  // All must outlive it, and it is gone before `inner`.
+  // All must outlive this object, which must be destroyed before `inner`.
   ObservedTransport(Transport& inner, std::vector<Observer*> observers) : m_inner(inner), m_observers(std::move(observers)) {}
 
   Id start(Request request, Handler handler) override;

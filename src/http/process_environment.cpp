@@ -15,7 +15,7 @@
 namespace trainstep::http {
 namespace {
 
-// IPv4 addresses are held as IPv6 ones (::ffff:a.b.c.d), so that there is one comparison.
+// IPv4 addresses are stored as IPv6 (::ffff:a.b.c.d), so that one comparison suffices.
 using Address = std::array<unsigned char, 16>;
 
 struct Range {
@@ -55,7 +55,7 @@ bool contains(const Range& range, const Address& address) {
   return true;
 }
 
-// "[::1]:80" → "::1", "host:80" → "host"; the port, if there is one, must be `port`. None: it is another one.
+// "[::1]:80" → "::1", "host:80" → "host"; a port must equal `port`. nullopt: it is a different one.
 std::optional<std::string_view> without_port(std::string_view rule, int port) {
   std::string_view host = rule;
   std::string_view number;
@@ -125,7 +125,7 @@ std::string proxy_for(const Url& url, const Environment& environment) {
 }
 
 std::optional<std::string> system_certificates(const Environment& environment) {
-  if (auto file = environment("SSL_CERT_FILE")) return file;  // also when it cannot be read: the message then names it
+  if (auto file = environment("SSL_CERT_FILE")) return file;  // even if it cannot be read: the error then names it
   constexpr std::array<const char*, 6> files = {
       "/etc/ssl/certs/ca-certificates.crt",                 // Debian, Ubuntu, Alpine, Arch
       "/etc/pki/tls/certs/ca-bundle.crt",                   // Fedora, RHEL

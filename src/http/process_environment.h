@@ -1,4 +1,4 @@
-// What this machine says about the way to a server: its proxies and its certificate authorities.
+// This machine's settings for connections: proxies and certificate authorities.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,13 +15,13 @@ namespace trainstep::http {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 Environment process_environment();
 
-// The proxy for `url` by HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY (lower case wins, as in curl and Go); empty: none. NO_PROXY: "*", hosts,
-// which stand for the domains below them too, with or without a leading dot, addresses, address ranges ("10.0.0.0/8"), each with a port or without.
-// "localhost" and addresses of this machine never go by a proxy, as in Go. Done here and not by libcurl, because its rules differ between versions.
+// The proxy for `url` by HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY (lower case takes precedence, as in curl and Go); empty: none. NO_PROXY:
+// "*", hosts, which include their subdomains, with or without a leading dot, addresses, CIDR ranges ("10.0.0.0/8"), each with or without a port.
+// "localhost" and loopback addresses never use a proxy, as in Go. Implemented here and not by libcurl, because its rules differ between versions.
 std::string proxy_for(const Url& url, const Environment& environment);
 
-// The file of certificate authorities: SSL_CERT_FILE, else the first one there of those that distributions use. The release is static: nobody has
-// told its OpenSSL where the machine it runs on keeps them. None: there is none.
+// The file of certificate authorities: SSL_CERT_FILE, otherwise the first existing one of those that distributions use. The release is static, so its
+// OpenSSL does not know where the machine keeps them. nullopt: there is none.
 std::optional<std::string> system_certificates(const Environment& environment);
 
 }  // namespace trainstep::http

@@ -1,4 +1,4 @@
-// A way to a server on which nothing can be changed: for whoever only looks.
+// A transport that cannot change anything on a server: for commands that only read.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace trainstep::http {
 
-// Passes on GET; a request of any other method is never sent, and ends with an error (internal).
+// Passes on GET; a request with any other method is never sent, and ends with an error (internal).
 class ReadOnlyTransport : public Transport {
  public:
-  // Both must outlive it.
+  // Both must outlive this object.
   ReadOnlyTransport(Loop& loop, Transport& beneath) : m_loop(loop), m_beneath(beneath) {}
   ReadOnlyTransport(const ReadOnlyTransport&) = delete;
   ReadOnlyTransport& operator=(const ReadOnlyTransport&) = delete;

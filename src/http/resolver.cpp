@@ -12,7 +12,7 @@ namespace trainstep::http {
 namespace {
 
 constexpr std::chrono::minutes fresh{1};
-constexpr int server_timeout_ms = 2'000;  // then the next server, or the same again
+constexpr int server_timeout_ms = 2'000;  // then the next server, or the same one again
 constexpr int tries = 3;
 
 std::string text_of(const ares_addrinfo_node& node) {
@@ -24,7 +24,7 @@ std::string text_of(const ares_addrinfo_node& node) {
 
 }  // namespace
 
-// One question, with a channel of its own: what the machine says about its servers is read anew each time, and nothing is held in between.
+// One query with its own channel: the machine's resolver configuration is read each time, and nothing is kept between queries.
 struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
   Lookup(PollLoop& loop, std::string name, std::function<void(const Result<Addresses>&)> told)
       : m_loop(loop), m_name(std::move(name)), m_done(std::move(told)) {}
@@ -32,7 +32,7 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
   Lookup& operator=(const Lookup&) = delete;
   ~Lookup() {
     m_done = nullptr;
-    if (m_channel != nullptr) ares_destroy(m_channel);  // tells its descriptors, and that nothing comes
+    if (m_channel != nullptr) ares_destroy(m_channel);  // calls back to remove its descriptors, and on_answer() with ARES_EDESTRUCTION
     if (m_timer) m_loop.cancel(*m_timer);
   }
 
@@ -67,7 +67,7 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
       process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     });
   }
-  // From the loop: within c-ares the channel must not go.
+  // Calls back from the loop, because the channel must not be destroyed from within c-ares.
   void tell(Result<Addresses> addresses) {
     m_loop.post([weak = weak_from_this(), found = std::move(addresses)] {
       if (const auto self = weak.lock(); self && self->m_done) self->m_done(found);
@@ -122,11 +122,11 @@ void Resolver::begin(const std::string& name) {
 }
 
 void Resolver::ended(const std::string& name, const Result<Addresses>& addresses) {
-  const auto lookup = m_lookups.extract(name);  // it calls this: it goes at the end
+  const auto lookup = m_lookups.extract(name);  // destroyed at the end of this function, which it has called
   if (addresses) m_known[name] = {*addresses, std::chrono::steady_clock::now()};
   const auto waiting = m_waiting.extract(name);
   if (waiting.empty()) return;
-  for (const auto& found : waiting.mapped()) found(addresses);  // may destroy this
+  for (const auto& found : waiting.mapped()) found(addresses);  // may destroy this object
 }
 
 }  // namespace trainstep::http

@@ -1,5 +1,5 @@
-// Names to addresses, on the loop. One way for all builds: the release may not use getaddrinfo (docs/adr/0003-static-release.md), and libcurl's own
-// c-ares would hold 120 KB for each stream.
+// DNS resolution on the loop. The same for all builds: the release cannot use getaddrinfo (docs/adr/0003-static-release.md), and libcurl's own c-ares
+// would keep 120 KB for each stream.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,19 +17,20 @@ namespace trainstep::http {
 
 class Resolver {
  public:
-  using Addresses = std::vector<std::string>;  // the best first
+  using Addresses = std::vector<std::string>;  // in order of preference
   using Found = std::function<void(const Result<Addresses>& addresses)>;
 
-  // `servers`: "127.0.0.1:53,…" instead of those of the machine. `loop` must outlive it.
+  // `servers`: "127.0.0.1:53,…" instead of the machine's. `loop` must outlive this object.
   explicit Resolver(PollLoop& loop, std::string servers = "");
-  ~Resolver();  // no callback comes any more
+  ~Resolver();  // pending callbacks are dropped
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  // Those found before, if any. When they are older than a minute they are asked for again, for the next time: a request on an open connection needs
-  // none of them and must not wait.
+  // Cached addresses, if any. If they are older than a minute, they are looked up again for the next call: a request on an open connection needs none
+  // of them and must not wait.
   std::optional<Addresses> known(const std::string& name);
-  // Calls `found` once, from the loop. By the files and servers of the machine, with its search domains. Error: unavailable, the reason alone.
+  // Calls `found` once, from the loop. Uses the machine's hosts file, name servers and search domains. Error: unavailable, with only the reason as
+  // message.
   void resolve(const std::string& name, Found found);
 
  private:

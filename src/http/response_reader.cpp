@@ -10,7 +10,7 @@
 namespace trainstep::http {
 namespace {
 
-// "HTTP/1.1 200 OK" → 200; 0 for what is none.
+// "HTTP/1.1 200 OK" → 200; 0 if invalid.
 int status_of(std::string_view line) {
   const auto space = std::min(line.find(' '), line.size());
   const auto number = line.substr(std::min(space + 1, line.size()));

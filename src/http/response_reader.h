@@ -1,4 +1,4 @@
-// The answer of one exchange as it comes: header lines and pieces of a body → Response.
+// Parses the response of one exchange as it arrives: header lines and pieces of a body → Response.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,26 +9,26 @@
 
 namespace trainstep::http {
 
-// Of the body of an answer that is not 2xx: it explains a refusal, more of it is dropped.
+// Of the body of a response that is not 2xx: it explains an error; the rest is dropped.
 constexpr std::size_t refusal_limit = std::size_t{64} << 10U;
 
 class ResponseReader {
  public:
-  // `streams`: the body of a 2xx answer is the caller's, piece by piece, and not gathered.
+  // `streams`: the body of a 2xx response is passed to the caller piece by piece, not collected.
   ResponseReader(bool streams, std::size_t body_limit) : m_streams(streams), m_body_limit(body_limit) {}
 
-  // One line, with or without its line break. A status line begins a new head (1xx answers come before the real one). True: this line completes the
-  // head of the real answer. What comes after that (trailers) is ignored.
+  // One line, with or without its line break. A status line starts a new head (1xx responses precede the final one). true: this line completes the
+  // head of the final response. Later lines (trailers) are ignored.
   bool header_line(std::string_view line);
 
   enum class Piece { taken, caller, too_large };
   Piece body(std::string_view bytes);
 
-  // The head has come as a whole. libcurl takes a connection that ends within it for the end of an answer without a body.
+  // The head is complete. libcurl treats a connection that closes within the head as the end of a response without a body.
   [[nodiscard]] bool complete() const { return m_complete; }
-  // Status and headers, as far as they have come; its body is empty.
+  // Status and headers received so far; its body is empty.
   [[nodiscard]] const Response& head() const { return m_head; }
-  // With the gathered body; once.
+  // With the collected body; call it once.
   Response take();
 
  private:

@@ -20,7 +20,7 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-// "Sun, 06 Nov 1994 08:49:37 GMT", the one form that is still written (RFC 9110, 5.6.7).
+// "Sun, 06 Nov 1994 08:49:37 GMT", the only format that is still generated (RFC 9110, 5.6.7).
 std::optional<Time> http_date(std::string_view text) {
   constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   if (text.size() != 29 || text.substr(25) != " GMT" || text[19] != ':' || text[22] != ':') return std::nullopt;

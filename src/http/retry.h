@@ -1,4 +1,4 @@
-// When to try again: arithmetic without a clock.
+// Retry delays: arithmetic without a clock.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace trainstep::http {
 
-// After `tries` tries in vain (from 1): doubles from 250 ms to 30 s, of which a random half to whole is waited. `floor` is never undercut: what is
-// added to it at random spreads those who were all told the same.
+// The delay after `tries` failed attempts (from 1): exponential back-off from 250 ms to 30 s, with jitter in [½, 1]. Never less than `floor`; jitter
+// added to that spreads clients that were given the same value.
 Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& random);
 
-// The server's clock, by its Date header (whole seconds); none: it has sent none.
+// The server's clock from its Date header (whole seconds); nullopt: there is no such header.
 std::optional<Time> server_time(const Response& response);
 
-// So much of a server's Retry-After counts: whoever waits for it must see that it is well again.
+// Upper limit for a server's Retry-After: the client must notice when the server has recovered.
 inline constexpr Duration longest_wish{30'000};
 
-// Retry-After in seconds or as an HTTP date, which counts from the answer's own Date if it has one, else from `now`. At most longest_wish. Absent or
-// unreadable: none.
+// Retry-After in seconds or as an HTTP date, which is relative to the response's own Date if it has one, otherwise to `now`. At most longest_wish.
+// nullopt if absent or invalid.
 std::optional<Duration> retry_after(const Response& response, Time now);
 
 }  // namespace trainstep::http

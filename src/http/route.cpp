@@ -18,7 +18,7 @@ bool is_numeric(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
-// libcurl's port for a proxy that names none.
+// libcurl's default port for proxies.
 constexpr int usual_proxy_port = 1080;
 
 // "http://user:password@proxy:3128/"

@@ -20,7 +20,7 @@ std::optional<int> hex_digit(char c) {
   return static_cast<int>(at);
 }
 
-// In a query '+' is a space, as browsers and the servers that read their forms have it. A '%' without two digits stands for itself.
+// In a query '+' is a space, as in HTML forms. A '%' without two hexadecimal digits is kept.
 std::string query_decoded(std::string_view text) {
   std::string decoded;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -79,7 +79,7 @@ Result<void> parse_authority(std::string_view text, Url& url) {
 
 }  // namespace
 
-// No message shows the whole text: its query can be a signature, and what looks like a path can be a password.
+// No error message contains the whole text: its query can be a signature, and what looks like a path can be a password.
 Result<Url> Url::parse(std::string_view text) {
   const auto odd = std::find_if(text.begin(), text.end(), [](char c) { return c <= ' ' || c > '~'; });
   if (odd != text.end())

@@ -10,12 +10,12 @@
 namespace trainstep::http {
 namespace {
 
-// From one word to the next; the last one again and again.
+// Intervals between messages; the last one repeats.
 constexpr std::array pauses{Duration(5'000), Duration(55'000), Duration(240'000), Duration(600'000)};
-// Longer than any pause between two tries: by then nobody tries any more.
+// Longer than any retry delay: after this, nobody is retrying any more.
 constexpr Duration longest_pause{45'000};
 
-// The address stands before it already.
+// Removes the address, which the caller prints.
 std::string without_place(const std::string& message) {
   const auto end = message.find(": ");
   return end == std::string::npos || message.find(' ') < end ? message : message.substr(end + 2);
@@ -64,7 +64,7 @@ void Waiting::began(const Seen& seen) {
   wait(seen.origin, server);
 }
 
-// Whatever it says, it is there. Who else waits for it does so from now on.
+// Any response shows that the server is reachable. For other pending requests, waiting starts again now.
 void Waiting::answered(const Seen& seen, int /*status*/, Duration /*took*/, bool /*over*/) {
   auto& server = m_servers[seen.origin];
   rest(server);

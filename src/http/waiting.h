@@ -1,4 +1,4 @@
-// Servers that let us wait: said after some seconds, whatever it is that waits, and then rarely.
+// Reports servers that do not respond: after some seconds, whatever request is waiting, then at increasing intervals.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,9 +21,9 @@ class Waiting : public Observer {
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting() override;
 
-  // What the server at `origin` is called before its address.
+  // Sets the description of the server at `origin`, which is printed before its address.
   void name(const std::string& origin, std::string what) { m_servers[origin].name = std::move(what); }
-  // Somebody else tells of this server from now on.
+  // Stops reporting this server, because another component does.
   void leave_out(const std::string& origin);
 
   void began(const Seen& seen) override;
@@ -34,9 +34,9 @@ class Waiting : public Observer {
  private:
   struct Server {
     std::string name;
-    int open = 0;                // requests whose answer is due
-    std::optional<Time> since;   // for so long nothing was answered, of what was asked
-    std::optional<Time> failed;  // the last time
+    int open = 0;                // requests whose response is due
+    std::optional<Time> since;   // when the first of the requests that are still unanswered was sent
+    std::optional<Time> failed;  // time of the last failure
     std::string reason;          // of that failure
     int told = 0;
     bool left_out = false;

@@ -18,7 +18,7 @@ std::string text_of(const Json& object, std::string_view key) {
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
-// An answer that is no Status, for instance a proxy's page, as a part of our sentence.
+// Shortens a body that is not a Status, such as a proxy's page, for use in a message.
 std::string one_line(std::string_view body) {
   std::string result;
   for (const auto c : trim(body)) {
@@ -29,7 +29,7 @@ std::string one_line(std::string_view body) {
   return result;
 }
 
-// `pods "train-1" is forbidden: …` → `forbidden: …`: our own sentence has named the object already.
+// `pods "train-1" is forbidden: …` → `forbidden: …`: our own message has named the object already.
 std::string without_object(std::string message, const Json& details) {
   const auto cut = [&message](const std::string& prefix) {
     const auto found = message.starts_with(prefix);
@@ -45,14 +45,14 @@ std::string without_object(std::string message, const Json& details) {
   return message;
 }
 
-// 403 is said by the authorizer, whose words name the user, and by admission (quota, policies, webhooks), where the object is what is wrong.
+// 403 comes from the authorizer, whose message names the user, or from admission (quota, policies, webhooks), which objects to the object itself.
 bool by_admission(const std::string& message) {
   const auto holds = [&message](std::string_view part) { return message.find(part) != std::string::npos; };
   return !holds("User \"") && (holds(" is forbidden: ") || holds(" denied the request"));
 }
 
-// Admission that has not come to a judgement, and has made nothing: two have written a quota's count at once – API servers, or the quota controller
-// –, and the server has given up after its tries; the quota, or the server, is too new (apiserver/pkg/admission/plugin/resourcequota/controller.go,
+// Admission without a decision, which has created nothing: concurrent writes to a quota's count, by API servers or the quota controller, after which
+// the server has given up retrying; or the quota, or the server, is too new (apiserver/pkg/admission/plugin/resourcequota/controller.go,
 // apiserver/pkg/admission/initializer: WaitForReady).
 bool has_no_judgement(int status, const std::string& message) {
   const auto holds = [&message](std::string_view part) { return message.find(part) != std::string::npos; };
@@ -70,7 +70,7 @@ ErrorKind kind_of(int status, const std::string& message) {
   return ErrorKind::input;
 }
 
-// What to do about an answer that says nothing of it.
+// The remedy for a response that does not contain one.
 std::string_view remedy(int status) {
   if (status == 413)
     return "; the request is too large, usually because of the program's source in train_specification, or train_parameters; move large data into "

@@ -16,10 +16,10 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration try_limit{36'000};
-constexpr int patience = 8;             // refusals of who was let in before: a minute
-constexpr int most_moments = 7;         // conflicts and refusals that may be of the moment: half a minute
-constexpr Duration short_pause{5'000};  // one that need not be told of
-constexpr int most_doubts = 5;          // that something is not there which must be: some ten seconds
+constexpr int patience = 8;             // rejections after the credentials were accepted before: a minute
+constexpr int most_moments = 7;         // transient conflicts and refusals: half a minute
+constexpr Duration short_pause{5'000};  // one too short to be reported
+constexpr int most_doubts = 5;          // reports that an object which must exist does not: some ten seconds
 constexpr Duration hurried_limit{5'000};
 constexpr Duration hurried_pause{1'000};
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
@@ -28,7 +28,7 @@ bool is_success(int status) { return status >= 200 && status < 300; }
 
 bool reads(const http::Request& request) { return request.method == "GET"; }
 
-// An object of that name, or – a DELETE's answer, when it is gone at once – a Status that names it.
+// An object of that name, or a Status that names it, which is the response to a DELETE of an object that is gone immediately.
 bool speaks_of(const Json& answer, const std::string& name) {
   if (name.empty()) return true;
   if (!answer.is_object()) return false;
@@ -77,7 +77,7 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   return id;
 }
 
-// Nothing is sent.
+// Sends nothing.
 Client::CallId Client::refuse(Error error, Done done) {
   const auto id = m_next++;
   auto& call = m_calls.emplace(id, std::make_unique<Call>()).first->second;
@@ -111,7 +111,7 @@ void Client::send(CallId id) {
 ApiError Client::error_of(const std::string& what, const Result<http::Response>& response, std::vector<std::string> secrets) const {
   if (!response) {
     auto error = in_context(what, response.error());
-    if (error.kind == ErrorKind::timeout) error.kind = ErrorKind::unavailable;  // the limit of a try is ours, no user's
+    if (error.kind == ErrorKind::timeout) error.kind = ErrorKind::unavailable;  // the limit of an attempt is ours, not the user's
     return {std::move(error), 0, {}, {}, {}};
   }
   secrets.push_back(m_token);
@@ -134,7 +134,7 @@ void Client::answered(CallId id, const Result<http::Response>& response) {
   auto answer = read(call, response);
   const auto status = answer ? 200 : answer.error().status;
   const auto again = status == 401 && !call.refused;
-  call.refused = status == 401;  // no answer: by the next try the token may have expired again
+  call.refused = status == 401;  // after no response: by the next attempt the token may have expired again
   if (again) {
     m_credentials->token->refused();
     send(id);
@@ -154,10 +154,10 @@ void Client::failed(CallId id, ApiError error) {
   } else {
     m_connection_health.works(&call);
   }
-  // Who was let in before has a token that is about to be replaced: the kubelet takes up to a minute.
+  // Credentials that were accepted before are about to be replaced: the kubelet takes up to a minute.
   const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
   const bool late = call.late && (call.silence_counts || error.status != 0);
-  if (token_due) call.refused = false;  // the next refusal makes it read the token anew
+  if (token_due) call.refused = false;  // the next 401 makes it read the token again
   const bool doubtful = call.surely_there && (error.status == 403 || error.status == 404) && ++call.moments <= most_doubts;
   const bool conflict = error.status == 409 && call.versioned;
   const bool momentary = doubtful || (!conflict && !call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments);
@@ -169,7 +169,7 @@ void Client::failed(CallId id, ApiError error) {
     call.listing->items = Json::array();
     call.listing->tokens.clear();
     std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "continue"; });
-    // Whoever cannot read all pages in time reads it in one.
+    // A client too slow to read all pages in time reads them in one request.
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
   if (!call.changes.empty() || call.surely_there) wait = std::min(wait, call.longest_pause);
@@ -206,7 +206,7 @@ void Client::finish(CallId id, Answer answer) {
   m_loop.cancel(call->limit);
   m_loop.cancel(call->pause);
   m_connection_health.forget(call.get());
-  if (call->done) call->done(std::move(answer));  // last: it may destroy this
+  if (call->done) call->done(std::move(answer));  // last: may destroy this object
 }
 
 void Client::cancel(CallId id) {

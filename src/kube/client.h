@@ -21,7 +21,7 @@
 
 namespace trainstep::kube {
 
-// A resource, a collection or an object of it: "/apis/GROUP/VERSION/namespaces/NS/PLURAL/NAME/SUB" (core: "/api/v1/…").
+// A resource, a collection or an object in it: "/apis/GROUP/VERSION/namespaces/NS/PLURAL/NAME/SUB" (core: "/api/v1/…").
 struct Path {
   std::string group_version;  // "v1", "batch/v1", "kubeflow.org/v1"
   std::string plural{};       // empty: the group version itself (discovery)
@@ -35,77 +35,79 @@ struct Path {
 
 enum class Propagation { foreground, background, orphan };
 
-// How long a verb is tried again; the pause doubles from 250 ms to 30 s with jitter, Retry-After is a floor, up to 30 s. No try begins later; one
-// that is under way then is awaited, 36 s at most: an API server answers writes within 34 s.
+// How long a call is retried: exponential back-off from 250 ms to 30 s with jitter; Retry-After is a minimum, up to 30 s. No attempt starts after
+// `at_most`; one in progress then is awaited for 36 s at most: an API server responds to writes within 34 s.
 struct Retry {
-  std::optional<Duration> at_most;  // unset: until it is cancelled
-  bool silence_counts = true;       // false: a server that does not answer at all is waited for, `at_most` or not
-  bool surely_there = false;        // what is asked for: that it is not, or may not be seen, is asked again for some seconds
+  std::optional<Duration> at_most;  // unset: until cancelled
+  bool silence_counts = true;       // false: a server that does not respond at all is retried regardless of `at_most`
+  bool surely_there = false;        // the object is known to exist: 404 and 403 are retried for some seconds
 };
 
-// What the object to be deleted must be. A name may be another object's by the time that a DELETE arrives: without a uid none is sent.
+// What the object to delete must be. By the time a DELETE arrives, the name may belong to another object: none is sent without a uid.
 struct Preconditions {
   std::string uid;
-  std::string version{};  // resourceVersion; empty: in whatever state
+  std::string version{};  // resourceVersion; empty: any
 };
 
-// What is asked for of a collection.
+// The form in which a collection is requested.
 struct Shape {
   bool metadata_only = false;         // PartialObjectMetadata
-  std::function<void(Json&)> trim{};  // optional: takes from each object what its reader does not need, before the next ones are read
+  std::function<void(Json&)> trim{};  // optional: removes from each object what its reader does not need, before the next ones are parsed
 };
 
 class Client {
  public:
   using CallId = std::uint64_t;
-  using Done = std::function<void(Answer)>;  // from the loop, once, never from within the call that asks
-  // Trouble begins (the reason) and ends (empty): for the story. Not told for a first failure that the next try mends.
+  using Done = std::function<void(Answer)>;  // called from the loop, once, never from within the requesting call
+  // Called when connection problems begin (with the reason) and end (with ""), for the log. Not called for a first failure after which the retry
+  // succeeds.
   using Trouble = ConnectionHealth::Tell;
 
-  // References must outlive the client; watches and log streams must be gone before it. It may be destroyed in any callback. `seed`: of the jitter.
+  // References must outlive the client; watches and log streams must be destroyed before it. It may be destroyed in any callback. `seed`: for the
+  // jitter.
   Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();  // cancels everything
   void on_trouble(Trouble trouble) { m_connection_health.on_change(std::move(trouble)); }
 
-  // A 2xx that does not speak of the object which the path names is no API server's: it is tried again, and told as status 502. So it is for
-  // patches and DELETEs.
+  // A 2xx that is not about the object named by the path is not from an API server: the call is retried, and fails with status 502. The same applies
+  // to patches and DELETEs.
   CallId get(const Path& path, const http::Query& query, Retry retry, Done done);
   // All pages, 50 objects each, as one List: {"metadata": {"resourceVersion": …}, "items": […]}, each item with apiVersion and kind. An expired
-  // continue token begins anew.
+  // continue token restarts the list.
   CallId list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape = {});
-  // `path`: the collection. fieldValidation=Strict; dry_run: dryRun=All. After a try whose answer was lost, the next may find its own object
+  // `path`: the collection. fieldValidation=Strict; dry_run: dryRun=All. If the response of an attempt was lost, the retry may find its own object
   // (AlreadyExists).
   CallId create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done);
-  // RFC 7396 merge patch. A refusal that may be of the moment is tried again a few times, as is a conflict, unless the patch names a resourceVersion:
-  // else it is of what no other writer changes. No Retry-After counts for more than a quarter of the patience.
+  // RFC 7396 merge patch. Errors that may be transient are retried a few times, and so are conflicts, unless the patch has a resourceVersion: without
+  // one it must only change what no other writer changes. Retry-After is limited to a quarter of Retry::at_most.
   CallId merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
-  // Server-side apply as the field manager "trainstep", forced.
+  // Server-side apply with the field manager "trainstep", forced.
   CallId apply(const Path& path, const Json& object, Retry retry, Done done);
-  // "Not found" is an ApiError with status 404; another object than the preconditions ask for, 409; no uid is an internal error.
+  // "Not found" is an ApiError with status 404; an object that does not match the preconditions, 409; a missing uid is an internal error.
   CallId remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done);
   void cancel(CallId call);
-  // Little time is left: what only reads is asked for anew now, with a second between two tries at most. The first two are given 5 s each, the next
-  // two 10 s, and so on.
+  // Little time is left: pending reads are sent again now, with at most a second between attempts. The first two attempts time out after 5 s each,
+  // the next two after 10 s, and so on.
   void hurry();
 
-  // For streams (watch.h, log_stream.h): one request with the current token, no retry. 401 makes the next one read the token anew.
+  // For streams (watch.h, log_stream.h): one request with the current token, no retry. A 401 makes the next one read the token again.
   http::Transport::Id stream(const Path& path, const http::Query& query, const std::string& accept, Duration silence,
                              http::Transport::Handler handler);
   void cancel_stream(http::Transport::Id id);
   void hold_stream(http::Transport::Id id, bool held);
-  // For those who stream: `who` has failed twice or more in a row; is no longer there (what got answers needs no word).
+  // For users of streams: `who` has failed at least twice in a row; works again; no longer exists (calls report themselves).
   void failing(const void* who, const ApiError& error) { m_connection_health.failing(who, error); }
   void works(const void* who) { m_connection_health.works(who); }
   void forget(const void* who) { m_connection_health.forget(who); }
-  // The pause after `tries` tries in vain (from 1): doubling, with jitter, at least `floor`, of which no more than 30 s count.
+  // The delay after `tries` failed attempts (from 1): exponential, with jitter, at least `floor`, of which at most 30 s count.
   Duration pause(int tries, std::optional<Duration> floor = {});
-  // A stream's end that was no 2xx, as an error without the token that was sent; a 401 names how we authenticate.
-  // `secrets`: what else the request carried, which servers quote as well.
+  // The error for a stream that ended without a 2xx, with the token redacted; for 401 it names the credentials. `secrets`: other secrets in the
+  // request, which servers quote as well.
   [[nodiscard]] ApiError error_of(const std::string& what, const Result<http::Response>& response, std::vector<std::string> secrets = {}) const;
   [[nodiscard]] Loop& loop() { return m_loop; }
-  // How much the API server's clock is ahead of ours, by its last answers; unset: it does not tell.
+  // How far the API server's clock is ahead of ours, by its last responses; unset: unknown.
   [[nodiscard]] std::optional<Duration> clock() const { return m_clock.ahead(m_loop.now()); }
   [[nodiscard]] const Credentials& credentials() const { return *m_credentials; }
 
@@ -131,12 +133,12 @@ class Client {
   ConnectionHealth m_connection_health;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   ServerClock m_clock;
-  std::string m_token;    // the last one that was sent
-  bool m_worked = false;  // the server has let us in once
+  std::string m_token;    // the last one sent
+  bool m_worked = false;  // the credentials were accepted at least once
   bool m_hurried = false;
   CallId m_next = 1;
-  std::set<http::Transport::Id> m_streams;                // under way
-  std::map<http::Transport::Id, Loop::TimerId> m_unsent;  // streams for which there is no token
+  std::set<http::Transport::Id> m_streams;                // in progress
+  std::map<http::Transport::Id, Loop::TimerId> m_unsent;  // streams that failed because there is no token
 };
 
 }  // namespace trainstep::kube

@@ -1,4 +1,4 @@
-// What a Client knows of a call under way.
+// The state of a Client's call in progress.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,38 +10,38 @@
 
 namespace trainstep::kube {
 
-// Between two looks whether there is a token by now.
+// Interval between checks whether a token is available.
 inline constexpr Duration token_look{20};
 
-// All pages of a collection as they come.
+// The pages of a collection received so far.
 struct Client::Listing {
   Shape shape;
   Json items = Json::array();
-  std::set<std::string> tokens;  // to continue, that were answered so far
-  int expired = 0;               // of them
+  std::set<std::string> tokens;  // continue tokens received so far
+  int expired = 0;               // number of times that one has expired
 };
 
 struct Client::Call {
   http::Request request;
   std::string what;
-  std::vector<std::string> secrets;  // that the request carries
+  std::vector<std::string> secrets;  // in the request
   Done done;
   int tries = 0;
-  int hurried = 0;                           // those since there is little time
-  bool refused = false;                      // the last answer was 401
-  int unauthorized = 0;                      // such answers, also with a token that was read anew
-  std::string names;                         // the object that a 2xx must speak of; empty: whatever it says
-  std::string changes;                       // the object that a patch is for: what may be of the moment is tried again, too …
-  bool versioned = false;                    // … but no conflict: it is for one version
-  int moments = 0;                           // such answers
-  Duration longest_pause = Duration::max();  // of a patch, whatever a server wishes: a kept job must not be lost by it
-  bool late = false;                         // no further try
+  int hurried = 0;                           // attempts since hurry()
+  bool refused = false;                      // the last response was 401
+  int unauthorized = 0;                      // number of 401 responses, including those with a token that was read again
+  std::string names;                         // the object that a 2xx must be about; empty: anything
+  std::string changes;                       // the object of a patch: transient errors (is_of_the_moment) are retried as well …
+  bool versioned = false;                    // … except conflicts: the patch is for one version
+  int moments = 0;                           // number of such errors
+  Duration longest_pause = Duration::max();  // for a patch, whatever the server requests: a job that is kept must not be lost by it
+  bool late = false;                         // no further attempt
   bool silence_counts = true;
   bool surely_there = false;
   http::Transport::Id exchange = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId limit = 0;
-  std::optional<ApiError> error;  // while it pauses
+  std::optional<ApiError> error;  // during the pause
   std::unique_ptr<Listing> listing;
 };
 

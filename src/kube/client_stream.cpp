@@ -16,11 +16,11 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
   const bool ready = token_ready(*m_credentials->token, m_loop.now());
   auto token = ready ? m_credentials->token->token(m_loop.now()) : Result<std::string>(Error{ErrorKind::unavailable, "no new token yet"});
   if (!token) {
-    constexpr auto own = http::Transport::Id{1} << 63U;  // no transport comes that far
+    constexpr auto own = http::Transport::Id{1} << 63U;  // transports never reach ids this large
     const auto id = own | m_next++;
     m_unsent[id] = m_loop.after(Duration(0), [this, id, error = std::move(token.error()), done = std::move(handler.done)] {
       m_unsent.erase(id);
-      done(error);  // last: it may destroy this
+      done(error);  // last: may destroy this object
     });
     return id;
   }
@@ -31,7 +31,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
   auto done = [this, id, call = std::move(handler.done)](Result<http::Response> response) {
     m_streams.erase(*id);
     if (response && response->status == 401) m_credentials->token->refused();
-    call(std::move(response));  // last: it may destroy this
+    call(std::move(response));  // last: may destroy this object
   };
   *id = m_transport.start(std::move(sent), {std::move(handler.head), std::move(handler.data), std::move(done)});
   m_streams.insert(*id);

@@ -26,7 +26,7 @@ void set_body(http::Request& request, const std::string& type, const Json& value
   request.body = to_text(value);
 }
 
-// "create pytorchjobs/train-1": the collection's path does not know the name.
+// "create pytorchjobs/train-1": the collection's path does not contain the name.
 std::string describe_new(const Path& path, const Json& object) {
   const auto* metadata = object.is_object() ? find(object, "metadata") : nullptr;
   const auto* name = metadata != nullptr && metadata->is_object() ? find(*metadata, "name") : nullptr;
@@ -38,7 +38,7 @@ std::string text_of(const Json& object, std::string_view key) {
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
-// The items of a built-in kind's list do not say what they are.
+// The items in the list of a built-in kind lack apiVersion and kind.
 void name_kind(Json& item, const std::string& version, const std::string& list_kind) {
   constexpr std::string_view suffix = "List";
   if (!item.is_object() || item.contains("kind") || !list_kind.ends_with(suffix)) return;

@@ -31,7 +31,7 @@ void ConnectionHealth::tell() {
   if (m_told == !m_failing.empty()) return;
   m_told = !m_told;
   if (!m_tell) return;
-  const auto call = m_tell;  // whoever is called may destroy this
+  const auto call = m_tell;  // the callback may destroy this object
   call(m_told ? m_reason : std::string());
 }
 

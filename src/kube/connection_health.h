@@ -1,4 +1,4 @@
-// Who has trouble with the API server, told as one: begun, ended.
+// Combines the connection problems of all users of the API server into one notification: begun, ended.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace trainstep::kube {
 
-// A trouble lasts until each who has it has been answered, or has given up and something else works. Whoever got no answer at all is relieved by any
-// answer to anyone: then the server is there again; an answer like 503 has to be made up for by the one who got it.
+// A problem lasts until each user that has it has got a response, or has given up and something else works. Users without any response are cleared by
+// a response to anyone, which shows that the server is reachable again; after a response like 503 the same user must get a good one.
 class ConnectionHealth {
  public:
   using Tell = std::function<void(const std::string& reason)>;  // empty: ended
@@ -21,7 +21,7 @@ class ConnectionHealth {
   ConnectionHealth(const ConnectionHealth&) = delete;
   ConnectionHealth& operator=(const ConnectionHealth&) = delete;
   ~ConnectionHealth();
-  // Told from the loop, never from within the functions below.
+  // Called from the loop, never from within the functions below.
   void on_change(Tell tell) { m_tell = std::move(tell); }
 
   void failing(const void* who, const ApiError& error);
@@ -34,7 +34,7 @@ class ConnectionHealth {
 
   Loop& m_loop;
   Tell m_tell;
-  std::map<const void*, bool> m_failing;  // whether an answer came
+  std::map<const void*, bool> m_failing;  // whether there was a response
   std::string m_reason;
   Loop::TimerId m_timer = 0;
   bool m_told = false;

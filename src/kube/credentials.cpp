@@ -24,10 +24,10 @@ constexpr std::size_t file_limit = std::size_t{4} << 20U;
 
 Result<std::filesystem::path> path_of(const KubeEntry& entry, std::string_view key, const std::string& text) {
   if (entry.folder.empty()) return input_error(fmt::format("{}: {} names a file; inline the data instead ({}-data)", entry.where, key, key));
-  return entry.folder / text;  // an absolute one stays as it is
+  return entry.folder / text;  // an absolute path is unchanged
 }
 
-// PEM from `key`-data or the file `key`; "" if there is neither.
+// PEM from `key`-data or the file `key`; "" if neither is given.
 Result<std::string> pem_in(const KubeEntry& entry, const std::string& key) {
   const auto data_key = key + "-data";
   ASSIGN(const auto data, text_in(entry, data_key));
@@ -36,7 +36,7 @@ Result<std::string> pem_in(const KubeEntry& entry, const std::string& key) {
   std::string pem;
   if (!data.empty()) {
     auto decoded = decode_base64(data);
-    if (!decoded) return input_error(fmt::format("{}: {} is not base64", entry.where, data_key));  // why would show a letter of it
+    if (!decoded) return input_error(fmt::format("{}: {} is not base64", entry.where, data_key));  // the reason would quote a part of it
     pem = std::move(*decoded);
   } else {
     ASSIGN(const auto path, path_of(entry, key, file));
@@ -73,7 +73,7 @@ Result<void> check_supported(const KubeEntry& user) {
   return {};
 }
 
-// What an exec plug-in may ask to know of its cluster.
+// The cluster information that an exec plug-in may request.
 Json cluster_info(const KubeEntry& cluster, const http::Endpoint& endpoint) {
   Json info = Json::object();
   for (const auto* key : {"server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url"})
@@ -109,7 +109,7 @@ Result<http::Endpoint> endpoint_of(const KubeEntry& cluster, const KubeEntry& us
   return endpoint;
 }
 
-// kubectl's order: a token file, a token, a plug-in; a client certificate beside any of them.
+// In kubectl's order: a token file, a token, a plug-in; a client certificate in addition to any of them.
 Result<std::unique_ptr<TokenSource>> token_of(const KubeEntry& cluster, const KubeEntry& user,
                                               const std::shared_ptr<const http::Endpoint>& endpoint) {
   ASSIGN(const auto file, text_in(user, "tokenFile"));
@@ -149,7 +149,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "" if it is not there.
+// "" if it does not exist.
 Result<std::string> optional_file(const std::filesystem::path& path) {
   auto content = read_file(path, file_limit);
   if (!content && content.error().kind == ErrorKind::not_found) return std::string();
@@ -157,7 +157,7 @@ Result<std::string> optional_file(const std::filesystem::path& path) {
   return content;
 }
 
-// A token or certificate that stands in a kubeconfig: whoever logs in again writes a new one there, and the server refuses the old one.
+// A token or certificate in a kubeconfig: a new login writes new ones there, and the server rejects the old ones.
 class RenewedToken : public TokenSource {
  public:
   RenewedToken(std::unique_ptr<TokenSource> first, std::string server, std::function<Result<Credentials>()> read)
@@ -165,7 +165,7 @@ class RenewedToken : public TokenSource {
 
   Result<std::string> token(Time now) override {
     if (std::exchange(m_refused, false))
-      if (auto again = m_read(); again && again->server.origin() == m_server) {  // no other server gets to see it
+      if (auto again = m_read(); again && again->server.origin() == m_server) {  // never send the token to another server
         m_token = std::move(again->token);
         m_endpoint = std::move(again->endpoint);
       }
@@ -185,11 +185,11 @@ class RenewedToken : public TokenSource {
   bool m_refused = false;
 };
 
-// By its name: another context may be the current one by now.
+// By name, because another context may be the current one by now.
 Result<Credentials> read_again(const std::string& path, const std::string& context) {
   ASSIGN(const auto config, find_kubeconfig(path));
   ASSIGN(const auto chosen, choose_context(config, context));
-  if (find(chosen.user.value, "exec") != nullptr) return input_error(chosen.user.where + " now has an exec plug-in");  // nobody may wait for it here
+  if (find(chosen.user.value, "exec") != nullptr) return input_error(chosen.user.where + " now has an exec plug-in");  // a plug-in could block here
   return credentials_of(config, context);
 }
 

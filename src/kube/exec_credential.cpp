@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view group = "client.authentication.k8s.io/";
 
-// "" for what is absent. Values are not shown: they may be secret.
+// "" if absent. Values are not shown: they may be secret.
 Result<std::string> text_of(const Json& object, std::string_view key, const std::string& where) {
   const auto* value = find(object, key);
   if (value == nullptr) return std::string();
@@ -75,7 +75,7 @@ Result<ExecPlugin> read_exec_plugin(const Json& exec, const std::string& where, 
 Result<ExecCredential> read_exec_credential(const std::string& printed, const ExecPlugin& plugin) {
   const auto where = fmt::format("the answer of the exec plug-in '{}'", plugin.command);
   const auto answer = parse_json(printed, where);
-  if (!answer || !answer->is_object()) return input_error(where + " is not a JSON object");  // and why not could show a piece of it
+  if (!answer || !answer->is_object()) return input_error(where + " is not a JSON object");  // the reason could quote a part of it
   ASSIGN(const auto version, text_of(*answer, "apiVersion", where));
   if (version != plugin.api_version)
     return input_error(fmt::format("{} has the apiVersion '{}', but '{}' was requested", where, version, plugin.api_version));

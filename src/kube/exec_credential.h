@@ -16,15 +16,15 @@ namespace trainstep::kube {
 
 struct ExecPlugin {
   std::string api_version;
-  std::string command;  // with a slash: a path, else it is looked for on the PATH
+  std::string command;  // with a slash: a path; otherwise it is searched for in PATH
   std::vector<std::string> arguments;
-  std::vector<std::pair<std::string, std::string>> environment;  // beside our own
+  std::vector<std::pair<std::string, std::string>> environment;  // in addition to our own
   std::string install_hint;
   std::string info;  // KUBERNETES_EXEC_INFO
 };
 
-// `exec` of a kubeconfig's user, `where` names it; `folder` is that of the kubeconfig. `cluster`: as the plug-in may ask to know it
-// (provideClusterInfo). Errors (input): an unknown version, a plug-in that needs somebody at the keyboard, wrong types.
+// Parses `exec` of a kubeconfig's user, with the context `where` for messages; `folder` is that of the kubeconfig. `cluster`: passed to the plug-in
+// if it requests that (provideClusterInfo). Errors (input): an unknown version, a plug-in that requires a terminal, wrong types.
 Result<ExecPlugin> read_exec_plugin(const Json& exec, const std::string& where, const std::string& folder, const Json& cluster);
 
 struct ExecCredential {
@@ -34,7 +34,7 @@ struct ExecCredential {
   std::optional<Time> expires;
 };
 
-// What the plug-in has printed. Errors (input) name the plug-in and never show the text.
+// Parses the plug-in's output. Errors (input) name the plug-in and never quote the output.
 Result<ExecCredential> read_exec_credential(const std::string& printed, const ExecPlugin& plugin);
 
 }  // namespace trainstep::kube

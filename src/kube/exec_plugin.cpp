@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration early{10'000};  // before it expires
 constexpr Duration limit_in_a_hurry{10'000};
-constexpr Duration holds{5'000};  // whoever else asks within it is told the same: a failure, and what has expired already by our clock
+constexpr Duration holds{5'000};  // callers within it get the same result: a failure, and credentials that have expired by our clock
 
 class ExecToken : public SlowTokenSource {
  public:
@@ -36,7 +36,7 @@ class ExecToken : public SlowTokenSource {
     if (m_hurried)
       problem.kind = ErrorKind::cancelled;
     else if (m_credential)
-      problem.kind = ErrorKind::unavailable;  // it has worked before, it may again
+      problem.kind = ErrorKind::unavailable;  // it has worked before and may work again
     return problem;
   }
 
@@ -56,7 +56,7 @@ class ExecToken : public SlowTokenSource {
     Error error;
     Time since;
   };
-  // Until it is to be renewed; usable() still while that is under way.
+  // Whether no renewal is due; during the renewal, usable() decides.
   [[nodiscard]] bool fresh(Time now) const {
     return usable(now) && (lately(m_taken, now) || !m_credential->expires || now + early < *m_credential->expires);
   }

@@ -39,7 +39,7 @@ Result<Entries> read_entries(const Json& config, const std::string& what, const 
     const auto* value = find(item, member);
     KubeEntry entry{value == nullptr ? Json::object() : *value, fmt::format("{}: {} '{}'", what, member, name->get<std::string>()), folder};
     if (!entry.value.is_object()) return input_error(fmt::format("{}: expected an object, got {}", entry.where, type_name(entry.value)));
-    entries.emplace(name->get<std::string>(), std::move(entry));  // of two with one name the first counts, as everywhere here
+    entries.emplace(name->get<std::string>(), std::move(entry));  // the first of two entries with one name is used, as everywhere here
   }
   return entries;
 }
@@ -59,7 +59,7 @@ Result<KubeEntry> look_up(const Entries& entries, const std::string& name, const
 Result<Kubeconfig> read_one(const std::filesystem::path& path) {
   auto text = read_file(path, ReadLimits{}.bytes);
   if (!text) return Error{text.error().kind == ErrorKind::not_found ? ErrorKind::not_found : ErrorKind::input, "kubeconfig: " + text.error().message};
-  if (trim(*text).empty()) {  // as kubectl takes it
+  if (trim(*text).empty()) {  // kubectl accepts empty files
     Kubeconfig empty;
     empty.files = shown(path);
     return empty;

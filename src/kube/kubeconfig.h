@@ -1,4 +1,4 @@
-// kubeconfig files: found, merged, one context chosen. What stands in it is read by credentials.cpp.
+// kubeconfig files: finds and merges them and selects a context. credentials.cpp reads the entries.
 // https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,26 +12,26 @@
 
 namespace trainstep::kube {
 
-// A cluster, user or context, and where it stands.
+// A cluster, user or context, and its source.
 struct KubeEntry {
   Json value;                    // an object
   std::string where;             // "~/.kube/config: user 'alice'", for messages
-  std::filesystem::path folder;  // paths in it are relative to this; empty: it may name no files and no programs
+  std::filesystem::path folder;  // paths in it are relative to this; empty: it must not name files or programs
 };
 
 struct Kubeconfig {
   std::map<std::string, KubeEntry> clusters, users, contexts;
   std::string current;  // context; "": none
-  std::string files;    // as messages name them
+  std::string files;    // as shown in messages
 
-  // Of what both name, this counts.
+  // Where both have an entry of the same name, this object's is kept.
   void merge(Kubeconfig other);
 };
 
-// Errors (input): with file and place.
+// Errors (input): with file and position.
 Result<Kubeconfig> parse_kubeconfig(const std::string& text, const std::string& what, const std::filesystem::path& folder);
 
-// `path`, else the files of $KUBECONFIG that exist, else ~/.kube/config. Errors (input): there is none, one cannot be read.
+// `path`, otherwise the existing files of $KUBECONFIG, otherwise ~/.kube/config. Errors (input): there is none, one cannot be read.
 Result<Kubeconfig> find_kubeconfig(const std::string& path);
 
 struct KubeContext {
@@ -41,10 +41,10 @@ struct KubeContext {
   KubeEntry user;  // an empty object if the context has none
 };
 
-// `name` empty: the current one. Errors (input): with the names that there are.
+// Empty `name`: the current one. Errors (input): with the existing names.
 Result<KubeContext> choose_context(const Kubeconfig& config, const std::string& name);
 
-// The text of a key; "" if it is absent. Error (input): it is no text; values are never shown, they may be secret.
+// The text of a key; "" if it is absent. Error (input): not a string; values are never shown, because they may be secret.
 Result<std::string> text_in(const KubeEntry& entry, std::string_view key);
 
 }  // namespace trainstep::kube

@@ -8,7 +8,7 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr std::size_t most_equal_stamps = 4096;  // a clock that stands still must not fill the memory
+constexpr std::size_t most_equal_stamps = 4096;  // bounds memory if the clock stands still
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void LogCursor::begin() {
   if (!m_any) return;
   m_mark = stepped_back() ? m_all : m_marks[0];
   const auto counts = m_mark.sound && !distrusted;
-  // A clock that was set back: the stamps to come may lie anywhere, so everything is read again.
+  // The clock was set back, so new timestamps may be anywhere: reads everything again.
   m_since = !stepped_back() ? std::optional(m_mark.second) : counts ? std::nullopt : std::optional(second_of(m_latest));
   m_mode = Mode::counting;
   if (!counts) search();
@@ -53,7 +53,7 @@ void LogCursor::search() {
 
 LogCursor::Step LogCursor::take(Stamp stamp, std::string_view text) {
   const auto hash = hash_of(stamp, text);
-  if (m_mode != Mode::fresh && m_since && second_of(stamp) < *m_since) return Step::skip;  // was not asked for
+  if (m_mode != Mode::fresh && m_since && second_of(stamp) < *m_since) return Step::skip;  // before sinceTime
   if (m_mode == Mode::counting && m_seen == 0 && hash != m_mark.first) search();
   if (m_mode == Mode::searching) return search_for(stamp, hash);
   if (m_mode == Mode::fresh) {

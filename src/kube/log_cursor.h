@@ -1,5 +1,5 @@
-// How far a log was read, in constant memory: which lines that a new connection serves are known, which are new, and whether some are missing
-// between.
+// The position in a log that was read so far, in constant memory: which lines of a new connection are known, which are new, and whether lines are
+// missing in between.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,48 +12,48 @@
 
 namespace trainstep::kube {
 
-// A kubelet serves the lines of its log file in their order, without those stamped before sinceTime, a whole second. So a new connection begins with
-// just as many lines as were taken with such stamps before: those are counted, for a second before the last one, as the two streams of a container
-// are stamped apart and may be a little out of order. If the first or last of them is another line, the file is not the one it was (rotated): then
-// stamps alone tell what is known, and equal lines of the last stamp are counted.
+// A kubelet serves the lines of its log file in order, without those before sinceTime, which has whole seconds. A new connection therefore begins
+// with exactly the lines that were taken since that second: they are counted, starting a second before the last one, because the two streams of a
+// container are stamped separately and may be slightly out of order. If the first or last of these lines differs, the file was rotated: then only
+// timestamps decide what is known, and equal lines with the last timestamp are counted.
 class LogCursor {
  public:
   enum class Step {
     skip,     // known
     deliver,  // new
-    gap,      // new, but the last known line did not come before it: accept_gap() and take it again, or give up this connection
-    astray,   // these lines make no sense: give up this connection
+    gap,      // new, but the last known line did not precede it: accept_gap() and take the line again, or drop this connection
+    astray,   // inconsistent lines: drop this connection
   };
 
   static std::size_t hash_of(Stamp stamp, std::string_view text);
-  // A new connection begins; it must ask for since().
+  // Starts a new connection, which must request since().
   void begin();
-  // sinceTime in seconds; none: from the beginning.
+  // sinceTime in seconds; nullopt: from the beginning.
   [[nodiscard]] std::optional<std::int64_t> since() const { return m_since; }
   Step take(Stamp stamp, std::string_view text);
   void accept_gap();
 
-  // Of this connection, so far:
+  // The position of this connection so far:
   enum class Place {
-    known,   // still among the lines that are known
-    caught,  // all that is known has come: what comes is new
-    lost,    // the last known line has not come (yet)
+    known,   // still within the known lines
+    caught,  // past the known lines: what follows is new
+    lost,    // the last known line has not been found (yet)
   };
   [[nodiscard]] Place place() const;
-  // The connection has ended before all known lines came: the next one goes by stamps alone.
+  // The connection has ended before all known lines arrived: the next one uses only timestamps.
   void distrust() { m_distrusted = true; }
-  // This connection has turned out to serve a log that another cursor, copied here, knows: stamps tell what is known.
+  // This connection turned out to serve a log for which another cursor, copied to this object, was kept: timestamps decide what is known.
   void join() {
     m_since.reset();
     search();
   }
-  // Nothing is known yet.
+  // Nothing was read yet.
   [[nodiscard]] bool fresh() const { return !m_any; }
-  // The newest stamp that was delivered; none: nothing was.
+  // The newest timestamp delivered; nullopt: none.
   [[nodiscard]] std::optional<Stamp> last() const;
 
  private:
-  // The delivered lines since a second.
+  // The lines delivered since a certain second.
   struct Mark {
     std::int64_t second = 0;
     std::uint64_t count = 0;
@@ -71,18 +71,18 @@ class LogCursor {
   [[nodiscard]] bool stepped_back() const;
 
   bool m_any = false;
-  Stamp m_newest = 0;                    // of all delivered
-  Stamp m_latest = 0;                    // of the last delivered
+  Stamp m_newest = 0;                    // of all delivered lines
+  Stamp m_latest = 0;                    // of the last delivered line
   std::size_t m_latest_hash = 0;         //
-  std::vector<std::size_t> m_at_newest;  // hashes of the lines with the newest stamp
+  std::vector<std::size_t> m_at_newest;  // hashes of the lines with the newest timestamp
   Mark m_all;                            // since the beginning
   std::array<Mark, 2> m_marks;           // since the second before the newest one; since that one
 
   Mode m_mode = Mode::fresh;
   std::optional<std::int64_t> m_since;
-  Mark m_mark;               // what is counted against
-  std::uint64_t m_seen = 0;  // of its lines
-  Stamp m_target = 0;        // what is searched for
+  Mark m_mark;               // the lines to count
+  std::uint64_t m_seen = 0;  // number of them seen on this connection
+  Stamp m_target = 0;        // the timestamp to search for
   std::vector<std::size_t> m_left;
   bool m_found = false;
   bool m_distrusted = false;

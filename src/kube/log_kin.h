@@ -1,6 +1,6 @@
-// The streams that read one place – a container of a pod's name – attempt after attempt. The API server knows logs by the pod's name alone: a stream
-// that connects while its container has been started again, or its pod made anew, and nobody has told yet, is given the next attempt's log. Lines
-// carry nanoseconds, so the first one tells logs apart.
+// The streams for one container name of one pod name, attempt after attempt. The API server identifies logs by pod name only: a stream that connects
+// after its container was restarted, or its pod recreated, but before that is known here, gets the next attempt's log. Lines have timestamps in
+// nanoseconds, so the first line identifies a log.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,14 +15,14 @@ namespace trainstep::kube {
 class LogKin {
  public:
   using Id = std::uint64_t;
-  // A stream for the newest attempt. `retire`: a later one has begun to read the same log; not called from within its own calls.
+  // Adds a stream for the newest attempt. `retire`: called when a later one reads the same log; not from within that stream's own calls.
   Id enter(const LogCursor& cursor, std::function<void()> retire);
-  // No stream any more: what it has read stays known.
+  // Removes a stream; what it has read stays known.
   void leave(Id id);
-  // It begins with this line: in a log of which nothing is known, or after a gap.
+  // The stream has found the first line of a log: of one of which nothing is known, or after a gap.
   void begins(Id id, Stamp stamp, std::string_view text);
   enum class Whose { nobodys, older, newer };
-  // Who else has begun with this line. `older`: that stream is retired, and `cursor` knows what it has read.
+  // Which other stream has begun with this line. `older`: that stream is retired, and `cursor` is set to its position.
   Whose ask(Id id, Stamp stamp, std::string_view text, LogCursor& cursor);
 
  private:

@@ -8,7 +8,7 @@
 namespace trainstep::kube {
 namespace {
 
-// Reads from the front; `good` stays false once something was not as expected.
+// Reads from the front; good() is false after the first mismatch.
 class Reader {
  public:
   explicit Reader(std::string_view text) : m_text(text) {}
@@ -28,7 +28,7 @@ class Reader {
     return true;
   }
   void expect(char c) { m_good = take(c) && m_good; }
-  // The digits behind a point, in nanoseconds.
+  // The digits after the decimal point, in nanoseconds.
   Stamp fraction() {
     Stamp value = 0;
     int count = 0;
@@ -46,7 +46,7 @@ class Reader {
   bool m_good = true;
 };
 
-// Seconds east of UTC.
+// The offset from UTC in seconds, positive to the east.
 int offset(Reader& reader) {
   if (reader.take('Z')) return 0;
   const auto east = reader.take('+');

@@ -1,4 +1,4 @@
-// A line of a log as the kubelet sends it with timestamps=true.
+// A log line as the kubelet sends it with timestamps=true.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,21 +9,21 @@
 
 namespace trainstep::kube {
 
-// Nanoseconds since 1970: what RFC3339Nano holds.
+// Nanoseconds since 1970: the resolution of RFC3339Nano.
 using Stamp = std::int64_t;
 constexpr Stamp stamps_per_second = 1'000'000'000;
 
-// The second that a stamp lies in, before 1970 too.
+// The second of a timestamp, also before 1970.
 std::int64_t second_of(Stamp stamp);
-// "08:15:30" of its day, UTC, for messages.
+// "08:15:30", the time of day in UTC, for messages.
 std::string clock_time(Stamp stamp);
 
 struct LogLine {
   Stamp stamp = 0;
-  std::string_view text;  // of the same bytes
+  std::string_view text;  // a view of the parsed line
 };
 
-// "2026-11-21T08:15:30.123456789Z text", or with an offset like "+02:00": nodes may have time zones. None: no such line.
+// "2026-11-21T08:15:30.123456789Z text", or with an offset such as "+02:00": nodes may have time zones. nullopt: not such a line.
 std::optional<LogLine> read_log_line(std::string_view line);
 
 }  // namespace trainstep::kube

@@ -10,21 +10,21 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr Duration follow_silence{3'600'000};  // a program may be quiet; the transport's keep-alive finds dead connections earlier
+constexpr Duration follow_silence{3'600'000};  // a program may print nothing for long; the transport's keep-alive detects dead connections earlier
 constexpr Duration read_silence{60'000};
-constexpr Duration steady_after{30'000};  // a connection that lived so long is no reason to pause longer
+constexpr Duration steady_after{30'000};  // after a connection of this duration the back-off restarts
 constexpr Duration longest_wait_for_start{5'000};
-constexpr Duration last_words{5'000};      // of a pod that is gone, on a connection that is open
-constexpr int patience = 8;                // refusals in a row of what was allowed before: API servers that start answer so
-constexpr int first_patience = 6;          // … before anything was allowed: some seconds
-constexpr int absences_believed = 3;       // of a pod that is not known to be gone: an API server may be behind the others …
-constexpr Duration absence_lasts{5'000};   // … for so long
-constexpr int final_patience = 10;         // answers in a row that are no log, after the end
-constexpr int few_tries = 6;               // … where it could not be read for long before
-constexpr Duration refusals_end{120'000};  // … and so long
+constexpr Duration last_words{5'000};      // for data in transit from a deleted pod, on an open connection
+constexpr int patience = 8;                // consecutive refusals after a log was served: starting API servers answer like that
+constexpr int first_patience = 6;          // … before any log was served: some seconds
+constexpr int absences_believed = 3;       // 404s for a pod that is not known to be gone: an API server may lag behind the others …
+constexpr Duration absence_lasts{5'000};   // … and for at least this long
+constexpr int final_patience = 10;         // consecutive responses that are no log, after the end
+constexpr int few_tries = 6;               // … if the log was unreadable for long before
+constexpr Duration refusals_end{120'000};  // … and this long
 constexpr Duration refusal_is_told{5'000};
 
-// A proxy's, or a login's, in place of a log: the kubelet sends text/plain.
+// The page of a proxy or a login in place of a log: the kubelet sends text/plain.
 bool is_page(const http::Response& head) {
   const auto type = head.header("Content-Type").value_or("");
   return type.starts_with("text/html") || type.starts_with("application/json") || type.starts_with("application/xml");
@@ -38,7 +38,7 @@ Refusal judge(const ApiError& error) {
   if (error.status == 401 || retryable(error)) return Refusal::again;
   if (error.status == 404) {
     const auto* kind = error.details.is_object() ? find(error.details, "kind") : nullptr;
-    // Otherwise it is the kubelet that does not know the container (yet).
+    // Otherwise the kubelet does not know the container (yet).
     return kind != nullptr && *kind == "pods" ? Refusal::gone : Refusal::wait;
   }
   if (error.status == 400 && (holds(error, " waiting to start") || holds(error, " is terminated"))) return Refusal::wait;
@@ -64,7 +64,7 @@ void LogStream::State::open() {
   if (held) client.hold_stream(stream, true);
 }
 
-// After ended(): what is under way, or waits to be, is cut, the rest is read at once. The kubelet itself notices an end only after seconds.
+// After ended(): drops the current connection or pause and reads the rest at once. The kubelet itself notices an end only after seconds.
 void LogStream::State::reopen() {
   if (stream != 0) client.cancel_stream(std::exchange(stream, 0));
   client.loop().cancel(pause);
@@ -93,7 +93,7 @@ void LogStream::State::done(const Result<http::Response>& response) {
   if (response && response->status / 100 == 2) return page ? refused(not_the_servers(what + ": the answer is an HTML page, not a log")) : at_end();
   const auto error = client.error_of(what, response);
   if (error.status != 0) return refused(error);
-  if (refusals > 0) hopeless.set(refusals_end);  // the time without an answer is no refusal
+  if (refusals > 0) hopeless.set(refusals_end);  // time without any response does not count
   if (tries > 0) client.failing(this, error);
   again(Duration(0), Duration::max());
 }
@@ -103,10 +103,10 @@ void LogStream::State::at_end() {
     lines.finish([this](const auto& line) { return take(line); });
     if (closed || !flush()) return;
     if (cursor.place() != LogCursor::Place::known) return complete();
-    // All that is served is less than was read: a connection cut unseen, or, the second time, another file.
+    // Less was served than is known: the connection was cut unnoticed, or, if it happens twice, the file is another one.
     if (std::exchange(cut_short, true)) cursor.distrust();
   }
-  if (abandoned) {  // the end of a connection to a pod that has gone is the log's end
+  if (abandoned) {  // the end of a connection to a deleted pod is the end of the log
     lines.finish([this](const auto& line) { return take(line); });
     if (!closed && flush()) complete();
     return;
@@ -125,7 +125,7 @@ void LogStream::State::refused(const ApiError& error) {
     silent.set(refusal_is_told);
     hopeless.set(refusals_end);
   }
-  // The API server answers, but cannot get the log from the pod's node: nothing else tells.
+  // The API server responds, but cannot get the log from the pod's node: nothing else reports that.
   if (refusal == Refusal::again && silent.passed() && !std::exchange(refusal_told, true) && sink.waits) {
     const auto call = sink.waits;
     call(fmt::format("cannot be read at present ({}); trying again", error.error.message));
@@ -136,9 +136,9 @@ void LogStream::State::refused(const ApiError& error) {
   if (refusal == Refusal::gone && (abandoned || (absences >= absences_believed && absent.passed()))) return give_up("the pod is gone");
   const int believed = opened || says_nothing(error) ? patience : previous ? 1 : first_patience;
   if (refusal == Refusal::hopeless && refusals >= believed) return give_up(error.error.message);
-  // Not by the first answers after a long silence: a token may have expired meanwhile.
+  // Not after the first responses that follow a long silence: a token may have expired meanwhile.
   const bool soon = unreadable || hopeless.passed() || error.status == 400;
-  // A server that asks for patience has it, and who answers in its place says nothing of the log.
+  // A server that requests a delay is retried, and a gateway's response says nothing about the log.
   const bool later = (error.status == 429 || !error.is_status) && !hopeless.passed();
   if (reading_rest && !later && refusals >= (soon ? few_tries : final_patience)) return give_up(error.error.message);
   again(Duration(0), refusal == Refusal::wait ? longest_wait_for_start : Duration::max(), error.retry_after);
@@ -211,7 +211,7 @@ void LogStream::ended(bool restarted) {
   if (state.closed || state.abandoned || state.retired || (state.ended && (!restarted || state.previous))) return;
   state.ended = true;
   state.previous = restarted;
-  // Not at once: this may be called from one of the stream's own callbacks.
+  // Deferred: this may be called from one of the stream's own callbacks.
   state.client.loop().cancel(state.pause);
   state.pause = state.client.loop().after(Duration(0), state.here(&State::reopen));
 }

@@ -19,41 +19,42 @@ struct LogSource {
   bool previous = false;  // of the attempt before a restart in place
 };
 
-// Follows with timestamps. sinceTime has whole seconds, so after a reconnect the overlap is recognised (log_cursor.h); a line that was cut by the end
-// of a connection is read again as a whole. Lines of more than 1 MiB come as several. A container that has not started yet is waited for; one that
-// has ended is, too, until ended() says so. The log of one attempt: a new attempt in the same container needs a new stream.
+// Follows the log with timestamps. sinceTime has whole seconds, so after a reconnect the overlap is detected (log_cursor.h); a line that was cut off
+// at the end of a connection is read again completely. Lines of more than 1 MiB are split. Waits for a container that has not started yet, and keeps
+// following one that has ended until ended() is called. Reads the log of one attempt: a new attempt in the same container needs a new stream.
 class LogStream {
  public:
   struct Sink {
-    // Whole lines without their time stamps, each with its newline (a last one without a newline gets it); valid during the call only.
+    // Complete lines without their timestamps, each with its newline (added to a last line without one); valid only during the call.
     std::function<void(std::string_view lines)> lines;
-    // Something is, or may be, missing: "lines between 08:15:30 and 08:16:02 may be missing: the log was rotated", "… : the pod is gone". UTC.
+    // Lines are, or may be, missing: "lines between 08:15:30 and 08:16:02 may be missing: the log was rotated", "… : the pod is gone". UTC.
     std::function<void(const std::string& what)> lost;
-    // Optional: the API server answers, and cannot get the log now, from the pod's node most often; why. Once for each such time.
+    // Optional: the API server responds, but cannot get the log at present, usually from the pod's node; with the reason. Called once for each such
+    // period.
     std::function<void(const std::string& what)> waits{};
-    // Optional: a connection that follows has come to its end – so has the container, or something on the way.
+    // Optional: a connection with follow has ended: so has the container, or something on the way has closed it.
     std::function<void()> ended{};
-    // Everything the kubelet still serves has been given, nothing more comes. Only after ended(), or when the log cannot be had (the pod is gone, no
-    // permission; then lost() came before).
+    // Everything the kubelet still serves was delivered; nothing more follows. Called only after ended(), or if the log cannot be read (the pod is
+    // gone, no permission; then lost() was called before).
     std::function<void()> complete;
   };
-  // `kin`: what the streams of this pod's name and container share, in the order of its attempts; null: there is only this one.
+  // `kin`: shared by the streams of this pod and container name, in the order of its attempts; null: there is only this stream.
   LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<LogKin> kin = nullptr);
   LogStream(const LogStream&) = delete;
   LogStream& operator=(const LogStream&) = delete;
-  ~LogStream();  // no callback comes any more
-  // The container has ended: read what is left, then complete(). `restarted`: it runs again in place, so what is left is the log of the attempt
-  // before. A source that is `previous` has ended from the beginning.
+  ~LogStream();  // no callbacks are called any more
+  // The container has ended: reads the rest, then calls complete(). `restarted`: it runs again in place, so the rest is in the log of the previous
+  // attempt. A source that is `previous` has ended from the beginning.
   void ended(bool restarted = false);
-  // The pod does not exist any more, and another one may have its name: what is on its way is taken
-  // (5 s at most), nothing more is asked for. complete() follows, perhaps from here.
+  // The pod no longer exists, and another one may get its name: data in transit is taken (for at most 5 s), nothing more is requested. complete()
+  // follows, possibly from within this call.
   void abandon();
-  // While it is held, nothing more is read (http::Transport::hold).
+  // While held, nothing more is read (http::Transport::hold).
   void hold(bool held);
 
  private:
   struct State;
-  std::shared_ptr<State> m_state;  // held while a callback runs, which may destroy the stream
+  std::shared_ptr<State> m_state;  // kept alive while a callback runs, which may destroy the stream
 };
 
 }  // namespace trainstep::kube

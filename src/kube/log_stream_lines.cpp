@@ -8,12 +8,12 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's words, with status 200
+constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's message, with status 200
 
-// Where a line of the agent begins within one of the program's, which ended, or said the half of it, without a newline: "loss=0.125trainstep: …".
-// Some runtimes put what comes out of both streams together as it comes. Only here can it be taken apart: in the pod nobody knows what the program's
-// last byte was, as it writes to the log itself, and a newline before each line of the agent would be an empty line in most logs. npos: nowhere. A
-// program that speaks of such a line has a blank or a quote before it.
+// The offset of a line of the agent within one of the program's that has no newline yet: "loss=0.125trainstep: …". Some runtimes merge the output of
+// both streams as it comes. They can only be separated here: in the pod the program writes to the log itself, so its last byte is unknown, and a
+// newline before each line of the agent would be an empty line in most logs. npos: none. A program that mentions such a line has a blank or a quote
+// before it.
 std::size_t agents_line(std::string_view text) {
   const auto at = text.find("trainstep: ", 1);
   if (at == std::string_view::npos || text.starts_with("trainstep: ")) return std::string_view::npos;
@@ -32,7 +32,7 @@ void LogStream::State::data(std::string_view bytes) {
   again(pause_after_end, pause_after_end);
 }
 
-// False: no more of this connection.
+// false: stop reading this connection.
 bool LogStream::State::take(const http::Lines::Line& line) {
   auto text = line.text;
   if (line.first) {
@@ -44,7 +44,7 @@ bool LogStream::State::take(const http::Lines::Line& line) {
       return true;
     }
   }
-  // A line without a stamp (kubelets that are none write such) goes with the one before it.
+  // A line without a timestamp (written by something other than a kubelet) belongs to the one before it.
   return take_stamped(stamp.value_or(0), text, line.last);
 }
 
@@ -64,7 +64,7 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
       batch.append(text.substr(0, glued)).push_back('\n');
       text.remove_prefix(glued);
     }
-    if (last && text.size() > longest_line) {  // else its end would look like one that goes on
+    if (last && text.size() > longest_line) {  // otherwise its end would look like a line that continues
       batch.append(text.substr(0, longest_line + 1)).push_back('\n');
       text.remove_prefix(longest_line + 1);
     }
@@ -73,7 +73,7 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
   return true;
 }
 
-// True: with this line begins the log of a later attempt, whose stream reads it.
+// true: this line begins the log of a later attempt, which that attempt's stream reads.
 bool LogStream::State::of_another(Stamp at, std::string_view text) {
   if (!kin) return false;
   switch (kin->ask(kin_id, at, text, cursor)) {
@@ -91,7 +91,7 @@ bool LogStream::State::of_another(Stamp at, std::string_view text) {
   return false;
 }
 
-// Not at once: it may be another stream's callback that this is called from.
+// Deferred: this may be called from another stream's callback.
 void LogStream::State::retire() {
   if (std::exchange(retired, true)) return;
   client.loop().cancel(pause);
@@ -110,7 +110,7 @@ bool LogStream::State::missing(Stamp until) {
   return true;
 }
 
-// False: closed meanwhile.
+// false: closed by a callback.
 bool LogStream::State::flush() {
   const auto told = std::exchange(batch, {});
   if (!told.empty() && sink.lines) sink.lines(told);

@@ -1,4 +1,4 @@
-// One log under way: log_stream.cpp makes its connections, log_stream_lines.cpp finds what is new in them. Only for these two.
+// The state of one log stream: log_stream.cpp handles its connections, log_stream_lines.cpp finds the new lines. Only for these two.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,8 +18,8 @@ namespace trainstep::kube {
 
 inline constexpr std::size_t longest_stamp = 36;  // "2026-11-21T08:15:30.123456789+02:00 "
 
-// The end of a followed log is most likely the container's, of which ended() tells soon. Should the container run again before that, its new lines
-// look like those after a rotation: so lines that do not fit wait a while for ended().
+// A followed log usually ends because the container does, which ended() will tell soon. If the container is restarted before that, its new lines look
+// like those after a rotation: so for a while, lines that do not fit wait for ended().
 inline constexpr Duration pause_after_end{2'000};
 inline constexpr Duration doubt_after_end{10'000};
 
@@ -33,7 +33,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
         hopeless(the_client.loop()),
         absent(the_client.loop()) {}
 
-  // A member function as a callback, for as long as the stream is there.
+  // Wraps a member function as a callback that does nothing after the stream was closed or destroyed.
   template <typename... Arguments>
   auto here(void (State::*member)(Arguments...)) {
     return [weak = weak_from_this(), member](auto&&... arguments) {
@@ -70,10 +70,10 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   std::shared_ptr<LogKin> kin;
   LogKin::Id kin_id = 0;
   LogCursor cursor;
-  http::Lines lines{longest_line + longest_stamp + 1};  // pieces of more than longest_line, whatever the stamp
-  std::string batch;                                    // lines to tell, within data() only
-  std::optional<Stamp> stamp;                           // of the line that was read last on this connection
-  std::string note;                                     // what the kubelet said instead of a log
+  http::Lines lines{longest_line + longest_stamp + 1};  // allows pieces of more than longest_line, whatever the timestamp's length
+  std::string batch;                                    // lines to deliver, only within data()
+  std::optional<Stamp> stamp;                           // of the last line read on this connection
+  std::string note;                                     // the kubelet's message in place of a log
   http::Transport::Id stream = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId steady_timer = 0;
@@ -83,18 +83,18 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool ended = false;
   bool previous = false;
   bool abandoned = false;
-  bool retired = false;       // a later attempt's stream reads on
-  bool reading_rest = false;  // this connection reads what is left
-  bool page = false;          // this connection has brought something else with a 2xx
-  bool opened = false;        // a log was served once
-  bool cut_short = false;     // the rest ended before what is known
-  int tries = 0;              // connections since there was progress
-  int refusals = 0;           // answers in a row that were no log
-  int absences = 0;           // of them, in a row, that there is no such pod
-  bool refusal_told = false;  // of those in a row
-  bool unreadable = false;    // for long, when the container ended
-  Deadline silent, hopeless;  // since the first of them: when it is told, and when the rest of a log is given up
-  Deadline absent;            // since the first of those that there is no such pod
+  bool retired = false;       // a later attempt's stream continues
+  bool reading_rest = false;  // this connection reads the rest
+  bool page = false;          // this connection got something other than a log with a 2xx
+  bool opened = false;        // a log was served at least once
+  bool cut_short = false;     // the rest ended before the last known line
+  int tries = 0;              // connections since the last progress
+  int refusals = 0;           // consecutive responses that were no log
+  int absences = 0;           // consecutive ones that said there is no such pod
+  bool refusal_told = false;  // for the current series
+  bool unreadable = false;    // for a long time, when the container ended
+  Deadline silent, hopeless;  // since the first refusal: when to report it, when to give up the rest of the log
+  Deadline absent;            // since the first response that there is no such pod
 };
 
 }  // namespace trainstep::kube

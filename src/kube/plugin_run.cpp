@@ -50,19 +50,19 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// The file to run; "" if there is none.
+// The file to run; "" if not found.
 std::string program_of(const ExecPlugin& plugin) {
   if (plugin.command.find('/') != std::string::npos) return ::access(plugin.command.c_str(), F_OK) == 0 ? plugin.command : "";
   const char* path = std::getenv("PATH");
   for (const auto folder : split(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path, ':')) {
-    if (folder.empty()) continue;  // the working directory: nobody means it
+    if (folder.empty()) continue;  // means the working directory, which is never intended
     auto file = std::string(folder) + '/' + plugin.command;
     if (::access(file.c_str(), X_OK) == 0) return file;
   }
   return {};
 }
 
-// What the child needs between fork and exec, where it may neither allocate nor lock.
+// Prepared before fork, because the child must neither allocate nor lock before exec.
 struct Prepared {
   const char* program;
   char* const* argv;
@@ -71,11 +71,11 @@ struct Prepared {
   pid_t parent;
 };
 
-// In a process group of its own, with default signals and no descriptor of ours but stderr. It ends with us, however we end.
+// Runs in its own process group, with default signal handlers and no inherited descriptors except stderr. Killed when we end, however that happens.
 [[noreturn]] void run_child(const Prepared& child) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != child.parent) ::_exit(127);  // it died before the line above counted
+  if (::getppid() != child.parent) ::_exit(127);  // it died before prctl took effect
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -90,7 +90,7 @@ struct Prepared {
   ::_exit(127);
 }
 
-// A program that the plug-in has begun does not end with it: where we are ended by SIGKILL, this process ends their group. It runs nothing else.
+// Processes started by the plug-in are not killed with it: if we are killed by SIGKILL, this process kills their group. It executes no other program.
 [[noreturn]] void keep_watch(pid_t group, pid_t parent) {
   sigset_t all;
   sigfillset(&all);
@@ -103,7 +103,7 @@ struct Prepared {
   ::_exit(0);
 }
 
-// The error number, or 0.
+// Returns an errno, or 0.
 int spawn(const ExecPlugin& plugin, int out, pid_t& pid, pid_t& watcher) {
   const auto program = program_of(plugin);
   if (program.empty()) return ENOENT;
@@ -120,7 +120,7 @@ int spawn(const ExecPlugin& plugin, int out, pid_t& pid, pid_t& watcher) {
   pid = ::fork();
   if (pid < 0) return errno;
   if (pid == 0) run_child(child);
-  watcher = ::fork();  // without one it is as good as it can be
+  watcher = ::fork();  // failure is tolerated: the plug-in then runs unwatched
   if (watcher == 0) keep_watch(pid, child.parent);
   tell.close();
   int code = 0;
@@ -163,7 +163,7 @@ std::optional<Result<std::string>> PluginRun::look() {
   if (m_problem) return *m_problem;
   int status = 0;
   const auto waited = ::waitpid(m_pid, &status, WNOHANG);
-  const bool ended = waited == m_pid || (waited < 0 && errno == ECHILD);  // the latter: somebody else has reaped it; what it printed tells
+  const bool ended = waited == m_pid || (waited < 0 && errno == ECHILD);  // ECHILD: something else has reaped it; its output decides
   read();
   if (ended) {
     m_pid = 0;
@@ -181,7 +181,7 @@ std::optional<Result<std::string>> PluginRun::look() {
 }
 
 Result<std::string> PluginRun::wait() {
-  constexpr int look_ms = 5;  // its end does not end what others of it hold open
+  constexpr int look_ms = 5;  // polls, because other processes may keep its pipe open after its exit
   while (true) {
     if (auto ended = look()) return std::move(*ended);
     pollfd out{m_out.get(), POLLIN, 0};

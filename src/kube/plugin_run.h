@@ -1,4 +1,4 @@
-// One run of an exec plug-in: a child that is looked at, never waited for, unless somebody asks to.
+// One run of an exec plug-in: a child process that is polled; only wait() blocks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,17 +16,17 @@ namespace trainstep::kube {
 
 class PluginRun {
  public:
-  // Starts it; that it cannot be started is told by look().
+  // Starts it; a failure to start is returned by look().
   PluginRun(const ExecPlugin& plugin, Duration limit);
   PluginRun(const PluginRun&) = delete;
   PluginRun& operator=(const PluginRun&) = delete;
-  // Kills it with its process group, if it has not ended.
+  // Kills it with its process group if it is still running.
   ~PluginRun();
 
-  // What it has printed, once it has ended (a daemon that it leaves may hold its output open), or why there is nothing: as run_exec_plugin(). Never
-  // blocks.
+  // Its output once it has exited (even if a daemon it started keeps the pipe open), or an error as for run_exec_plugin(). nullopt: still running.
+  // Never blocks.
   std::optional<Result<std::string>> look();
-  // The same, when it has ended.
+  // The same, after waiting for it to exit.
   Result<std::string> wait();
 
  private:
@@ -40,8 +40,8 @@ class PluginRun {
   const ExecPlugin& m_plugin;
   Duration m_limit;
   std::chrono::steady_clock::time_point m_deadline;
-  pid_t m_pid = 0;      // 0: it has been reaped, or never was
-  pid_t m_watcher = 0;  // ends it and what it has begun, if we are killed
+  pid_t m_pid = 0;      // 0: reaped, or never started
+  pid_t m_watcher = 0;  // kills the plug-in and its children if we are killed
   Fd m_out;
   std::string m_printed;
   std::optional<Error> m_problem;

@@ -1,4 +1,4 @@
-// How much the API server's clock is ahead of ours, by what its answers say. Pure.
+// How far the API server's clock is ahead of ours, by its responses. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace trainstep::kube {
 
-// One of several API servers, or what stands before one, may have a wrong clock, and ours may jump: of the answers of the last minute the one that
-// is the nearest to our clock counts.
+// One of several API servers, or a gateway, may have a wrong clock, and ours may jump: uses the response of the last minute that is closest to our
+// clock.
 class ServerClock {
  public:
   void told(Time server, Time now) {
     m_told.push_back({server - now, now});
     if (m_told.size() > most) m_told.pop_front();
   }
-  // Unset: it has told none.
+  // Unset: no response had a time.
   [[nodiscard]] std::optional<Duration> ahead(Time now) const {
     if (m_told.empty()) return std::nullopt;
     auto nearest = m_told.back().ahead;

@@ -24,7 +24,7 @@ class FixedToken : public TokenSource {
   std::string m_token;
 };
 
-// The kubelet exchanges a link: another file, perhaps of the same size and second.
+// The kubelet replaces a link: the new file may have the same size and time in seconds.
 struct Version {
   ino_t file;
   off_t size;
@@ -49,7 +49,7 @@ class FileToken : public TokenSource {
     auto read = read_now();
     if (read) {
       m_token = std::move(*read);
-      m_version = version;  // of before: what is written meanwhile is read the next time
+      m_version = version;  // from before reading: a change during the read is noticed the next time
     } else if (!m_token) {
       return std::move(read.error());
     }
@@ -70,7 +70,7 @@ class FileToken : public TokenSource {
   std::optional<Version> m_version;
 };
 
-// Beside the token lies the certificate of the authority that the API server's is of; the kubelet writes both anew.
+// The certificate of the API server's authority is beside the token; the kubelet updates both.
 class ServiceAccountToken : public FileToken {
  public:
   explicit ServiceAccountToken(const std::filesystem::path& folder) : FileToken(folder / "token"), m_authority(folder / "ca.crt") {}

@@ -1,4 +1,4 @@
-// The simple sources of tokens (credentials.h).
+// The simple token sources (credentials.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace trainstep::kube {
 
-// A source that has to work for its token.
+// A source that may take long to get its token.
 class SlowTokenSource : public TokenSource {
  public:
-  // Whether token() answers at once. False: it is at work; ask again soon.
+  // Whether token() returns immediately. false: it is working; ask again soon.
   virtual bool ready(Time now) = 0;
-  // Somebody wants an end, for which a token may still be needed: what is at work is given up, further tries get 10 s each, and their failure
-  // (cancelled) is told to who asks: nothing waits for the next one of its own accord.
+  // The step is to end, for which a token may still be needed: aborts a run in progress, limits further runs to 10 s each, and returns their failure
+  // as cancelled: nothing may retry that on its own.
   virtual void hurry() {}
 };
 bool token_ready(TokenSource& source, Time now);
@@ -26,13 +26,13 @@ void hurry_token(TokenSource& source);
 // Empty: no token is needed.
 std::unique_ptr<TokenSource> fixed_token(std::string token);
 
-// A file that somebody replaces, as the kubelet does. When it cannot be read for a while, the last token still serves.
+// A file that is replaced from time to time, as the kubelet does. While it cannot be read, the last token is used.
 std::unique_ptr<TokenSource> file_token(std::filesystem::path path);
 
-// `token` and `ca.crt` in the folder of a pod's service account, both of which the kubelet replaces.
+// `token` and `ca.crt` in the folder of a pod's service account, both of which the kubelet rotates.
 std::unique_ptr<TokenSource> service_account_token(const std::filesystem::path& folder);
 
-// Without the white space around it. Errors (input): nothing is left, or it could not stand in a header; `what` names it, it is not shown.
+// Trims the token. Errors (input): it is empty, or is not valid in a header; `what` names it, its value is not shown.
 Result<std::string> checked_token(std::string_view text, std::string_view what);
 
 }  // namespace trainstep::kube

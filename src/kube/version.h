@@ -1,4 +1,4 @@
-// Which of two states of a resource is the older, whoever of several API servers has told it. Pure.
+// Compares the age of two states of a resource, possibly from different API servers. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace trainstep::kube {
 
-// By their resourceVersion, which is a decimal number that grows (KEP-5504). Of what is none, or is missing, nothing is known: false.
+// Compares resourceVersions, which are increasing decimal numbers (KEP-5504). false if either is missing or not a number.
 inline bool is_older_version(std::string_view a, std::string_view b) {
   const auto number = [](std::string_view text) {
     return !text.empty() && text.front() != '0' && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });

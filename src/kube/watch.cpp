@@ -10,16 +10,16 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr Duration steady_after{30'000};  // a connection that lived so long is no reason to pause longer
-constexpr Duration very_short{1'000};     // as client-go counts: such a connection without an event is none
-constexpr int quiet_limit = 2;            // connections without an event in a row, before what there is is listed again
-constexpr int patience = 20;              // refusals in a row: some five minutes
-constexpr int first_patience = 7;         // refusals of one that has never watched: a gateway's 404, say
-constexpr int vain_limit = 2;             // failures at one version, before the place counts as lost
-constexpr int most_stale = 6;             // lists in a row that are older than what has been seen: half a minute
-// API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has done so and is silent for long is not there any more.
+constexpr Duration steady_after{30'000};  // after a connection of this duration the back-off restarts
+constexpr Duration very_short{1'000};     // as in client-go: such a connection without an event counts as failed
+constexpr int quiet_limit = 2;            // consecutive connections without an event, before listing again
+constexpr int patience = 20;              // consecutive refusals: some five minutes
+constexpr int first_patience = 7;         // refusals before the first watch: for example a gateway's 404
+constexpr int vain_limit = 2;             // failures at one version, before the position counts as lost
+constexpr int most_stale = 6;             // consecutive lists older than what was seen: half a minute
+// API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has sent some and is then silent for this long is dead.
 constexpr Duration bookmark_patience{300'000};
-// … and one that sends nothing from the beginning may never get here. Of events, which have no watch cache, there are no bookmarks.
+// … and from one that sends nothing at all, data may never arrive here. Events, which have no watch cache, have no bookmarks.
 constexpr Duration unheard_limit{600'000};
 constexpr auto accept = "application/json";
 constexpr auto accept_metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -30,7 +30,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   State(Client& the_client, WatchOptions the_options, Sink the_sink)
       : client(the_client), options(std::move(the_options)), sink(std::move(the_sink)), what("watch " + options.path.describe()) {}
 
-  // A member function as a callback, for as long as the watch is there.
+  // Wraps a member function as a callback that does nothing after the watch was closed or destroyed.
   template <typename... Arguments>
   auto here(void (State::*member)(Arguments...)) {
     return [weak = weak_from_this(), member](auto&&... arguments) {
@@ -63,29 +63,29 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   std::string what;
   http::Lines lines;
   std::string version;
-  std::string newest;  // of all that were seen
+  std::string newest;  // the newest of all seen
   std::string gone;    // the version of the last deletion since the list
   std::optional<Time> heard;
-  std::optional<ApiError> broken;  // why what comes on this connection is of no use any more
+  std::optional<ApiError> broken;  // why this connection cannot be used any more
   Client::CallId call = 0;
   http::Transport::Id stream = 0;
   Loop::TimerId pause = 0;
   Loop::TimerId steady_timer = 0;
   Loop::TimerId silence_timer = 0;
-  std::optional<Time> began;  // this connection, as the server's answer began
+  std::optional<Time> began;  // when the response on this connection began
   bool bookmarked = false;    // on this connection
-  bool spoken = false;        // an event, a bookmark, on this connection
-  bool moved = false;         // … that tells more than was known
-  int quiet = 0;              // connections in a row that ended without one
+  bool spoken = false;        // an event or bookmark arrived on this connection
+  bool moved = false;         // … with something new
+  int quiet = 0;              // consecutive connections that ended without one
   bool synced = false;
-  bool opened = false;  // a watch was answered
-  bool lost = true;     // the place: list
+  bool opened = false;  // a watch was accepted
+  bool lost = true;     // the position is lost: list
   bool closed = false;
-  bool expired = false;  // since there was progress the place was lost
-  int tries = 0;         // connections since there was progress
-  int stale = 0;         // lists in a row that were
-  int vain = 0;          // of them, those that the server spoilt
-  int refusals = 0;      // since the last watch that was answered
+  bool expired = false;  // the position was lost since the last progress
+  int tries = 0;         // connections since the last progress
+  int stale = 0;         // consecutive stale lists
+  int vain = 0;          // failures caused by the server
+  int refusals = 0;      // since the last accepted watch
   int unauthorized = 0;
 };
 
@@ -117,7 +117,7 @@ void Watch::State::listed(Answer answer) {
   if (!closed) connect();
 }
 
-// Who believed it would see what it knows come and go once more. True: it is asked for again.
+// A stale list would make the reader see known objects vanish and reappear. true: it is requested again.
 bool Watch::State::is_stale(const std::string& listed) {
   if (!is_older_version(listed, newest) || ++stale > most_stale) {
     stale = 0;
@@ -159,7 +159,7 @@ void Watch::State::listen() {
     silence_timer = client.loop().after(unheard_limit, here(&State::unheard));
 }
 
-// Perhaps there was nothing to tell; perhaps it never gets here.
+// Perhaps there were no events; perhaps they do not arrive here.
 void Watch::State::unheard() {
   silence_timer = 0;
   client.cancel_stream(std::exchange(stream, 0));
@@ -186,7 +186,7 @@ void Watch::State::data(std::string_view bytes) {
   in_trouble(std::exchange(broken, {}).value_or(ApiError{}));
 }
 
-// False: no more of this connection; either `broken` says why or the watch is closed.
+// false: stop reading this connection; either `broken` is set or the watch is closed.
 bool Watch::State::take(const http::Lines::Line& line) {
   if (line.first && line.last && line.text.empty()) return true;
   auto event = line.first && line.last ? read_watch_event(line.text) : Error{ErrorKind::unavailable, "an event is too long"};
@@ -203,7 +203,7 @@ bool Watch::State::take(const http::Lines::Line& line) {
 
 bool Watch::State::tell(WatchEvent event) {
   if (!std::exchange(spoken, true)) listen();
-  // A bookmark of what is known tells nothing.
+  // A bookmark with the known version is nothing new.
   if (event.type != WatchEvent::Type::bookmark || event.version != version) {
     moved = true;
     quiet = 0;
@@ -220,7 +220,7 @@ bool Watch::State::tell(WatchEvent event) {
     return true;
   }
   if (event.type == WatchEvent::Type::deleted) {
-    // Said twice. To the reader the second would be another object of that name, which was there and has gone.
+    // A repeated deletion. The reader would take it for another object of that name, created and deleted.
     if (!event.version.empty() && event.version == gone) return true;
     gone = event.version;
   }
@@ -233,8 +233,8 @@ bool Watch::State::tell(WatchEvent event) {
 void Watch::State::done(Result<http::Response> response) {
   stream = 0;
   if (response && response->status / 100 == 2) {
-    // What ends so soon, or again and again, without news may be something on the way that does not let events through. Where nothing happens,
-    // bookmarks of what is known are all that a connection brings in the whole time that it was asked for.
+    // A connection that ends this soon, or repeatedly without news, may go through something that does not pass on events. Where nothing happens, a
+    // connection brings only bookmarks of the known version for its whole requested time.
     const auto lived = began ? client.loop().now() - *began : Duration{0};
     const bool as_asked = spoken && lived >= options.timeout - options.silence;
     if (!moved && !as_asked && ((lived < very_short && !spoken) || ++quiet >= quiet_limit)) lost = true;
@@ -246,12 +246,12 @@ void Watch::State::done(Result<http::Response> response) {
 void Watch::State::in_trouble(const ApiError& error) {
   if (error.status != 0 && error.status != 401) ++vain;
   if (error.status == 410 || vain >= vain_limit) lost = true;
-  // A server that was away and is back has no past. It answers, so what it has now is asked for soon, but for the second time not so soon.
+  // A server that was down has lost its history. It responds, so its current state is requested soon, but later the second time.
   if (error.status == 410 && !std::exchange(expired, true)) tries = 0;
   if (error.status == 410 || retryable(error)) return again(error);
-  if (error.status >= 400 && error.status != 401) lost = true;  // 400: the version is none of this server's
+  if (error.status >= 400 && error.status != 401) lost = true;  // 400: the version is unknown to this server
   if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);
-  // After a first 401 the token is read anew. Who could list has been let in.
+  // After the first 401 the token is read again. A successful list shows that the credentials were accepted.
   const bool accepted = opened || options.followed || (synced && error.status == 401);
   const bool may_pass = error.status == 401 ? unauthorized == 1 : refusals < first_patience && (error.status != 403 || options.needed);
   if (accepted ? std::max(refusals, unauthorized) < patience : may_pass) return again(error);

@@ -24,7 +24,7 @@ BackPressure::~BackPressure() {
   rest();
 }
 
-// It may be called from deep within what is to wait.
+// Deferred, because it may be called from within a producer that has to wait.
 void BackPressure::on_full() {
   if (m_pressure != Pressure::none || m_done) return;
   m_pressure = Pressure::full;

@@ -1,5 +1,4 @@
-// What the loop does about a log that nobody reads as fast as it comes: whoever produces it is told to wait, and at the end it is waited for the
-// reader.
+// Back-pressure from a slow reader of the log: the producers must wait, and at the end the loop waits for the reader.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,21 +15,21 @@ namespace trainstep::log {
 
 // How long the end of the log waits for its reader.
 struct Patience {
-  Duration silent{};                 // without a byte taken
-  std::optional<Duration> in_all{};  // however slowly it is read
+  Duration silent{};                 // limit for the time in which nothing is read
+  std::optional<Duration> in_all{};  // overall limit, however slowly it is read
 };
 
 class BackPressure {
  public:
-  // Both must outlive it. `changed` is called from the loop.
+  // Both must outlive this object. `changed` is called from the loop.
   BackPressure(PollLoop& loop, Log& log, std::function<void(Pressure)> changed);
   BackPressure(const BackPressure&) = delete;
   BackPressure& operator=(const BackPressure&) = delete;
   ~BackPressure();
 
-  // `done` comes from the loop when all is written, or when patience has ended: what is left then is lost, which is said on stderr.
+  // `done` is called from the loop when everything was written, or the limits are exceeded: the rest is lost, which is reported on stderr.
   void finish(Patience patience, std::function<void()> done);
-  // Somebody wants an end: at once if nobody reads, soon in any case.
+  // The run is to end: give up almost at once if nothing is read, soon in any case.
   void hurry();
 
  private:
@@ -49,7 +48,7 @@ class BackPressure {
   Pressure m_pressure = Pressure::none;
   std::function<void()> m_done;
   Patience m_patience{};
-  Duration m_silent{};  // for so long nothing was taken
+  Duration m_silent{};  // time in which nothing was read
   std::uint64_t m_taken = 0;
   std::optional<Loop::TimerId> m_timer;
   std::shared_ptr<char> m_alive = std::make_shared<char>();

@@ -1,4 +1,4 @@
-// How much the log tells: --log-level.
+// Log levels: --log-level.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace trainstep::log {
 
-// Each level shows what those below it in this list show, too. The verdict is shown at every level.
+// Each level includes those after it in this list. The verdict is shown at every level.
 enum class Level {
   debug,    // every request, every decision and its reason
-  info,     // the story and the replicas' output
-  warning,  // what went wrong
+  info,     // progress messages and the replicas' output
+  warning,  // problems
   error     // what ended the run
 };
 
@@ -22,10 +22,10 @@ enum class Format { text, json };
 struct Options {
   Format format = Format::text;
   Level level = Level::info;
-  std::vector<std::string> secrets = {};  // texts that must not stand in lines of ours
+  std::vector<std::string> secrets = {};  // texts to redact in our own lines
 };
 
-// "debug", "info", "warning", "error", in any case of letters; none: it is no such word.
+// "debug", "info", "warning", "error", case-insensitive; nullopt: another word.
 std::optional<Level> level_of(std::string_view word);
 
 }  // namespace trainstep::log

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view own_name = "trainstep";
 constexpr std::size_t commit_at = std::size_t{256} << 10U;
-// Waiting lines of replicas and of ours may take so much where nobody reads and nobody can be held up.
+// Memory limits for unread lines of the replicas, and for those and our own, while nothing is read and the producers cannot wait.
 constexpr std::size_t most_waiting = 16 * Writer::full;
 constexpr std::size_t most_waiting_with_ours = most_waiting + Writer::full;
 
@@ -69,7 +69,7 @@ std::string_view level_name(spdlog::level::level_enum level) {
 Time time_of(const spdlog::details::log_msg& message) { return std::chrono::time_point_cast<Duration>(message.time); }
 std::string_view text_of(const spdlog::details::log_msg& message) { return {message.payload.data(), message.payload.size()}; }
 
-// Not spdlog's base_sink: it brings a formatter for patterns, which neither form of ours has.
+// Not derived from spdlog's base_sink, whose pattern formatter neither of our formats uses.
 class LineSink : public spdlog::sinks::sink {
  public:
   explicit LineSink(std::string& to) : m_to(to) {}
@@ -170,7 +170,7 @@ void Log::output(Time at, std::string_view replica, std::string_view lines) {
   }
 }
 
-// Not through spdlog: a line takes a tenth of a microsecond here.
+// Bypasses spdlog: a line takes a tenth of a microsecond here.
 void Log::line(Time at, std::string_view source, std::string_view text, bool plain) {
   clear_drawn();
   auto& to = m_writer.text();

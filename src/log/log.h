@@ -1,4 +1,4 @@
-// The log of a run as lines: those of trainstep itself, by level, and those of the replicas, as text or as JSON (docs/adr/0017-the-log.md).
+// The log of a run: trainstep's own lines, by level, and those of the replicas, as text or JSON (docs/adr/0017-the-log.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,28 +14,29 @@ namespace trainstep::log {
 
 class Log {
  public:
-  // Writes to `fd`, which stays the caller's. A terminal gets colours, unless NO_COLOR is set. `began`: the story's lines tell the time since.
+  // Writes to `fd`, which remains the caller's. On a terminal the output has colours, unless NO_COLOR is set. `began`: own lines show the time since
+  // then.
   Log(int fd, Options options, Time began);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   ~Log();
 
   [[nodiscard]] bool shows(Level level) const;
-  // A line of ours, without secrets (base/redact.h); whatever is in it stays within it (base/printable.h). It is on its way at once.
+  // Writes a line of our own, with secrets redacted (base/redact.h) and control characters escaped (base/printable.h), and commits it.
   void say(Time at, Level level, std::string_view text);
-  // What the run came to: shown at every level.
+  // The result of the run: shown at every level.
   void conclude(Time at, bool succeeded, std::string_view text);
-  // Whole lines of a replica's output, each with its newline; on their way with the next commit().
+  // Complete lines of a replica's output, each with its newline; written at the next commit().
   void output(Time at, std::string_view replica, std::string_view lines);
 
-  // A terminal's last line, which is drawn anew; empty: none. It is left out while anything waits for the reader.
+  // The last line of a terminal, which is redrawn; empty: none. It is not drawn while the reader is behind.
   void draw(std::string_view text);
   [[nodiscard]] bool terminal() const { return m_terminal; }
   [[nodiscard]] bool colours() const { return m_colours; }
 
   void commit() { m_writer.commit(); }
   [[nodiscard]] Writer& writer() { return m_writer; }
-  // Nobody reads, and the replicas may not be held up any longer: what is too much for the memory is left out, and said later.
+  // Nothing is read, and the replicas cannot be held up any longer: lines beyond the memory limit are dropped, which is reported later.
   void may_leave_out(bool may) { m_may_leave_out = may; }
 
  private:
@@ -53,9 +54,9 @@ class Log {
   Time m_began;
   bool m_drawn = false;
   bool m_may_leave_out = false;
-  std::size_t m_left_out = 0;  // lines
+  std::size_t m_left_out = 0;  // number of lines
   struct Own;
-  std::unique_ptr<Own> m_own;  // spdlog's
+  std::unique_ptr<Own> m_own;  // spdlog's logger
 };
 
 }  // namespace trainstep::log

@@ -27,13 +27,13 @@
 namespace trainstep::log {
 namespace {
 
-// One write(2) each, so that progress can be seen: a file takes much at once; of a pipe's reader nobody knows.
+// Sizes of one write(2), so that progress is visible: files take much at once; the speed of a pipe's reader is unknown.
 constexpr std::size_t piece_of_file = std::size_t{256} << 10U;
 constexpr std::size_t piece_of_pipe = std::size_t{32} << 10U;
 constexpr std::size_t piece_for_slow = PIPE_BUF;
-constexpr int quick_turns = 16;  // a reader that was ready so often in a row is no slow one any more
+constexpr int quick_turns = 16;  // after this many consecutive successful polls a reader no longer counts as slow
 constexpr std::size_t small = std::size_t{64} << 10U;
-constexpr Duration rest_after{1'000};     // then memory is given back
+constexpr Duration rest_after{1'000};     // then buffers are freed
 constexpr Duration last_patience{2'000};  // of the destructor
 constexpr auto never = ~std::size_t{0};
 
@@ -42,7 +42,7 @@ bool is_file(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// There is no reader, and there will be none: a pipe's or a terminal's other end is closed, or nothing was ever open.
+// There is no reader any more: the other end of the pipe or terminal is closed, or nothing was ever open.
 bool means_gone(int fd, int error) { return error == EPIPE || error == EBADF || (error == EIO && ::isatty(fd) != 0); }
 
 }  // namespace
@@ -60,14 +60,14 @@ struct Writer::Shared {
 
   std::mutex mutex;
   std::condition_variable filled, progress;
-  std::string handed;  // behind the mutex, as are the next three
+  std::string handed;  // guarded by the mutex, as are the next three
   std::uint64_t committed = 0;
   bool sleeps = false;
   bool closed = false;
 
-  // The thread's own.
+  // Used only by the thread.
   int quick = quick_turns;
-  bool line_is_open = false;  // what was written last is no whole line
+  bool line_is_open = false;  // the last write did not end with a newline
   bool torn = false;          // by an error
   bool complained = false;
 
@@ -79,7 +79,8 @@ struct Writer::Shared {
   void complain(int error);
 };
 
-// False: it is over. The memory of a flood goes back when nothing comes any more; that this thread allocates nothing spares the process an arena.
+// false: closed. Frees the buffers of a burst when no more text arrives; because this thread does not allocate, the process needs no second malloc
+// arena.
 bool Writer::Shared::wait_for_text(std::string& text) {
   text.clear();
   std::unique_lock lock(mutex);
@@ -117,7 +118,7 @@ void Writer::Shared::write(std::string_view text) {
       ::poll(&entry, 1, -1);
     } else if (means_gone(fd, errno)) {
       gone = true;
-    } else if (errno != EINTR) {  // a full disk ends no training: what can be written is
+    } else if (errno != EINTR) {  // a full disk must not end a training: write what is possible
       complain(errno);
       torn = true;
       took(text.size());
@@ -145,7 +146,7 @@ void Writer::Shared::look_at_bell() {
   (void)!::write(bell.get(), &one, sizeof one);
 }
 
-// Once, on stderr, and without waiting for it.
+// Once, on stderr, and without blocking.
 void Writer::Shared::complain(int error) {
   if (std::exchange(complained, true)) return;
   std::array<char, 200> line{};
@@ -169,7 +170,7 @@ Writer::~Writer() {
   if (written)
     m_thread.join();
   else
-    m_thread.detach();  // it waits for the reader, and ends with the process
+    m_thread.detach();  // blocked on the reader; it ends with the process
 }
 
 void Writer::commit() {

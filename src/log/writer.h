@@ -1,5 +1,4 @@
-// The bytes of the log on their way to whoever reads it, by a thread of their own: a reader that is slow, or does not read at all, holds up that
-// thread and nobody else (docs/adr/0017-the-log.md).
+// Writes the log on a thread of its own: a reader that is slow, or does not read at all, blocks only that thread (docs/adr/0017-the-log.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,39 +13,39 @@
 
 namespace trainstep::log {
 
-// All functions are for one thread, the loop's. To be made after any fork, as a thread belongs to one process.
+// All functions must be called on one thread, the loop's. Create it after any fork, because a thread belongs to one process.
 class Writer {
  public:
-  // So much may wait for its reader; beyond it those who produce have to wait (back_pressure.h).
+  // Limit in bytes for unread output, beyond which producers must wait (back_pressure.h).
   static constexpr std::size_t full = std::size_t{1} << 20U;
 
-  // `fd` stays the caller's, and so do its flags: it may be shared with others. -1: nobody reads.
+  // `fd` remains the caller's, and its flags are unchanged: it may be shared. -1: no reader.
   explicit Writer(int fd);
-  // What is left is written as long as somebody reads, as finish() does.
+  // Writes the rest as long as the reader reads, as finish() does.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   [[nodiscard]] int fd() const { return m_fd; }
-  // What is appended here goes with the next commit().
+  // Text appended here is written at the next commit().
   [[nodiscard]] std::string& text() { return m_text; }
   void commit();
 
-  // Bytes that the reader has not taken yet; 0 when there is no reader any more.
+  // Number of bytes not read yet; 0 if there is no reader any more.
   [[nodiscard]] std::size_t waiting() const;
-  // Bytes that were taken, or lost with an error: it grows as long as somebody reads.
+  // Number of bytes read, or lost with an error: it increases as long as the reader reads.
   [[nodiscard]] std::uint64_t taken() const;
-  // Is called by a commit() that makes more than `full` wait, every time.
+  // Called by every commit() after which more than `full` bytes are unread.
   void on_full(std::function<void()> call) { m_on_full = std::move(call); }
 
-  // A descriptor that becomes readable when not more than `bytes` wait; for each such wish once.
+  // A descriptor that becomes readable when at most `bytes` are unread; once for each ring_at().
   [[nodiscard]] int bell() const;
   void ring_at(std::size_t bytes);
   void silence_bell();
 
-  // What waits is nobody's any more; how much it is goes to stderr.
+  // Abandons the unread bytes and reports their number on stderr.
   void give_up();
-  // Waits until all is written; false: nothing has been taken for `patience`.
+  // Waits until everything was written; false: nothing was read for `patience`.
   bool finish(Duration patience);
 
  private:
@@ -55,7 +54,7 @@ class Writer {
   std::string m_text;
   std::uint64_t m_committed = 0;
   std::function<void()> m_on_full;
-  std::shared_ptr<Shared> m_shared;  // with the thread, which outlives this when nobody reads
+  std::shared_ptr<Shared> m_shared;  // shared with the thread, which outlives this object if the reader does not read
   std::thread m_thread;
   bool m_given_up = false;
 };

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> schemes{"s3", "minio", "gs"};
 
-// What the stores at hand allow: dots are for virtual hosts, old buckets have underscores and capitals.
+// The union of what stores allow: dots for virtual hosts; old buckets have underscores and capitals.
 bool is_bucket(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';

@@ -1,4 +1,4 @@
-// Where an object, or a tree of objects, lies.
+// The address of an object, or of a tree of objects.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,21 +9,21 @@
 
 namespace trainstep::objectstore {
 
-// "s3://bucket/some/key": S3 and what speaks like it. A KFP pipeline root may carry a query (Go CDK: endpoint, region, disableSSL, …).
+// "s3://bucket/some/key": S3 and compatible stores. A KFP pipeline root may have a query (Go CDK: endpoint, region, disableSSL, …).
 struct Address {
   std::string scheme;  // "s3", "minio" (KFP's own store) or "gs"
   std::string bucket;
-  std::string key;  // as it is meant, not encoded, without '/' at its ends; empty: the bucket's root
+  std::string key;  // decoded, without leading or trailing '/'; empty: the bucket's root
   http::Query query{};
 
-  // Errors: input, for other schemes, no bucket, or a bucket that cannot be one.
+  // Errors: input, for other schemes, a missing or an invalid bucket name.
   static Result<Address> parse(std::string_view text);
   // Without the query.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] Address child(std::string_view relative) const;
 };
 
-// Whether a text is meant to be such an address.
+// Whether a text has the scheme of such an address.
 bool is_address(std::string_view text);
 
 }  // namespace trainstep::objectstore

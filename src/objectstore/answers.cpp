@@ -21,7 +21,7 @@ std::string unquoted(std::string_view etag) {
   return std::string(etag);
 }
 
-// Keys in listings are encoded like values of a query: '+' is a space.
+// Keys in listings are encoded like query values: '+' is a space.
 std::string decoded(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -54,14 +54,14 @@ ErrorKind kind_of(int status) {
   return ErrorKind::input;
 }
 
-// Whatever its status says.
+// Error codes that are transient whatever the status.
 bool passes(std::string_view code) {
   constexpr std::array<std::string_view, 7> codes{
       "RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable", "OperationAborted", "BadDigest", "XAmzContentSHA256Mismatch"};
   return std::ranges::find(codes, code) != codes.end();
 }
 
-// What to do, for what users meet.
+// Remedies for common errors.
 std::string_view advice(std::string_view code) {
   struct Row {
     std::string_view code, text;
@@ -86,7 +86,7 @@ StoreError error_in(const std::string& what, int status, const XmlElement* root)
   if (root != nullptr && root->name == "Error") result.code = root->text_of("Code");
   const auto said = result.code.empty() ? std::string() : fmt::format(" {} ({})", result.code, root->text_of("Message"));
   const auto kind = passes(result.code) ? ErrorKind::unavailable : kind_of(status);
-  const auto* code = result.code.empty() && status == 403 ? "AccessDenied" : result.code.c_str();  // to HEAD there comes no document
+  const auto* code = result.code.empty() && status == 403 ? "AccessDenied" : result.code.c_str();  // a response to HEAD has no body
   result.error = {kind, fmt::format("{}: the object store answered {}{}{}", what, status, said, advice(code))};
   return result;
 }
@@ -135,7 +135,7 @@ Result<std::string> read_upload_id(std::string_view body) {
 tl::expected<std::string, StoreError> read_completed(const std::string& what, std::string_view body) {
   const auto root = parse_xml(body);
   if (root && root->name == "CompleteMultipartUploadResult") return unquoted(root->text_of("ETag"));
-  // What is sent after the 200 has the status of an error of the server's own.
+  // An error sent after the 200 counts as a server error.
   if (root && root->name == "Error") return tl::unexpected(error_in(what, root->text_of("Code") == "NoSuchUpload" ? 404 : 500, &*root));
   return tl::unexpected(StoreError{in_context(what, no_answer(root ? "<" + root->name + ">" : root.error().message)), 0, {}});
 }

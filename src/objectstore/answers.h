@@ -1,4 +1,4 @@
-// What an object store answers, read (Amazon S3 API Reference; pure).
+// Parses the responses of an object store (Amazon S3 API Reference; pure).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace trainstep::objectstore {
 
-// Metadata of an object: which job has put it there.
+// Object metadata: the job that created the object.
 inline constexpr std::string_view mark_header = "x-amz-meta-trainstep-job";
 
-// An object as a listing or its head shows it.
+// An object in a listing or in the response to HEAD.
 struct Object {
-  std::string key;  // as it is meant
+  std::string key;  // decoded
   std::int64_t size = 0;
-  std::string etag;    // without quotes; the MD5 of the content where it was put in one piece and not encrypted by a key service
-  std::string mark{};  // of its head: what `mark_header` says of it
+  std::string etag;    // without quotes; the MD5 of the content if it was uploaded in one piece and not encrypted with KMS
+  std::string mark{};  // only from HEAD: the value of `mark_header`
 };
 
 struct ListPage {
@@ -28,47 +28,47 @@ struct ListPage {
   std::string next;  // continuation token; empty: the last page
 };
 
-// An upload in parts that was begun.
+// A multipart upload in progress.
 struct MultipartUpload {
   std::string key;
-  std::string upload;  // its id
+  std::string upload;  // the upload ID
 };
 
 struct UploadPage {
   std::vector<MultipartUpload> uploads;
-  MultipartUpload next{};  // where the next page begins; no key: this is the last
+  MultipartUpload next{};  // the markers of the next page; no key: this is the last
 };
 
-// A refusal, or no answer at all.
+// An error response, or no response at all.
 struct StoreError {
-  Error error;       // its message tells what was tried, the store's words, and what to do about it where that is known
-  int status = 0;    // 0: no answer
-  std::string code;  // "NoSuchKey", "SlowDown", …; empty: the answer was not the store's
+  Error error;       // its message has the operation, the store's message, and the remedy if it is known
+  int status = 0;    // 0: no response
+  std::string code;  // "NoSuchKey", "SlowDown", …; empty: the response was not from the store
   std::optional<Duration> retry_after{};
-  std::string region{};         // where the bucket lies, if the store says that this was not its region
-  std::optional<Time> clock{};  // what the store's shows, if it may be that it found ours wrong
+  std::string region{};         // the bucket's region, if the store says that this one is wrong
+  std::optional<Time> clock{};  // the store's time, if it may have rejected ours
 };
 
-// ListObjectsV2 with encoding-type=url. Error: unavailable, for what is no such answer (a body that was cut, a proxy's page).
+// ListObjectsV2 with encoding-type=url. Error: unavailable, for any other response (a truncated body, a proxy's page).
 Result<ListPage> read_list_page(std::string_view body);
 // ListMultipartUploads. Error: unavailable.
 Result<UploadPage> read_uploads(std::string_view body);
-// CreateMultipartUpload → the upload's id. Error: unavailable.
+// CreateMultipartUpload → the upload ID. Error: unavailable.
 Result<std::string> read_upload_id(std::string_view body);
-// CompleteMultipartUpload → the object's etag. S3 answers 200 before it is done and may then send an <Error>. Error: as of refused().
+// CompleteMultipartUpload → the object's ETag. S3 answers 200 before it has finished and may then send an <Error>. Errors: as for refused().
 tl::expected<std::string, StoreError> read_completed(const std::string& what, std::string_view body);
-// CompleteMultipartUpload's request: the parts' etags, in order.
+// The request body of CompleteMultipartUpload: the ETags of the parts, in order.
 std::string completion(const std::vector<std::string>& etags);
-// From an answer without success. `what`: "put s3://bucket/key". 404: not_found; 403 and 401: denied; 409, 412 and 416: conflict;
-// 408, 429, 5xx but 501 and 507, and codes that say so whatever their status (RequestTimeout, SlowDown, …): unavailable; others: input.
+// The error for a response that is not 2xx. `what`: "put s3://bucket/key". 404: not_found; 403 and 401: denied; 409, 412 and 416: conflict; 408, 429,
+// 5xx except 501 and 507, and transient error codes whatever their status (RequestTimeout, SlowDown, …): unavailable; others: input.
 StoreError refused(const std::string& what, const http::Response& response, Time now);
-// Worth another try: no answer, or one that says that it is not the last word.
+// Whether a retry may help: no response, or a transient error.
 bool retryable(const StoreError& error);
 
-// The etag header without its quotes, or "".
+// The ETag header without its quotes, or "".
 std::string etag_of(const http::Response& response);
-// The MD5 of an object's or part's content as its answer tells it, in small letters; "": it does not. An ETag is one where it looks like one and
-// nothing says that a key of the caller's or of a key service encrypts (Amazon S3 API Reference, "Object"); of several parts it is another sum.
+// The MD5 of the content of an object or part according to the response, in lower case; "" if unknown. An ETag is an MD5 if it looks like one and no
+// header says that the object is encrypted with a customer's key or KMS (Amazon S3 API Reference, "Object"); the ETag of a multipart object is not.
 std::string md5_told(const http::Response& response);
 
 }  // namespace trainstep::objectstore

@@ -48,13 +48,13 @@ std::unique_ptr<Client::Call> Client::prepared_for_bucket(const std::string& ver
 Client::CallId Client::begin(std::unique_ptr<Call> begun) {
   const auto id = m_next++;
   auto& call = *m_calls.emplace(id, std::move(begun)).first->second;
-  if (!call.body && !call.take) call.request.limit = call.patience;  // drop by drop it would never be silent
+  if (!call.body && !call.take) call.request.limit = call.patience;  // a response that trickles in would never trigger `silence`
   call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
   call.limit = m_loop.after(m_hurry ? std::min(call.patience, m_limits.hurry) : call.patience, [this, id] { lose_patience(id); });
   return id;
 }
 
-// A store may ask for a pause of an hour; who has no time any more does not take it, and pauses of our own are not waited for in a hurry.
+// At the deadline: a retry delay that the store requested, possibly an hour, is not waited for; after hurry(), our own is not either.
 void Client::lose_patience(CallId id) {
   auto& call = *m_calls.at(id);
   call.late = true;
@@ -71,7 +71,7 @@ void Client::hurry() {
   }
 }
 
-// From one word to the next; the last one again and again. One call speaks for all.
+// Intervals between messages; the last one repeats. One call reports for all.
 void Client::tell_waiting(CallId id) {
   constexpr std::array pauses{Duration(55'000), Duration(240'000), Duration(600'000)};
   auto& call = *m_calls.at(id);
@@ -94,7 +94,7 @@ void Client::send(CallId id) {
 void Client::send_signed(CallId id, Result<Credentials> keys) {
   auto& call = *m_calls.at(id);
   if (!keys) return failed(id, {in_context(call.what, std::move(keys.error())), 0, {}});
-  // A verb for objects would do to the bucket what was meant for an object.
+  // An operation on an object would otherwise apply to the bucket.
   if (call.keyless) return finish(id, StoreError{in_context(call.what, input_error("a bucket is not an object: a key is required")), 0, {}});
   auto sent = call.request;
   const auto store = store_for(call.at.bucket);
@@ -104,7 +104,7 @@ void Client::send_signed(CallId id, Result<Credentials> keys) {
     if (!body) return finish(id, StoreError{in_context(call.what, std::move(body.error())), 0, {}});
     sent.body = std::move(*body);
     if (call.compares) call.sent_md5 = md5_hex(sent.body);
-    // A bucket that keeps its objects for a time (Object Lock) takes none without it (Amazon S3 API Reference, PutObject).
+    // A bucket with Object Lock rejects uploads without Content-MD5 (Amazon S3 API Reference, PutObject).
     if (const auto digest = from_hex(call.sent_md5); call.compares && digest) sent.headers.push_back({"Content-MD5", encode_base64(*digest)});
   }
   call.keys = std::move(*keys);
@@ -123,7 +123,7 @@ http::Transport::Handler Client::handler(CallId id, Call& call) {
   return result;
 }
 
-// What is not the object that was asked for does not reach whoever takes it.
+// Passes bytes to `take` only if they belong to the requested object.
 bool Client::Call::received(const http::Response& head, std::string_view bytes) {
   if (came == 0) problem = check(head);
   if (problem) return false;
@@ -132,14 +132,14 @@ bool Client::Call::received(const http::Response& head, std::string_view bytes) 
   const auto offset = std::exchange(came, came + static_cast<std::int64_t>(bytes.size()));
   auto taken = take(offset, bytes);
   if (!taken) problem = StoreError{in_context(what, std::move(taken.error())), 0, {}};
-  if (!taken) late = true;  // another try would meet the same
+  if (!taken) late = true;  // a retry would fail in the same way
   return taken.has_value();
 }
 
-// Neither the length nor the hash that is signed tells of a store, or of what stands before it, that mixes up or damages what it has.
+// Neither the length nor the signed hash detects a store, or a proxy before it, that mixes up or corrupts its data.
 std::optional<StoreError> Client::Call::other_content(const http::Response& response) {
   const auto told = compares ? md5_told(response) : std::string();
-  if (take && came == 0 && brings_whole(response)) sum.emplace();  // nothing came of what may have content
+  if (take && came == 0 && brings_whole(response)) sum.emplace();  // no body arrived for an object that may have content
   const auto ours = sum ? sum->hex() : sent_md5;
   if (told.empty() || ours.empty() || told == ours) return std::nullopt;
   const auto* why = take ? "the received data differs from the object store's" : "the object store's data differs from what was sent";
@@ -160,7 +160,7 @@ void Client::answered(CallId id, Result<http::Response> response) {
   finish(id, std::nullopt);
 }
 
-// AWS has a host for each region, and answers at another with a redirection only.
+// AWS has one host per region, and other hosts only redirect.
 Store Client::store_for(const std::string& bucket) const {
   auto store = m_store;
   const auto found = m_regions.find(bucket);
@@ -172,15 +172,15 @@ Store Client::store_for(const std::string& bucket) const {
   return store;
 }
 
-// Whether the next try will ask another region.
+// Whether the next attempt will use another region.
 bool Client::learn_region(const Call& call, const StoreError& error) {
-  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };  // it becomes part of a host's name
+  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };  // it becomes part of a host name
   if (error.region.empty() || error.region == call.region || !std::ranges::all_of(error.region, allowed)) return false;
   m_regions[call.at.bucket] = error.region;
   return true;
 }
 
-// Whether the next try will have another time. Stores take a difference of 15 minutes; a node whose clock is off may still train.
+// Whether the next attempt will use another time. Stores tolerate 15 minutes; a node whose clock is off can still train.
 bool Client::learn_clock(const Call& call, const StoreError& error) {
   constexpr Duration worth_it{240'000};
   if (!error.clock) return false;
@@ -203,7 +203,7 @@ void Client::failed(CallId id, StoreError error) {
     call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
     return;
   }
-  // Keys are replaced while we work: those that were remembered may be the old ones.
+  // Credentials are rotated while we work: the cached ones may be the old ones.
   const bool keys_again =
       (error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty())) &&
       !std::exchange(call.renewed, true);
@@ -223,7 +223,7 @@ void Client::finish(CallId id, std::optional<StoreError> error) {
   const auto call = std::move(m_calls.extract(id).mapped());
   m_loop.cancel(call->limit);
   m_loop.cancel(call->word);
-  call->done(std::move(error));  // last: it may destroy this
+  call->done(std::move(error));  // last: may destroy this object
 }
 
 void Client::cancel(CallId id) {

@@ -52,7 +52,7 @@ Client::CallId Client::put(const Address& to, Body body, Done<Object> done, std:
   for (auto& header : headers) asked->request.headers.push_back(std::move(header));
   auto read = [what = asked->what, key = to.key](http::Response& response) -> Answer<Object> {
     auto etag = etag_of(response);
-    if (etag.empty()) return tl::unexpected(garbled(what, "an object without an etag"));  // whoever answered was no object store
+    if (etag.empty()) return tl::unexpected(garbled(what, "an object without an etag"));  // the response was not from an object store
     return Object{key, 0, std::move(etag)};
   };
   return call<Object>(std::move(asked), std::move(read), std::move(done));
@@ -89,7 +89,7 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
     return range ? head.header("Content-Range").value_or("") == all : head.status == 200;
   };
   asked->check = [what = asked->what, range, etag](const http::Response& head) -> std::optional<StoreError> {
-    // Some stores do not know If-Match.
+    // Some stores ignore If-Match.
     if (const auto came = etag_of(head); !etag.empty() && !came.empty() && came != etag) return another_object(what);
     const auto length = fmt::format("{}", range ? range->size : 0);
     const auto place = range ? fmt::format("bytes {}-{}/", range->first, range->first + range->size - 1) : std::string();
@@ -139,7 +139,7 @@ Client::CallId Client::list_uploads(const Address& of, const MultipartUpload& fr
   auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, std::move(query));
   asked->keyless = of.key.empty();
   asked->patience = std::min(m_limits.patience, m_limits.housekeeping);
-  asked->request.silence = std::min(m_limits.silence, m_limits.housekeeping / 3);  // one lost answer does not take all the patience
+  asked->request.silence = std::min(m_limits.silence, m_limits.housekeeping / 3);  // one lost response must not use up the whole patience
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_uploads(response.body)); };
   return call<UploadPage>(std::move(asked), std::move(read), std::move(done));
 }
@@ -170,12 +170,12 @@ Client::CallId Client::put_part(const Address& to, const std::string& upload, in
   return call<std::string>(std::move(asked), std::move(read), std::move(done));
 }
 
-// A second try may find that the first has been heard: then the upload is gone and the object is there.
+// A retry may find that the first attempt took effect: then the upload is gone and the object exists.
 Client::CallId Client::complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done) {
   auto asked = prepared("complete", "POST", to, {{"uploadId", upload}});
   asked->body = text_body(completion(etags));
   asked->request.headers.push_back({"Content-Type", "application/xml"});
-  asked->request.silence = m_limits.patience;  // some stores put the parts together without a word
+  asked->request.silence = m_limits.patience;  // some stores send nothing while they assemble the parts
   auto read = [what = asked->what, key = to.key](http::Response& response) {
     return read_completed(what, response.body).map([&](std::string etag) { return Object{key, 0, std::move(etag)}; });
   };

@@ -1,4 +1,4 @@
-// Where the keys to an object store come from.
+// Sources of credentials for an object store.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,22 +17,22 @@ class CredentialsProvider {
  public:
   using Done = std::function<void(Result<Credentials> keys)>;
   virtual ~CredentialsProvider() = default;
-  // The keys to use now; `done` may be called before this returns. Errors: input, denied, unavailable; none shows a secret.
+  // The current credentials; `done` may be called before this returns. Errors: input, denied, unavailable; none contains a secret.
   virtual void ask(Done done) = 0;
-  // The store did not take `keys`: if they are what is remembered, the next question is for new ones.
+  // The store rejected `keys`: if they are the cached ones, the next ask() obtains new ones.
   virtual void refused(const Credentials& /*keys*/) {}
 };
 
 std::unique_ptr<CredentialsProvider> fixed_credentials(Credentials keys);
 
-// A mounted Secret: one file for each key, named as its key. Read again for each question: the kubelet replaces them.
+// A mounted Secret: one file for each of its keys, with the key's name. The files are read for each ask(), because the kubelet updates them.
 struct CredentialsFiles {
   std::filesystem::path access_key;
   std::filesystem::path secret_key;
 };
 std::unique_ptr<CredentialsProvider> credentials_in_files(CredentialsFiles files);
 
-// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of `environment`; null: they are not there.
+// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN in `environment`; null if they are not set.
 std::unique_ptr<CredentialsProvider> credentials_in_environment(const std::map<std::string, std::string>& environment);
 
 }  // namespace trainstep::objectstore

@@ -11,13 +11,13 @@
 namespace trainstep::objectstore {
 namespace {
 
-// Of an object that is fetched: what the kernel holds for its connection counts as this pod's memory, and more connections than a few gain nothing.
+// Memory for each fetched object: the kernel's socket buffers count as this pod's memory, and more than a few connections gain nothing.
 constexpr std::int64_t in_memory = std::int64_t{4} << 20;
 constexpr std::size_t write_size = 131'072;
-// So many files take turns: threads that write into one file wait for each other, and what has only begun is lost when we are killed.
+// Files fetched in turn: threads that write to one file block each other, and unfinished files are lost if we are killed.
 constexpr std::size_t in_turn = 4;
 
-// A file that is being written.
+// A file being written.
 struct Growing {
   const LocalFile& local;
   const Object& object;
@@ -25,7 +25,7 @@ struct Growing {
   std::int64_t left;
 };
 
-// Of the file system that `root` will be on; none: it does not tell.
+// Free space on the file system that `root` will be on; nullopt: unknown.
 std::optional<std::int64_t> free_space(std::filesystem::path root) {
   std::error_code unknown;
   root = std::filesystem::absolute(root, unknown);
@@ -35,14 +35,14 @@ std::optional<std::int64_t> free_space(std::filesystem::path root) {
   return static_cast<std::int64_t>(space.available);
 }
 
-// What has come of one range and is not yet in its file: some servers send TLS records of 4 KiB, and each would be a system call. A thread may call
-// it beside those of other ranges.
+// Buffers the bytes of one range: some servers send TLS records of 4 KiB, and each would be a system call. Ranges may be written by different threads
+// concurrently.
 class RangeWriter {
  public:
   RangeWriter(Growing& growing, Range range) : m_growing(growing), m_range(range) {}
 
   Result<void> take(std::int64_t offset, std::string_view bytes) {
-    if (offset == 0) m_waiting.clear();  // a further try
+    if (offset == 0) m_waiting.clear();  // a retry
     if (m_waiting.empty()) m_begin = offset;
     if (m_waiting.empty() && bytes.size() >= write_size) return write(bytes);
     m_waiting += bytes;
@@ -77,7 +77,7 @@ class Download : public Transfer {
       if (auto made = make_directories(place(folder)); !made) return fail(std::move(made.error()));
   }
 
-  // Never much more than can be started: an object can have more ranges than there is memory for.
+  // Queues little more than can be started: an object can have more ranges than fit into memory.
   void more() override {
     while (m_queue.waiting() < static_cast<std::size_t>(m_limits.requests) && (!m_turn.empty() || next_turn())) {
       for (const auto& growing : m_turn) queue(growing, m_first);
@@ -86,7 +86,7 @@ class Download : public Transfer {
     }
   }
 
-  // Those of a turn are fetched range by range, side by side.
+  // The files of a turn are fetched range by range, concurrently.
   bool next_turn() {
     const auto& items = m_plan.items;
     const auto end = std::min(items.size(), m_begun + in_turn);
@@ -98,7 +98,7 @@ class Download : public Transfer {
     return !m_turn.empty();
   }
 
-  // Empty objects have no range that could be asked for.
+  // Empty objects have no range that could be requested.
   void queue(const std::shared_ptr<Growing>& growing, std::int64_t first) {
     const Range range{first, std::min(m_limits.range, growing->object.size - first)};
     m_queue.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
@@ -115,7 +115,7 @@ class Download : public Transfer {
   Client::CallId ask(const std::shared_ptr<Growing>& growing, const std::shared_ptr<RangeWriter>& writer, const Range& range,
                      const Client::Done<std::int64_t>& done) {
     const auto& object = growing->object;
-    // Who hashes a large one does it beside the loop, where ranges are taken.
+    // The hash of a large object is computed outside the loop thread, where ranges are received.
     const auto part = range.size == object.size && range.size < in_memory ? std::nullopt : std::optional(range);
     auto take = [=, this](std::int64_t offset, std::string_view bytes) -> Result<void> {
       if (offset + static_cast<std::int64_t>(bytes.size()) > range.size) return changed(growing->object);
@@ -155,9 +155,9 @@ class Download : public Transfer {
   }
 
   SyncPlan m_plan;
-  std::vector<std::shared_ptr<Growing>> m_turn;  // those that have ranges which are not queued yet
-  std::int64_t m_first = 0;                      // of them: where those ranges begin
-  std::size_t m_begun = 0;                       // travels
+  std::vector<std::shared_ptr<Growing>> m_turn;  // files with ranges that are not queued yet
+  std::int64_t m_first = 0;                      // offset of their next range
+  std::size_t m_begun = 0;                       // number of items begun
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace trainstep::objectstore {
 namespace {
 
-// Stores skip what is hidden or gone page by page, but not for ever.
+// Stores may return pages without anything new, for hidden or removed objects, but only a bounded number.
 constexpr int most_vain_pages = 1'000;
 
 tl::unexpected<StoreError> endless(const std::string& what) {
@@ -29,7 +29,7 @@ Listing::~Listing() { m_client.cancel(m_call); }
 void Listing::ask(const std::string& token) {
   const auto prefix = m_at.key.empty() ? "" : m_at.key + '/';
   m_call = m_client.list(m_at.bucket, prefix, token, [this](Answer<ListPage> page) {
-    const auto done = m_done;  // it may destroy this
+    const auto done = m_done;  // it may destroy this object
     if (!page) return done(tl::unexpected(std::move(page.error())));
     m_vain = take(std::move(page->objects)) ? 0 : m_vain + 1;
     if (m_vain >= most_vain_pages) return done(endless("list " + m_at.text()));
@@ -41,14 +41,14 @@ void Listing::ask(const std::string& token) {
   });
 }
 
-// False: nothing of it is new.
+// false: it contains nothing new.
 bool Listing::take(std::vector<Object> objects) {
   const auto prefix = m_at.key.empty() ? "" : m_at.key + '/';
   const auto before = m_objects.size();
   for (auto& object : objects) {
     if (!object.key.starts_with(prefix)) continue;
     object.key.erase(0, prefix.size());
-    if (object.key.empty()) m_folder = true;  // what some tools leave for the folder itself
+    if (object.key.empty()) m_folder = true;  // the folder marker that some tools create
     if (object.key.empty()) continue;
     const auto at = m_objects.lower_bound(object);
     const bool known = at != m_objects.end() && at->key == object.key;
@@ -75,7 +75,8 @@ void Listing::look_at_itself() {
   });
 }
 
-// Who may list and put, but not read, may not look at an object either. It is, as a rule the first, among those whose keys begin with its own.
+// With permission to list and put, but not to read, HEAD is denied. The object is in the listing of keys that start with its own, normally as the
+// first.
 void Listing::look_for_itself() {
   m_call = m_client.list(m_at.bucket, m_at.key, "", [this](Answer<ListPage> page) {
     const auto done = m_done;
@@ -93,7 +94,7 @@ UploadListing::~UploadListing() { m_client.cancel(m_call); }
 
 void UploadListing::ask(const MultipartUpload& from) {
   m_call = m_client.list_uploads(m_at, from, [this](Answer<UploadPage> page) {
-    const auto done = m_done;  // it may destroy this
+    const auto done = m_done;  // it may destroy this object
     if (!page) return done(tl::unexpected(std::move(page.error())));
     const auto before = m_found.size();
     for (auto& upload : page->uploads) m_found.emplace(std::move(upload.key), std::move(upload.upload));
@@ -170,7 +171,7 @@ void Removal::remove_each(std::vector<Address> objects) {
   for (auto& object : objects) add([this, what = std::move(object)](auto done) { return m_client.remove(what, std::move(done)); });
 }
 
-// Between the look and the removal somebody may put another object there: as little time as can be.
+// Another object may be put there between HEAD and DELETE: the interval is kept as short as possible.
 void Removal::remove_marked(const std::vector<Address>& objects, const std::string& mark) {
   for (const auto& what : objects)
     add([this, what, mark](const Client::Done<std::monostate>& done) {
@@ -207,7 +208,7 @@ void Removal::add(Call call) {
   });
 }
 
-// After an error nothing more is begun; what is under way comes to its end.
+// After an error nothing more is started; calls in progress are completed.
 void Removal::pump() {
   if (m_error) m_queue.clear();
   m_queue.pump();
@@ -217,7 +218,7 @@ void Removal::pump() {
   give_up_uploads();
 }
 
-// Who may not list them leaves them there; that nobody answers is told.
+// Without permission to list them, uploads are left there; a store that does not respond is an error.
 void Removal::give_up_uploads() {
   m_uploads = std::make_unique<UploadListing>(m_client, m_at, [this](const Answer<std::vector<MultipartUpload>>& found) {
     if (!found && retryable(found.error())) m_error = found.error();
@@ -227,7 +228,7 @@ void Removal::give_up_uploads() {
   });
 }
 
-// Later: whoever is told may destroy this, which is being called.
+// Deferred: the callback may destroy this object, which is in use.
 void Removal::tell() {
   m_timer = m_client.loop().after(Duration(0), [this] {
     const auto done = std::exchange(m_done, nullptr);

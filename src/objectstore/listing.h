@@ -1,4 +1,4 @@
-// All pages of a listing; and the removal of what it lists.
+// All pages of a listing; and removal of the listed objects.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace trainstep::objectstore {
 
-// The objects of the tree at an address, keys relative to it: all below it, or, where there are none, the object itself (key ""). By key, each once,
-// as it was told last; what a store lists beside them is not taken.
+// The objects of the tree at an address, with keys relative to it: all below it, or, if there are none, the object itself (key ""). Sorted by key,
+// each once, with its last listed state; keys outside the prefix are ignored.
 class Listing {
  public:
   using Done = std::function<void(Answer<std::vector<Object>>)>;
-  // References must outlive it. `done`: once, from the loop; it may destroy this.
+  // References must outlive this object. `done`: called once, from the loop; it may destroy this object.
   Listing(Client& client, Address at, Done done);
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
@@ -41,52 +41,53 @@ class Listing {
   Address m_at;
   Done m_done;
   std::set<Object, ByKey> m_objects;
-  std::set<std::string> m_tokens;  // that have come
-  int m_vain = 0;                  // pages in a row that brought nothing new
-  bool m_folder = false;           // it has a marker: an empty one, then
+  std::set<std::string> m_tokens;  // received so far
+  int m_vain = 0;                  // consecutive pages without anything new
+  bool m_folder = false;           // there is a folder marker: the tree exists, even if empty
   Client::CallId m_call = 0;
 };
 
-// Uploads in parts at an address, and below it, that were begun and neither completed nor given up: all pages, by key, each once.
+// Multipart uploads in progress at an address, and below it: all pages, sorted by key, each once.
 class UploadListing {
  public:
   using Done = std::function<void(Answer<std::vector<MultipartUpload>>)>;
-  // References must outlive it. `done`: once, from the loop; it may destroy this.
+  // References must outlive this object. `done`: called once, from the loop; it may destroy this object.
   UploadListing(Client& client, Address at, Done done);
   UploadListing(const UploadListing&) = delete;
   UploadListing& operator=(const UploadListing&) = delete;
   ~UploadListing();
 
  private:
-  using Mark = std::pair<std::string, std::string>;  // key and upload
+  using Mark = std::pair<std::string, std::string>;  // key and upload ID
   void ask(const MultipartUpload& from);
   [[nodiscard]] std::vector<MultipartUpload> all() const;
 
   Client& m_client;
   Address m_at;
   Done m_done;
-  std::set<Mark> m_found, m_pages;  // what was listed; where pages began
-  int m_vain = 0;                   // pages in a row that brought nothing new
+  std::set<Mark> m_found, m_pages;  // listed uploads; markers of the pages
+  int m_vain = 0;                   // consecutive pages without anything new
   Client::CallId m_call = 0;
 };
 
-// Whether a mark, of an object, is this one of a job, or that of one of its pods: "JOB/POD".
+// Whether an object's mark is that of the job, or of one of its pods: "JOB/POD".
 bool bears(std::string_view mark, std::string_view job);
 
-// Removes the tree at an address, and what uploads in parts have left there, as far as they may be listed; or certain objects; or those of them that
-// carry a mark.
+// Removes the tree at an address, and what multipart uploads have left there, if they can be listed; or certain objects; or those of them that have a
+// certain mark.
 class Removal {
  public:
-  using Done = std::function<void(Answer<std::size_t> objects)>;  // how many
-  // References must outlive it. `done`: once, from the loop; it may destroy this. Error: input, for a whole bucket; the first, of what it met.
+  using Done = std::function<void(Answer<std::size_t> objects)>;  // their number
+  // References must outlive this object. `done`: called once, from the loop; it may destroy this object. Error: input, for a whole bucket; otherwise
+  // the first error encountered.
   Removal(Client& client, Address at, Done done);
   Removal(Client& client, std::vector<Address> objects, Done done);
-  // An object that may not be looked at carries no mark; no object carries an empty one.
+  // An object that cannot be accessed by HEAD counts as unmarked; no object matches an empty mark.
   Removal(Client& client, std::vector<Address> objects, std::string mark, Done done);
   Removal(const Removal&) = delete;
   Removal& operator=(const Removal&) = delete;
   ~Removal();
-  // Those that did not carry the mark, and stayed.
+  // Objects without the mark, which were kept.
   [[nodiscard]] const std::vector<Address>& unmarked() const { return m_unmarked; }
 
  private:
@@ -109,7 +110,7 @@ class Removal {
   std::set<Client::CallId> m_calls;
   std::size_t m_objects = 0;
   std::vector<Address> m_unmarked;
-  bool m_all = false;  // objects are gone, uploads are left
+  bool m_all = false;  // objects are removed, or only given ones were to be: no listing is left
   std::optional<StoreError> m_error;
   Loop::TimerId m_timer = 0;
 };

@@ -38,7 +38,7 @@ std::string_view sort_of(mode_t mode) {
   return "a device";
 }
 
-// Every folder once on each way that leads to it, with what led there.
+// Visits each folder once for each path that leads to it, and keeps track of that path.
 class Walk {
  public:
   Walk(const fs::path& root, Links links) : m_root(root), m_treatment(links) {}
@@ -61,7 +61,7 @@ class Walk {
   }
 
  private:
-  // What goes while we look is not there.
+  // What disappears during the walk is treated as absent.
   static bool is_gone(const std::error_code& code) { return code == std::errc::no_such_file_or_directory; }
 
   Result<void> folder(const fs::path& at, const std::string& path, const struct stat& status) {
@@ -101,7 +101,7 @@ class Walk {
     return link ? linked_folder(at, path, status) : folder(at, path, status);
   }
 
-  // False: it leads elsewhere.
+  // false: its target is outside the tree.
   bool keep(const fs::path& at, const std::string& path) {
     std::error_code failed;
     const auto target = fs::canonical(at, failed);
@@ -119,7 +119,7 @@ class Walk {
   }
 
   Result<void> linked_folder(const fs::path& at, const std::string& path, const struct stat& status) {
-    constexpr int most_links = 8;  // one behind another: what links of folders to each other could lead to has no end
+    constexpr int most_links = 8;  // nested: links between folders could otherwise be followed without end
     std::error_code failed;
     const auto target = fs::canonical(at, failed);
     if (failed) return is_gone(failed) ? leave_out(path, "a link that is broken") : file_error("read", at, failed.value());
@@ -139,15 +139,15 @@ class Walk {
 
   fs::path m_root, m_canonical;
   Links m_treatment;
-  std::vector<std::pair<dev_t, ino_t>> m_way;  // folders from the root to here
-  int m_links = 0;                             // of them, by links
+  std::vector<std::pair<dev_t, ino_t>> m_way;  // folders from the root to the current one
+  int m_links = 0;                             // of them, reached through links
   LocalTree m_tree;
 };
 
-// A name of its own: others may write to the same volume, and the target's name may be as long as names can be.
+// A unique name: others may write to the same volume, and the target's name may have the maximum length already.
 fs::path name_beside(const fs::path& target) { return target.parent_path() / fmt::format(".{}.part", random_hex()); }
 
-// A name for a file that has none. → 0 or errno.
+// Links an unnamed file to a name. Returns 0 or errno.
 int give_name(int fd, const fs::path& name) {
   const auto unnamed = fmt::format("/proc/self/fd/{}", fd);
   return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
@@ -222,14 +222,14 @@ Result<void> PartialFile::write(std::int64_t first, std::string_view bytes) cons
   return {};
 }
 
-// Not synced: what is lost with the machine is fetched again.
+// Not synced: files lost in a crash of the machine are fetched again.
 Result<void> PartialFile::finish() {
   if (m_beside.empty()) {
     const int error = give_name(m_fd.get(), m_target);
     m_finished = error == 0;
     if (m_finished) return {};
     if (error != EEXIST) return outcome(error);
-    auto beside = name_beside(m_target);  // a link takes nobody's place
+    auto beside = name_beside(m_target);  // linkat(2) does not replace an existing file
     TRY(outcome(give_name(m_fd.get(), beside)));
     m_beside = std::move(beside);
   }

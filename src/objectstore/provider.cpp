@@ -12,12 +12,12 @@
 namespace trainstep::objectstore {
 namespace {
 
-// What any of KFP's places may say; names differ, meanings do not.
+// What any of KFP's sources may configure; names differ, meanings do not.
 struct Settings {
   std::optional<std::string> endpoint, region;
   std::optional<bool> disable_ssl, path_style, from_environment;
   CredentialsRef keys;
-  bool token = false;  // a service account's JSON, which only Google's own protocol takes
+  bool token = false;  // a service account's JSON, which only Google's own protocol accepts
 };
 
 std::string usual_endpoint(const std::string& scheme, const std::string& region) {
@@ -46,14 +46,14 @@ Result<Provider> resolve(const Settings& settings, const Address& address, std::
   const bool plain = settings.disable_ssl.value_or(own && !given);
   if (endpoint.find("://") == std::string::npos) endpoint = (plain ? "http://" : "https://") + endpoint;
   ASSIGN(store.endpoint, in_context("endpoint", http::Url::parse(endpoint)));
-  // AWS wants buckets in the host's name, where that can be one below its certificate's; for all others that would need names in the DNS.
+  // AWS requires virtual-hosted buckets, where the name is covered by its wildcard certificate; other stores would need DNS names for that.
   const bool hostname = address.bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
   store.path_style = settings.path_style.value_or(!hostname || !store.endpoint.host.ends_with(".amazonaws.com"));
   if (!settings.from_environment.value_or(false)) provider.keys = settings.keys;
   return provider;
 }
 
-// Where it says nothing, `settings` stay.
+// Overrides only what is given in it.
 Settings read_credentials(Fields& parent, Settings settings) {
   const auto object = parent.object("credentials");
   if (!object) return settings;
@@ -82,14 +82,14 @@ Settings read_settings(Fields& fields, Settings settings) {
   return read_credentials(fields, std::move(settings));
 }
 
-// Whole segments: "a" is none of "ab/c".
+// Compares whole segments: "a" does not match "ab/c".
 bool lies_below(std::string_view key, std::string_view prefix) {
   while (prefix.starts_with('/')) prefix.remove_prefix(1);
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
   return prefix.empty() || key == prefix || (key.starts_with(prefix) && key[prefix.size()] == '/');
 }
 
-// The first override that fits counts; what it does not say, the default does.
+// Uses the first matching override; the default supplies what it omits.
 Result<Settings> overridden(const Json& list, const std::string& where, const Address& address, Settings usual) {
   int index = 0;
   for (const auto& item : list) {
@@ -120,7 +120,7 @@ Result<std::optional<Settings>> configured(std::string_view providers, const Add
   return std::optional(std::move(settings));
 }
 
-// Go CDK's parameters of a bucket's address (gocloud.dev/aws, V2ConfigFromURLParams).
+// Go CDK's parameters in a bucket's URL (gocloud.dev/aws, V2ConfigFromURLParams).
 Settings of_query(const http::Query& query) {
   Settings settings;
   settings.from_environment = true;

@@ -1,4 +1,4 @@
-// KFP's own configuration of object stores: which server an artifact lies on, and where its keys are (pure).
+// KFP's configuration of object stores: the server of an artifact, and the source of its credentials (pure).
 // Sources: KFP backend/src/v2/objectstore/config.go (store_session_info), backend/src/v2/config/{env,s3,minio,gcs}.go (ConfigMap kfp-launcher).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace trainstep::objectstore {
 
-// Keys as they are found, not as they are.
+// A reference to credentials, not the credentials themselves.
 struct CredentialsRef {
   std::string secret{};  // name of a Secret in the run's namespace; empty: the environment (AWS_*, web identity, …)
   std::string access_key_key{};
@@ -25,18 +25,18 @@ struct Provider {
   CredentialsRef keys;
 };
 
-// Where Kubeflow Pipelines has its own store, by its versions, the newest first: "HOST:PORT", without TLS.
+// The addresses of Kubeflow Pipelines' own store, by version, the newest first: "HOST:PORT", without TLS.
 inline constexpr std::array<std::string_view, 2> own_endpoints{"seaweedfs.kubeflow:9000", "minio-service.kubeflow:9000"};
-// The keys to it, in every namespace of its users.
+// Its credentials, in every namespace of its users.
 inline const CredentialsRef own_keys{"mlpipeline-minio-artifact", "accesskey", "secretkey"};
 
 // An artifact's custom property `store_session_info`, as JSON text. Errors: input.
-// `usual_region`: what AWS_REGION says here, for an address of S3 where nothing else names a region.
+// `usual_region`: the value of AWS_REGION here, for an S3 address if nothing else names a region.
 Result<Provider> provider_of_session(std::string_view session_info, const Address& address, std::string_view usual_region = "");
 
-// What the ConfigMap kfp-launcher says of an address: `providers` is its key of that name, YAML text ("" where it has none). The first override that
-// fits counts before the default, which counts for what that does not say. Without a default: KFP's own store for minio://, the environment's keys
-// for s3:// and gs://. A query of the address counts before all. Errors: input, naming the key.
+// The configuration for an address in the ConfigMap kfp-launcher: `providers` is its key of that name, YAML text ("" if absent). The first matching
+// override takes precedence over the default, which supplies what the override omits. Without a default: KFP's own store for minio://, credentials of
+// the environment for s3:// and gs://. A query in the address takes precedence over everything. Errors: input, naming the key.
 Result<Provider> provider_of_launcher(std::string_view providers, const Address& address, std::string_view usual_region = "");
 
 }  // namespace trainstep::objectstore

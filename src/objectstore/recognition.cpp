@@ -36,7 +36,7 @@ Recognition::Recognition(Loop& loop, const std::vector<LocalFile>& files, const 
 
 Recognition::~Recognition() { m_loop.cancel(m_timer); }
 
-// One part a turn: signals and timers are not kept waiting by a large file.
+// One part per turn, so that a large file does not delay signals and timers.
 void Recognition::step() {
   if (m_left.empty()) return std::exchange(m_done, nullptr)(m_same);
   const auto& [file, object] = m_left.back();
@@ -44,7 +44,7 @@ void Recognition::step() {
   const auto first = static_cast<std::int64_t>(m_etags.size()) * size;
   const auto length = std::min(size, file.size - first);
   const auto part = read_part(file.path.empty() ? m_root : m_root / file.path, first, length);
-  if (!part) return next();  // it will be told when it is to travel
+  if (!part) return next();  // the transfer will report it
   m_etags.push_back(md5_hex(*part));
   if (first + length < file.size) {
     m_timer = m_loop.after(Duration(0), [this] { step(); });

@@ -1,4 +1,4 @@
-// Which files an object store holds already, by their content: a file that was copied, or made again, has another time of change but the same bytes.
+// Detects by content which files an object store already holds: a file that was copied or recreated has another modification time but the same bytes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,16 +14,16 @@
 
 namespace trainstep::objectstore {
 
-// The ETag that S3 gives an object of several parts whose ETags are these (Amazon S3 User Guide, "Checking object integrity"); empty where they are
-// no MD5s (encryption by a key service): then nobody can tell by them what an object holds.
+// The ETag that S3 computes for a multipart object whose parts have these ETags (Amazon S3 User Guide, "Checking object integrity"); empty if they
+// are not MD5s (encryption with KMS): then ETags do not identify content.
 std::string etag_of_parts(const std::vector<std::string>& etags);
 
-// Reads those files that have an object of the same size, part by part, and computes the ETag that an upload of ours would have got. Of a store with
-// other ETags, or after an upload in other parts, nothing is recognised.
+// Reads the files that have an object of the same size, part by part, and computes the ETag that our upload would have got. Nothing is detected on
+// stores with other ETags, or after an upload with other part sizes.
 class Recognition {
  public:
-  using Done = std::function<void(const KnownFiles& same)>;  // once, from the loop
-  // `root`: of the files. References must outlive it.
+  using Done = std::function<void(const KnownFiles& same)>;  // called once, from the loop
+  // `root`: of the files. References must outlive this object.
   Recognition(Loop& loop, const std::vector<LocalFile>& files, const std::vector<Object>& there, std::filesystem::path root, Done done,
               TransferLimits limits = {});
   Recognition(const Recognition&) = delete;
@@ -35,7 +35,7 @@ class Recognition {
   void next();
 
   Loop& m_loop;
-  std::vector<TransferItem> m_left;  // the last is under way
+  std::vector<TransferItem> m_left;  // the last one is in progress
   std::filesystem::path m_root;
   Done m_done;
   TransferLimits m_limits;

@@ -16,7 +16,7 @@
 namespace trainstep::objectstore {
 namespace {
 
-constexpr Duration early{300'000};  // before their end, keys are asked for anew
+constexpr Duration early{300'000};  // credentials are renewed this long before they expire
 constexpr Duration answer_limit{10'000};
 constexpr Duration next_try{500};
 constexpr int most_tries = 4;
@@ -27,10 +27,10 @@ struct Temporary {
   Time until;
 };
 
-// How one service is asked, and how it answers.
+// How to query a service and to parse its response.
 struct Service {
   std::string what;                            // for messages
-  std::function<Result<http::Request>()> ask;  // made anew for each question: tokens are replaced
+  std::function<Result<http::Request>()> ask;  // called for each query: tokens are rotated
   std::function<Result<Temporary>(const std::string& body)> read;
 };
 
@@ -51,7 +51,7 @@ class Remote : public CredentialsProvider {
     m_tries = 0;
     fetch();
   }
-  // Of several requests under way with the same keys, the first that is refused has them renewed.
+  // If several requests with the same credentials are in progress, the first one that is rejected triggers the renewal.
   void refused(const Credentials& keys) override {
     if (m_known && m_known->keys == keys) m_known.reset();
   }
@@ -140,7 +140,7 @@ std::string value(const Environment& environment, const char* name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-// The service of the region that the pod is in, as its environment says; the store may lie elsewhere.
+// STS in the region of the pod, from its environment; the store may be elsewhere.
 Service role_service(const Environment& environment, std::string_view usual_region) {
   const auto given = value(environment, "AWS_ENDPOINT_URL_STS");
   auto region = value(environment, "AWS_REGION");
@@ -155,7 +155,7 @@ Service role_service(const Environment& environment, std::string_view usual_regi
     ASSIGN(request.url, http::Url::parse(address));
     ASSIGN(const auto token, read_file(file, largest_token));
     request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
-    // In the body: addresses end up in logs.
+    // In the body, because URLs end up in logs.
     request.body = fmt::format("Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn={}&RoleSessionName={}&WebIdentityToken={}",
                                http::percent_encoded(role), http::percent_encoded(session), http::percent_encoded(trim(token)));
     return request;
@@ -167,7 +167,7 @@ Service container_service(const Environment& environment) {
   const auto relative = value(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   const auto address = relative.empty() ? value(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI") : "http://169.254.170.2" + relative;
   const auto direct = std::make_shared<http::Endpoint>();
-  direct->direct = true;  // it is on this very machine; a proxy would be shown the token
+  direct->direct = true;  // it is local; a proxy would see the token
   auto ask = [address, direct, token = value(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
               file = value(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")]() -> Result<http::Request> {
     http::Request request;

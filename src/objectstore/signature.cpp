@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
 
-// By lower-case name: that is the order in which headers are signed.
+// By lower-case name, the order in which headers are signed.
 using Headers = std::map<std::string, std::string>;
 
 // "20130524T000000Z"
@@ -27,7 +27,7 @@ std::string basic_time(Time now) {
 
 std::string scope_of(const std::string& time, std::string_view region) { return fmt::format("{}/{}/s3/aws4_request", time.substr(0, 8), region); }
 
-// As clients send it: without the scheme's own port.
+// As clients send it: without the scheme's default port.
 std::string host_of(const http::Url& url) {
   const bool usual = url.port == 0 || url.port == (url.scheme == "https" ? 443 : 80);
   auto plain = url;

@@ -21,7 +21,7 @@ bool same(const LocalFile& file, const Object& object, const KnownFiles& known) 
   return object.size == last.size && object.etag == last.etag;
 }
 
-// Why a key cannot be a path that stays below its folder; "": it can.
+// Why a key cannot be a path that stays below its folder; "" if it can.
 std::string_view no_path(std::string_view key) {
   constexpr std::size_t longest_name = 255;
   for (const auto part : split(key, '/')) {
@@ -100,7 +100,7 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
   std::set<std::string> folders;
   std::vector<const Object*> objects;
   for (const auto& object : there) {
-    const bool folder = object.key.ends_with('/');  // what some tools leave for an empty folder
+    const bool folder = object.key.ends_with('/');  // the marker that some tools create for an empty folder
     const auto path = std::string_view(object.key).substr(0, object.key.size() - (folder ? 1 : 0));
     if (const auto why = path.empty() && !folder ? "" : no_path(path); !why.empty()) {
       if (!folder || object.size > 0) leave_out(object, why);

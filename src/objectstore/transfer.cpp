@@ -47,7 +47,7 @@ void Transfer::fail(Error error) {
   undo([this] { end(); });
 }
 
-// Later: whoever is told may destroy this, which is being called.
+// Deferred: the callback may destroy this object, which is in use.
 void Transfer::end() {
   if (m_timer == 0) m_timer = m_client.loop().after(Duration(0), [this] { tell(); });
 }

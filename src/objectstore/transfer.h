@@ -1,4 +1,4 @@
-// The files of a SyncPlan on their way: parallel, within bounds of memory, all or an error.
+// Transfers the files of a SyncPlan: concurrently, with bounded memory; all of them, or an error.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,33 +19,33 @@
 namespace trainstep::objectstore {
 
 struct TransferLimits {
-  int requests = 32;                            // at once
+  int requests = 32;                            // concurrent requests
   std::int64_t bytes = std::int64_t{32} << 20;  // in memory
-  std::int64_t part = std::int64_t{8} << 20;    // of a large file that is uploaded; larger where there would be more than 10,000 of them
-  std::int64_t range = std::int64_t{32} << 20;  // of a large object that is fetched
-  [[nodiscard]] std::int64_t part_of(std::int64_t size) const;  // of a file of that size
+  std::int64_t part = std::int64_t{8} << 20;    // part size of multipart uploads; larger for files that would have more than 10,000 parts
+  std::int64_t range = std::int64_t{32} << 20;  // range size of downloads of large objects
+  [[nodiscard]] std::int64_t part_of(std::int64_t size) const;  // part size for a file of that size
 };
 
-// What both directions share: the queue, calls under way, the first error.
+// Common to both directions: the queue, calls in progress, the first error.
 class Transfer {
  public:
   struct Sink {
-    std::function<void(std::int64_t bytes)> moved;  // optional: further bytes have arrived
-    std::function<void(Result<void>)> done;         // once, from the loop
+    std::function<void(std::int64_t bytes)> moved;  // optional; called for each further number of transferred bytes
+    std::function<void(Result<void>)> done;         // called once, from the loop
   };
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
-  virtual ~Transfer();  // cancels what is under way
-  // Ends it with this error: what is half done is undone, then `done` is called.
+  virtual ~Transfer();  // cancels calls in progress
+  // Aborts the transfer with this error: incomplete uploads are cleaned up, then `done` is called.
   void give_up(Error error) { fail(std::move(error)); }
-  // Of what had to travel: what is the same on both sides now, also after an error.
+  // Transferred files that are now identical on both sides, also after an error.
   [[nodiscard]] const KnownFiles& settled() const { return m_same; }
 
  protected:
-  // References must outlive it. `root`: the tree on this machine; `at`: in the store.
+  // References must outlive this object. `root`: the tree on this machine; `at`: in the store.
   Transfer(Client& client, std::filesystem::path root, Address at, Sink sink, TransferLimits limits);
 
-  // A call in a lane: `ask` begins it; `then` gets its value, an error ends the transfer.
+  // A call for the queue: `ask` starts it; `then` gets its value; an error ends the transfer.
   template <typename T>
   TransferQueue::Start call(std::function<Client::CallId(Client::Done<T>)> ask, std::function<void(T value)> then) {
     return [this, ask = std::move(ask), then = std::move(then)](std::function<void()> over) {
@@ -60,21 +60,21 @@ class Transfer {
       m_calls.insert(*id);
     };
   }
-  // A call besides the queue: it ends with this object.
+  // A call outside the queue: it is cancelled with this object.
   void keep(Client::CallId id) { m_calls.insert(id); }
-  // Nothing more is begun, what is under way is cancelled.
+  // Starts nothing more, cancels calls in progress.
   void fail(Error error);
   void moved(std::int64_t bytes) const;
   void same(const LocalFile& file, const std::string& etag) { m_same[file.path] = {file.size, file.changed, etag, file.touched}; }
-  // Once all that is known of has been queued, and after each call.
+  // Call it when all known work has been queued, and after each call.
   void go_on();
   [[nodiscard]] std::filesystem::path place(const std::string& path) const { return path.empty() ? m_root : m_root / path; }
   [[nodiscard]] Address address(const std::string& key) const { return key.empty() ? m_at : m_at.child(key); }
-  // Called from the loop: queues what is to be done.
+  // Called from the loop: queues the work.
   virtual void begin() = 0;
-  // Called whenever something may be started: queues more, where not all was queued at once.
+  // Called whenever something can be started: queues more if not everything was queued at once.
   virtual void more() {}
-  // After the first error: undoes what is half done, then calls `done`.
+  // After the first error: cleans up what is incomplete, then calls `done`.
   virtual void undo(const std::function<void()>& done) { done(); }
 
   Client& m_client;
@@ -94,12 +94,12 @@ class Transfer {
   Loop::TimerId m_timer = 0;
 };
 
-// Files to objects. A large file becomes visible when all its parts are there. Errors: also input, when a file changes meanwhile, or is larger than
-// an object can be. `headers`: of each object, its metadata.
+// Files to objects. A large file becomes visible when all its parts are uploaded. Errors: also input, if a file changes meanwhile, or is larger than
+// the maximum size of an object. `headers`: metadata for each object.
 std::unique_ptr<Transfer> upload(Client& client, SyncPlan plan, std::filesystem::path root, Address to, Transfer::Sink sink,
                                  TransferLimits limits = {}, std::vector<http::Header> headers = {});
-// Objects to files, below `root` (or `root` itself). A file becomes visible when it is whole. Errors: also conflict, when an object changes
-// meanwhile; internal, when the file system has less space than they say they need.
+// Objects to files, below `root` (or `root` itself). A file becomes visible when it is complete. Errors: also conflict, if an object changes
+// meanwhile; internal, if the file system has less free space than needed.
 std::unique_ptr<Transfer> download(Client& client, SyncPlan plan, std::filesystem::path root, Address from, Transfer::Sink sink,
                                    TransferLimits limits = {});
 

@@ -1,4 +1,4 @@
-// How much goes on at once: a queue that keeps requests and memory within bounds.
+// Limits concurrency: a queue that bounds requests and memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,16 +11,16 @@ namespace trainstep::objectstore {
 
 class TransferQueue {
  public:
-  // Begins something, and calls `over` when that has ended – later, never from within itself.
+  // Starts something, and calls `over` when it has ended – later, never from within Start.
   using Start = std::function<void(std::function<void()> over)>;
-  // At most `requests` at once, holding at most `bytes` in memory; what is larger than that goes alone.
+  // At most `requests` at once, using at most `bytes` of memory; an item larger than that runs alone.
   TransferQueue(int requests, std::int64_t bytes) : m_free(requests), m_free_bytes(bytes), m_all_bytes(bytes) {}
   TransferQueue(const TransferQueue&) = delete;
   TransferQueue& operator=(const TransferQueue&) = delete;
 
-  void add(std::int64_t bytes, Start start);       // behind all others
-  void add_next(std::int64_t bytes, Start start);  // before all others
-  void pump();                                     // starts what may be started
+  void add(std::int64_t bytes, Start start);       // at the end of the queue
+  void add_next(std::int64_t bytes, Start start);  // at the front of the queue
+  void pump();                                     // starts what can be started
   void clear() { m_waiting.clear(); }
   [[nodiscard]] std::size_t waiting() const { return m_waiting.size(); }
   [[nodiscard]] bool idle() const { return m_waiting.empty() && m_under_way == 0; }

@@ -24,7 +24,7 @@ class Upload : public Transfer {
   }
 
  private:
-  // A large file, part by part.
+  // A multipart upload in progress.
   struct Parts {
     const LocalFile& file;
     const std::string& key;
@@ -72,7 +72,7 @@ class Upload : public Transfer {
     const auto count = static_cast<std::size_t>((file.size + size - 1) / size);
     auto& parts =
         m_parts.emplace(item.object.key, Parts{file, item.object.key, std::move(upload), std::vector<std::string>(count), count}).first->second;
-    for (auto i = count; i-- > 0;) {  // begun files first: fewer lie half done
+    for (auto i = count; i-- > 0;) {  // files begun earlier first: fewer are left incomplete
       const auto first = static_cast<std::int64_t>(i) * size;
       const auto length = std::min(size, file.size - first);
       m_queue.add_next(length, call<std::string>(
@@ -105,8 +105,8 @@ class Upload : public Transfer {
                                      }));
   }
 
-  // The word of the store is not enough. Where an answer was lost, the next try finds no upload any more; and a store that was killed on the way may
-  // then take an upload for complete that is not (versitygw 1.8.0, a folder of an upload in progress). So the object is looked at.
+  // The store's response is not sufficient. If a response was lost, the retry finds no upload; and a store killed in between may then report an
+  // incomplete upload as complete (versitygw 1.8.0, a folder of an upload in progress). So the object is checked by HEAD.
   Client::CallId ask_to_complete(Parts& parts, Client::Done<Object> done) {
     return m_client.complete_upload(address(parts.key), parts.upload, parts.etags, [this, &parts, done = std::move(done)](Answer<Object> answer) {
       if (!answer && answer.error().code != "NoSuchUpload") return done(std::move(answer));
@@ -114,9 +114,9 @@ class Upload : public Transfer {
     });
   }
 
-  // `told`: what the store said of the end of the upload; `there`: what is there now.
+  // `told`: the store's response to the completion; `there`: the object now.
   Answer<Object> judge(const Parts& parts, const Answer<Object>& told, Answer<Object> there) const {
-    if (told && !there && there.error().error.kind == ErrorKind::denied) return told;  // who may write may not always look
+    if (told && !there && there.error().error.kind == ErrorKind::denied) return told;  // permission to write may not include reading
     if (!there && there.error().status != 404) return there;
     const bool whole = there && there->size == parts.file.size;
     const bool same_tag = there && (there->etag == etag_of_parts(parts.etags) || (told && there->etag == told->etag));
@@ -131,8 +131,8 @@ class Upload : public Transfer {
     if (!changed(file)) same(file, etag);
   }
 
-  // True: it is not what was planned, and the transfer has failed. A new status alone counts, too: who writes a file anew in place may set its time
-  // of change back (rsync --inplace -t, cp -p).
+  // Returns true, and fails the transfer, if the file differs from the plan. A new ctime alone counts as well: a program that rewrites a file in
+  // place may reset its modification time (rsync --inplace -t, cp -p).
   bool changed(const LocalFile& file) {
     const auto now = read_state(m_root, file.path);
     if (now && *now == file && now->touched == file.touched) return false;
@@ -140,8 +140,8 @@ class Upload : public Transfer {
     return true;
   }
 
-  // Parts of uploads that are never completed would stay, unseen and paid for. Keys are copied: an upload that was being completed is no longer among
-  // those that were begun when the answers come.
+  // Aborts uploads that will not be completed: their parts would remain, invisible and billed. Keys are copied: an upload being completed is no
+  // longer in m_begun when the responses arrive.
   void undo(const std::function<void()>& done) override {
     if (m_begun.empty()) return done();
     const auto left = std::make_shared<std::size_t>(m_begun.size());
@@ -149,8 +149,8 @@ class Upload : public Transfer {
       const auto one_less = [left, done] {
         if (--*left == 0) done();
       };
-      // A part that was on its way when we cancelled it may arrive after the upload was given up, and bring it back (Amazon S3 API Reference,
-      // AbortMultipartUpload): so there is a second look.
+      // A part that was in transit when we cancelled it may arrive after the upload was aborted, and restore it (Amazon S3 API Reference,
+      // AbortMultipartUpload): so uploads are listed a second time.
       const auto twice = [this, key, one_less] {
         give_up_others(key, [this, key, one_less] {
           m_second_looks.push_back(m_client.loop().after(second_look, [this, key, one_less] { give_up_others(key, one_less); }));
@@ -164,8 +164,8 @@ class Upload : public Transfer {
     }
   }
 
-  // Uploads of the same object that nobody will complete: begun by an attempt that was killed, or by a request whose answer was lost. Who may not
-  // list them leaves them there, and does not try it for each file.
+  // Aborts other uploads of the same object that nobody will complete: from an attempt that was killed, or a request whose response was lost. Without
+  // permission to list them they are left, and it is not tried again for each file.
   void give_up_others(const std::string& key, const std::function<void()>& then) {
     if (m_blind) return then();
     auto& looks = m_looks.emplace_back();
@@ -193,7 +193,7 @@ class Upload : public Transfer {
   std::list<std::unique_ptr<UploadListing>> m_looks;
   std::vector<http::Header> m_headers;
   bool m_blind = false;           // uploads cannot be listed
-  std::set<std::string> m_begun;  // keys whose upload in parts may have begun, and is not complete
+  std::set<std::string> m_begun;  // keys whose multipart upload may have begun and is not complete
 };
 
 }  // namespace

@@ -31,7 +31,8 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// A pipe for output: large, so that a fast writer is woken less often, and not blocking for us. Where the kernel grants less, less will do.
+// A pipe for output: large, so that a fast writer is woken less often, and non-blocking on our side. If the kernel grants a smaller one, that
+// suffices.
 Result<Pipe> make_output_pipe() {
   ASSIGN(auto pipe, make_pipe());
   ::fcntl(pipe.read.get(), F_SETPIPE_SZ, 1 << 20);
@@ -61,7 +62,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// What the child needs between fork and exec, where it may neither allocate nor lock.
+// Prepared before fork, because the child must neither allocate nor lock before exec.
 struct Prepared {
   const char* folder;
   const char* program;
@@ -88,7 +89,7 @@ struct Failure {
   child.inherits ? ::setpgid(0, 0) : ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (child.subreaper) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (::getppid() != child.parent) ::_exit(127);  // it died before the line above counted
+  if (::getppid() != child.parent) ::_exit(127);  // it died before prctl took effect
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -97,7 +98,7 @@ struct Failure {
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(child.out, 1) < 0 || ::dup2(child.err, 2) < 0) fail(child, Failed::set_up);
   }
-  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);  // what we inherited ourselves; kernels before 5.11 leave it open
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);  // what we have inherited ourselves; kernels before 5.11 leave it open
   if (::chdir(child.folder) != 0) fail(child, Failed::folder);
   ::execve(child.program, child.argv, child.environment);
   fail(child, Failed::exec);
@@ -147,7 +148,7 @@ Result<Child> spawn(const Command& command) {
   ssize_t count = 0;
   do count = ::read(failure.read.get(), &failed, sizeof failed);
   while (count < 0 && errno == EINTR);
-  if (count == sizeof failed) return spawn_error(command, failed);  // the reaper buries it
+  if (count == sizeof failed) return spawn_error(command, failed);  // the reaper reaps it
   if (command.inherits) return Child{pid, {}, {}};
   return Child{pid, std::move(out.read), std::move(err.read)};
 }

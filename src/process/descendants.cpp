@@ -29,11 +29,11 @@ namespace {
 constexpr std::size_t largest_stat = 4096;
 constexpr std::size_t largest_environment = std::size_t{8} << 20U;
 
-// proc(5): "pid (name) state ppid pgrp …", the number of threads as field 20; the name may hold blanks and parentheses. Whose first thread has ended
-// looks like one who has ended, as long as other threads of it work on.
+// proc(5): "pid (name) state ppid pgrp …", the number of threads is field 20; the name may contain blanks and parentheses. A process whose first
+// thread has ended looks like a zombie while other threads are still running.
 std::optional<Process> read_process(pid_t pid) {
   const auto text = read_file(fmt::format("/proc/{}/stat", pid), largest_stat);
-  if (!text) return std::nullopt;  // it has gone
+  if (!text) return std::nullopt;  // it has ended
   const auto name_begin = text->find('(');
   const auto name_end = text->rfind(')');
   if (name_begin == std::string::npos || name_end == std::string::npos) return std::nullopt;
@@ -59,14 +59,14 @@ std::multimap<pid_t, Process> processes_by_parent() {
   }
   std::multimap<pid_t, Process> result;
   for (auto& [pid, process] : all) {
-    if (process.parent > 0 && !all.contains(process.parent))  // that has ended since: it is somebody else's by now
+    if (process.parent > 0 && !all.contains(process.parent))  // its parent has ended since: it has a new one by now
       if (const auto again = read_process(pid)) process = *again;
     result.emplace(process.parent, process);
   }
   return result;
 }
 
-// What is left to ask when the first thread has ended and others have not.
+// Needed if the first thread has ended and others have not.
 Result<std::string> environment_of_threads(pid_t pid) {
   std::error_code gone;
   for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), gone))
@@ -79,19 +79,19 @@ void reap_all() {
   }
 }
 
-// The number that was given away last to a process or thread (proc(5)): the same one at two moments means that nobody was made between them.
+// The last pid assigned to a process or thread (proc(5)): if it is the same at two moments, none was created in between.
 std::string last_number() {
   const auto text = read_file("/proc/loadavg", largest_stat).value_or("");
   return text.substr(std::min(text.size(), text.rfind(' ') + 1));
 }
 
-// Exactly so, where there is nobody at all, not even one to be spared: what becomes an orphan is given to us at the same moment.
+// Reliable if there are no children at all, not even spared ones: an orphan becomes our child at the same moment.
 bool has_no_child() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
 }
 
-// Quick to read, but not reliable: some may be left out while others end (proc(5)).
+// Fast, but unreliable: some may be omitted while others exit (proc(5)).
 std::vector<pid_t> own_children() {
   const auto text = read_file(fmt::format("/proc/self/task/{}/children", ::getpid()), largest_environment).value_or("");
   std::vector<pid_t> pids;
@@ -105,8 +105,8 @@ std::vector<pid_t> own_children() {
   return pids;
 }
 
-// Of these processes, those in which no stranger is: nobody whose parents lead to one of `spared`, or past us. Of whom a parent has gone meanwhile,
-// it was one of these.
+// The groups of these processes that contain no strangers: processes whose ancestors lead to one in `spared`, or not to us. If an ancestor has ended
+// meanwhile, it was one of these.
 std::set<pid_t> groups_of(const std::vector<Process>& processes, const std::vector<pid_t>& spared) {
   std::set<pid_t> groups;
   for (const auto& process : processes)
@@ -125,7 +125,7 @@ std::set<pid_t> groups_of(const std::vector<Process>& processes, const std::vect
   return groups;
 }
 
-// Of a chain of processes that each fork and end, the one that is an orphan now. Looks for a moment.
+// In a chain of processes that each fork and exit, the current orphan. Looks for a short time.
 std::optional<Process> newcomer_besides(const std::vector<pid_t>& spared) {
   constexpr auto limit = std::chrono::milliseconds(2);
   for (const auto until = std::chrono::steady_clock::now() + limit; std::chrono::steady_clock::now() < until;)
@@ -137,7 +137,7 @@ std::optional<Process> newcomer_besides(const std::vector<pid_t>& spared) {
 
 void kill_newcomers(const std::function<bool(const Process&)>& ours) {
   constexpr auto limit = std::chrono::milliseconds(20);
-  constexpr int calm = 50;  // looks in a row that found nobody
+  constexpr int calm = 50;  // consecutive looks that found none
   const auto until = std::chrono::steady_clock::now() + limit;
   std::set<pid_t> killed;
   for (int quiet = 0; quiet < calm && std::chrono::steady_clock::now() < until; ++quiet) {
@@ -174,7 +174,7 @@ std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spare
   return found;
 }
 
-// Where nobody is to be spared, none of our children has somebody else who waits for it, and the kernel knows exactly whether there is one.
+// If nothing is to be spared, no one else waits for our children, and the kernel knows exactly whether there are any.
 std::vector<Process> alive_descendants(const std::vector<pid_t>& spared) {
   constexpr int most_looks = 20, enough_looks = 5;
   for (int look = 0; look < (spared.empty() ? most_looks : enough_looks); ++look) {

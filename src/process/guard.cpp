@@ -22,10 +22,10 @@ namespace {
 
 constexpr int killed_exit_code = 3;  // "system": result/verdict.h
 constexpr Duration kill_limit{5'000};
-constexpr Duration last_patience{1'000};  // with who reads stderr
+constexpr Duration last_patience{1'000};  // with a slow reader of stderr
 
-// What the guard waits for: all that is not ignored. SIGQUIT, SIGALRM and the like end the program, and then the guard has to tidy up; it must not
-// die of them itself.
+// The signals that the guard receives: all that are not ignored. SIGQUIT, SIGALRM and the like end the program, after which the guard must clean up;
+// they must not kill the guard itself.
 sigset_t guard_signals() {
   sigset_t set;
   sigfillset(&set);
@@ -36,19 +36,20 @@ sigset_t guard_signals() {
   return set;
 }
 
-// Both pause, until the shell has us go on. Where nobody could (no job control, as under ssh -t), the signal stops nobody.
+// Pauses both until the shell continues us. Where nothing could (no job control, as under ssh -t), the signal has no effect.
 void pause_with(pid_t program) {
   ::kill(program, SIGSTOP);
   sigset_t pause;
   sigemptyset(&pause);
   sigaddset(&pause, SIGTSTP);
   ::raise(SIGTSTP);
-  ::sigprocmask(SIG_UNBLOCK, &pause, nullptr);  // here it counts
+  ::sigprocmask(SIG_UNBLOCK, &pause, nullptr);  // the signal takes effect here
   ::sigprocmask(SIG_BLOCK, &pause, nullptr);
   ::kill(program, SIGCONT);
 }
 
-// Until the program has ended; its wait status. Whoever else stops the program, its own gang even, stops all that ends the gang: it goes on.
+// Waits until the program has ended and returns its wait status. A program stopped by anyone else, even by its own gang, is continued, because
+// nothing else would end the gang.
 int watch(pid_t program, const sigset_t& signals) {
   while (true) {
     int wait_status = 0;
@@ -65,9 +66,8 @@ int watch(pid_t program, const sigset_t& signals) {
   }
 }
 
-// In the program. Who kills the group that was started – timeout, a shell's job control, orted – kills the guard alone, and a kill that the pausing
-// program would sleep through wakes it. A terminal counts it among those in the background, where some are stopped as soon as they write (stty
-// tostop).
+// In the child. A kill of the original group (by timeout, a shell's job control, orted) ends only the guard; SIGCONT wakes the program, which may be
+// paused. For a terminal it is in the background, where processes may be stopped when they write (stty tostop).
 void stand_apart() {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
@@ -101,7 +101,7 @@ int run_guarded(const std::function<int(int guard_fd)>& program, const std::func
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return program(-1);
   Fd read_end(ends[0]);
   Fd write_end(ends[1]);
-  // A shell that became us by exec may have left children of its own; they are none of our business.
+  // A shell that has replaced itself by us with exec may have left children; they are not ours.
   std::vector<pid_t> strangers;
   for (const auto& process : descendants(::getpid())) strangers.push_back(process.pid);
   become_subreaper();
@@ -111,12 +111,12 @@ int run_guarded(const std::function<int(int guard_fd)>& program, const std::func
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   const auto child = ::fork();
   if (child > 0) {
-    ::setpgid(child, child);  // here and there, whoever is first
+    ::setpgid(child, child);  // in both processes, whichever is first
     read_end.close();
     return guard(child, signals, strangers, tidy_up);
   }
   const auto stops = stop_signals();
-  ::sigorset(&before, &before, &stops);  // at no moment is a stop, which the guard may have passed on already, anything but a cancel
+  ::sigorset(&before, &before, &stops);  // a stop signal, which the guard may already have forwarded, must always be a cancel
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return program(-1);
   stand_apart();

@@ -30,7 +30,7 @@ void add_mapped(const std::string& line, std::set<std::string>& files) {
   if (line[access + 1] == 'w' && line[access + 3] == 's') files.insert(line.substr(path));
 }
 
-// "flags:	0100001", octal (proc(5), /proc/PID/fdinfo)
+// "flags:\t0100001", octal (proc(5), /proc/PID/fdinfo)
 bool is_for_writing(const std::string& fdinfo) {
   constexpr std::string_view flags = "flags:";
   const auto at = fdinfo.find(flags);
@@ -39,7 +39,7 @@ bool is_for_writing(const std::string& fdinfo) {
   return access == O_WRONLY || access == O_RDWR;
 }
 
-// Whether the thread has any descriptor: one that has ended shows none, while others of its process still have them.
+// Returns whether the thread has any descriptors: one that has ended shows none, while other threads of its process still do.
 bool add_open(const fs::path& thread, std::set<std::string>& files) {
   bool any = false;
   std::error_code code;
@@ -60,7 +60,7 @@ std::vector<std::string> files_held_for_writing(const std::vector<Process>& proc
   std::set<std::string> files;
   for (const auto& process : processes) {
     std::error_code code;
-    bool seen = false;  // threads share what they have
+    bool seen = false;  // threads share their descriptors and mappings
     for (fs::directory_iterator thread(fmt::format("/proc/{}/task", process.pid), code), end; !code && !seen && thread != end;
          thread.increment(code)) {
       std::istringstream maps(read_file(thread->path() / "maps", largest_map).value_or(""));

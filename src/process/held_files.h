@@ -1,4 +1,4 @@
-// Files that a process may still change: open for writing, or mapped so (mmap(2), MAP_SHARED), when their times need not even show it.
+// Files that a process may still change: open for writing, or mapped writable (mmap(2), MAP_SHARED); their times need not show such a change.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace trainstep::process {
 
-// Absolute paths, without links; sorted. Of a process that has ended, or that may not be looked at: none.
+// Absolute paths, without links; sorted. None for processes that have ended or may not be inspected.
 std::vector<std::string> files_held_for_writing(const std::vector<Process>& processes);
 
-// The first of these files that is `place` or lies below it; empty: none.
+// The first of these files that is `place` or below it; empty: none.
 std::string first_below(const std::vector<std::string>& files, const std::filesystem::path& place);
 
 }  // namespace trainstep::process

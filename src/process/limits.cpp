@@ -10,7 +10,7 @@ namespace trainstep::process {
 
 std::size_t allow_open_files(std::size_t count) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::numeric_limits<std::size_t>::max();  // not known: no reason to refuse
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::numeric_limits<std::size_t>::max();  // unknown: no reason to refuse
   if (limit.rlim_cur < count) {
     const auto before = limit.rlim_cur;
     limit.rlim_cur = std::min<rlim_t>(count, limit.rlim_max);

@@ -1,4 +1,4 @@
-// What the kernel lets this process have.
+// Resource limits of this process.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace trainstep::process {
 
-// Raises the soft limit of open files to `count`, or as near to it as the hard limit lets; it is never lowered. What this process starts inherits it.
-// → how many are allowed now.
+// Raises the soft limit of open files to `count`, or as close to it as the hard limit allows; never lowers it. Child processes inherit it. Returns
+// the resulting limit.
 std::size_t allow_open_files(std::size_t count);
 
 }  // namespace trainstep::process

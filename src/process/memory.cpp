@@ -12,7 +12,7 @@
 namespace trainstep::process {
 namespace {
 
-// Only what can never have been written: it is as it stands in the file.
+// Only read-only segments, which are identical to the file.
 int give_back(dl_phdr_info* object, std::size_t /*size*/, void* /*unused*/) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   for (int i = 0; i < object->dlpi_phnum; ++i) {
@@ -22,7 +22,7 @@ int give_back(dl_phdr_info* object, std::size_t /*size*/, void* /*unused*/) {
     const auto end = (object->dlpi_addr + segment.p_vaddr + segment.p_filesz) / page * page;
     if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
-  return 1;  // the program itself comes first; libraries are others' as well
+  return 1;  // the program itself is first; libraries are shared with other processes
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// What a program that waits for hours need not keep.
+// Reduces the memory of a program that waits for hours.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace trainstep::process {
 
-// Gives back what the allocator holds without use, and the pages of the program's own file that a start has touched: those that are needed again come
-// back from the page cache, a microsecond each. For who is going to wait.
+// Returns unused memory of the allocator, and the pages of the program's own file touched at start-up; pages needed again are read from the page
+// cache, a microsecond each. Call it before a long wait.
 void give_back_memory();
 
 }  // namespace trainstep::process

@@ -12,7 +12,7 @@ namespace trainstep::process {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{128} << 10U;
-constexpr int most_drained = 64;  // chunks: more than any pipe holds, so that a stranger who goes on writing cannot hold us up
+constexpr int most_drained = 64;  // chunks: more than any pipe holds, so that a process that keeps writing cannot delay us
 
 }  // namespace
 
@@ -23,14 +23,14 @@ std::span<char> LineAssembler::space() {
     m_begin = 0;
     m_end = unfinished;
   }
-  // One byte more than is given away: room for the newline of a line that has none.
+  // One byte is reserved for the newline of a line without one.
   if (m_capacity < m_end + chunk + 1) {
     m_capacity = std::max(m_capacity * 2, m_end + chunk + 1);
     auto larger = std::make_unique_for_overwrite<char[]>(m_capacity);
     if (m_end > 0) std::memcpy(larger.get(), m_buffer.get(), m_end);
     m_buffer = std::move(larger);
   }
-  return {m_buffer.get() + m_end, std::min(chunk, longest_line + 1 - unfinished)};  // so that every cut is at the same length
+  return {m_buffer.get() + m_end, std::min(chunk, longest_line + 1 - unfinished)};  // makes all cuts at the same length
 }
 
 std::string_view LineAssembler::add(std::size_t count) {
@@ -44,7 +44,7 @@ std::string_view LineAssembler::add(std::size_t count) {
   return {m_buffer.get() + line_begin, m_begin - line_begin};
 }
 
-// A bar that is drawn for days is one line all the same.
+// A progress bar redrawn for days is still one line.
 std::string_view LineAssembler::cut() {
   const auto begun = unfinished();
   const auto state = begun.find_last_not_of('\r') == std::string_view::npos ? begun.size() : begun.rfind('\r', begun.find_last_not_of('\r'));

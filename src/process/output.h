@@ -1,4 +1,4 @@
-// Bytes of a pipe → whole lines.
+// Splits the bytes of a pipe into lines.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,17 +15,17 @@
 
 namespace trainstep::process {
 
-// Takes bytes as they come; gives back as many whole lines as they make, each with its newline. A line that has grown beyond longest_line without an
-// end is cut; one that is drawn anew behind carriage returns keeps its last state.
+// Takes bytes as they arrive and returns the complete lines so far, each with its newline. A line longer than longest_line is cut; of one redrawn
+// with carriage returns the last state is kept.
 class LineAssembler {
  public:
-  // Where the next bytes are to be written; never empty.
+  // Where to write the next bytes; never empty.
   std::span<char> space();
-  // `count` bytes have been written there. The lines are valid until the next call; empty when no line is complete.
+  // `count` bytes were written to space(). Returns the complete lines, valid until the next call; empty if there are none.
   std::string_view add(std::size_t count);
-  // What is left, with a newline; empty when nothing is.
+  // The rest, with a newline; empty if there is none.
   std::string_view finish();
-  // The line that has begun and not ended, as far as it is there; valid as the lines are.
+  // The beginning of a line that has not ended yet; valid as long as the lines.
   [[nodiscard]] std::string_view unfinished() const { return {m_buffer.get() + m_begin, m_end - m_begin}; }
 
  private:
@@ -33,32 +33,32 @@ class LineAssembler {
 
   std::unique_ptr<char[]> m_buffer;
   std::size_t m_capacity = 0;
-  std::size_t m_begin = 0;  // of the unfinished line
-  std::size_t m_end = 0;    // of the bytes
+  std::size_t m_begin = 0;  // start of the unfinished line
+  std::size_t m_end = 0;    // end of the bytes
 };
 
-// Reads a pipe or FIFO on the loop; a chunk at a time, so that many pipes get the same attention.
+// Reads a pipe or FIFO on the loop; one chunk at a time, so that many pipes are served equally.
 class OutputReader {
  public:
   using Lines = std::function<void(std::string_view lines)>;
 
-  // `pipe` must not block. `ended` is called once, from the loop, when everybody has closed the other end; it may destroy the reader.
+  // `pipe` must be non-blocking. `ended` is called once, from the loop, at end of file (all writers have closed it); it may destroy the reader.
   OutputReader(PollLoop& loop, Fd pipe, Lines lines, std::function<void()> ended);
   ~OutputReader();
   OutputReader(const OutputReader&) = delete;
   OutputReader& operator=(const OutputReader&) = delete;
 
-  // Called with the line that has begun and not ended, whenever there is more of it.
+  // Sets a callback for the beginning of a line that has not ended yet, called whenever there is more of it.
   void on_unfinished(Lines call) { m_unfinished = std::move(call); }
 
   [[nodiscard]] bool open() const { return static_cast<bool>(m_pipe); }
-  // While it is held nothing is read on the loop: the pipe fills, and whoever writes to it waits.
+  // While held, nothing is read on the loop: the pipe fills up, and its writers block.
   void hold(bool held);
-  // Reads what is there now, whether it is held or not; `ended` is not called.
+  // Reads what is available now, even while held; `ended` is not called.
   void take_all();
-  // Reads a chunk now, as the loop does when there is something. A FIFO that nobody has opened for writing is at its end.
+  // Reads one chunk now, as the loop does when the pipe is readable. A FIFO without writers is at end of file.
   void read();
-  // Hands over what is in the pipe now, ends the last line and closes. `ended` is not called.
+  // Reads what is in the pipe now, terminates the last line and closes the pipe. `ended` is not called.
   void drain();
 
  private:

@@ -70,7 +70,7 @@ void Reaper::reap() {
   signalfd_siginfo info{};
   while (::read(m_signals.get(), &info, sizeof info) == sizeof info) {
   }
-  // One signal may stand for several children: ask for all of them.
+  // One signal may stand for several children: reaps all of them.
   int wait_status = 0;
   bool orphans = false;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
@@ -86,7 +86,7 @@ void Reaper::reap() {
   if (orphans) tell_of_orphans();
 }
 
-// Whoever is told may forget others, and be gone.
+// A callback may forget other owners, which are then destroyed.
 void Reaper::tell_of_orphans() {
   for (const auto& [owner, call] : std::map(m_orphans))
     if (m_orphans.contains(owner)) call();

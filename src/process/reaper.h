@@ -1,4 +1,4 @@
-// Learns from SIGCHLD which children have ended, and buries orphans that were given to us.
+// Reaps children on SIGCHLD: those being watched, and orphans adopted by this process.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,26 +13,26 @@
 
 namespace trainstep::process {
 
-// At most one at a time in a process: it waits for every child there is. Blocks SIGCHLD while it lives.
+// At most one per process at a time: it waits for every child. Blocks SIGCHLD while it exists.
 class Reaper {
  public:
-  using Ended = std::function<void(int wait_status)>;  // as waitpid(2) gives it
+  using Ended = std::function<void(int wait_status)>;  // as returned by waitpid(2)
 
   explicit Reaper(PollLoop& loop);
   ~Reaper();
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Calls `ended` once from the loop, after which the pid may belong to somebody else. To be called in the same task that spawned the child.
-  // The loop keeps running as long as somebody is watched.
+  // Calls `ended` once from the loop; from then on the pid may be reused. Call it in the same task that spawned the child. Keeps the loop running
+  // while anything is watched.
   void watch(pid_t pid, Ended ended);
   void forget(pid_t pid);
 
-  // Calls `ended` from the loop whenever orphans have been buried, until its owner forgets them. The loop keeps running as long.
+  // Calls `ended` from the loop whenever orphans were reaped, until forget_orphans(owner). Keeps the loop running until then.
   void watch_orphans(const void* owner, std::function<void()> ended);
   void forget_orphans(const void* owner);
 
-  // Children that are not orphans: those that are watched, and those that were there before the reaper.
+  // Children that are not orphans: those being watched, and those that existed before the reaper.
   [[nodiscard]] std::vector<pid_t> claimed() const;
 
  private:

@@ -11,28 +11,28 @@
 
 namespace trainstep::process {
 
-// To be called first of all. What whoever started us has blocked would never be heard, and where SIGCHLD is ignored the kernel buries our children:
-// nobody learns of their end. SIGTERM is heard in any case, as it is how a step is cancelled; SIGINT and SIGHUP that are ignored stay so: that is the
-// wish of nohup, and of a shell for what runs in its background.
+// Call it first of all. Unblocks signals that the parent process has blocked, and resets SIGCHLD: if that is ignored, the kernel reaps our children
+// and we do not learn of their end. Also resets SIGTERM, by which a step is cancelled; SIGINT and SIGHUP stay ignored if they were, as nohup and
+// shells with background jobs intend.
 void begin_with_usual_signals();
 
-// Those of SIGTERM, SIGINT and SIGHUP that count: one that was ignored when this process began (nohup, a shell's background job) stays ignored.
+// SIGTERM, SIGINT and SIGHUP, without those that are ignored since this process started (nohup, a shell's background job).
 sigset_t stop_signals();
 
-// For who has no guard (guard.h) and must not end with a word unsaid: stop_signals(), and whatever else would end this process from outside and can
-// be heard – SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGABRT, SIGPWR, SIGSTKFLT, those of real time. Not what tells a fault of its own (SIGSEGV,
-// …), nor SIGKILL.
+// For a process without a guard (guard.h) that must print a message before it ends: stop_signals(), and all others by which something else can end
+// this process and that can be caught: SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGABRT, SIGPWR, SIGSTKFLT and the real-time signals. Not those
+// that report a fault of its own (SIGSEGV, …), nor SIGKILL.
 sigset_t ending_signals();
 
-// For the last moments of a process whose verdict stands: none of these changes anything any more.
+// Ignores these signals from now on: for the end of a process whose verdict is final.
 void ignore_signals(const sigset_t& which);
 
-// Blocks the stop signals while it lives and reports each by number. What was blocked before stays so. Several of one number that come together are
-// one. To be made before any thread.
+// Blocks the stop signals while it exists and reports each by number. Signals that were blocked before stay blocked. Pending signals of one number
+// are merged. Create it before any thread.
 class Signals {
  public:
   Signals(PollLoop& loop, std::function<void(int signal)> received) : Signals(loop, stop_signals(), std::move(received)) {}
-  // The same with other signals.
+  // The same for other signals.
   Signals(PollLoop& loop, const sigset_t& which, std::function<void(int signal)> received);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -40,7 +40,7 @@ class Signals {
 
  private:
   PollLoop& m_loop;
-  sigset_t m_blocked{};  // by this
+  sigset_t m_blocked{};  // by this object
   Fd m_signals;
 };
 

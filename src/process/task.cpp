@@ -13,10 +13,10 @@
 namespace trainstep::process {
 namespace {
 
-// How long processes may outlive the first one: after a good end in any case, else as long as they keep the output open.
+// How long processes may outlive the first one: always if it exited with 0, otherwise as long as they hold the output open.
 constexpr Duration straggler_limit{2'000};
 constexpr Duration rest_pause{20};
-// Between looking whether the killed have died, and how often.
+// Interval between checks whether killed processes have died, and their number.
 constexpr Duration death_pause{5};
 constexpr int death_looks = 400;
 
@@ -83,7 +83,7 @@ void Task::stop(Duration grace) {
   if (m_wait_status) limit_rest();
 }
 
-// The group's number is certain only while its first process has not been waited for.
+// The group's number is reserved only until its first process was reaped.
 void Task::signal_group(int signal) {
   if (!m_wait_status) {
     ::kill(-m_pid, signal);
@@ -97,7 +97,7 @@ bool Task::group_lives() const {
   return std::ranges::any_of(descendants(::getpid()), [&](const Process& process) { return process.group == m_pid && !process.zombie; });
 }
 
-// The first process has gone. A stop's grace is for those who got its signal: it is over with the last of them, whenever that one ends.
+// The first process has exited. The grace period of a stop is for processes that got its signal: it ends with the last of them.
 void Task::limit_rest() {
   if (m_kill_at && group_lives()) return m_reaper.watch_orphans(this, [this] { limit_rest(); });
   m_reaper.forget_orphans(this);
@@ -115,10 +115,10 @@ void Task::set_deadline(Duration delay) {
 }
 
 void Task::on_exit(int wait_status) {
-  for (const auto& output : m_outputs)  // notices FIFOs that nobody ever opened
+  for (const auto& output : m_outputs)  // detects FIFOs that were never opened
     m_pressure == Pressure::none ? output->read() : output->take_all();
   m_wait_status = wait_status;
-  if (m_killing) return;  // end_remains() looks again
+  if (m_killing) return;  // end_remains() checks again
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && !m_kill_at) {
     if (const auto rest = remains(); !rest.empty()) return give_time(rest);
   }
@@ -148,7 +148,7 @@ void Task::await_rest(Time until) {
   if (outputs_closed() || m_loop.now() >= until)
     end_remains(death_looks);
   else
-    set_deadline(straggler_limit);  // what is still in the pipes comes before
+    set_deadline(straggler_limit);  // the rest of the output in the pipes comes first
 }
 
 void Task::on_output_end() {
@@ -179,7 +179,7 @@ void Task::kill(const std::vector<Process>& processes) const {
   kill_all(processes, others, [&](const Process& process) { return std::ranges::find(others, process.pid) == others.end() && is_own(process); });
 }
 
-// By the mark of another task of the same run ("NAME=run/task"), whose rest has its own time.
+// By the mark of another task of the same run ("NAME=run/task"), whose processes have their own deadline.
 bool Task::claimed_by_another(const Process& process) const {
   const auto equals = m_mark.find('=');
   const auto value = started_with(process.pid, m_mark.substr(0, equals));
@@ -187,12 +187,12 @@ bool Task::claimed_by_another(const Process& process) const {
   return value && *value != own && value->starts_with(own.substr(0, own.rfind('/') + 1));
 }
 
-// Kills, and looks again until nobody is left. One that cannot be killed (uninterruptible sleep) must not keep the end from being told; survivors()
-// names it.
+// Kills the remaining processes and checks again until none is left. One that cannot be killed (uninterruptible sleep) must not prevent `ended`;
+// survivors() names it.
 void Task::end_remains(int looks) {
   const auto left = remains();
   const bool ended_well = m_wait_status && WIFEXITED(*m_wait_status) && WEXITSTATUS(*m_wait_status) == 0 && !m_kill_at;
-  if (ended_well && !left.empty() && !m_killing && !m_gave_time) return give_time(left);  // it was in the middle of a fork before
+  if (ended_well && !left.empty() && !m_killing && !m_gave_time) return give_time(left);  // a fork was in progress before
   if (m_wait_status && !left.empty() && !m_killing && !m_kill_at && m_killed) m_killed(left);
   m_killing = true;
   if (m_wait_status && (left.empty() || looks == 0)) {

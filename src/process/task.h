@@ -1,4 +1,4 @@
-// A command from its start to its end: child, output, stop, and whatever it leaves behind.
+// A command from start to end: child process, output, stop, and processes it leaves behind.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,38 +23,37 @@ class Task {
   using Ended = std::function<void(int wait_status)>;
   using Told = std::function<void(const std::vector<Process>&)>;
 
-  // `mark` ("NAME=value") is put into the environment and tells the task's processes from those of others, wherever they have gone.
-  // `lines`: stdout and stderr. `ended`: once, from the loop, after the last line; it may destroy the task.
-  // Errors: as spawn().
+  // `mark` ("NAME=value") is added to the environment and identifies the processes of the task, even those that have left its group. `lines`: stdout
+  // and stderr. `ended`: called once, from the loop, after the last line; it may destroy the task. Errors: as for spawn().
   static Result<std::unique_ptr<Task>> start(PollLoop& loop, Reaper& reaper, Command command, const std::string& mark, OutputReader::Lines lines,
                                              Ended ended);
-  // Kills (SIGKILL) everything that is left of it.
+  // SIGKILLs all remaining processes of the task.
   ~Task();
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  // `outlived`: the first process has ended well, these have not; they get two seconds to do so. `killed`: these did not end by themselves, though
-  // nobody stopped the task. Each at most once, from the loop.
+  // `outlived`: the first process has exited with 0, these are still running; they get two seconds to exit. `killed`: these did not exit by
+  // themselves, although the task was not stopped. Each is called at most once, from the loop.
   void on_rest(Told outlived, Told killed);
 
-  // A further source of its output: the reading end of a FIFO that its processes write to. Not blocking.
+  // Adds another source of output: the read end of a FIFO that its processes write to. Must be non-blocking.
   void add_output(Fd fifo, OutputReader::Lines lines, OutputReader::Lines unfinished = {});
 
-  // Of its first two outputs: the line that has begun (output.h).
+  // For its first two outputs: the beginning of a line that has not ended yet (output.h).
   void on_unfinished(const OutputReader::Lines& call);
-  // The log's reader does not keep up: its processes wait in their writing, and nothing is lost. One that was told to stop must be able to: where
-  // nobody reads at all (stalled) its output is taken again.
+  // The log's reader is too slow: the processes block in write(2), and nothing is lost. A task that is being stopped must be able to exit: if nothing
+  // is read at all (stalled), its output is taken again.
   void hold_output(Pressure pressure);
 
-  // SIGTERM to its process group; after `grace` SIGKILL to it and to all descendants. A second call can only shorten the grace.
-  // When the first process of the group has gone, the others still have the rest of the grace as long as they hold the output open; what has left
-  // the group has two seconds once nobody is in it.
+  // Sends SIGTERM to its process group; after `grace`, SIGKILL to the group and to all descendants. A second call can only shorten the grace period.
+  // After the first process of the group has exited, the others keep the rest of the grace period as long as they hold the output open; processes
+  // that have left the group have two seconds once it is empty.
   void stop(Duration grace);
 
   [[nodiscard]] pid_t pid() const { return m_pid; }
-  // Its processes that are alive. Orphans that nobody claims count as its own.
+  // Its living processes. Orphans that no other task claims count as its own.
   [[nodiscard]] std::vector<Process> remains() const;
-  // Once it has ended: those of its processes that could not be killed, for people; empty: none.
+  // After it has ended: its processes that could not be killed, for display; empty: none.
   [[nodiscard]] const std::string& survivors() const { return m_survivors; }
 
  private:
@@ -80,13 +79,13 @@ class Task {
   std::string m_mark, m_survivors;
   Ended m_ended;
   pid_t m_pid = 0;
-  std::optional<int> m_wait_status;  // set when the first process has ended
+  std::optional<int> m_wait_status;  // set when the first process has exited
   std::vector<std::unique_ptr<OutputReader>> m_outputs;
   std::optional<Loop::TimerId> m_deadline;
-  std::optional<Time> m_kill_at;  // of a stop
+  std::optional<Time> m_kill_at;  // set by stop()
   Pressure m_pressure = Pressure::none;
   Told m_outlived, m_killed;
-  bool m_awaiting = false;  // the rest, after a good end
+  bool m_awaiting = false;  // waiting for other processes after the first one exited with 0
   bool m_gave_time = false;
   bool m_killing = false;
   bool m_finished = false;

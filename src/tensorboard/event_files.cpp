@@ -25,9 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// Of events with scalars; what is larger, and may be hours of reading, is not looked at.
+// For events with scalars; larger records, which may take hours to read, are skipped.
 constexpr std::uint64_t largest_record = std::uint64_t{64} << 20U;
-constexpr std::size_t most_told = 5;  // by their names
+constexpr std::size_t most_told = 5;  // messages with file names
 
 struct File {
   std::string run;   // "train"; "" is the folder itself
@@ -37,7 +37,7 @@ struct File {
 
 bool is_event_file(std::string_view name) { return name.find("tfevents") != std::string_view::npos && !name.ends_with(".profile-empty"); }
 
-// A file through a window of a few pages.
+// Reads a file through a window of a few pages.
 class Window {
  public:
   explicit Window(int file) : m_file(file) {}
@@ -119,7 +119,7 @@ class Reader {
     const Fd fd(::open((m_folder.string() + file.path).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat found{};
     if (!fd || ::fstat(fd.get(), &found) != 0) return tell(file, std::strerror(errno));
-    if (!S_ISREG(found.st_mode) || found.st_ino != file.number) return;  // another one by now
+    if (!S_ISREG(found.st_mode) || found.st_ino != file.number) return;  // replaced in the meantime
     Window window(fd.get());
     const result::Bytes bytes = [&window](std::uint64_t at, std::size_t size) { return window(at, size); };
     const auto size = static_cast<std::uint64_t>(found.st_size);
@@ -158,7 +158,7 @@ class Reader {
 }  // namespace
 
 Written written_since(const PathSnapshot& before, Time began) {
-  constexpr Duration clock_set_back{500};  // shorter than the pause before a restart
+  constexpr Duration clock_set_back{500};  // tolerated: shorter than the pause before a restart
   return {.file = [&before](const std::string& path, const struct stat& found) { return before.wrote(path, found); },
           .since = began - clock_set_back};
 }

@@ -1,4 +1,4 @@
-// The curves in a folder that a training has written TensorBoard logs to.
+// Reads the curves from the TensorBoard logs that a training has written to a folder.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,15 +18,15 @@
 
 namespace trainstep::tensorboard {
 
-// Which files, and what of them, this training has written.
+// Which files, and which of their events, this training has written.
 struct Written {
-  // `path` is relative to the folder, "/train/events.out.tfevents.1": as walk_tree() says it. Empty: all of them.
+  // `path` is relative to the folder, "/train/events.out.tfevents.1", as walk_tree() reports it. Empty: all files.
   std::function<bool(const std::string& path, const struct stat& found)> file{};
-  std::optional<Time> since{};  // older events are not taken
+  std::optional<Time> since{};  // older events are ignored
 };
 
-// In an attempt that began at `began`, by the clock of its machine, when the folder was as `before` says; it must outlive the result. As of a
-// program's log, its last attempt alone counts: what one that failed has said is true of no model. Nor is what it has brought with it: logs that came
+// For an attempt that began at `began`, by the clock of its machine, when the folder was as in `before`, which must outlive the result. As with a
+// program's log, only the last attempt counts: what a failed one has logged is not true of any model. Nor do logs count that the program has copied
 // with another model.
 Written written_since(const PathSnapshot& before, Time began);
 
@@ -37,13 +37,13 @@ struct Limits {
 
 struct Logs {
   std::vector<result::MetricSeries> curves;  // named as TensorBoard shows them (result/tensorboard_curves.h)
-  std::vector<std::string> told;             // for people, a sentence each: what could not be read
+  std::vector<std::string> told;             // what could not be read, for display, a sentence each
 };
 
 // All event files in the folder and below it: regular files with "tfevents" in their names, as TensorBoard finds them; links are not followed. Those
-// of one run are read in the order of their names, numbers in them as numbers: writers count up. A record that has not come whole is left out, and so
-// is one whose sum does not fit; where the next one begins is then known, unless its length is damaged: that ends the file. Only heads are read of
-// what is no scalar. Where there is more than the limits allow, nothing is taken at all: the last value of a part is not the last one.
+// of one run are read in the order of their names, with numbers compared numerically, because writers count up. Incomplete records, and records with
+// a wrong checksum, are skipped; the next record can then be located unless the length is damaged: that ends the file. Of records that are not
+// scalars only the heads are read. If the limits are exceeded, nothing is returned at all: the last value of a part is not the last one.
 Logs read_event_files(const std::filesystem::path& folder, const Written& written = {}, const Limits& limits = {});
 
 }  // namespace trainstep::tensorboard
