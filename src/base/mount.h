@@ -8,7 +8,7 @@
 namespace trainstep {
 
 struct Mount {
-  bool by_device = false;  // fallback: `number` is the device, because the kernel reports no mount ID
+  bool by_device = false;  // the kernel reports no mount ID: `number` is the device
   std::uint64_t number = 0;
   bool operator==(const Mount&) const = default;
 };

@@ -1,4 +1,4 @@
-// Folders with the sticky bit, such as /tmp, where everybody may write but only owners may remove or rename entries.
+// Folders with the sticky bit, such as /tmp, where all users may write but only owners may remove or rename entries.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

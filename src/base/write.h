@@ -1,4 +1,5 @@
-// Writing to a descriptor whose reader may be slow or absent, or may have set O_NONBLOCK, which is shared by everybody who has the file open.
+// Writing to a descriptor whose reader may be slow or absent, or which may be non-blocking: O_NONBLOCK is shared by all processes that have the file
+// open.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

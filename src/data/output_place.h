@@ -16,7 +16,7 @@ struct OutputPlace {
   std::filesystem::path target;
   std::filesystem::path folder;  // `.NAME.trainstep` beside the target, or `.trainstep` in it
   std::filesystem::path path;    // of the output until it is committed: `new/NAME` in the folder
-  bool inside = false;           // the folder is in the target, which is mounted or beside which nothing can be created
+  bool inside = false;           // the folder is in the target, because that is mounted, or nothing can be created beside it
   bool over = false;             // the target is a mounted file
 
   // The current state, with the permissions of this process. A link at the target is followed.

@@ -1,4 +1,5 @@
-// A note of who put an output in its place, so that it can be checked later whether it is still theirs. For places that several runs share.
+// Records which run put an output in its place, so that it can be checked later whether the output is still that run's. For places that several runs
+// share.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

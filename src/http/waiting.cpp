@@ -12,7 +12,7 @@ namespace {
 
 // Intervals between messages; the last one repeats.
 constexpr std::array pauses{Duration(5'000), Duration(55'000), Duration(240'000), Duration(600'000)};
-// Longer than any retry delay: after this, nobody is retrying any more.
+// Longer than any retry delay: after this, the client has stopped retrying.
 constexpr Duration longest_pause{45'000};
 
 // Removes the address, which the caller prints.

@@ -97,7 +97,7 @@ class Client {
                              http::Transport::Handler handler);
   void cancel_stream(http::Transport::Id id);
   void hold_stream(http::Transport::Id id, bool held);
-  // For users of streams: `who` has failed at least twice in a row; works again; no longer exists (calls report themselves).
+  // For users of streams: `who` has failed at least twice in a row; works again; no longer exists (not needed after works()).
   void failing(const void* who, const ApiError& error) { m_connection_health.failing(who, error); }
   void works(const void* who) { m_connection_health.works(who); }
   void forget(const void* who) { m_connection_health.forget(who); }

@@ -71,9 +71,9 @@ class LogCursor {
   [[nodiscard]] bool stepped_back() const;
 
   bool m_any = false;
-  Stamp m_newest = 0;                    // of all delivered lines
-  Stamp m_latest = 0;                    // of the last delivered line
-  std::size_t m_latest_hash = 0;         //
+  Stamp m_newest = 0;  // of all delivered lines
+  Stamp m_latest = 0;  // of the last delivered line
+  std::size_t m_latest_hash = 0;
   std::vector<std::size_t> m_at_newest;  // hashes of the lines with the newest timestamp
   Mark m_all;                            // since the beginning
   std::array<Mark, 2> m_marks;           // since the second before the newest one; since that one

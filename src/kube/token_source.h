@@ -16,8 +16,8 @@ class SlowTokenSource : public TokenSource {
  public:
   // Whether token() returns immediately. false: it is working; ask again soon.
   virtual bool ready(Time now) = 0;
-  // The step is to end, for which a token may still be needed: aborts a run in progress, limits further runs to 10 s each, and returns their failure
-  // as cancelled: nothing may retry that on its own.
+  // The caller wants to finish soon, for which a token may still be needed: aborts a run in progress, limits further runs to 10 s each, and returns
+  // their failure as cancelled: nothing may wait for the next run on its own.
   virtual void hurry() {}
 };
 bool token_ready(TokenSource& source, Time now);

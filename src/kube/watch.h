@@ -19,7 +19,7 @@ struct WatchOptions {
   Duration timeout{1'800'000};  // timeoutSeconds of one connection: what servers commonly allow
   Duration silence{60'000};     // added to `timeout`: a connection silent for longer than both is dead
   bool needed = false;          // a 403 before the first watch is retried as well: starting API servers answer like that
-  bool followed = false;        // another process has watched it until now: refusals are believed only as late as after a watch of our own
+  bool followed = false;        // another process has watched it until now: refusals are retried as if this watch had been accepted before
   // Optional: removes from each object what its reader does not need.
   std::function<void(Json&)> trim{};
 };

@@ -29,7 +29,7 @@ class BackPressure {
 
   // `done` is called from the loop when everything was written, or the limits are exceeded: the rest is lost, which is reported on stderr.
   void finish(Patience patience, std::function<void()> done);
-  // The run is to end: give up almost at once if nothing is read, soon in any case.
+  // Shortens the wait: gives up almost at once if nothing is read, soon in any case.
   void hurry();
 
  private:

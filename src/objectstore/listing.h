@@ -110,7 +110,7 @@ class Removal {
   std::set<Client::CallId> m_calls;
   std::size_t m_objects = 0;
   std::vector<Address> m_unmarked;
-  bool m_all = false;  // objects are removed, or only given ones were to be: no listing is left
+  bool m_all = false;  // objects are removed, only uploads are left; true from the start for given objects, which have none
   std::optional<StoreError> m_error;
   Loop::TimerId m_timer = 0;
 };
