@@ -20,11 +20,6 @@ constexpr Duration patience{10'000};
 constexpr int most_odd_answers = 5;        // in a row, of who is no API server
 constexpr std::size_t longest_name = 253;  // of any object of Kubernetes
 
-int number(const Json* object, std::string_view key, int otherwise) {
-  const auto* value = at(object, key);
-  return value != nullptr && value->is_number_integer() ? value->get<int>() : otherwise;
-}
-
 // One list after the other; a resource that is not served has no jobs.
 struct Search {
   std::vector<job_types::Resource> resources;

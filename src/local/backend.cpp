@@ -258,7 +258,7 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
   if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's own words are known when mpirun is
   ASSIGN(auto words, job_types::program_words(m_plan, member.place.placement));
-  if (const auto* own = job_types::find(m_plan.job_type).local_words) words = own(m_plan, std::move(words));
+  if (const auto own = job_types::find(m_plan.job_type).local_words) words = own(m_plan, std::move(words));
   member.argv = job_types::texts(words);
   return {};
 }

@@ -47,7 +47,7 @@ void add_launched(std::vector<GangMember>& members, const plan::Plan& plan) {
 }  // namespace
 
 int processes_per_replica(const plan::Plan& plan) {
-  const auto* processes = job_types::find(plan.job_type).local_processes;
+  const auto processes = job_types::find(plan.job_type).local_processes;
   return processes == nullptr ? 1 : processes(plan);
 }
 
